@@ -1,0 +1,163 @@
+"""Shared memory as files, mapped: who may see it, what happens when it is full, and what a crash leaves behind.
+
+Every process that shares something owns one directory, `PID-STARTTIME-TOKEN`, mode 0700, below the per-user runtime
+directory. Segments (0600) and sockets stand in it. A directory whose owner is dead is removed at the next start.
+"""
+
+from __future__ import annotations
+
+import atexit
+import errno
+import mmap
+import os
+import secrets
+import shutil
+import stat
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import psutil
+
+from ..envs import PacError
+
+SHM = Path("/dev/shm")  # noqa: S108
+UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+class SharedMemoryFull(PacError):
+    """The file system for shared memory has too little room."""
+
+    title = "Shared memory is full"
+
+
+class UnsafeDirectory(PacError):
+    """The runtime directory belongs to somebody else, or others may write to it."""
+
+    title = "Unsafe runtime directory"
+
+
+def human_bytes(count: float) -> str:
+    """Return a number of bytes with a binary unit, such as `64.0 MiB`."""
+    for unit in UNITS[:-1]:
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} {UNITS[-1]}"
+
+
+def runtime_directory() -> Path:
+    """Return the per-user directory, mode 0700, below `PAC_RUNTIME_DIR`, /dev/shm or the temporary directory.
+
+    Raises:
+        UnsafeDirectory: It exists and is not a directory of this user's alone.
+    """
+    base = os.environ.get("PAC_RUNTIME_DIR") or (SHM if SHM.is_dir() else tempfile.gettempdir())
+    path = Path(base) / f"pac-{os.getuid()}"
+    path.mkdir(mode=0o700, exist_ok=True)
+    found = path.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise UnsafeDirectory(f"{path} must be a directory of this user's with mode 0700; remove it and start again")
+    return path
+
+
+def start_ticks(pid: int) -> int | None:
+    """Return when process `pid` started, in ms since the epoch, or None if there is none."""
+    try:
+        return int(psutil.Process(pid).create_time() * 1000)
+    except psutil.Error:
+        return None
+
+
+@cache
+def _directory_of(pid: int) -> Path:
+    path = runtime_directory() / f"{pid}-{start_ticks(pid)}-{secrets.token_hex(8)}"
+    path.mkdir(mode=0o700)
+    atexit.register(_remove_own, pid, path)
+    return path
+
+
+def _remove_own(pid: int, path: Path) -> None:
+    if os.getpid() == pid:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def own_directory() -> Path:
+    """Return this process's directory, made at the first call and removed at exit."""
+    return _directory_of(os.getpid())
+
+
+def remove_stale() -> list[Path]:
+    """Remove the directories of dead processes; return those removed."""
+    removed = []
+    for path in runtime_directory().iterdir():
+        pid, _, rest = path.name.partition("-")
+        started = rest.partition("-")[0]
+        if not (pid.isdigit() and started.isdigit()):
+            continue
+        alive = start_ticks(int(pid))
+        if alive is None or abs(alive - int(started)) > 1000:
+            shutil.rmtree(path, ignore_errors=True)
+            removed.append(path)
+    return removed
+
+
+class Segment:
+    """A file in memory, mapped into this process.
+
+    Attributes:
+        path: Where it stands.
+        map: The mapping; `numpy.frombuffer(segment.map, ...)` gives arrays that live in it.
+    """
+
+    def __init__(self, path: Path, mapping: mmap.mmap) -> None:
+        self.path = path
+        self.map = mapping
+
+    @classmethod
+    def create(cls, name: str, size: int, *, directory: Path | None = None) -> Segment:
+        """Create and map a zeroed segment of `size` bytes, its pages reserved.
+
+        Raises:
+            SharedMemoryFull: There is no room; nothing is left behind.
+        """
+        folder = directory or own_directory()
+        path = folder / name
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            _reserve(descriptor, size)
+            return cls(path, mmap.mmap(descriptor, size))
+        except OSError as error:
+            path.unlink()
+            if error.errno not in {errno.ENOSPC, errno.EFBIG, errno.ENOMEM, errno.EINVAL}:
+                raise
+            free = os.statvfs(folder)
+            raise SharedMemoryFull(
+                f"{human_bytes(size)} of shared memory are needed and {folder.parent.parent} has "
+                f"{human_bytes(free.f_bavail * free.f_frsize)} free: use fewer environments, set PAC_RUNTIME_DIR to a larger "
+                f"file system, or give the container more (--shm-size)"
+            ) from error
+        finally:
+            os.close(descriptor)
+
+    @classmethod
+    def attach(cls, path: Path, *, writable: bool = False) -> Segment:
+        """Map an existing segment; read-only unless `writable`."""
+        descriptor = os.open(path, os.O_RDWR if writable else os.O_RDONLY)
+        try:
+            access = mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ
+            return cls(path, mmap.mmap(descriptor, os.fstat(descriptor).st_size, access=access))
+        finally:
+            os.close(descriptor)
+
+    def unlink(self) -> None:
+        """Remove the name; the memory lives until the last mapping goes."""
+        self.path.unlink(missing_ok=True)
+
+
+def _reserve(descriptor: int, size: int) -> None:
+    """Give a file its size and its pages, so that a full file system is an error here and not a SIGBUS later."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, 0, size)
+    else:
+        os.ftruncate(descriptor, size)

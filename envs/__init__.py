@@ -1,0 +1,36 @@
+"""The games, their rules and their looks, and the adapter for anybody's Gymnasium environment."""
+
+from .errors import BadParameter, PacError, UnknownName
+from .registry import families, find
+from .task import (
+    Environments,
+    Field,
+    Glyph,
+    Outcome,
+    Panel,
+    Parameter,
+    Task,
+    TaskFamily,
+    allocate,
+    episode_seed,
+    next_slot,
+)
+
+__all__ = [
+    "BadParameter",
+    "Environments",
+    "Field",
+    "Glyph",
+    "Outcome",
+    "PacError",
+    "Panel",
+    "Parameter",
+    "Task",
+    "TaskFamily",
+    "UnknownName",
+    "allocate",
+    "episode_seed",
+    "families",
+    "find",
+    "next_slot",
+]

@@ -1,0 +1,36 @@
+"""The errors of tasks and their parameters.
+
+PacError                an error that is the user's to mend: its text says how
+└── BadParameter        a value that does not fit
+    └── UnknownName     a name that is none of the known ones
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class PacError(Exception):
+    """An error with a title and a sentence that says what was expected, what came and what to do."""
+
+    title = "Error"
+
+
+class BadParameter(PacError, ValueError):
+    """A value that does not fit."""
+
+    title = "Bad value"
+
+
+class UnknownName(BadParameter):
+    """A name that is none of the known ones; the message lists them, nearest first."""
+
+    title = "Unknown name"
+
+    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        near = get_close_matches(name, names, n=3, cutoff=0.5)
+        listed = ", ".join([*near, *(other for other in names if other not in near)])
+        guess = f"Did you mean {near[0]}? " if near else ""
+        super().__init__(f"unknown {what} {name!r}. {guess}Known: {listed}.")

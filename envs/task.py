@@ -1,0 +1,306 @@
+"""What a task is: a game or environment that can be trained on, described as data.
+
+A `Task` says what stands in the buffer (its fields), what can be drawn (its panels) and which module steps it. Nothing here
+imports torch, numba or gymnasium: the rules load in `Task.make`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import BadParameter
+
+Array: TypeAlias = NDArray[Any]
+Buffers: TypeAlias = Mapping[str, Array]
+Encoding: TypeAlias = Literal["raw", "bits"]
+PanelKind: TypeAlias = Literal["cells", "pixels", "bars", "table", "grid", "curve"]
+Tone: TypeAlias = Literal["good", "bad", "neutral"]
+
+MASK_64 = (1 << 64) - 1
+
+
+@dataclass(frozen=True)
+class Field:
+    """One array of the buffer, `(slots, rows, *stored_shape)`.
+
+    Attributes:
+        name: The key in the buffer.
+        dtype: NumPy name of the stored type; `uint8` when the encoding packs.
+        shape: Logical shape of one row.
+        encoding: `raw` stores the logical shape; `bits` stores one bit per element, first element in the lowest bit.
+        per: Whether a row is a seat or an environment.
+        timed: Whether the field has a slot for every step of a rollout, or just one, overwritten.
+        low: Smallest value of an element.
+        high: Largest value of an element.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...] = ()
+    encoding: Encoding = "raw"
+    per: Literal["seat", "env"] = "env"
+    timed: bool = True
+    low: float = -math.inf
+    high: float = math.inf
+
+    @property
+    def stored_shape(self) -> tuple[int, ...]:
+        """Shape of one row as it lies in memory."""
+        return (math.ceil(math.prod(self.shape) / 8),) if self.encoding == "bits" else self.shape
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one row."""
+        return math.prod(self.stored_shape) * np.dtype(self.dtype).itemsize
+
+    def widen(self, stored: Array) -> Array:
+        """Return rows `(..., *stored_shape)` in their logical shape `(..., *shape)`."""
+        if self.encoding == "raw":
+            return stored
+        flat = np.unpackbits(stored, axis=-1, count=math.prod(self.shape), bitorder="little")
+        return flat.reshape(*stored.shape[:-1], *self.shape)
+
+
+@dataclass(frozen=True)
+class Glyph:
+    """How one code of a `cells` panel looks.
+
+    Attributes:
+        wide: Exactly two columns of text, for a cell drawn large.
+        narrow: Exactly one column, legible without colour.
+        color: Foreground `#rrggbb`.
+        ground: Background `#rrggbb`.
+    """
+
+    wide: str
+    narrow: str
+    color: str
+    ground: str
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Something that can be drawn of one environment.
+
+    Attributes:
+        kind: What is drawn: `cells` are uint8 codes `(H, W)` looked up in `glyphs`; `pixels` are uint8 `(H, W, 3)`;
+            `bars` are float32 `(K,)`, one per label; `table` are float32 `(K,)` shown as numbers.
+        title: Heading.
+        field: Name of the buffer field, per environment and untimed.
+        labels: Names of the elements, for bars and tables.
+        glyphs: The look of every code, for cells.
+        main: Whether this panel is the board, the one shown in the summary.
+    """
+
+    kind: PanelKind
+    title: str
+    field: str
+    labels: tuple[str, ...] = ()
+    glyphs: tuple[Glyph, ...] = ()
+    main: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A reason for which an episode ends, and whether that is good."""
+
+    name: str
+    tone: Tone
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A knob of a task, set as `--task drmario:level=5`.
+
+    Attributes:
+        name: Its name.
+        default: Its value when not set; its type is the parameter's type.
+        low: Smallest allowed number.
+        high: Largest allowed number.
+        choices: Allowed strings, if it is a string.
+        help: One line.
+    """
+
+    name: str
+    default: int | float | str | bool
+    low: float = -math.inf
+    high: float = math.inf
+    choices: tuple[str, ...] = ()
+    help: str = ""
+
+    def parse(self, text: int | float | str | bool) -> int | float | str | bool:
+        """Return `text` as this parameter's type.
+
+        Raises:
+            BadParameter: It is not of the type, out of range, or none of the choices.
+        """
+        kind = type(self.default)
+        try:
+            value = kind(text) if kind is not bool else str(text).lower() in {"1", "true", "yes", "on"}
+        except ValueError:
+            raise BadParameter(f"{self.name} expects {kind.__name__}, got {text!r}") from None
+        if self.choices and value not in self.choices:
+            raise BadParameter(f"{self.name} expects one of {', '.join(self.choices)}, got {text!r}")
+        if isinstance(value, int | float) and not self.low <= value <= self.high:
+            raise BadParameter(f"{self.name} expects {self.low:g} to {self.high:g}, got {text!r}")
+        return value
+
+
+class Environments(Protocol):
+    """Environments `lo..hi` of the buffers, stepped together in place."""
+
+    def reset(self, mask: NDArray[np.bool_], slot: int) -> None:
+        """Begin the next episode of the masked ones, `(hi - lo,)`, and write their first observations into `slot`."""
+
+    def step(self, slot: int) -> None:
+        """Read the actions of `slot`, write everything else into the next slot, auto-reset what ended."""
+
+    def close(self) -> None:
+        """Release what the environments hold."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """A frozen description of a task with its parameters set.
+
+    Attributes:
+        spec: The text it was found by, such as `drmario:level=5`; `find(spec)` gives an equal task anywhere.
+        name: Its name.
+        title: Its name for people.
+        factory: `module:callable`, called as `(task, lo, hi, buffers, seed)`, returns `Environments`.
+        observation: The observation field of one seat.
+        num_actions: Number of discrete actions.
+        action_shape: The actions as a grid, where they are one; its product is `num_actions`.
+        masked: Whether the task publishes which actions are legal.
+        players: Seats per environment.
+        native: Whether stepping releases the GIL, so that the `threads` backend pays.
+        frame_rate: Frames per second of the real game, in Hz; 0 where a step is a frame.
+        reward_terms: Names of the terms that a reward is the sum of.
+        outcomes: Reasons for which an episode ends; index 0 of the `outcome` field means it has not.
+        info: The task's own scalars, per environment.
+        panels: What can be drawn; their fields stand in `boards`.
+        boards: The untimed fields that panels draw.
+        state: The whole state of one environment, its random generator included, where the task has one.
+        slices: Named ranges of the observation's first axis.
+        action_names: Names of the actions, if they are few enough to have names.
+        values: The parameters' values.
+        settings: Recommended settings per trainer.
+    """
+
+    spec: str
+    name: str
+    title: str
+    factory: str
+    observation: Field
+    num_actions: int
+    action_shape: tuple[int, ...] = ()
+    masked: bool = False
+    players: int = 1
+    native: bool = False
+    frame_rate: float = 0.0
+    reward_terms: tuple[str, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+    info: tuple[Field, ...] = ()
+    panels: tuple[Panel, ...] = ()
+    boards: tuple[Field, ...] = ()
+    state: Field | None = None
+    slices: Mapping[str, tuple[int, int]] = field(default_factory=lambda: MappingProxyType({}))
+    action_names: tuple[str, ...] = ()
+    values: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """Every field of the task's buffer, the standard ones first."""
+        final = replace(self.observation, name="final_observation")
+        terms = (Field("reward_terms", "float32", (len(self.reward_terms),), per="seat"),) if self.reward_terms else ()
+        mask = (Field("action_mask", "uint8", (self.num_actions,), encoding="bits", per="seat"),) if self.masked else ()
+        state = (self.state,) if self.state else ()
+        return (*STANDARD_FIELDS, *mask, self.observation, final, *terms, *self.info, *self.boards, *state)
+
+    def make(self, lo: int, hi: int, buffers: Buffers, seed: int) -> Environments:
+        """Return the object that steps environments `lo..hi` of `buffers`; loads the rules.
+
+        Args:
+            lo: First environment.
+            hi: One past the last.
+            buffers: The arrays of `fields`, `(slots, rows, ...)`, for all environments.
+            seed: The run's seed; environment i's episode k is seeded by `episode_seed(seed, i, k)`.
+        """
+        module, _, attribute = self.factory.partition(":")
+        factory: Callable[..., Environments] = getattr(import_module(module), attribute)
+        return factory(self, lo, hi, buffers, seed)
+
+
+STANDARD_FIELDS: tuple[Field, ...] = (
+    Field("action", "int64", per="seat"),
+    Field("active", "uint8", per="seat"),
+    Field("reward", "float32", per="seat"),
+    Field("terminated", "uint8", per="seat"),
+    Field("truncated", "uint8", per="seat"),
+    Field("episode_return", "float32", per="seat"),
+    Field("episode_length", "int32"),
+    Field("frames", "int32"),
+    Field("outcome", "uint8"),
+    Field("episode", "int64", timed=False),
+    Field("status", "uint8", timed=False),
+    Field("heartbeat", "uint64", timed=False),
+)
+"""The fields that every task has.
+
+`episode_return` and `episode_length` are those of the running episode, and at a step that ended one those of the ended one.
+`frames` are the frames that the step took. `outcome` is 0 while the episode runs, else 1 + the index into `Task.outcomes`.
+`episode` counts episodes begun, from 0, per environment; -1 before the first. `active` is 1 for rows that belong in the loss.
+"""
+
+
+@dataclass(frozen=True)
+class TaskFamily:
+    """A name and its parameters, from which a `Task` is built."""
+
+    name: str
+    title: str
+    build: Callable[..., Task]
+    parameters: tuple[Parameter, ...] = ()
+
+
+def rows(item: Field, num_envs: int, players: int) -> int:
+    """Number of rows of a field: environments, or environments times seats."""
+    return num_envs * players if item.per == "seat" else num_envs
+
+
+def allocate(task: Task, num_envs: int, slots: int = 1) -> dict[str, Array]:
+    """Return zeroed arrays for every field of `task`, `(slots, rows, *stored_shape)`, in this process's memory."""
+    return {
+        item.name: np.zeros(
+            (slots if item.timed else 1, rows(item, num_envs, task.players), *item.stored_shape), np.dtype(item.dtype)
+        )
+        for item in task.fields
+    }
+
+
+def next_slot(slot: int, slots: int) -> int:
+    """The slot that a step of `slot` writes: the next one, or the same where there is only one."""
+    return slot + 1 if slots > 1 else slot
+
+
+def episode_seed(seed: int, env: int, episode: int) -> int:
+    """Seed of an environment's episode, 64 bits: it depends on nothing else, so never on worker or slice.
+
+    The finaliser is that of SplitMix64 (Steele, Lea, Flood, 2014), applied to each argument in turn.
+    """
+    state = 0
+    for part in (seed, env, episode):
+        state = (state + (part & MASK_64) + 0x9E3779B97F4A7C15) & MASK_64
+        state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & MASK_64
+        state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & MASK_64
+        state ^= state >> 31
+    return state

@@ -1,0 +1,36 @@
+"""The configuration of a run: one validated object, which is what the command line sets and what a run saves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt
+
+MAX_ENVS = 1_000_000
+
+
+class Config(BaseModel):
+    """What a session runs, with what, for how long."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    task: str = Field(
+        "drmario", description="The task: a name, or any Gymnasium environment; parameters follow a colon."
+    )
+    trainer: str = Field("ppo", description="The algorithm.")
+    num_envs: int | None = Field(None, ge=1, le=MAX_ENVS, description="Environments; default max(8, 4 x usable cores).")
+    backend: str = Field("shm", description="How environments are stepped: inline, threads or shm.")
+    workers: PositiveInt | None = Field(None, description="Worker processes or threads; default the usable cores.")
+    device: str = Field("auto", description="Where the policy runs: auto, cpu, cuda, cuda:K or mps.")
+    seed: int = Field(0, ge=0, le=2**63 - 1, description="Seed of everything.")
+    steps: PositiveInt | None = Field(None, description="Stop after this many environment steps.")
+    episodes: PositiveInt | None = Field(None, description="Stop after this many episodes.")
+    seconds: PositiveFloat | None = Field(None, description="Stop after this many seconds of training.")
+    runs_dir: Path = Field(Path("runs"), description="Where runs are kept.")
+    name: str | None = Field(None, description="The run's name; default task, trainer and time.")
+    resume: str | None = Field(None, description="Continue this run: its name or its folder.")
+    strict: bool = Field(False, description="A backend that cannot run here is an error, not a fallback.")
+    linger: NonNegativeFloat = Field(60.0, description="Seconds that a session without a viewer goes on.")
+    baseline: bool = Field(False, description="Measure the fps of one environment first.")
+    settings: dict[str, Any] = Field(default_factory=dict, description="Settings of the trainer.")

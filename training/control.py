@@ -1,0 +1,138 @@
+"""Commands to a session over a Unix socket (0600), one JSON object per line each way. Nothing else travels here.
+
+A connection is a viewer: while one is open somebody watches. A viewer says `detach` before it leaves a session running.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from ..envs import PacError
+
+SOCKET = "control.sock"
+MAX_LINE = 65_536
+TIMEOUT = 10.0
+
+Handler: TypeAlias = Callable[["Viewer", Mapping[str, Any]], Mapping[str, Any] | None]
+
+
+class SessionGone(PacError):
+    """The session's process has ended or does not answer."""
+
+    title = "Session is gone"
+
+
+class CommandRefused(PacError):
+    """The session understood a command and would not do it."""
+
+    title = "Not now"
+
+
+class Viewer:
+    """One connection, as the session sees it.
+
+    Attributes:
+        look: What it looks at, as the fields of `snapshot.Look`; None before it said.
+    """
+
+    def __init__(self) -> None:
+        self.look: Mapping[str, Any] | None = None
+
+
+class ControlServer:
+    """Answers commands in threads of its own.
+
+    Attributes:
+        viewers: The open connections.
+    """
+
+    def __init__(self, directory: Path, handle: Handler) -> None:
+        self.viewers: set[Viewer] = set()
+        self._handle = handle
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        path = directory / SOCKET
+        self._socket.bind(str(path))
+        path.chmod(0o600)
+        self._socket.listen()
+        threading.Thread(target=self._accept, name="control", daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(connection,), name="viewer", daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        viewer = Viewer()
+        self.viewers.add(viewer)
+        try:
+            with connection, connection.makefile("rwb") as stream:
+                while line := stream.readline(MAX_LINE):
+                    stream.write(json.dumps(self._answer(viewer, line)).encode() + b"\n")
+                    stream.flush()
+        except OSError:
+            pass  # the viewer went away; that it did is what matters
+        finally:
+            self.viewers.discard(viewer)
+
+    def _answer(self, viewer: Viewer, line: bytes) -> Mapping[str, Any]:
+        try:
+            request = json.loads(line)
+            if not isinstance(request, dict) or "command" not in request:
+                raise CommandRefused('a command is {"command": NAME, ...} on one line of at most 64 KiB')
+            return {"ok": True, **(self._handle(viewer, request) or {})}
+        except PacError as error:
+            return {"ok": False, "title": error.title, "error": str(error)}
+        except (ValueError, TypeError, KeyError) as error:
+            return {"ok": False, "title": "Bad command", "error": f"{type(error).__name__}: {error}"}
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._socket.close()
+
+
+class SessionClient:
+    """Sends commands to the session in `directory`; one thread at a time may call."""
+
+    def __init__(self, directory: Path) -> None:
+        self._lock = threading.Lock()
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.settimeout(TIMEOUT)
+        try:
+            self._socket.connect(str(directory / SOCKET))
+        except OSError as error:
+            raise SessionGone(f"no session answers at {directory}: {error.strerror}") from error
+        self._stream = self._socket.makefile("rwb")
+
+    def call(self, command: str, **arguments: Any) -> dict[str, Any]:
+        """Send one command and return its answer.
+
+        Raises:
+            CommandRefused: The session would not do it; the text says why.
+            SessionGone: It does not answer.
+        """
+        line = json.dumps({"command": command, **arguments}).encode() + b"\n"
+        try:
+            with self._lock:
+                self._stream.write(line)
+                self._stream.flush()
+                answer = json.loads(self._stream.readline(MAX_LINE) or b"null")
+        except (OSError, ValueError) as error:
+            raise SessionGone(f"the session does not answer ({error})") from error
+        if answer is None:
+            raise SessionGone("the session has closed the connection")
+        if not answer.pop("ok"):
+            raise CommandRefused(f"{answer['title']}: {answer['error']}")
+        return dict(answer)
+
+    def close(self) -> None:
+        """Leave; the session notices."""
+        self._stream.close()
+        self._socket.close()

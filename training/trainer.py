@@ -1,0 +1,131 @@
+"""What a session asks of an algorithm, and what it gives it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from ..envs import Task
+from ..envs.task import Buffers
+
+Metrics: TypeAlias = dict[str, float]
+PHASES = ("environment", "transport", "inference", "learner", "python")
+
+
+class Envs(Protocol):
+    """The environments as a trainer sees them: a buffer and a step. A backend is one; so is the session's gate around it."""
+
+    @property
+    def buffer(self) -> Buffers:
+        """The arrays of the task's fields, `(slots, rows, ...)`."""
+
+    @property
+    def environments(self) -> int:
+        """Number of environments N; rows are N x players."""
+
+    def start(self, slot: int = 0) -> None:
+        """Begin an episode in every environment and write the first observations into `slot`."""
+
+    def advance(self, slot: int) -> None:
+        """Step all environments by the actions of `slot`; the results stand in the next slot."""
+
+    def carry(self) -> None:
+        """Copy the last slot to slot 0, between two rollouts."""
+
+    def close(self) -> None:
+        """Stop the workers."""
+
+
+class Timer:
+    """Attributes every moment of the training thread to one phase, so that the phases add up.
+
+    Attributes:
+        seconds: Time spent per phase, since the beginning.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        self.seconds = dict.fromkeys(PHASES, 0.0)
+        self._clock = clock
+        self._last = clock()
+
+    def lap(self, phase: str) -> float:
+        """Attribute the time since the last lap to `phase`; return it, in s."""
+        now = self._clock()
+        spent = now - self._last
+        self.seconds[phase] += spent
+        self._last = now
+        return spent
+
+    def move(self, source: str, target: str, seconds: float) -> None:
+        """Attribute `seconds` of `source` to `target` instead."""
+        self.seconds[source] -= seconds
+        self.seconds[target] += seconds
+
+    def skip(self) -> None:
+        """Forget the time since the last lap: the training stood still."""
+        self._last = self._clock()
+
+
+@dataclass(frozen=True)
+class PolicyOutput:
+    """What the policy thought of one environment at the last step.
+
+    Attributes:
+        value: The value estimate.
+        entropy: Entropy of the action distribution, in nats.
+        actions: The likeliest actions, likeliest first.
+        probabilities: Their probabilities.
+    """
+
+    value: float
+    entropy: float
+    actions: Sequence[int]
+    probabilities: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a session gives to a trainer.
+
+    Attributes:
+        task: The task to train on.
+        make_envs: Called as `(num_envs, slots)`; the caller closes what it got.
+        settings: The trainer's validated settings, as plain data.
+        device: `cpu`, `cuda:0`, `mps`.
+        seed: The run's seed.
+        timer: Where the time goes.
+    """
+
+    task: Task
+    make_envs: Callable[[int, int], Envs]
+    settings: Mapping[str, Any]
+    device: str
+    seed: int
+    timer: Timer
+
+
+class Trainer(Protocol):
+    """One algorithm, driven iteration by iteration. Any call into `Envs` may raise the gate's exceptions: let them pass."""
+
+    def start(self, num_envs: int) -> None:
+        """Make the environments and begin."""
+
+    def iterate(self) -> Metrics:
+        """Collect once and learn once; return the figures worth a curve."""
+
+    def resize(self, num_envs: int) -> None:
+        """Go on with another number of environments; weights, optimiser, counters and normalisation stay."""
+
+    def inspect(self, row: int) -> PolicyOutput | None:
+        """What the policy thought of a row at the last step, if it thinks."""
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what a checkpoint holds: tensors by name, and plain JSON data."""
+
+    def load_state(self, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+        """Continue from what `state` returned."""
+
+    def close(self) -> None:
+        """Close the environments."""

@@ -1,0 +1,1 @@
+"""Sessions, telemetry, algorithms, runs and measurements."""

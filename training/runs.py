@@ -1,0 +1,121 @@
+"""Run folders: `runs/NAME/` with `run.json`, `metrics.jsonl`, `session.log` and `checkpoints/`."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..envs import PacError, UnknownName
+
+CARD = "run.json"
+METRICS = "metrics.jsonl"
+CHECKPOINTS = "checkpoints"
+LOG = "session.log"
+
+
+class RunFolderError(PacError):
+    """A run folder cannot be made or read."""
+
+    title = "Run folder"
+
+
+class RunFolder:
+    """One run on disk.
+
+    Attributes:
+        path: The folder.
+        name: Its name.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = path.name
+
+    @classmethod
+    def create(cls, parent: Path, name: str) -> RunFolder:
+        """Make `parent/name`, or `name-2`, `name-3`, ... if that is taken.
+
+        Raises:
+            RunFolderError: The folder cannot be made.
+        """
+        for attempt in range(1, 10_000):
+            path = parent / (name if attempt == 1 else f"{name}-{attempt}")
+            try:
+                path.mkdir(parents=True)
+                (path / CHECKPOINTS).mkdir()
+            except FileExistsError:
+                if not parent.is_dir():
+                    raise RunFolderError(
+                        f"runs are kept in a folder, and {parent} is none: choose another --runs-dir"
+                    ) from None
+                continue
+            except OSError as error:
+                raise RunFolderError(f"cannot make {path}: {error.strerror}; choose another --runs-dir") from error
+            return cls(path)
+        raise RunFolderError(f"{parent / name} and 9,999 more are taken: choose another --name")
+
+    @classmethod
+    def find(cls, parent: Path, name: str) -> RunFolder:
+        """Return the run called `name`, or the one in that folder.
+
+        Raises:
+            UnknownName: There is none; the known ones are listed.
+        """
+        for path in (Path(name), parent / name):
+            if (path / CARD).is_file():
+                return cls(path.resolve())
+        raise UnknownName("run", name, [run.name for run in cls.all(parent)] or ["none yet"])
+
+    @classmethod
+    def all(cls, parent: Path) -> list[RunFolder]:
+        """Return the runs below `parent`, the newest last."""
+        cards = parent.glob(f"*/{CARD}") if parent.is_dir() else []
+        return [cls(card.parent) for card in sorted(cards, key=lambda card: card.stat().st_mtime)]
+
+    @property
+    def checkpoints(self) -> Path:
+        """Where the checkpoints stand."""
+        return self.path / CHECKPOINTS
+
+    @property
+    def log(self) -> Path:
+        """What the session printed."""
+        return self.path / LOG
+
+    def card(self) -> dict[str, Any]:
+        """Return what `run.json` says.
+
+        Raises:
+            RunFolderError: It is not readable JSON.
+        """
+        try:
+            return dict(json.loads((self.path / CARD).read_text()))
+        except (OSError, ValueError) as error:
+            raise RunFolderError(
+                f"{self.path / CARD} cannot be read ({error}): remove the run or restore the file"
+            ) from error
+
+    def write_card(self, card: Mapping[str, Any]) -> None:
+        """Write `run.json`, whole or not at all."""
+        beside = self.path / f".{CARD}"
+        beside.write_text(json.dumps(card, indent=2, default=str) + "\n")
+        beside.replace(self.path / CARD)
+
+    def append_metrics(self, row: Mapping[str, Any]) -> None:
+        """Append one line to `metrics.jsonl`; a full disk loses lines, never the run."""
+        line = json.dumps({key: value for key, value in row.items() if value == value}) + "\n"  # noqa: PLR0124
+        descriptor = os.open(self.path / METRICS, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            os.write(descriptor, line.encode())
+        finally:
+            os.close(descriptor)
+
+
+def new_name(task: str, trainer: str) -> str:
+    """Return a run name such as `drmario-ppo-1121-0605`."""
+    plain = "".join(letter if letter.isalnum() else "-" for letter in task.partition(":")[0]).strip("-").lower()
+    return f"{plain}-{trainer}-{time.strftime('%m%d-%H%M%S')}"

@@ -1,0 +1,1 @@
+"""Measurements of the training, ratios taken in one run."""

@@ -1,0 +1,1 @@
+"""Maskable proximal policy optimisation: read `trainer`, then `rollout`, `gae`, `update` and `policy`."""

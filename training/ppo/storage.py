@@ -1,0 +1,135 @@
+"""The rollout as the policy's device sees it.
+
+On the CPU every tensor is a view of the environments' buffer: what the environments write is what the learner reads. On a GPU
+the stored, small form of each slot goes over once, from page-locked memory, and stays there for the learner.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ...envs import Task
+from ...envs.task import Array, Buffers
+
+PER_STEP = ("observation", "action_mask")
+PER_ROLLOUT = ("reward", "terminated", "truncated", "active", "frames")
+
+
+@dataclass(frozen=True)
+class Experience:
+    """A finished rollout, on the policy's device; T steps of R rows, flattened to T x R but for the first three.
+
+    Attributes:
+        rewards: `(T, R)` float32.
+        terminated: `(T, R)` bool.
+        truncated: `(T, R)` bool, where not terminated.
+        frames: `(T, R)` float32, frames that the decision took.
+        active: `(T, R)` bool, rows that took a decision.
+        values: `(T + 1, R)` float32.
+        observations: `(T x R, *stored_shape)`.
+        masks: `(T x R, bytes)`, or None.
+        actions: `(T x R,)` int64.
+        logprobs: `(T x R,)` float32.
+    """
+
+    rewards: Tensor
+    terminated: Tensor
+    truncated: Tensor
+    frames: Tensor
+    active: Tensor
+    values: Tensor
+    observations: Tensor
+    masks: Tensor | None
+    actions: Tensor
+    logprobs: Tensor
+
+
+class Storage:
+    """The tensors of one rollout of T steps and R rows over a buffer of T + 1 slots.
+
+    Attributes:
+        values: `(T + 1, R)` float32.
+        logprobs: `(T, R)` float32.
+    """
+
+    def __init__(self, task: Task, buffer: Buffers, device: str) -> None:
+        slots, rows = buffer["action"].shape
+        self.steps = slots - 1
+        self.players = task.players
+        self._device = torch.device(device)
+        self._masked = task.masked
+        self._host = {
+            name: torch.from_numpy(buffer[name])
+            for name in ("action", "final_observation", *PER_STEP, *PER_ROLLOUT)
+            if name in task_names(task)
+        }
+        self._pinned: list[Array] = []
+        self._here = self._host if device == "cpu" else self._mirror(buffer)
+        self.values = torch.zeros(slots, rows, device=self._device)
+        self.logprobs = torch.zeros(self.steps, rows, device=self._device)
+
+    def _mirror(self, buffer: Buffers) -> dict[str, Tensor]:
+        names = [name for name in ("action", *PER_STEP) if name in self._host]
+        if self._device.type == "cuda":
+            self._pinned = [buffer[name] for name in names if _register(buffer[name])]
+        return {name: torch.empty_like(self._host[name], device=self._device) for name in names}
+
+    def load(self, slot: int) -> tuple[Tensor, Tensor | None]:
+        """Return the stored observations and masks of a slot, on the device."""
+        if self._here is not self._host:
+            for name in PER_STEP:
+                if name in self._here:
+                    self._here[name][slot].copy_(self._host[name][slot], non_blocking=True)
+        return self._here["observation"][slot], self._here["action_mask"][slot] if self._masked else None
+
+    def act(self, slot: int, action: Tensor) -> None:
+        """Put the actions of a slot where the environments read them; the one wait for the device in a step."""
+        self._here["action"][slot].copy_(action)
+        if self._here is not self._host:
+            self._host["action"][slot].copy_(action)
+
+    def final_observations(self) -> tuple[Tensor, Tensor]:
+        """Return where an episode was cut short, `(K, 2)` of step and row, and the stored observations there, on the device."""
+        cut = (self._host["truncated"][1:] > 0) & (self._host["terminated"][1:] == 0)
+        where = cut.nonzero()
+        final = self._host["final_observation"][1:][where[:, 0], where[:, 1]]
+        return where.to(self._device), final.to(self._device)
+
+    def experience(self) -> Experience:
+        """Return the rollout for the learner. Copies little on a GPU and next to nothing on the CPU."""
+        reward, terminated, truncated, active, frames = (self._host[name].to(self._device) for name in PER_ROLLOUT)
+        ended = terminated[1:] > 0
+        masks = self._here["action_mask"][:-1].flatten(0, 1) if self._masked else None
+        return Experience(
+            rewards=reward[1:],
+            terminated=ended,
+            truncated=(truncated[1:] > 0) & ~ended,
+            frames=frames[1:].repeat_interleave(self.players, dim=1).float(),
+            active=active[:-1] > 0,
+            values=self.values,
+            observations=self._here["observation"][:-1].flatten(0, 1),
+            masks=masks,
+            actions=self._here["action"][:-1].flatten(),
+            logprobs=self.logprobs.flatten(),
+        )
+
+    def close(self) -> None:
+        """Let go of the buffer, before it is unmapped."""
+        for array in self._pinned:
+            torch.cuda.cudart().cudaHostUnregister(array.ctypes.data)
+        self._pinned.clear()
+        self._host.clear()
+        self._here.clear()
+
+
+def task_names(task: Task) -> frozenset[str]:
+    """Names of the fields that a task has."""
+    return frozenset(item.name for item in task.fields)
+
+
+def _register(array: Array) -> bool:
+    """Page-lock an array's memory, so that copies to the GPU need no staging and no wait; return whether that worked."""
+    return int(torch.cuda.cudart().cudaHostRegister(array.ctypes.data, array.nbytes, 0)) == 0

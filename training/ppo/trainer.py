@@ -1,0 +1,151 @@
+"""Wires policy, rollout, estimator and update into a trainer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..device import set_threads
+from ..settings import scheduled
+from ..trainer import Context, Envs, Metrics, PolicyOutput
+from .gae import gae
+from .output import policy_output
+from .policy import Policy
+from .rollout import final_values, rollout
+from .settings import Settings
+from .state import copied, load_adam, load_policy, save_tensors
+from .storage import Experience, Storage
+from .update import Batch, explained_variance, update
+
+
+class PPO:
+    """Maskable PPO, a `Trainer`.
+
+    Attributes:
+        policy: The network.
+        decisions: Decisions learned from so far, those of all active rows.
+        updates: Iterations so far.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._settings = Settings.read("ppo", context.settings)
+        device = torch.device(context.device)
+        set_threads(self._settings.threads)
+        self._shuffle = torch.Generator().manual_seed(context.seed)
+        self._sampler = torch.Generator(device).manual_seed(context.seed)
+        self.policy = Policy(context.task, self._settings, self._shuffle)
+        self.policy.to(device, memory_format=torch.channels_last)
+        self._adam = torch.optim.Adam(self.policy.parameters(), eps=1e-5, fused=device.type in {"cpu", "cuda"})
+        self.decisions = 0
+        self.updates = 0
+        self._envs: Envs | None = None
+        self._storage: Storage | None = None
+        self._logits: Tensor | None = None
+        self._begun = False
+
+    def start(self, num_envs: int) -> None:
+        """Make the environments and begin an episode in each."""
+        task = self._context.task
+        self._envs = self._context.make_envs(num_envs, self._settings.steps(num_envs * task.players) + 1)
+        self._storage = Storage(task, self._envs.buffer, self._context.device)
+        self._envs.start(0)
+        self._begun = False
+
+    def resize(self, num_envs: int) -> None:
+        """Go on with another number of environments; only they and the rollout's storage are new."""
+        self.close()
+        self.start(num_envs)
+
+    def iterate(self) -> Metrics:
+        """Collect a rollout and learn from it."""
+        assert self._envs is not None
+        assert self._storage is not None
+        timer = self._context.timer
+        if self._begun:
+            self._envs.carry()
+        self._begun = True
+        timer.lap("python")
+        self._logits = rollout(self.policy, self._envs, self._storage, self._sampler, timer)
+        finals = final_values(self.policy, self._storage)
+        timer.lap("inference")
+        metrics = self._learn(self._storage.experience(), finals)
+        timer.lap("learner")
+        return metrics
+
+    def _learn(self, experience: Experience, finals: Tensor) -> Metrics:
+        settings = self._settings
+        discounts = torch.full_like(experience.rewards, settings.gamma)
+        if settings.gamma_per_frame:
+            discounts = discounts.pow(experience.frames)
+        advantages, returns = gae(
+            experience.rewards,
+            experience.values,
+            experience.terminated,
+            experience.truncated,
+            experience.active,
+            finals,
+            discounts,
+            settings.gae_lambda,
+        )
+        batch = Batch.of(experience, advantages, returns)
+        if not len(batch.index):
+            return {}
+        learning_rate = scheduled(settings.learning_rate, self.decisions)
+        entropy_coefficient = scheduled(settings.entropy_coefficient, self.decisions)
+        for group in self._adam.param_groups:
+            group["lr"] = learning_rate
+        metrics = update(self.policy, self._adam, batch, settings, entropy_coefficient, self._shuffle)
+        self.decisions += len(batch.index)
+        self.updates += 1
+        values = batch.returns - batch.advantages
+        return metrics | {
+            "explained_variance": explained_variance(values, batch.returns),
+            "value_mean": float(values.mean()),
+            "learning_rate": learning_rate,
+            "entropy_coefficient": entropy_coefficient,
+            "decisions": float(self.decisions),
+            "updates": float(self.updates),
+        }
+
+    def inspect(self, row: int) -> PolicyOutput | None:
+        """What the policy thought of a row at the end of the last rollout; None before."""
+        if self._logits is None or self._storage is None or row >= len(self._logits):
+            return None
+        return policy_output(self._logits[row], self._storage.values[-2, row])
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return copies of the weights, Adam's moments and the random generators; and the counters."""
+        tensors = save_tensors(self.policy, self._adam)
+        tensors["generator.shuffle"] = copied(self._shuffle.get_state())
+        tensors["generator.sampler"] = copied(self._sampler.get_state())
+        return tensors, {"decisions": self.decisions, "updates": self.updates}
+
+    def load_state(self, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+        """Continue from what `state` returned.
+
+        Raises:
+            WrongCheckpoint: It is of another network.
+        """
+        held = {name: torch.as_tensor(tensor) for name, tensor in tensors.items()}
+        load_policy(self.policy, held)
+        load_adam(self._adam, self.policy, held)
+        self._shuffle.set_state(held["generator.shuffle"])
+        # The generators of another kind of device have another form: there the sampler begins anew.
+        if held["generator.sampler"].shape == self._sampler.get_state().shape:
+            self._sampler.set_state(held["generator.sampler"])
+        self.decisions = int(data["decisions"])
+        self.updates = int(data["updates"])
+
+    def close(self) -> None:
+        """Let go of the buffer and close the environments."""
+        self._logits = None
+        if self._storage is not None:
+            self._storage.close()
+            self._storage = None
+        if self._envs is not None:
+            self._envs.close()
+            self._envs = None

@@ -1,0 +1,66 @@
+"""Widens what the buffer stores small, on the device that runs the policy."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from ...envs import Field
+
+
+def bit_table(zero: float, one: float) -> Tensor:
+    """Return `(256, 8)`: for each byte its bits, lowest first, as `zero` or `one`."""
+    bits = torch.arange(256).unsqueeze(1) >> torch.arange(8) & 1
+    return torch.where(bits.bool(), one, zero)
+
+
+class WidenBits(nn.Module):
+    """Rows of packed bits `(rows, bytes)` to float32 `(rows, *shape)`, by one table look-up per byte."""
+
+    table: Tensor
+
+    def __init__(self, shape: tuple[int, ...], zero: float = 0.0, one: float = 1.0) -> None:
+        super().__init__()
+        self.shape = shape
+        self.count = math.prod(shape)
+        self.register_buffer("table", bit_table(zero, one), persistent=False)
+
+    def forward(self, stored: Tensor) -> Tensor:
+        """Return the bits as floats."""
+        wide = nn.functional.embedding(stored.int(), self.table)
+        return wide.flatten(1)[:, : self.count].view(-1, *self.shape)
+
+
+class Scale(nn.Module):
+    """Rows of any number type to float32, bytes divided by their largest value, images with their channels first."""
+
+    def __init__(self, observation: Field) -> None:
+        super().__init__()
+        self.scale = 1.0 / (observation.high if 1 < observation.high <= 255 else 255.0)
+        self.is_bytes = observation.dtype == "uint8"
+        self.channels_last = is_image(observation) and observation.shape[-1] <= 4
+
+    def forward(self, stored: Tensor) -> Tensor:
+        """Return the rows as floats."""
+        wide = stored.float() * self.scale if self.is_bytes else stored.float()
+        return wide.permute(0, 3, 1, 2) if self.channels_last else wide
+
+
+def is_image(observation: Field) -> bool:
+    """Whether an observation is laid out in space: bit planes `(C, H, W)`, or bytes `(C, H, W)` or `(H, W, C)`."""
+    return observation.dtype == "uint8" and len(observation.shape) == 3
+
+
+def widen(observation: Field) -> nn.Module:
+    """Return the module that widens the stored rows of `observation`."""
+    if observation.encoding == "bits":
+        return WidenBits(observation.shape)
+    return Scale(observation)
+
+
+def planes(observation: Field) -> tuple[int, int, int]:
+    """Return `(channels, height, width)` of an image as the trunk sees it."""
+    a, b, c = observation.shape
+    return (c, a, b) if observation.encoding == "raw" and c <= 4 else (a, b, c)

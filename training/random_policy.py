@@ -1,0 +1,132 @@
+"""Plays uniformly random legal actions: the measure of an environment's speed, and of what learning is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numba
+import numpy as np
+
+from ..envs.task import Array
+from .trainer import Context, Envs, Metrics, PolicyOutput
+
+STEPS = 64
+ROW_STEPS = 16_384
+"""An iteration takes so many steps of rows at most: the slots of many environments would take much memory."""
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _draw(state: Array, bound: int) -> int:
+    """Return a number below `bound` from SplitMix64; the bias of the modulus is below 2^-40 for any action space."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = state[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
+    return int((z >> np.uint64(1)) % np.uint64(bound))
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def draw_actions(state: Array, count: int, actions: Array) -> None:
+    """Fill `actions` `(rows,)` with numbers below `count`, advancing `state` `(1,)` uint64."""
+    for row in range(len(actions)):
+        actions[row] = _draw(state, count)
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def draw_legal_actions(state: Array, bits_in: Array, masks: Array, actions: Array) -> None:
+    """Fill `actions` `(rows,)` with a uniformly drawn legal one per row; 0 where none is.
+
+    Args:
+        state: `(1,)` uint64, advanced.
+        bits_in: `(256,)` number of bits set in a byte.
+        masks: `(rows, bytes)` of packed bits, first action in the lowest bit.
+        actions: `(rows,)` int64, written.
+    """
+    for row in range(len(actions)):
+        mask = masks[row]
+        total = 0
+        for byte in mask:
+            total += bits_in[byte]
+        actions[row] = 0
+        if total == 0:
+            continue
+        left = _draw(state, total)
+        place = 0
+        while left >= bits_in[mask[place]]:
+            left -= bits_in[mask[place]]
+            place += 1
+        byte = int(mask[place])
+        for _ in range(left):
+            byte &= byte - 1
+        bit = 0
+        while byte >> bit & 1 == 0:
+            bit += 1
+        actions[row] = place * 8 + bit
+
+
+class RandomPolicy:
+    """A `Trainer` that learns nothing."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._state = np.array([context.seed], np.uint64)
+        self._bits_in = np.array([number.bit_count() for number in range(256)], np.int64)
+        self._envs: Envs | None = None
+        self._actions: list[Array] = []
+        self._masks: list[Array] = []
+        self._steps = 0
+        self._decisions = 0
+
+    def start(self, num_envs: int) -> None:
+        """Make the environments and begin an episode in each."""
+        rows = num_envs * self._context.task.players
+        self._steps = max(1, min(STEPS, ROW_STEPS // rows))
+        self._envs = self._context.make_envs(num_envs, self._steps + 1)
+        self._actions = list(self._envs.buffer["action"])
+        if self._context.task.masked:
+            self._masks = list(self._envs.buffer["action_mask"])
+        self._envs.start(0)
+
+    def resize(self, num_envs: int) -> None:
+        """Go on with another number of environments."""
+        self.close()
+        self.start(num_envs)
+
+    def iterate(self) -> Metrics:
+        """Play a few steps."""
+        assert self._envs is not None
+        envs, timer = self._envs, self._context.timer
+        count = self._context.task.num_actions
+        for slot in range(self._steps):
+            if self._masks:
+                draw_legal_actions(self._state, self._bits_in, self._masks[slot], self._actions[slot])
+            else:
+                draw_actions(self._state, count, self._actions[slot])
+            timer.lap("inference")
+            envs.advance(slot)
+        envs.carry()
+        timer.lap("python")
+        self._decisions += self._steps * len(self._actions[0])
+        return {"decisions": float(self._decisions)}
+
+    def inspect(self, row: int) -> PolicyOutput | None:
+        """Nothing: it does not think."""
+        del row
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the random generator's state and the counter."""
+        return {"generator": self._state.copy()}, {"decisions": self._decisions}
+
+    def load_state(self, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+        """Continue from what `state` returned."""
+        self._state[:] = np.asarray(tensors["generator"])
+        self._decisions = int(data["decisions"])
+
+    def close(self) -> None:
+        """Close the environments."""
+        self._actions, self._masks = [], []
+        if self._envs is not None:
+            self._envs.close()
+            self._envs = None

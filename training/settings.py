@@ -1,0 +1,68 @@
+"""What all trainers' settings have in common: frozen, validated, and clear about what does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Self, TypeAlias
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+
+from ..envs import BadParameter, UnknownName
+
+Point: TypeAlias = tuple[int, float]
+
+
+def _read_schedule(value: Any) -> Any:
+    """Turn `0:3e-4,1e6:1e-4` into points; leave everything else to the type."""
+    if not isinstance(value, str) or ":" not in value:
+        return value
+    points = [part.partition(":") for part in value.split(",")]
+    return [(int(float(at)), float(number)) for at, _, number in points]
+
+
+Schedule: TypeAlias = Annotated[float | tuple[Point, ...], BeforeValidator(_read_schedule)]
+"""A constant, or points `(decisions, value)` joined by straight lines and flat beyond them; as text `0:3e-4,1e6:1e-4`."""
+
+
+def scheduled(schedule: float | tuple[Point, ...], decisions: int) -> float:
+    """Return the value of a schedule after `decisions`."""
+    if isinstance(schedule, float | int):
+        return float(schedule)
+    before = schedule[0]
+    for point in schedule:
+        if point[0] > decisions:
+            share = (decisions - before[0]) / (point[0] - before[0]) if point[0] > before[0] else 0.0
+            return before[1] + min(max(share, 0.0), 1.0) * (point[1] - before[1])
+        before = point
+    return before[1]
+
+
+class TrainerSettings(BaseModel):
+    """Settings of a trainer; this one has none."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @classmethod
+    def read(cls, trainer: str, values: Mapping[str, Any]) -> Self:
+        """Return validated settings.
+
+        Args:
+            trainer: The trainer's name, for the error.
+            values: Plain data; what is missing has its default.
+
+        Raises:
+            UnknownName: A key is unknown.
+            BadParameter: A value does not fit.
+        """
+        for key in values:
+            if key not in cls.model_fields:
+                raise UnknownName(f"setting of {trainer}", key, cls.model_fields)
+        try:
+            return cls.model_validate(dict(values))
+        except ValidationError as error:
+            raise BadParameter("; ".join(_sentence(trainer, item) for item in error.errors())) from None
+
+
+def _sentence(trainer: str, item: Any) -> str:
+    place = f"{trainer}.{item['loc'][0]}" if item["loc"] else trainer
+    return f"{place}: {item['msg'].lower()}, got {item['input']!r}"

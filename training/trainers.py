@@ -1,0 +1,104 @@
+"""The algorithms by name; an algorithm's module is imported when it is built, its settings without it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from ..envs import Task, UnknownName
+from .settings import TrainerSettings
+from .trainer import Context, Trainer
+
+
+@dataclass(frozen=True)
+class TrainerKind:
+    """An algorithm that a session can run.
+
+    Attributes:
+        name: Its name, also the name of its settings in `Task.settings`.
+        title: One line for people.
+        trainer: `module:Class` of the trainer, called as `(context)`.
+        settings: `module:Class` of its settings, which imports neither torch nor numba.
+        player: `module:Class` that plays what it learned, called as `(context, greedy)`; empty if nothing is learned.
+    """
+
+    name: str
+    title: str
+    trainer: str
+    settings: str
+    player: str = ""
+
+    @property
+    def settings_class(self) -> type[TrainerSettings]:
+        """The class of the settings."""
+        found: type[TrainerSettings] = _load(self.settings)
+        return found
+
+
+TRAINERS: Mapping[str, TrainerKind] = {
+    kind.name: kind
+    for kind in (
+        TrainerKind(
+            name="ppo",
+            title="Proximal policy optimisation, with action masks",
+            trainer=".ppo.trainer:PPO",
+            settings=".ppo.settings:Settings",
+            player=".ppo.evaluate:Player",
+        ),
+        TrainerKind(
+            name="random",
+            title="Uniformly random legal actions; learns nothing",
+            trainer=".random_policy:RandomPolicy",
+            settings=".settings:TrainerSettings",
+        ),
+    )
+}
+
+
+def trainer_kind(name: str) -> TrainerKind:
+    """Return the algorithm called `name`.
+
+    Raises:
+        UnknownName: There is none.
+    """
+    if name not in TRAINERS:
+        raise UnknownName("trainer", name, TRAINERS)
+    return TRAINERS[name]
+
+
+def trainer_settings(name: str, task: Task, overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the effective settings as plain data: the trainer's defaults, then the task's, then `overrides`.
+
+    Raises:
+        UnknownName: No such trainer, or a setting is unknown.
+        BadParameter: A value does not fit.
+    """
+    kind = trainer_kind(name)
+    merged = {**task.settings.get(name, {}), **overrides}
+    return kind.settings_class.read(name, merged).model_dump(mode="json")
+
+
+def build_trainer(name: str, context: Context) -> Trainer:
+    """Return the trainer `name` for `context`; loads the algorithm."""
+    trainer: Trainer = _load(trainer_kind(name).trainer)(context)
+    return trainer
+
+
+def build_player(name: str, context: Context, *, greedy: bool = True) -> Trainer:
+    """Return a trainer that plays what `name` learned, and does not learn.
+
+    Raises:
+        UnknownName: The trainer is unknown, or learns nothing that could play.
+    """
+    players = {kind.name: kind.player for kind in TRAINERS.values() if kind.player}
+    if name not in players:
+        raise UnknownName("trainer with a policy to play", name, players)
+    trainer: Trainer = _load(players[name])(context, greedy)
+    return trainer
+
+
+def _load(path: str) -> Any:
+    module, _, attribute = path.partition(":")
+    return getattr(import_module(module, __package__), attribute)

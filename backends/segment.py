@@ -157,6 +157,9 @@ class Segment:
 
 def _reserve(descriptor: int, size: int) -> None:
     """Give a file its size and its pages, so that a full file system is an error here and not a SIGBUS later."""
+    room = os.fstatvfs(descriptor)
+    if room.f_blocks and size > room.f_bavail * room.f_frsize:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(descriptor, 0, size)
     else:

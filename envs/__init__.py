@@ -1,6 +1,6 @@
 """The games, their rules and their looks, and the adapter for anybody's Gymnasium environment."""
 
-from .errors import BadParameter, PacError, UnknownName
+from .errors import BadParameter, EnvironmentFailed, PacError, UnknownName
 from .registry import families, find
 from .task import (
     Environments,
@@ -18,6 +18,7 @@ from .task import (
 
 __all__ = [
     "BadParameter",
+    "EnvironmentFailed",
     "Environments",
     "Field",
     "Glyph",

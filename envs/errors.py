@@ -34,3 +34,19 @@ class UnknownName(BadParameter):
         listed = ", ".join([*near, *(other for other in names if other not in near)])
         guess = f"Did you mean {near[0]}? " if near else ""
         super().__init__(f"unknown {what} {name!r}. {guess}Known: {listed}.")
+
+
+class EnvironmentFailed(PacError):
+    """An environment raised an exception; the cause is the original one.
+
+    Attributes:
+        environment: Its number.
+        action: The action it was given, or None at a reset.
+    """
+
+    title = "An environment failed"
+
+    def __init__(self, text: str, environment: int, action: int | None) -> None:
+        super().__init__(text)
+        self.environment = environment
+        self.action = action

@@ -278,13 +278,15 @@ def rows(item: Field, num_envs: int, players: int) -> int:
 
 
 def allocate(task: Task, num_envs: int, slots: int = 1) -> dict[str, Array]:
-    """Return zeroed arrays for every field of `task`, `(slots, rows, *stored_shape)`, in this process's memory."""
-    return {
+    """Return zeroed arrays for every field of `task`, `(slots, rows, *stored_shape)`, with no episode begun."""
+    buffers = {
         item.name: np.zeros(
             (slots if item.timed else 1, rows(item, num_envs, task.players), *item.stored_shape), np.dtype(item.dtype)
         )
         for item in task.fields
     }
+    buffers["episode"].fill(-1)
+    return buffers
 
 
 def next_slot(slot: int, slots: int) -> int:

@@ -1,0 +1,40 @@
+"""How N environments are stepped: `make` gives a backend, a Gymnasium vector environment over one buffer."""
+
+from .cores import default_num_envs, usable_cores
+from .errors import (
+    BackendBroken,
+    BackendBusy,
+    BackendClosed,
+    BackendError,
+    BackendTimeout,
+    BackendUnavailable,
+    BadAction,
+    Failure,
+    LayoutMismatch,
+    WorkerFailed,
+)
+from .factory import BACKENDS, make
+from .segment import SharedMemoryFull, UnsafeDirectory
+from .status import BackendEvent, WorkerState, WorkerStatus
+
+__all__ = [
+    "BACKENDS",
+    "BackendBroken",
+    "BackendBusy",
+    "BackendClosed",
+    "BackendError",
+    "BackendEvent",
+    "BackendTimeout",
+    "BackendUnavailable",
+    "BadAction",
+    "Failure",
+    "LayoutMismatch",
+    "SharedMemoryFull",
+    "UnsafeDirectory",
+    "WorkerFailed",
+    "WorkerState",
+    "WorkerStatus",
+    "default_num_envs",
+    "make",
+    "usable_cores",
+]

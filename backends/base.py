@@ -1,0 +1,323 @@
+"""What every backend is: N environments over one buffer, stepped slot by slot, and a Gymnasium vector environment."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium.spaces import Discrete, MultiDiscrete
+from gymnasium.vector import AutoresetMode, VectorEnv
+from numpy.typing import NDArray
+
+from ..envs import BadParameter, Task, next_slot
+from ..envs.gym.single import observation_space
+from ..envs.task import Array
+from .errors import BackendBusy, BackendClosed, BackendError, BadAction
+from .layout import Buffer, Layout
+from .status import BackendEvent, WorkerStatus
+from .views import Views
+from .watch import NumberWatch
+
+Batch = tuple[Array, Array, NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]
+FEW = 24
+"""Up to so many actions, Python's `max` is quicker than NumPy's."""
+
+
+class State(Enum):
+    """What a backend can be asked for."""
+
+    NEW = "new"
+    """To begin episodes."""
+    READY = "ready"
+    """To step."""
+    STEPPING = "stepping"
+    """To wait for the pending step."""
+    BROKEN = "broken"
+    """To close."""
+    CLOSED = "closed"
+    """Nothing."""
+
+
+class Backend(VectorEnv[Array, Array, Array]):
+    """N environments of a task, stepped in place.
+
+    Trainers use the slots: `start`, then `send` and `wait` (or both, `advance`), and read `buffer`. Everybody else uses
+    Gymnasium's `reset` and `step`.
+
+    Attributes:
+        name: The backend's name.
+        task: What is stepped.
+        buffer: The arrays of the task's fields, `(slots, rows, *stored_shape)`.
+        environments: Number of environments N.
+        num_envs: Number of rows, N x players.
+        seed: The run's seed; environment i's episode k is seeded by `episode_seed(seed, i, k)`.
+        timeout: Time limit of a start or a step, in s.
+        hang_timeout: Time after which a worker without a sign of life is replaced, in s.
+        busy_seconds: Time that the environments themselves took: per step, that of the slowest worker.
+        requested: The backend that was asked for.
+        note: Why it is not this one, if it is not.
+    """
+
+    name: ClassVar[str] = ""
+
+    def __init__(
+        self,
+        task: Task,
+        num_envs: int,
+        *,
+        slots: int = 1,
+        seed: int = 0,
+        workers: int | None = None,
+        timeout: float = 60.0,
+        hang_timeout: float = 10.0,
+        copy: bool = False,
+    ) -> None:
+        if num_envs < 1:
+            raise BadParameter(f"the number of environments must be at least 1, got {num_envs}")
+        if workers is not None and workers < 1:
+            raise BadParameter(f"the number of workers must be at least 1, got {workers}")
+        self.task, self.environments, self.seed, self.timeout = task, num_envs, seed, timeout
+        self.hang_timeout = hang_timeout
+        self.num_envs = num_envs * task.players
+        self.busy_seconds = 0.0
+        self.requested, self.note = self.name, ""
+        self._state = State.NEW
+        self._events: list[BackendEvent] = []
+        self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_modes": []}
+        self.single_observation_space = observation_space(task.observation)
+        self.observation_space = observation_space(task.observation, (self.num_envs,))
+        self.single_action_space = Discrete(task.num_actions)
+        self.action_space = MultiDiscrete(np.full(self.num_envs, task.num_actions))
+        self._share = min(workers, num_envs) if workers else None
+        self.buffer = self._open(Layout(task, num_envs, slots))
+        self._slot = 0
+        self._views = Views(task, self.buffer, copy=copy)
+        self._watch = NumberWatch(task, self.buffer)
+        self._actions = [memoryview(row.view(np.uint64)) for row in self.buffer["action"]]
+
+    # What a backend provides.
+
+    @abstractmethod
+    def _open(self, layout: Layout) -> Buffer:
+        """Make the environments and return their buffer; leave nothing behind on failure."""
+
+    @abstractmethod
+    def _reset(self, mask: NDArray[np.bool_], slot: int) -> None:
+        """Begin the next episode of the masked environments and wait for it."""
+
+    @abstractmethod
+    def _reseed(self, seed: int) -> None:
+        """Make the environments anew with another seed."""
+
+    @abstractmethod
+    def _begin(self, slot: int) -> None:
+        """Let the environments step by the actions of `slot`."""
+
+    @abstractmethod
+    def _finish(self, timeout: float | None) -> None:
+        """Wait for the pending step."""
+
+    @abstractmethod
+    def _stop(self) -> None:
+        """Release everything; never hang."""
+
+    @property
+    @abstractmethod
+    def workers(self) -> Sequence[WorkerStatus]:
+        """The workers at this moment."""
+
+    @classmethod
+    def unavailable(cls, task: Task) -> str:  # noqa: ARG003
+        """Return why this backend cannot run `task` on this machine, or nothing."""
+        return ""
+
+    # The slots, for trainers.
+
+    @property
+    def slots(self) -> int:
+        """Number of slots of the timed fields."""
+        return self.buffer.slots
+
+    def start(self, slot: int = 0) -> None:
+        """Begin the next episode in every environment and write the first observations into `slot`."""
+        self._expect(State.NEW, State.READY)
+        self._run_reset(np.ones(self.environments, np.bool_), slot)
+
+    def send(self, slot: int) -> None:
+        """Let all environments step by the actions of `slot`; `wait` for it.
+
+        Raises:
+            BadAction: An action is out of range; nothing was stepped.
+            BackendBusy: A step is pending, or no episode has begun.
+        """
+        if self._state is not State.READY:
+            self._expect(State.READY)
+        actions = self._actions[slot]
+        if (max(actions) if len(actions) <= FEW else np.maximum.reduce(actions)) >= self.task.num_actions:
+            self._refuse(self.buffer["action"][slot])
+        self._slot = slot
+        self._begin(slot)
+        self._state = State.STEPPING
+        if self._watch.look(slot):
+            self._events += self._watch.events()
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Wait for the pending step; its results stand in the next slot.
+
+        Args:
+            timeout: Time limit in s; the backend's own if None.
+
+        Raises:
+            BackendTimeout: It takes longer; the step stays pending.
+            WorkerFailed: A worker failed too often.
+            BackendBusy: No step is pending.
+        """
+        if self._state is not State.STEPPING:
+            self._expect(State.STEPPING)
+        try:
+            self._finish(timeout)
+        except BackendError as error:
+            if not isinstance(error, TimeoutError):
+                self._state = State.BROKEN
+            raise
+        except BaseException:
+            self._state = State.BROKEN
+            raise
+        self._state = State.READY
+
+    def advance(self, slot: int) -> None:
+        """Step all environments by the actions of `slot`; the results stand in the next slot."""
+        self.send(slot)
+        self.wait()
+
+    def carry(self) -> None:
+        """Copy the last slot to slot 0, between two rollouts."""
+        self.buffer.carry()
+
+    def drain_events(self) -> list[BackendEvent]:
+        """Return what happened since the last call, oldest first."""
+        events, self._events = self._events, []
+        return events
+
+    def announce(self, text: str) -> None:
+        """Add a warning to the events."""
+        self._event("warning", text)
+
+    # Gymnasium.
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
+        """Begin the next episode, in every environment or where `options["reset_mask"]` is true.
+
+        Args:
+            seed: Begin at episode 0 of another seed.
+            options: `reset_mask`, a bool array `(num_envs,)`; all seats of an environment alike.
+
+        Returns:
+            Observations and infos.
+        """
+        self._expect(State.NEW, State.READY)
+        mask = self._reset_mask((options or {}).get("reset_mask"))
+        if seed is not None:
+            self.seed = seed
+            self._reseed(seed)
+        if self._slot and not mask.all():
+            self.buffer.carry()
+        self._slot = 0
+        self._run_reset(mask, 0)
+        return self._views.field("observation", 0), self._views.infos(0, ends=False)
+
+    def step_async(self, actions: Array) -> None:
+        """Let all environments step by `actions`, integers `(num_envs,)`."""
+        self._expect(State.READY)
+        if self._slot and self._slot == self.slots - 1:
+            self.buffer.carry()
+            self._slot = 0
+        given = np.asarray(actions)
+        if given.shape != (self.num_envs,) or given.dtype.kind not in "iu":
+            raise BadAction(
+                f"actions must be integers of shape ({self.num_envs},), got {given.dtype} of shape {given.shape}"
+            )
+        self.buffer["action"][self._slot] = given
+        self.send(self._slot)
+
+    def step_wait(self, timeout: float | None = None) -> Batch:
+        """Wait for `step_async`; return observations, rewards, terminations, truncations and infos."""
+        self.wait(timeout)
+        slot = self._slot = next_slot(self._slot, self.slots)
+        views = self._views
+        flags = views.flag("terminated", slot), views.flag("truncated", slot)
+        return views.field("observation", slot), views.field("reward", slot), *flags, views.infos(slot)
+
+    def step(self, actions: Array) -> Batch:
+        """Step all environments; what ended begins anew at once, its last observation stands in `final_obs`."""
+        self.step_async(actions)
+        return self.step_wait()
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Return which actions are legal now, `(num_envs, num_actions)`."""
+        return self._views.masks(self._slot)
+
+    def render(self) -> None:
+        """Draw nothing: boards stand in the buffer."""
+
+    def close_extras(self, **_: Any) -> None:
+        """Stop the workers and release everything."""
+        self._state = State.CLOSED
+        self._stop()
+
+    # Inside.
+
+    def _run_reset(self, mask: NDArray[np.bool_], slot: int) -> None:
+        self._slot = slot
+        try:
+            self._reset(mask, slot)
+        except BaseException:
+            self._state = State.BROKEN
+            raise
+        self._state = State.READY
+
+    def _reset_mask(self, mask: Any) -> NDArray[np.bool_]:
+        if mask is None:
+            return np.ones(self.environments, np.bool_)
+        if (
+            not isinstance(mask, np.ndarray)
+            or mask.shape != (self.num_envs,)
+            or mask.dtype != np.bool_
+            or not mask.any()
+        ):
+            raise BadParameter(
+                f"reset_mask must be a bool array of shape ({self.num_envs},) with a true value, got {mask!r}"
+            )
+        if self._state is State.NEW and not mask.all():
+            raise BackendBusy("the first reset must begin all environments; leave reset_mask out")
+        seats: NDArray[np.bool_] = mask.reshape(self.environments, -1).any(axis=1)
+        return seats
+
+    def _expect(self, *states: State) -> None:
+        if self._state in states:
+            return
+        if self._state is State.CLOSED:
+            raise BackendClosed(f"the {self.name} backend was closed; make another one")
+        reasons = {
+            State.NEW: "no episode has begun; call start() or reset() first",
+            State.READY: "no step is pending; call send() or step_async() first",
+            State.STEPPING: "a step is pending; call wait() or step_wait() first",
+            State.BROKEN: "it failed before; close it and make another one",
+        }
+        error = BackendError if self._state is State.BROKEN else BackendBusy
+        raise error(f"the {self.name} backend cannot do that now: {reasons[self._state]}")
+
+    def _refuse(self, actions: NDArray[np.int64]) -> None:
+        count = self.task.num_actions
+        row = int(np.flatnonzero((actions < 0) | (actions >= count))[0])
+        seat = f", seat {row % self.task.players}" if self.task.players > 1 else ""
+        raise BadAction(
+            f"environment {row // self.task.players}{seat} was given action {actions[row]}; actions are 0 to {count - 1}"
+        )
+
+    def _event(self, level: Any, text: str, worker: int | None = None, lo: int = 0, hi: int | None = None) -> None:
+        self._events.append(BackendEvent(time.time(), level, text, worker, lo, self.environments if hi is None else hi))

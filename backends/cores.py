@@ -1,0 +1,49 @@
+"""How many cores this process may use: its affinity and its control group's quota, not the host's count."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+
+CGROUPS = Path("/sys/fs/cgroup")
+
+
+def usable_cores() -> int:
+    """Return the number of cores this process may use, at least 1."""
+    affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, math.ceil(min(affinity, _quota())))
+
+
+def default_num_envs() -> int:
+    """Return the number of environments of a session that was not told: four per core, at least 8."""
+    return max(8, 4 * usable_cores())
+
+
+def _quota() -> float:
+    """Return the smallest quota on the way from this process's control group to the root, in cores."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return math.inf
+    limits = [math.inf]
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers == "" or "cpu" in controllers.split(","):
+            root = CGROUPS / "cpu" if controllers else CGROUPS
+            inner = root / path.lstrip("/")
+            folders = [inner, *(parent for parent in inner.parents if parent == root or root in parent.parents)]
+            limits += [_limit(folder) for folder in folders]
+    return min(limits)
+
+
+def _limit(folder: Path) -> float:
+    """Return the quota of one control group, of either version, in cores."""
+    try:
+        if (folder / "cpu.max").exists():
+            quota, period = (folder / "cpu.max").read_text().split()
+        else:
+            quota, period = ((folder / f"cpu.cfs_{name}_us").read_text().strip() for name in ("quota", "period"))
+        return math.inf if quota in {"max", "-1"} else int(quota) / int(period)
+    except (OSError, ValueError):
+        return math.inf

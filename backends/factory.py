@@ -1,0 +1,84 @@
+"""Makes a backend by name, or the next one down the ladder when it cannot run here."""
+
+from __future__ import annotations
+
+import logging
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ..envs import Task, UnknownName, find
+from .cores import default_num_envs
+from .errors import BackendUnavailable
+
+if TYPE_CHECKING:
+    from .base import Backend
+
+BACKENDS: dict[str, tuple[str, str]] = {
+    "inline": (".inline:InlineBackend", ""),
+}
+"""Every backend's class, and the backend to take where it cannot run."""
+
+log = logging.getLogger(__name__)
+
+
+def make(
+    task: Task | str,
+    num_envs: int | None = None,
+    backend: str = "inline",
+    *,
+    strict: bool = False,
+    slots: int = 1,
+    seed: int = 0,
+    workers: int | None = None,
+    timeout: float = 60.0,
+    hang_timeout: float = 10.0,
+    copy: bool = False,
+) -> Backend:
+    """Make N environments of a task.
+
+    Args:
+        task: The task, or the text it is found by.
+        num_envs: Number of environments N; four per core, at least 8, if None.
+        backend: Its name.
+        strict: Whether to fail when it cannot run here, rather than to take the next one down the ladder.
+        slots: Time steps that the buffer holds, one more than a rollout has; 1 steps in place.
+        seed: The run's seed.
+        workers: Number of workers or threads; the usable cores if None.
+        timeout: Time limit of a start or a step, in s.
+        hang_timeout: Time after which a worker without a sign of life is replaced, in s.
+        copy: Whether Gymnasium's batches are copies rather than views.
+
+    Raises:
+        UnknownName: No backend, or no task, has the name.
+        BackendUnavailable: It cannot run here and `strict` is set.
+    """
+    if backend not in BACKENDS:
+        raise UnknownName("backend", backend, BACKENDS)
+    task = find(task) if isinstance(task, str) else task
+    num_envs = default_num_envs() if num_envs is None else num_envs
+    kind, notes = _class(backend), []
+    while (reason := kind.unavailable(task)) and BACKENDS[kind.name][1]:
+        if strict:
+            raise BackendUnavailable(f"the {kind.name} backend cannot run {task.name} here: {reason}")
+        notes.append(f"{kind.name} cannot run {task.name} here ({reason}), using {BACKENDS[kind.name][1]}")
+        kind = _class(BACKENDS[kind.name][1])
+    options: dict[str, Any] = {
+        "slots": slots,
+        "seed": seed,
+        "workers": workers,
+        "timeout": timeout,
+        "hang_timeout": hang_timeout,
+        "copy": copy,
+    }
+    made = kind(task, num_envs, **options)
+    made.requested, made.note = backend, "; ".join(notes)
+    if notes:
+        log.warning(made.note)
+        made.announce(made.note)
+    return made
+
+
+def _class(name: str) -> type[Backend]:
+    module, _, attribute = BACKENDS[name][0].partition(":")
+    found: type[Backend] = getattr(import_module(module, __package__), attribute)
+    return found

@@ -1,0 +1,28 @@
+"""What `gymnasium.make_vec` calls for our games."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..envs.gym.single import task_of
+from .factory import make
+
+if TYPE_CHECKING:
+    from ..envs import Task
+    from .base import Backend
+
+
+def vector(
+    task: Task | str, num_envs: int, backend: str = "inline", *, copy: bool = True, seed: int = 0, **parameters: Any
+) -> Backend:
+    """Make a vector environment whose batches are copies, as Gymnasium's are.
+
+    Args:
+        task: The task, or its name.
+        num_envs: Number of environments.
+        backend: `inline`, `threads` or `shm`.
+        copy: Whether batches are copies; views are overwritten by the next step.
+        seed: Seed until `reset` is given one.
+        **parameters: The task's parameters.
+    """
+    return make(task_of(task, parameters), num_envs, backend, seed=seed, copy=copy)

@@ -1,0 +1,20 @@
+"""The adapter for anybody's Gymnasium environment, and our own games as Gymnasium environments.
+
+Importing this registers `pac/DrMario-v0` and `pac/DrMarioFrames-v0`: `gymnasium.make("pac.envs.gym:pac/DrMario-v0")`.
+"""
+
+from gymnasium.envs.registration import register
+
+from .single import TaskEnv
+
+GAMES = {"pac/DrMario-v0": "drmario", "pac/DrMarioFrames-v0": "drmario-frames"}
+
+for _id, _task in GAMES.items():
+    register(
+        id=_id,
+        entry_point="pac.envs.gym.single:TaskEnv",
+        vector_entry_point="pac.backends.gymnasium:vector",
+        kwargs={"task": _task},
+    )
+
+__all__ = ["GAMES", "TaskEnv"]

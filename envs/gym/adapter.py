@@ -1,0 +1,166 @@
+"""Steps Gymnasium environments in place: what they return is written into the buffers."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import EnvironmentFailed
+from ..task import Array, Buffers, Task, episode_seed, next_slot
+from .picture import shrink
+from .task import MaskReader, check_observation, create, masks_of
+
+LOOKED_AT = b"\x01"
+SEED_BITS = 0x7FFF_FFFF
+"""Environments may hand their seed on to generators that take 31 bits."""
+TERMINATED = 1
+TRUNCATED = 2
+
+
+class GymEnvironments:
+    """Environments `lo..hi` of a Gymnasium task.
+
+    The loop over the environments is what every Python environment pays, so it touches memory views and views of rows,
+    never a NumPy scalar; what can be done for all environments at once stands behind it.
+    """
+
+    def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
+        self._task, self._lo, self._seed = task, lo, seed
+        self._slots = len(buffers["action"])
+        self._part: dict[str, Array] = {name: array[:, lo:hi] for name, array in buffers.items()}
+        self._envs: list[gymnasium.Env[Any, Any]] = []
+        self._make(hi - lo)
+        self._steps = list(enumerate(env.step for env in self._envs))
+        self._start = int(getattr(self._envs[0].action_space, "start", 0))
+        self._running = np.zeros(hi - lo, np.float64)
+        self._lengths = np.zeros(hi - lo, np.int32)
+        self._masks = np.ones((hi - lo, task.num_actions), np.bool_)
+        self._mask_of: list[MaskReader | None] = [None] * (hi - lo)
+        self._beat = 0
+        self._beats = memoryview(self._part["heartbeat"][0])
+        self._looked = memoryview(self._part["looked_at"][0])
+        self._observations = [[slot[i, ...] for i in range(hi - lo)] for slot in self._part["observation"]]
+        self._rewards = [memoryview(slot) for slot in self._part["reward"]]
+        self._settled = [False] * self._slots
+        self._drawn = task.panels[0].field
+
+    def reset(self, mask: NDArray[np.bool_], slot: int) -> None:
+        """Begin the next episode of the masked ones and write their first observations into `slot`."""
+        for index in np.flatnonzero(mask).tolist():
+            self._begin(index, slot)
+        for name in ("reward", "terminated", "truncated", "outcome", "frames", "episode_return", "episode_length"):
+            self._part[name][slot, mask] = 0
+        self._part["active"][slot, mask] = 1
+        self._settled[slot] = False
+        self._finish(slot)
+
+    def step(self, slot: int) -> None:
+        """Read the actions of `slot`, write everything else into the next slot, auto-reset what ended."""
+        target = next_slot(slot, self._slots)
+        actions = self._part["action"][slot].tolist()
+        if self._start:
+            actions = [action + self._start for action in actions]
+        rewards, observations, beats = self._rewards[target], self._observations[target], self._beats
+        masks, mask_of = self._masks, self._mask_of if self._task.masked else None
+        self._beat = beat = self._beat + 1
+        ended: list[tuple[int, bool]] = []
+        index = 0
+        try:
+            for index, advance in self._steps:
+                observation, rewards[index], terminated, truncated, info = advance(actions[index])
+                observations[index][...] = observation
+                beats[index] = beat
+                if mask_of:
+                    masks[index] = mask_of[index](info)  # type: ignore[misc]
+                if terminated or truncated:
+                    ended.append((index, terminated))
+        except Exception as error:
+            self._fail(error, index, actions[index])
+        self._account(target)
+        if ended:
+            self._end(ended, target)
+        self._finish(target)
+
+    def close(self) -> None:
+        """Close the environments."""
+        for env in self._envs:
+            env.close()
+
+    def _make(self, count: int) -> None:
+        index = 0
+        try:
+            for index in range(count):
+                self._envs.append(create(self._task.name, self._task.values))
+        except Exception as error:
+            self.close()
+            self._fail(error, index, None)
+
+    def _account(self, target: int) -> None:
+        """Write what does not depend on the single environment; what is the same at every step only where it changed."""
+        part = self._part
+        self._running += part["reward"][target]
+        self._lengths += 1
+        part["episode_return"][target] = self._running
+        part["episode_length"][target] = self._lengths
+        if not self._settled[target]:
+            part["active"][target] = part["frames"][target] = 1
+            part["terminated"][target] = part["truncated"][target] = part["outcome"][target] = 0
+            self._settled[target] = True
+
+    def _end(self, ended: list[tuple[int, bool]], target: int) -> None:
+        part = self._part
+        for index, terminated in ended:
+            part["final_observation"][target, index] = part["observation"][target, index]
+            part["terminated" if terminated else "truncated"][target, index] = 1
+            part["outcome"][target, index] = TERMINATED if terminated else TRUNCATED
+            self._begin(index, target)
+        self._settled[target] = False
+
+    def _begin(self, index: int, slot: int) -> None:
+        env, lo = self._envs[index], self._lo
+        episodes = self._part["episode"][0]
+        episodes[index] += 1
+        seed = episode_seed(self._seed, lo + index, int(episodes[index])) & SEED_BITS
+        try:
+            observation, info = env.reset(seed=seed)
+            check_observation(observation, self._task.observation, self._task.name)
+            self._observations[slot][index][...] = observation
+            if self._task.masked:
+                self._mask_of[index] = reader = masks_of(env, info)
+                self._masks[index] = reader(info) if reader else True
+        except Exception as error:
+            self._fail(error, index, None)
+        self._running[index] = self._lengths[index] = 0
+
+    def _finish(self, slot: int) -> None:
+        """Pack the masks and draw what is looked at."""
+        if self._task.masked:
+            self._part["action_mask"][slot] = np.packbits(self._masks, axis=1, bitorder="little")
+        looked = self._looked.tobytes()
+        index = looked.find(LOOKED_AT)
+        while index >= 0:
+            self._draw(index, slot)
+            index = looked.find(LOOKED_AT, index + 1)
+
+    def _draw(self, index: int, slot: int) -> None:
+        board = self._part[self._drawn][0, index]
+        if self._drawn == "bars":
+            board[...] = self._part["observation"][slot, index].reshape(-1)[: len(board)]
+            return
+        try:
+            board[...] = shrink(np.asarray(self._envs[index].render()), board.shape[:2])
+        except Exception:
+            # A picture is not worth a training: the environment goes on without one.
+            print(f"environment {self._lo + index} cannot be drawn:\n{traceback.format_exc()}", file=sys.stderr)
+            self._looked[index] = 0
+
+    def _fail(self, error: Exception, index: int, action: int | None) -> NoReturn:
+        number = self._lo + index
+        text = f"environment {number} of {self._task.name} raised {type(error).__name__}: {error}"
+        raise EnvironmentFailed(text, number, action) from error

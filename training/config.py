@@ -33,4 +33,6 @@ class Config(BaseModel):
     strict: bool = Field(False, description="A backend that cannot run here is an error, not a fallback.")
     linger: NonNegativeFloat = Field(60.0, description="Seconds that a session without a viewer goes on.")
     baseline: bool = Field(False, description="Measure the fps of one environment first.")
+    learn: bool = Field(True, description="Learn; otherwise the trained policy of --resume plays and nothing is saved.")
+    greedy: bool = Field(True, description="Without learning: take the likeliest action instead of sampling.")
     settings: dict[str, Any] = Field(default_factory=dict, description="Settings of the trainer.")

@@ -108,6 +108,7 @@ class SessionClient:
         try:
             self._socket.connect(str(directory / SOCKET))
         except OSError as error:
+            self._socket.close()
             raise SessionGone(f"no session answers at {directory}: {error.strerror}") from error
         self._stream = self._socket.makefile("rwb")
 

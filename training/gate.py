@@ -28,11 +28,11 @@ class Word(IntEnum):
     PERIOD = 5  # least ns between two passes, 0 = no limit
 
 
-class Stopped(Exception):  # noqa: N818
+class Stopped(Exception):
     """The session is to end. Raised at the gate; the algorithm lets it pass."""
 
 
-class Interrupted(Exception):  # noqa: N818
+class Interrupted(Exception):
     """The session has something to do between two steps, a restart say. Raised at the gate; the rollout is given up."""
 
 
@@ -50,6 +50,15 @@ class Gate:
         self._changed = threading.Condition()
         self._waiting = waiting
         self._next_pass = 0
+
+    @property
+    def path(self) -> Path:
+        """Where the words stand."""
+        return self._segment.path
+
+    def close(self) -> None:
+        """Remove the words' name."""
+        self._segment.unlink()
 
     @property
     def paused(self) -> bool:

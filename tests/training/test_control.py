@@ -1,0 +1,90 @@
+"""Commands over the socket: answers, refusals, malformed lines, and viewers that leave."""
+
+import socket
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from pac.training.control import SOCKET, CommandRefused, ControlServer, SessionClient, SessionGone
+
+
+@pytest.fixture
+def folder(runtime_directory):
+    with tempfile.TemporaryDirectory(dir=runtime_directory) as name:
+        yield Path(name)
+
+
+@pytest.fixture
+def server(folder):
+    def handle(_viewer, request):
+        if request["command"] == "refuse":
+            raise CommandRefused("not today")
+        if request["command"] == "crash":
+            raise ValueError("boom")
+        return {"heard": request}
+
+    made = ControlServer(folder, handle)
+    yield made
+    made.close()
+
+
+def wait_until(condition, seconds=10):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "condition did not come true in time"
+
+
+def test_a_command_is_answered(server, folder):
+    """Arguments arrive and the answer comes back."""
+    client = SessionClient(folder)
+    assert client.call("step", count=3) == {"heard": {"command": "step", "count": 3}}
+    client.close()
+
+
+def test_a_refusal_is_an_error_with_its_sentence(server, folder):
+    """What the session will not do raises CommandRefused."""
+    client = SessionClient(folder)
+    with pytest.raises(CommandRefused, match="not today"):
+        client.call("refuse")
+    client.close()
+
+
+def test_a_handler_that_fails_does_not_end_the_server(server, folder):
+    """A bad argument is answered; the next command works."""
+    client = SessionClient(folder)
+    with pytest.raises(CommandRefused, match="boom"):
+        client.call("crash")
+    assert client.call("again")
+    client.close()
+
+
+@pytest.mark.parametrize("line", [b"\n", b"[]\n", b"{\n", b'{"no": 1}\n', b"\xff\xfe\n", b"x" * 70_000 + b"\n"])
+def test_a_malformed_line_is_refused_and_the_connection_lives(server, folder, line):
+    """Garbage gets an answer that is not ok."""
+    with socket.socket(socket.AF_UNIX) as raw:
+        raw.settimeout(10)
+        raw.connect(str(folder / SOCKET))
+        raw.sendall(line)
+        assert b'"ok": false' in raw.recv(65_536)
+
+
+def test_the_socket_is_for_this_user_alone(server, folder):
+    """Mode 0600."""
+    assert (folder / SOCKET).stat().st_mode & 0o777 == 0o600
+
+
+def test_open_connections_are_the_viewers(server, folder):
+    """A viewer counts while it is connected."""
+    client = SessionClient(folder)
+    client.call("hello")
+    assert len(server.viewers) == 1
+    client.close()
+    wait_until(lambda: not server.viewers)
+
+
+def test_no_session_is_a_clear_error(folder):
+    """Connecting to nothing says so."""
+    with pytest.raises(SessionGone, match="no session answers"):
+        SessionClient(folder)

@@ -1,0 +1,56 @@
+"""Run folders are made, found, listed and never overwritten."""
+
+import json
+
+import pytest
+
+from pac.envs import UnknownName
+from pac.training.runs import RunFolder, RunFolderError, new_name
+
+
+def test_a_taken_name_gets_a_number(tmp_path):
+    """Two runs of one name stand side by side."""
+    assert [RunFolder.create(tmp_path, "a").name for _ in range(3)] == ["a", "a-2", "a-3"]
+
+
+def test_a_run_is_found_by_name_and_by_folder(tmp_path):
+    """Both the name and the path lead to the run."""
+    run = RunFolder.create(tmp_path, "a")
+    run.write_card({"task": "drmario"})
+    assert RunFolder.find(tmp_path, "a").path == RunFolder.find(tmp_path, str(run.path)).path == run.path
+
+
+def test_an_unknown_run_lists_the_known_ones(tmp_path):
+    """The nearest name is suggested."""
+    RunFolder.create(tmp_path, "drmario-1").write_card({})
+    with pytest.raises(UnknownName, match="Did you mean drmario-1"):
+        RunFolder.find(tmp_path, "drmario-2")
+
+
+def test_runs_dir_that_is_a_file_is_a_clear_error(tmp_path):
+    """The sentence says what to do."""
+    (tmp_path / "runs").write_text("")
+    with pytest.raises(RunFolderError, match="--runs-dir"):
+        RunFolder.create(tmp_path / "runs", "a")
+
+
+def test_metrics_are_lines_of_json_without_nan(tmp_path):
+    """What is not known is left out: NaN is not JSON."""
+    run = RunFolder.create(tmp_path, "a")
+    run.append_metrics({"fps": 1.5, "return_mean": float("nan")})
+    run.append_metrics({"fps": 2})
+    lines = (run.path / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == [{"fps": 1.5}, {"fps": 2}]
+
+
+def test_an_unreadable_card_is_a_clear_error(tmp_path):
+    """A broken run.json names the file."""
+    run = RunFolder.create(tmp_path, "a")
+    (run.path / "run.json").write_text("{")
+    with pytest.raises(RunFolderError, match="run.json"):
+        run.card()
+
+
+def test_a_name_holds_task_and_trainer():
+    """Parameters and punctuation of the task stay out of the folder's name."""
+    assert new_name("my_pkg.mod:MyEnv", "ppo").startswith("my-pkg-mod-ppo-")

@@ -1,0 +1,325 @@
+"""Watches the environments step, in the training thread, and publishes what viewers look at.
+
+Steps are counted when something needs the counts, not one by one: the buffer still holds the slots of the running rollout.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..backends.base import Backend
+from ..envs import Task, next_slot
+from .gate import Gate
+from .snapshot import Level, Look, Phase
+from .telemetry import MAX_HISTORY, MAX_METRICS, TelemetryWriter
+from .throughput import Mark, Throughput, TrainingClock
+from .trainer import PHASES, PolicyOutput, Timer
+
+RATES = {"focus": 1 / 30, "grid": 1 / 10, "nobody": 1 / 2}
+RECENT = 100
+
+
+class Monitor:
+    """Counts steps, frames and episodes, and writes telemetry.
+
+    Attributes:
+        steps: Environment steps so far, all environments.
+        frames: Frames so far.
+        episodes: Episodes ended so far.
+        iterations: Trainer iterations so far.
+    """
+
+    def __init__(self, task: Task, gate: Gate, timer: Timer, clock: TrainingClock) -> None:
+        self.steps = self.frames = self.episodes = self.iterations = 0
+        self.resumed = Mark(0.0, 0, 0)
+        self.latest: dict[str, float] = {}
+        self.clock = clock
+        self.throughput = Throughput()
+        self.look = Look()
+        self.watched = False
+        self.inspect: Callable[[int], PolicyOutput | None] = lambda _row: None
+        self.on_episode: Callable[[int], None] = lambda _env: None
+        self.state: dict[str, Any] = {"phase": Phase.STARTING, "message": "", "baseline": np.nan, "progress": np.nan}
+        self.outcomes = np.zeros(1 + len(task.outcomes), "u8")
+        self._task = task
+        self._gate = gate
+        self._timer = timer
+        self._returns: deque[float] = deque(maxlen=RECENT)
+        self._lengths: deque[int] = deque(maxlen=RECENT)
+        self._infos: deque[list[float]] = deque(maxlen=RECENT)
+        self._names: list[str] = []
+        self._history = np.zeros((MAX_HISTORY, 3 + MAX_METRICS), "f4")
+        self._points = 0
+        self._stride = 1
+        self._writer: TelemetryWriter | None = None
+        self._backend: Backend | None = None
+        self._due = 0.0
+
+    def attach(self, writer: TelemetryWriter, num_envs: int) -> None:
+        """Publish into `writer` from now on."""
+        self._writer = writer
+        self._backend = None
+        self._num_envs = num_envs
+        self._terms = np.zeros((num_envs, max(1, len(self._task.reward_terms))), "f4")
+        self._last_terms = np.full_like(self._terms, np.nan)
+        self._ended = np.zeros(num_envs, [("ret", "f4"), ("length", "i4"), ("outcome", "u1"), ("time", "f8")])
+        self._ended["ret"] = np.nan
+        self._write_metrics({})
+        self._write_history()
+        self.publish()
+
+    def begin(self, backend: Backend) -> None:
+        """Watch `backend`, whose episodes have just begun in slot 0."""
+        self._backend = backend
+        self._slots = backend.buffer.slots
+        self._owner = np.full(self._num_envs, -1, "i4")
+        for worker in backend.workers:
+            self._owner[worker.lo : worker.hi] = worker.index
+        self._counted = self._written = 0
+        self._dirty = False
+        self.throughput.begin(self._num_envs, self.mark())
+
+    def mark(self) -> Mark:
+        """Return the counters of now."""
+        return Mark(self.clock.now(), self.frames, self.steps, tuple(self._timer.seconds[phase] for phase in PHASES))
+
+    def step(self, slot: int) -> None:
+        """Note that `slot` was stepped."""
+        self._written = next_slot(slot, self._slots)
+        self._dirty = True
+        now = time.perf_counter()
+        if self._written == self._slots - 1 or now >= self._due:
+            self._count()
+            if now >= self._due:
+                self.publish()
+
+    def idle(self) -> None:
+        """Publish while the gate is closed."""
+        self._timer.skip()
+        self._count()
+        self.publish()
+
+    def _count(self) -> None:
+        """Count the slots written since the last time."""
+        if self._backend is None or not self._dirty:
+            return
+        self._dirty = False
+        span = slice(self._counted + 1, self._written + 1) if self._slots > 1 else slice(0, 1)
+        self._counted = self._written if self._written < self._slots - 1 else 0
+        buffer, players = self._backend.buffer, self._task.players
+        self.frames += int(buffer["frames"][span].sum())
+        self.steps += int(buffer["active"][span].sum()) // players
+        ended = (buffer["terminated"][span] | buffer["truncated"][span])[:, ::players]
+        terms = buffer["reward_terms"][span, ::players] if self._task.reward_terms else None
+        if not ended.any():
+            if terms is not None:
+                self._terms += terms.sum(axis=0)
+            return
+        for row, done in enumerate(ended):
+            if terms is not None:
+                self._terms += terms[row]
+            for env in np.flatnonzero(done):
+                self._end_episode(int(env), span.start + row)
+
+    def _end_episode(self, env: int, slot: int) -> None:
+        """Record that `env` ended an episode in `slot`."""
+        assert self._backend is not None
+        buffer, players = self._backend.buffer, self._task.players
+        result = float(buffer["episode_return"][slot, env * players])
+        length, outcome = int(buffer["episode_length"][slot, env]), int(buffer["outcome"][slot, env])
+        self.episodes += 1
+        self._returns.append(result)
+        self._lengths.append(length)
+        self._infos.append([float(buffer[item.name][slot, env]) for item in self._task.info if not item.shape])
+        self.outcomes[min(outcome, len(self.outcomes) - 1)] += 1
+        self._ended[env] = (result, length, outcome, time.time())
+        self._last_terms[env] = self._terms[env]
+        self._terms[env] = 0
+        self.on_episode(env)
+
+    def count_on(self, counters: Mapping[str, int]) -> None:
+        """Continue the counters of a run that is resumed."""
+        for name in ("steps", "frames", "episodes", "iterations"):
+            setattr(self, name, counters[name])
+        self.resumed = self.mark()
+
+    @property
+    def return_mean(self) -> float:
+        """Mean return of the last 100 episodes, NaN before the first."""
+        return float(np.mean(self._returns)) if self._returns else float("nan")
+
+    def end_iteration(self, metrics: Mapping[str, float]) -> dict[str, float]:
+        """Record the trainer's figures; return them with the session's own."""
+        self._count()
+        self.iterations += 1
+        self.throughput.add(self.mark())
+        fps, sps = self.throughput.rates(self.mark())
+        row = {"fps": fps, "sps": sps}
+        if self._returns:
+            row |= {"return_mean": self.return_mean, "length_mean": float(np.mean(self._lengths))}
+            means = np.mean(self._infos, axis=0)
+            scalars = [item.name for item in self._task.info if not item.shape]
+            row |= {f"info/{name}": float(value) for name, value in zip(scalars, means, strict=True)}
+        row |= {name: float(value) for name, value in metrics.items()}
+        self.latest = row
+        self._append(row)
+        self._write_metrics(row)
+        return row
+
+    def _append(self, row: Mapping[str, float]) -> None:
+        """Append to the history; when it is full, every second point goes and the stride doubles."""
+        self._names.extend(name for name in row if name not in self._names and len(self._names) < MAX_METRICS)
+        if self.iterations % self._stride:
+            return
+        if self._points == MAX_HISTORY:
+            self._history[: MAX_HISTORY // 2] = self._history[::2].copy()
+            self._history[MAX_HISTORY // 2 :] = 0
+            self._points //= 2
+            self._stride *= 2
+            self._write_history()
+        point = self._history[self._points]
+        point[:3] = self.steps, self.clock.now(), 1
+        point[3:] = np.nan
+        for index, name in enumerate(self._names):
+            point[3 + index] = row.get(name, np.nan)
+        self._points += 1
+        if self._writer:
+            with self._writer.write("history") as history:
+                history[self._points - 1] = point
+
+    def _write_history(self) -> None:
+        if self._writer:
+            with self._writer.write("history") as history:
+                history[:] = self._history
+
+    def _write_metrics(self, row: Mapping[str, float]) -> None:
+        if not self._writer:
+            return
+        with self._writer.write("metric_names") as names:
+            names[: len(self._names)] = [name.encode() for name in self._names]
+        if row:
+            with self._writer.write("metrics") as values:
+                values[: len(self._names)] = [row.get(name, np.nan) for name in self._names]
+
+    def rate(self) -> float:
+        """Seconds between two publications, by what is looked at."""
+        if not self.watched:
+            return RATES["nobody"]
+        return RATES["grid"] if self.look.focus is None else RATES["focus"]
+
+    def publish(self) -> None:
+        """Write everything that viewers look at, now."""
+        self._due = time.perf_counter() + self.rate()
+        self._write_state()
+        if self._writer and self._backend is not None:
+            self._write_times()
+            self._write_environments(self._writer, self._backend)
+            self._write_policy(self._writer)
+
+    def _write_state(self) -> None:
+        if not self._writer:
+            return
+        fps, sps = self.throughput.rates(self.mark()) if self._backend is not None else (0.0, 0.0)
+        values = {
+            "num_envs": self._num_envs,
+            "steps": self.steps,
+            "frames": self.frames,
+            "episodes": self.episodes,
+            "iterations": self.iterations,
+            "now": time.time(),
+            "training_seconds": self.clock.now(),
+            "fps": fps,
+            "sps": sps,
+            "credits": self._gate.credits,
+            "return_mean": self.return_mean,
+            "length_mean": np.mean(self._lengths) if self._lengths else np.nan,
+            **self.state,
+        }
+        if self._gate.paused and values["phase"] == Phase.RUNNING:
+            values["phase"] = Phase.PAUSED
+        with self._writer.write("state") as state:
+            for name, value in values.items():
+                state[name] = value.encode() if isinstance(value, str) else value
+
+    def _write_times(self) -> None:
+        assert self._writer is not None
+        first, last = self.throughput.span(self.mark())
+        with self._writer.write("times") as times:
+            times["wall"] = last.seconds - first.seconds
+            times["steps"] = last.steps - first.steps
+            for index, phase in enumerate(PHASES):
+                times[phase] = last.phases[index] - first.phases[index]
+
+    def _write_environments(self, writer: TelemetryWriter, backend: Backend) -> None:
+        """Copy the newest slot's table and boards."""
+        buffer, players, slot = backend.buffer, self._task.players, self._written
+        acted = slot - 1 if self._slots > 1 and slot > 0 else slot
+        with writer.write("environments") as table:
+            table["episode"] = buffer["episode"][0]
+            table["episode_return"] = buffer["episode_return"][slot, ::players]
+            table["episode_length"] = buffer["episode_length"][slot]
+            table["last_return"] = self._ended["ret"]
+            table["last_length"] = self._ended["length"]
+            table["last_outcome"] = self._ended["outcome"]
+            table["ended"] = self._ended["time"]
+            table["action"] = buffer["action"][acted, ::players]
+            table["reward"] = buffer["reward"][slot, ::players]
+            table["frames"] = buffer["frames"][slot]
+            table["status"] = buffer["status"][0]
+            table["worker"] = self._owner
+        scalars = [item.name for item in self._task.info if not item.shape]
+        with writer.write("info") as info:
+            for index, name in enumerate(scalars):
+                info[:, index] = buffer[name][slot if len(buffer[name]) > 1 else 0]
+        for name, values in (("terms", self._terms), ("last_terms", self._last_terms)):
+            with writer.write(name) as block:
+                block[:] = values
+        with writer.write("outcomes") as outcomes:
+            outcomes[:] = self.outcomes
+        self._write_boards(writer, backend)
+
+    def _write_boards(self, writer: TelemetryWriter, backend: Backend) -> None:
+        lo, hi = self.look.first, min(self._num_envs, self.look.first + self.look.count)
+        focus = self.look.focus
+        for item in self._task.boards:
+            with writer.write(f"board:{item.name}") as boards:
+                boards[lo:hi] = backend.buffer[item.name][0, lo:hi]
+                if focus is not None and focus < self._num_envs and not lo <= focus < hi:
+                    boards[focus] = backend.buffer[item.name][0, focus]
+
+    def _write_policy(self, writer: TelemetryWriter) -> None:
+        focus = self.look.focus
+        if focus is None or focus >= self._num_envs:
+            return
+        output = self.inspect(focus * self._task.players)
+        with writer.write("policy") as policy:
+            policy["env"] = -1 if output is None else focus
+            if output is not None:
+                count = min(len(output.actions), len(policy["actions"]))
+                policy["value"], policy["entropy"], policy["count"] = output.value, output.entropy, count
+                policy["actions"][:count] = output.actions[:count]
+                policy["probabilities"][:count] = output.probabilities[:count]
+
+
+class EventLog:
+    """The ring of events; any thread may add."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.recent: deque[tuple[int, float, Level, int, str]] = deque(maxlen=256)
+
+    def add(self, level: Level, text: str, env: int = -1) -> None:
+        """Add an event of now."""
+        self.count += 1
+        self.recent.append((self.count, time.time(), level, env, text))
+
+    def write(self, writer: TelemetryWriter) -> None:
+        """Write all that is kept."""
+        with writer.write("events") as events:
+            for number, when, level, env, text in list(self.recent):
+                events[(number - 1) % len(events)] = (number, when, level, env, text.encode()[:240])

@@ -1,0 +1,502 @@
+"""One live training: a task, a trainer, a backend, a device, N. It owns the training thread.
+
+`Session.run` is that thread. Other threads ask by `handle`, which only sets words and wishes; the training thread acts on
+them between two steps.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import traceback
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..backends import make as make_backend
+from ..backends.base import Backend
+from ..envs import BadParameter, PacError, find
+from .checkpoint import load_newest, save
+from .config import Config
+from .device import resolve_device
+from .gate import Gate, Interrupted, Stopped
+from .monitor import EventLog, Monitor
+from .pulse import Pulse
+from .report import make_report
+from .runs import RunFolder, new_name
+from .snapshot import Level, Phase
+from .telemetry import TelemetryWriter, describe
+from .throughput import WINDOW, TrainingClock
+from .trainer import Context, Timer, Trainer
+from .trainers import build_player, build_trainer, trainer_settings
+
+BASELINE_ENVS = 1
+
+
+class GatedEnvs:
+    """A backend behind the gate, watched: what a trainer gets as its environments."""
+
+    def __init__(self, backend: Backend, session: Session) -> None:
+        self.backend = backend
+        self.buffer = backend.buffer
+        self.environments = backend.environments
+        self._enter = session.gate.enter
+        self._timer = session.timer
+        self._monitor = session.monitor
+        self._session = session
+
+    def start(self, slot: int = 0) -> None:
+        """Begin an episode in every environment."""
+        self.backend.start(slot)
+        self._monitor.begin(self.backend)
+        self._timer.skip()
+
+    def advance(self, slot: int) -> None:
+        """Pass the gate and step all environments."""
+        timer, backend = self._timer, self.backend
+        timer.lap("python")
+        if self._enter():
+            timer.skip()
+        busy = backend.busy_seconds
+        backend.advance(slot)
+        spent = timer.lap("environment")
+        timer.move("environment", "transport", max(0.0, spent - (backend.busy_seconds - busy)))
+        self._monitor.step(slot)
+
+    def carry(self) -> None:
+        """Copy the last slot to slot 0."""
+        self.backend.buffer.carry()
+
+    def close(self) -> None:
+        """Stop the workers."""
+        self._session.let_go(self.backend)
+        self.backend.close()
+
+
+class Session:
+    """A training that can be paused, stepped, slowed, restarted at another N, and stopped.
+
+    Args:
+        config: What to run.
+        directory: Where telemetry, gate and socket stand.
+        headless: Whether it may run without a viewer.
+    """
+
+    def __init__(self, config: Config, directory: Path, *, headless: bool = False) -> None:
+        self.config = config
+        self.directory = directory
+        self.headless = headless
+        self.task = find(config.task)
+        self.settings = trainer_settings(config.trainer, self.task, config.settings)
+        self.num_envs = config.num_envs or default_num_envs()
+        self.run_folder = self._open_run()
+        self.events = EventLog()
+        self.timer = Timer()
+        self.gate = Gate(directory, waiting=self._while_closed)
+        self.clock = TrainingClock()
+        self.monitor = Monitor(self.task, self.gate, self.timer, self.clock)
+        self.backend: Backend | None = None
+        self.detached = False
+        self.error: BaseException | None = None
+        self.restarts = 0
+        self._trainer: Trainer | None = None
+        self._wish = threading.Lock()
+        self._wanted_envs: int | None = None
+        self._wants_checkpoint = False
+        self._return_to: int | None = None
+        self._until_env: int | None = None
+        self._generation = 0
+        self._writer: TelemetryWriter | None = None
+        self._started = time.time()
+        self.device = config.device
+        self._say(Phase.STARTING, "reading the configuration")
+        self._new_segment(self.num_envs)
+        self.pulse = Pulse(self)
+
+    def _open_run(self) -> RunFolder | None:
+        if not self.config.learn:
+            return None
+        if self.config.resume:
+            return RunFolder.find(self.config.runs_dir, self.config.resume)
+        name = self.config.name or new_name(self.task.name, self.config.trainer)
+        return RunFolder.create(self.config.runs_dir, name)
+
+    # -- the training thread ------------------------------------------------------------------------------------------
+
+    def run(self) -> dict[str, Any]:
+        """Train until a limit, a stop or a failure; return the report. The telemetry outlives the workers.
+
+        Raises:
+            PacError: It could not begin, or failed; a checkpoint was saved if anything was learned.
+        """
+        try:
+            self._begin()
+            self._loop()
+        except Stopped:
+            pass
+        except BaseException as error:
+            self.error = error
+            self.events.add(Level.ERROR, str(error) or type(error).__name__)
+        report = self._end()
+        if self.error is not None:
+            raise self.error
+        return report
+
+    def _begin(self) -> None:
+        self.pulse.start()
+        self._say(Phase.STARTING, "loading PyTorch" if self.config.trainer != "random" else "loading the environments")
+        if self.config.trainer != "random":
+            self.device = resolve_device(self.config.device)
+        context = Context(self.task, self._make_envs, self.settings, self.device, self.config.seed, self.timer)
+        if self.config.learn:
+            self._trainer = build_trainer(self.config.trainer, context)
+        else:
+            self._trainer = build_player(self.config.trainer, context, greedy=self.config.greedy)
+        self.monitor.inspect = self._trainer.inspect
+        self.monitor.on_episode = self._episode_ended
+        self._resume(self._trainer)
+        self._save_card()
+        first = BASELINE_ENVS if self.config.baseline and self.num_envs != BASELINE_ENVS else self.num_envs
+        if first != self.num_envs:
+            self._return_to = self.num_envs
+            self._new_segment(first)
+        self._trainer.start(first)
+        self._running()
+
+    def _loop(self) -> None:
+        assert self._trainer is not None
+        while not self._limit_reached():
+            try:
+                metrics = self._trainer.iterate()
+            except Interrupted:
+                self.clock.stop()
+            else:
+                row = self.monitor.end_iteration(metrics)
+                self._record(row)
+            self._grant_wishes()
+
+    def _grant_wishes(self) -> None:
+        """Do, between two steps, what other threads asked for."""
+        assert self._trainer is not None
+        if self.gate.stopping:
+            raise Stopped
+        with self._wish:
+            wanted, self._wanted_envs = self._wanted_envs, None
+            checkpoint, self._wants_checkpoint = self._wants_checkpoint, False
+        if checkpoint:
+            self._checkpoint()
+        if self._return_to is not None and wanted is None and self._baseline_done():
+            wanted, self._return_to = self._return_to, None
+        if wanted is not None and wanted != self.num_envs_now:
+            self._resize(wanted)
+        self.clock.go()
+
+    def _resize(self, num_envs: int) -> None:
+        """Restart the environments at another N; what was learned stays. Falls back to the N before when it cannot."""
+        assert self._trainer is not None
+        before = self.num_envs_now
+        self.clock.stop()
+        self._say(Phase.RESTARTING, f"restarting with num_envs={num_envs}...", target_envs=num_envs)
+        try:
+            self._new_segment(num_envs)
+            self._trainer.resize(num_envs)
+        except PacError as error:
+            self.events.add(Level.ERROR, f"{error.title}: {error}. Back to {before} environments.")
+            self._return_to = None
+            self._new_segment(before)
+            self._trainer.resize(before)
+        else:
+            self.restarts += 1
+            self.events.add(Level.INFO, f"restarted with num_envs={num_envs}")
+        self._running()
+
+    def _running(self) -> None:
+        if self._return_to is not None:
+            self._say(Phase.BASELINE, f"measuring the baseline at num_envs={BASELINE_ENVS}")
+        else:
+            self._say(Phase.RUNNING, "")
+        self.clock.go()
+        self.monitor.throughput.break_off(self.monitor.mark())
+
+    @property
+    def writer(self) -> TelemetryWriter:
+        """The segment that is published into."""
+        assert self._writer is not None
+        return self._writer
+
+    @property
+    def num_envs_now(self) -> int:
+        """The N of the environments that stand."""
+        return self.backend.environments if self.backend is not None else self.num_envs
+
+    def _baseline_done(self) -> bool:
+        """Whether N = 1 has been measured for long enough; says how far it is."""
+        spent = next(
+            (entry.seconds for entry in self.monitor.throughput.scaling() if entry.num_envs == BASELINE_ENVS), 0.0
+        )
+        self.monitor.state["progress"] = min(1.0, spent / WINDOW)
+        if self.monitor.throughput.baseline is None:
+            return False
+        self.events.add(
+            Level.GOOD, f"baseline: {self.monitor.throughput.baseline:,.0f} fps at num_envs={BASELINE_ENVS}"
+        )
+        return True
+
+    def _make_envs(self, num_envs: int, slots: int) -> GatedEnvs:
+        """Make the environments behind the gate; called by the trainer."""
+        self._say(self.monitor.state["phase"], "compiling kernels and starting workers")
+        self.backend = make_backend(
+            self.task,
+            num_envs,
+            self.config.backend,
+            strict=self.config.strict,
+            slots=slots,
+            seed=self.config.seed,
+            workers=self.config.workers,
+        )
+        self.monitor.state["backend"] = self.backend.name
+        self.pulse.watch(self.backend)
+        return GatedEnvs(self.backend, self)
+
+    def let_go(self, backend: Backend) -> None:
+        """Stop watching `backend`, which is about to close."""
+        self._drain(backend)
+        self.pulse.watch(None)
+        if self.backend is backend:
+            self.backend = None
+
+    def _new_segment(self, num_envs: int) -> None:
+        """Publish into a new segment, made for `num_envs`, and send the readers there."""
+        before, self._generation = self._writer, self._generation + 1
+        description = describe(
+            self.task,
+            run=self.run_folder.name if self.run_folder else f"{self.config.resume} (playing)",
+            trainer=self.config.trainer,
+            backend=self.config.backend,
+            device=self.device,
+            seed=self.config.seed,
+            version=version("pac-tui"),
+            pid=os.getpid(),
+            settings=self.settings,
+        )
+        writer = TelemetryWriter(self.task, description, num_envs, self._generation, self.directory)
+        self._writer = writer
+        self.num_envs = num_envs if self._return_to is None else self.num_envs
+        self.events.write(writer)
+        self.monitor.attach(writer, num_envs)
+        if before is not None:
+            before.hand_over(self._generation)
+
+    def _say(self, phase: Phase, message: str, **more: Any) -> None:
+        """Publish what the session is doing."""
+        if phase is Phase.STARTING and self.gate.stopping:
+            raise Stopped
+        state = self.monitor.state
+        state.update(
+            {
+                "phase": phase,
+                "message": message[:240],
+                "progress": np.nan,
+                "device": self.device,
+                "started": self._started,
+            },
+            **more,
+        )
+        self._publish()
+
+    def _publish(self) -> None:
+        self.monitor.state["baseline"] = self.monitor.throughput.baseline or np.nan
+        self.monitor.state["limit"] = self._limit()
+        if self.backend is not None:
+            self._drain(self.backend)
+        if self._writer is not None:
+            self.events.write(self._writer)
+            with self._writer.write("scaling") as block:
+                block[:] = 0
+                for index, entry in enumerate(self.monitor.throughput.scaling()[: len(block)]):
+                    block[index] = (entry.num_envs, entry.samples, entry.fps, entry.low, entry.high, entry.seconds)
+            self.monitor.publish()
+
+    def _drain(self, backend: Backend) -> None:
+        """Take over what the backend reports."""
+        for event in backend.drain_events():
+            self.events.add(Level[event.level.upper()], event.text, event.lo if event.worker is not None else -1)
+
+    def _while_closed(self) -> None:
+        """Keep viewers informed while the gate is closed, and the clock still."""
+        self.clock.stop()
+        self.monitor.idle()
+        if not self.gate.paused or self.gate.credits:
+            self.clock.go()
+
+    def _episode_ended(self, env: int) -> None:
+        if env == self._until_env:
+            self._until_env = None
+            self.gate.pause()
+
+    # -- limits, runs and checkpoints ---------------------------------------------------------------------------------
+
+    def _limit(self) -> float:
+        """Share of the run's limit that is used up, NaN without a limit."""
+        config, monitor = self.config, self.monitor
+        pairs = (
+            (config.steps, monitor.steps),
+            (config.episodes, monitor.episodes),
+            (config.seconds, monitor.clock.now()),
+        )
+        return max((used / limit for limit, used in pairs if limit), default=float("nan"))
+
+    def _limit_reached(self) -> bool:
+        return self._limit() >= 1 and self._return_to is None
+
+    def _record(self, row: Mapping[str, float]) -> None:
+        """Append an iteration's figures to the run's metrics."""
+        self._publish()
+        if self.run_folder is None:
+            return
+        counters = {"steps": self.monitor.steps, "frames": self.monitor.frames, "episodes": self.monitor.episodes}
+        try:
+            self.run_folder.append_metrics({**counters, "seconds": round(self.clock.now(), 3), **row})
+        except OSError as error:
+            self.events.add(
+                Level.ERROR, f"cannot write {self.run_folder.path}/metrics.jsonl: {error.strerror}; training goes on"
+            )
+
+    def counters(self) -> dict[str, int]:
+        """Return what has been counted so far; a resumed run counts on."""
+        monitor = self.monitor
+        return {name: getattr(monitor, name) for name in ("steps", "frames", "episodes", "iterations")}
+
+    def _checkpoint(self) -> None:
+        """Save what was learned; a failure is an event, not the end."""
+        if self.run_folder is None or self._trainer is None or not self.monitor.iterations:
+            return
+        tensors, data = self._trainer.state()
+        facts = {
+            "task": self.task.spec,
+            "trainer": self.config.trainer,
+            "num_envs": self.num_envs,
+            "seed": self.config.seed,
+        }
+        try:
+            save(
+                self.run_folder.checkpoints,
+                self.monitor.steps,
+                tensors,
+                {**facts, "counters": self.counters(), "data": data},
+            )
+        except (OSError, PacError) as error:
+            self.events.add(Level.ERROR, f"no checkpoint: {error}; make room and press on")
+        else:
+            self.events.add(Level.GOOD, f"checkpoint at {self.monitor.steps:,} steps")
+
+    def _resume(self, trainer: Trainer) -> None:
+        """Load the newest checkpoint that verifies."""
+        if not self.config.resume:
+            return
+        folder = RunFolder.find(self.config.runs_dir, self.config.resume)
+        loaded = load_newest(folder.checkpoints)
+        for sentence in loaded.skipped:
+            self.events.add(Level.WARNING, sentence)
+        facts = loaded.data
+        if facts["trainer"] != self.config.trainer or facts["task"] != self.task.spec:
+            raise BadParameter(
+                f"{folder.name} trains {facts['task']} with {facts['trainer']}, and {self.task.spec} with "
+                f"{self.config.trainer} is asked for: leave --task and --trainer out, or start a new run"
+            )
+        trainer.load_state(loaded.tensors, facts["data"])
+        if self.config.learn:
+            self.monitor.count_on(facts["counters"])
+        self.events.add(
+            Level.GOOD, f"resumed {folder.name} at {facts['counters']['steps']:,} steps; episodes begin anew"
+        )
+
+    def _save_card(self) -> None:
+        if self.run_folder is not None:
+            self.run_folder.write_card(
+                {
+                    "task": self.task.spec,
+                    "trainer": self.config.trainer,
+                    "device": self.device,
+                    "num_envs": self.num_envs,
+                    "started": self._started,
+                    "version": version("pac-tui"),
+                    "state": "running",
+                    "config": {**self.config.model_dump(mode="json"), "settings": self.settings},
+                }
+            )
+
+    def _end(self) -> dict[str, Any]:
+        """Save, stop the workers, say how it ended; return the report."""
+        if not isinstance(self.error, PacError) or self.monitor.iterations:
+            self._say(Phase.STOPPING, "saving a checkpoint")
+            self._checkpoint()
+        report = make_report(self)
+        self._say(Phase.STOPPING, "stopping the workers")
+        if self._trainer is not None:
+            self._trainer.close()
+        if self.backend is not None:
+            self.backend.close()
+        self.pulse.stop()
+        if self.run_folder is not None:
+            card = {**self.run_folder.card(), **self.counters()} if self._trainer else self.counters()
+            state = "failed" if self.error else "ended"
+            self.run_folder.write_card(
+                {**card, "state": state, "ended": time.time(), "return_mean": self.monitor.return_mean}
+            )
+        failed = self.error is not None
+        self._say(Phase.FAILED if failed else Phase.ENDED, _sentence(self.error) if failed else "ended")
+        return report
+
+    # -- what other threads may ask -----------------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """Save, stop the workers, end."""
+        self.gate.stop()
+
+    def restart(self, num_envs: int) -> None:
+        """Go on with another number of environments, between the next two steps."""
+        with self._wish:
+            self._wanted_envs = num_envs
+            self._return_to = None
+        self.gate.interrupt()
+
+    def measure_baseline(self) -> None:
+        """Run one environment for some seconds, then return to N."""
+        self.gate.resume()
+        with self._wish:
+            self._return_to = self.num_envs_now
+            self._wanted_envs = BASELINE_ENVS
+        self.gate.interrupt()
+
+    def checkpoint_soon(self) -> None:
+        """Save a checkpoint at the end of the iteration."""
+        with self._wish:
+            self._wants_checkpoint = True
+
+    def run_to_end_of_episode(self, env: int | None) -> None:
+        """Pause when environment `env` ends its episode; None forgets that."""
+        self._until_env = env
+        self.gate.resume()
+
+    @property
+    def measuring_baseline(self) -> bool:
+        """Whether one environment runs for the baseline's sake."""
+        return self._return_to is not None
+
+
+def default_num_envs() -> int:
+    """N when none is asked for: max(8, 4 x the cores that this process may use)."""
+    from ..backends import default_num_envs as default
+
+    return default()
+
+
+def _sentence(error: BaseException | None) -> str:
+    if isinstance(error, PacError):
+        return f"{error.title}: {error}"
+    return "".join(traceback.format_exception_only(error)).strip() if error else ""

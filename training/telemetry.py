@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import struct
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -45,7 +46,8 @@ MAX_HISTORY = 1024
 MAX_EVENTS = 256
 MAX_WORKERS = 256
 MAX_SCALING = 64
-MAX_READS = 1000
+PATIENCE = 1.0  # s that a read waits for a writer to leave a block
+NAP = 1e-4
 
 
 class NotTelemetry(PacError):
@@ -251,11 +253,13 @@ class TelemetryReader:
             Torn: The writer died inside the block.
         """
         sequence, array = self._mapped.sequences[name], self._mapped.arrays[name]
-        for _ in range(MAX_READS):
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
             before = int(sequence[0])
             copy = np.array(array[at])
             if before % 2 == 0 and int(sequence[0]) == before:
                 return copy
+            time.sleep(NAP)  # also lets a writer of this very process go on
         raise Torn(f"the block {name!r} of {self._mapped.segment.path} stayed half written")
 
 

@@ -16,7 +16,7 @@ ROW_STEPS = 16_384
 """An iteration takes so many steps of rows at most: the slots of many environments would take much memory."""
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _draw(state: Array, bound: int) -> int:
     """Return a number below `bound` from SplitMix64; the bias of the modulus is below 2^-40 for any action space."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -27,14 +27,14 @@ def _draw(state: Array, bound: int) -> int:
     return int((z >> np.uint64(1)) % np.uint64(bound))
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def draw_actions(state: Array, count: int, actions: Array) -> None:
     """Fill `actions` `(rows,)` with numbers below `count`, advancing `state` `(1,)` uint64."""
     for row in range(len(actions)):
         actions[row] = _draw(state, count)
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def draw_legal_actions(state: Array, bits_in: Array, masks: Array, actions: Array) -> None:
     """Fill `actions` `(rows,)` with a uniformly drawn legal one per row; 0 where none is.
 
@@ -114,6 +114,7 @@ class RandomPolicy:
     def inspect(self, row: int) -> PolicyOutput | None:
         """Nothing: it does not think."""
         del row
+        return None
 
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the random generator's state and the counter."""

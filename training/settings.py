@@ -21,7 +21,7 @@ def _read_schedule(value: Any) -> Any:
 
 
 Schedule: TypeAlias = Annotated[float | tuple[Point, ...], BeforeValidator(_read_schedule)]
-"""A constant, or points `(decisions, value)` joined by straight lines and flat beyond them; as text `0:3e-4,1e6:1e-4`."""
+"""A constant, or points `(decisions, value)` joined by lines and flat beyond them; as text `0:3e-4,1e6:1e-4`."""
 
 
 def scheduled(schedule: float | tuple[Point, ...], decisions: int) -> float:

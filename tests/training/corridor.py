@@ -1,4 +1,4 @@
-"""A corridor of six cells, walked by choosing a neighbouring cell: a real, tiny, masked task for the tests of trainers."""
+"""A corridor of six cells, walked by choosing a neighbouring cell: a real, tiny, masked task to train on."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+
 from pac.backends import make
 from pac.envs import Task
 from pac.training.ppo.evaluate import Player

@@ -12,7 +12,8 @@ FORBIDDEN = -1e9
 def sample(logits: Tensor, generator: torch.Generator) -> Tensor:
     """Draw an action per row of `(rows, actions)`; illegal ones are never drawn while a row has a legal one.
 
-    Adding Gumbel noise and taking the largest draws from the softmax (Gumbel, 1954); -log of an exponential is Gumbel noise.
+    Adding Gumbel noise and taking the largest draws from the softmax (Gumbel, 1954); -log of an exponential number is
+    such noise.
     """
     noise = torch.empty_like(logits).exponential_(generator=generator)
     # A float32 exponential can be 0: its logarithm must stay far below what forbids an action.

@@ -29,8 +29,8 @@ class Player:
         self._context = context
         self._greedy = greedy
         self._generator = torch.Generator(torch.device(context.device)).manual_seed(context.seed)
-        self._policy = Policy(context.task, settings, torch.Generator().manual_seed(context.seed))
-        self._policy.to(torch.device(context.device), memory_format=torch.channels_last)
+        policy = Policy(context.task, settings, torch.Generator().manual_seed(context.seed))
+        self._policy = policy.placed(torch.device(context.device))
         self._envs: Envs | None = None
         self._storage: Storage | None = None
         self._logits: Tensor | None = None

@@ -8,6 +8,7 @@ from torch import Tensor
 
 @torch.no_grad()
 def gae(
+    *,
     rewards: Tensor,
     values: Tensor,
     terminated: Tensor,
@@ -19,8 +20,8 @@ def gae(
 ) -> tuple[Tensor, Tensor]:
     """Return advantages and returns, both `(T, R)`.
 
-    A terminated episode is worth nothing more; a truncated one is worth the value of its last observation. A row that is not
-    active takes no decision: it passes on what follows, undiscounted, and its own advantage means nothing.
+    A terminated episode is worth nothing more; a truncated one is worth the value of its last observation. A row that
+    is not active takes no decision: it passes on what follows, undiscounted, and its own advantage means nothing.
 
     Args:
         rewards: `(T, R)`.

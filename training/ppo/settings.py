@@ -53,5 +53,5 @@ class Settings(TrainerSettings):
         return cls.read("ppo", {**task.settings.get("ppo", {}), **(overrides or {})})
 
     def steps(self, rows: int) -> int:
-        """Steps of a rollout of `rows` rows: as many as `batch` needs, and no fewer than make an advantage worth its name."""
+        """Steps of a rollout: as many as `batch` needs, and no fewer than an advantage needs to look ahead."""
         return max(MIN_STEPS, math.ceil(self.batch / rows))

@@ -47,7 +47,8 @@ def load_policy(policy: Policy, tensors: Mapping[str, Tensor]) -> None:
         came = tuple(weights[name].shape) if name in weights else "nothing"
         if expected != came:
             raise WrongCheckpoint(
-                f"{name} should be {expected} and is {came} in the checkpoint; use the task and the settings it was trained with"
+                f"{name} should be {expected} and is {came} in the checkpoint; "
+                "use the task and the settings that it was trained with"
             )
     policy.load_state_dict(weights)
 

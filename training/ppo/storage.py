@@ -1,12 +1,13 @@
 """The rollout as the policy's device sees it.
 
-On the CPU every tensor is a view of the environments' buffer: what the environments write is what the learner reads. On a GPU
-the stored, small form of each slot goes over once, from page-locked memory, and stays there for the learner.
+On the CPU every tensor is a view of the environments' buffer: what the environments write is what the learner reads.
+On a GPU the stored, small form of each slot goes over once, from page-locked memory, and stays for the learner.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -92,7 +93,7 @@ class Storage:
             self._host["action"][slot].copy_(action)
 
     def final_observations(self) -> tuple[Tensor, Tensor]:
-        """Return where an episode was cut short, `(K, 2)` of step and row, and the stored observations there, on the device."""
+        """Return where episodes were cut short, `(K, 2)` of step and row, and the last observations, on the device."""
         cut = (self._host["truncated"][1:] > 0) & (self._host["terminated"][1:] == 0)
         where = cut.nonzero()
         final = self._host["final_observation"][1:][where[:, 0], where[:, 1]]
@@ -119,7 +120,7 @@ class Storage:
     def close(self) -> None:
         """Let go of the buffer, before it is unmapped."""
         for array in self._pinned:
-            torch.cuda.cudart().cudaHostUnregister(array.ctypes.data)
+            _runtime().cudaHostUnregister(array.ctypes.data)
         self._pinned.clear()
         self._host.clear()
         self._here.clear()
@@ -131,5 +132,10 @@ def task_names(task: Task) -> frozenset[str]:
 
 
 def _register(array: Array) -> bool:
-    """Page-lock an array's memory, so that copies to the GPU need no staging and no wait; return whether that worked."""
-    return int(torch.cuda.cudart().cudaHostRegister(array.ctypes.data, array.nbytes, 0)) == 0
+    """Page-lock an array's memory, so that copies to the GPU need not wait; return whether that worked."""
+    return int(_runtime().cudaHostRegister(array.ctypes.data, array.nbytes, 0)) == 0
+
+
+def _runtime() -> Any:
+    """The CUDA runtime that PyTorch loaded."""
+    return torch.cuda.cudart()  # type: ignore[no-untyped-call]

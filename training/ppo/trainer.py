@@ -37,8 +37,7 @@ class PPO:
         set_threads(self._settings.threads)
         self._shuffle = torch.Generator().manual_seed(context.seed)
         self._sampler = torch.Generator(device).manual_seed(context.seed)
-        self.policy = Policy(context.task, self._settings, self._shuffle)
-        self.policy.to(device, memory_format=torch.channels_last)
+        self.policy = Policy(context.task, self._settings, self._shuffle).placed(device)
         self._adam = torch.optim.Adam(self.policy.parameters(), eps=1e-5, fused=device.type in {"cpu", "cuda"})
         self.decisions = 0
         self.updates = 0
@@ -82,14 +81,14 @@ class PPO:
         if settings.gamma_per_frame:
             discounts = discounts.pow(experience.frames)
         advantages, returns = gae(
-            experience.rewards,
-            experience.values,
-            experience.terminated,
-            experience.truncated,
-            experience.active,
-            finals,
-            discounts,
-            settings.gae_lambda,
+            rewards=experience.rewards,
+            values=experience.values,
+            terminated=experience.terminated,
+            truncated=experience.truncated,
+            active=experience.active,
+            final_values=finals,
+            discounts=discounts,
+            gae_lambda=settings.gae_lambda,
         )
         batch = Batch.of(experience, advantages, returns)
         if not len(batch.index):
@@ -98,7 +97,14 @@ class PPO:
         entropy_coefficient = scheduled(settings.entropy_coefficient, self.decisions)
         for group in self._adam.param_groups:
             group["lr"] = learning_rate
-        metrics = update(self.policy, self._adam, batch, settings, entropy_coefficient, self._shuffle)
+        metrics = update(
+            self.policy,
+            self._adam,
+            batch,
+            settings,
+            entropy_coefficient=entropy_coefficient,
+            generator=self._shuffle,
+        )
         self.decisions += len(batch.index)
         self.updates += 1
         values = batch.returns - batch.advantages

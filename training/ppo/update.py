@@ -59,6 +59,7 @@ def update(
     optimizer: torch.optim.Optimizer,
     batch: Batch,
     settings: Settings,
+    *,
     entropy_coefficient: float,
     generator: torch.Generator,
 ) -> Metrics:
@@ -73,7 +74,7 @@ def update(
     for _ in range(settings.epochs):
         kl_before, steps_before = totals[3].clone(), steps
         for chosen in minibatches(len(batch.index), settings.minibatch, generator, batch.index.device):
-            totals += gradient_step(policy, optimizer, batch, chosen, settings, entropy_coefficient)
+            totals += gradient_step(policy, optimizer, batch, chosen, settings, entropy_coefficient=entropy_coefficient)
             steps += 1
         if settings.target_kl and float(totals[3] - kl_before) > settings.target_kl * (steps - steps_before):
             break
@@ -86,6 +87,7 @@ def gradient_step(
     batch: Batch,
     chosen: Tensor,
     settings: Settings,
+    *,
     entropy_coefficient: float,
 ) -> Tensor:
     """Take one step on the decisions `chosen` of the batch; return `STATISTICS` as a tensor on the device."""
@@ -129,7 +131,7 @@ def normalized(advantages: Tensor) -> Tensor:
 
 
 def minibatches(count: int, size: int, generator: torch.Generator, device: torch.device) -> Iterator[Tensor]:
-    """Yield a random order of `0..count` in parts of nearly equal length, none shorter than `size` if `count` is not."""
+    """Yield a random order of `0..count` in parts of nearly equal length, none shorter than `size` if it can be."""
     if count:
         order = torch.randperm(count, generator=generator).to(device)
         yield from order.tensor_split(max(1, count // size))

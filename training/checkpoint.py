@@ -1,0 +1,171 @@
+"""Checkpoints: a directory each, safetensors and JSON, whole or not there at all.
+
+A checkpoint is written beside the others, flushed to the disk and renamed, so that a crash or a full disk leaves the
+older ones as they were. The JSON carries the SHA-256 of the tensors. Nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors
+import safetensors.numpy
+
+from ..envs import PacError
+from ..envs.task import Array
+
+VERSION = 1
+PREFIX = "step-"
+TENSORS = "tensors.safetensors"
+DATA = "checkpoint.json"
+
+
+class CheckpointNotWritten(PacError):
+    """A checkpoint could not be written; the older ones are untouched."""
+
+    title = "Checkpoint not written"
+
+
+class NoCheckpoint(PacError):
+    """There is no checkpoint that verifies."""
+
+    title = "No usable checkpoint"
+
+
+class _Damaged(Exception):
+    """Why a checkpoint does not verify."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint that verified.
+
+    Attributes:
+        path: Its directory.
+        step: The environment step at which it was taken.
+        tensors: Arrays by name.
+        data: What was saved with them.
+        skipped: A sentence for each newer checkpoint that did not verify.
+    """
+
+    path: Path
+    step: int
+    tensors: Mapping[str, Array]
+    data: Mapping[str, Any]
+    skipped: tuple[str, ...] = ()
+
+
+def save(directory: Path, step: int, tensors: Mapping[str, Any], data: Mapping[str, Any], keep: int = 3) -> Path:
+    """Write a checkpoint, then remove all but the newest `keep`; return its directory.
+
+    Args:
+        directory: Where a run's checkpoints stand; made if missing.
+        step: The environment step; a checkpoint of the same step is replaced.
+        tensors: NumPy arrays or CPU tensors by name.
+        data: JSON data.
+        keep: How many to keep.
+
+    Raises:
+        CheckpointNotWritten: The disk is full or refuses.
+    """
+    final = directory / f"{PREFIX}{step:012d}"
+    beside = directory / f".{final.name}.{os.getpid()}"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        beside.mkdir()
+        _write(beside, step, tensors, data)
+        _replace(beside, final)
+    except OSError as error:
+        shutil.rmtree(beside, ignore_errors=True)
+        reason = error.strerror or str(error)
+        raise CheckpointNotWritten(
+            f"{final} could not be written ({reason}); the older checkpoints are untouched. Make room and save again"
+        ) from error
+    for old in _newest_first(directory)[keep:]:
+        shutil.rmtree(old, ignore_errors=True)
+    return final
+
+
+def load_newest(directory: Path) -> Checkpoint:
+    """Return the newest checkpoint that verifies, and say which newer ones do not.
+
+    Raises:
+        NoCheckpoint: There is none.
+    """
+    skipped: list[str] = []
+    for path in _newest_first(directory):
+        try:
+            found = _read(path)
+        except _Damaged as error:
+            skipped.append(f"{path.name} is skipped: {error}")
+        else:
+            return Checkpoint(found.path, found.step, found.tensors, found.data, tuple(skipped))
+    why = " ".join(f"{sentence}." for sentence in skipped) or "It holds none."
+    raise NoCheckpoint(f"a checkpoint was expected in {directory}. {why} Start the run anew, or name another one")
+
+
+def _write(folder: Path, step: int, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+    body = safetensors.numpy.save({name: np.asarray(tensor, order="C") for name, tensor in tensors.items()})
+    head = {"version": VERSION, "step": step, "sha256": hashlib.sha256(body).hexdigest(), "data": dict(data)}
+    _write_file(folder / TENSORS, body)
+    _write_file(folder / DATA, json.dumps(head, indent=2).encode())
+    _sync(folder)
+
+
+def _write_file(path: Path, body: bytes) -> None:
+    with path.open("xb") as file:
+        file.write(body)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _replace(beside: Path, final: Path) -> None:
+    """Rename into place; an old one of the same step steps aside first, since a directory cannot be overwritten."""
+    aside = beside.with_name(f"{beside.name}.old")
+    if final.exists():
+        final.rename(aside)
+    beside.rename(final)
+    _sync(final.parent)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _sync(folder: Path) -> None:
+    """Flush a directory's entries to the disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _newest_first(directory: Path) -> list[Path]:
+    return sorted((path for path in directory.glob(f"{PREFIX}*") if path.is_dir()), reverse=True)
+
+
+def _read(path: Path) -> Checkpoint:
+    try:
+        head = json.loads((path / DATA).read_bytes())
+        body = (path / TENSORS).read_bytes()
+    except OSError as error:
+        raise _Damaged(f"{Path(error.filename or path).name} cannot be read ({error.strerror})") from error
+    except ValueError as error:
+        raise _Damaged(f"{DATA} is not JSON") from error
+    if not isinstance(head, dict) or not {"version", "step", "sha256", "data"} <= head.keys():
+        raise _Damaged(f"{DATA} lacks a version, step, sha256 or data")
+    if head["version"] != VERSION:
+        raise _Damaged(f"it has version {head['version']}, this program reads version {VERSION}")
+    if hashlib.sha256(body).hexdigest() != head["sha256"]:
+        raise _Damaged(f"{TENSORS} is not what was written ({len(body):,} bytes, another checksum)")
+    try:
+        tensors = safetensors.numpy.load(body)
+    except safetensors.SafetensorError as error:
+        raise _Damaged(f"{TENSORS} is not safetensors") from error
+    return Checkpoint(path, int(head["step"]), tensors, head["data"])

@@ -1,0 +1,192 @@
+"""How an episode begins: its random numbers, its pills and its viruses."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from .bottle import occupied, row_of, set_cell
+from .layout import (
+    CHAIN,
+    CHARGE,
+    CLOCK,
+    COLORS,
+    COLUMNS,
+    FALLING,
+    FIRST,
+    GRAVITY,
+    HELD,
+    LEVEL,
+    NEXT_FIRST,
+    NEXT_SECOND,
+    NO_BITS,
+    OUTCOME,
+    PILLS,
+    PILLS_KEPT,
+    PLANES,
+    RANDOM,
+    RESERVE,
+    RETURN,
+    ROWS,
+    RUNNING,
+    SCORE,
+    SECOND,
+    SPEED,
+    SPEED_UPS,
+    STAGE,
+    STEPS,
+    VIRUS,
+    VIRUSES,
+    VIRUSES_AT_START,
+    WAIT,
+    Ints,
+    Words,
+)
+
+GOLDEN = np.uint64(0x9E37_79B9_7F4A_7C15)
+MIX_1 = np.uint64(0xBF58_476D_1CE4_E5B9)
+MIX_2 = np.uint64(0x94D0_49BB_1331_11EB)
+POWER_ON = 0x8988
+PAIRS = COLORS * COLORS
+ODD_COLORS = (0, 1, 2, 2, 1, 0, 0, 1, 2, 2, 1, 0, 0, 1, 2, 1)
+"""The colour of every fourth virus, by the low four bits of a random number."""
+
+
+@njit(cache=True, nogil=True)
+def episode_seed(seed: np.uint64, env: np.uint64, episode: np.uint64) -> np.uint64:
+    """The compiled twin of `pac.envs.episode_seed`."""
+    state = NO_BITS
+    for part in (seed, env, episode):
+        state = state + part + GOLDEN
+        state = (state ^ (state >> np.uint64(30))) * MIX_1
+        state = (state ^ (state >> np.uint64(27))) * MIX_2
+        state ^= state >> np.uint64(31)
+    return state
+
+
+@njit(cache=True, nogil=True)
+def draw(random: int) -> int:
+    """The next state of the console's 16-bit shift register; its high byte is the first random byte."""
+    return (((random >> 9 ^ random >> 1) & 1) << 15) | (random >> 1)
+
+
+@njit(cache=True, nogil=True)
+def register_of(seed: np.uint64) -> int:
+    """The register's state for a seed: its low 16 bits, and the console's own start where those would get stuck (0 and 1)."""
+    register = np.int64(seed & np.uint64(0xFFFF))
+    return register if register > 1 else POWER_ON
+
+
+@njit(cache=True, nogil=True)
+def pill_at(board: Words, index: int) -> int:
+    """The pill of the reserve, 3 * first colour + second colour; the index wraps at 128."""
+    kept = index & (PILLS_KEPT - 1)
+    return np.int64((board[RESERVE + (kept >> 4)] >> np.uint64(4 * (kept & 15))) & np.uint64(15))
+
+
+@njit(cache=True, nogil=True)
+def deal_pills(board: Words, random: int) -> int:
+    """Fill the reserve of 128 pills from its end; returns the random state."""
+    for word in range(PILLS_KEPT // 16):
+        board[RESERVE + word] = NO_BITS
+    pill = 0
+    for step in range(PILLS_KEPT):
+        index = PILLS_KEPT - 1 - step
+        random = draw(random)
+        pill = (pill + (random >> 8 & 15)) % PAIRS
+        board[RESERVE + (index >> 4)] |= np.uint64(pill) << np.uint64(4 * (index & 15))
+    return random
+
+
+@njit(cache=True, nogil=True)
+def highest_virus(level: int) -> int:
+    """Height of the topmost row that may hold a virus, counted from the bottom row as 0."""
+    if level >= 19:
+        return 12
+    if level >= 17:
+        return 11
+    return 10 if level >= 15 else 9
+
+
+@njit(cache=True, nogil=True)
+def taken_colors(board: Words, cell: int) -> int:
+    """Bit set of the colours exactly two cells away, up, down, left and right."""
+    row, column = cell >> 3, cell & 7
+    taken = 0
+    for color in range(COLORS):
+        low, high = board[2 * color], board[2 * color + 1]
+        here = row_of(low, high, row)
+        near = (here << 2 | here >> 2) >> column & 1
+        if row >= 2:
+            near |= row_of(low, high, row - 2) >> column & 1
+        if row < ROWS - 2:
+            near |= row_of(low, high, row + 2) >> column & 1
+        taken |= near << color
+    return taken
+
+
+@njit(cache=True, nogil=True)
+def place_virus(board: Words, cell: int, color: int) -> bool:
+    """Put a virus on the first cell from `cell` on that is empty and leaves it a colour; false where there is none."""
+    for place in range(cell, ROWS * COLUMNS):
+        low, high = occupied(board)
+        taken = taken_colors(board, place)
+        if row_of(low, high, place >> 3) >> (place & 7) & 1 or taken == 7:
+            continue
+        while taken >> color & 1:
+            color = color - 1 if color > 0 else COLORS - 1
+        set_cell(board, color, place >> 3, place & 7)
+        set_cell(board, VIRUS, place >> 3, place & 7)
+        return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def deal_viruses(board: Words, random: int, level: int) -> int:
+    """Place 4 * (level + 1) viruses; returns the random state. One that finds no cell is drawn again."""
+    remaining = 4 * (level + 1)
+    while remaining > 0:
+        random = draw(random)
+        height = random >> 8 & 15
+        while height > highest_virus(level):
+            random = draw(random)
+            height = random >> 8 & 15
+        cell = (ROWS - 1 - height) * COLUMNS + (random & 7)
+        color = remaining & 3
+        if color == COLORS:
+            random = draw(random)
+            color = ODD_COLORS[random & 15]
+        if place_virus(board, cell, color):
+            remaining -= 1
+    return random
+
+
+@njit(cache=True, nogil=True)
+def show_pills(board: Words, game: Ints) -> None:
+    """Take the pill in hand and the preview from the reserve, by the number of pills placed."""
+    hand, preview = pill_at(board, game[PILLS]), pill_at(board, game[PILLS] + 1)
+    game[FIRST], game[SECOND] = hand // COLORS, hand % COLORS
+    game[NEXT_FIRST], game[NEXT_SECOND] = preview // COLORS, preview % COLORS
+
+
+@njit(cache=True, nogil=True)
+def deal(board: Words, game: Ints, seed: np.uint64, level: int, speed: int) -> None:
+    """Begin an episode: a new bottle, a new reserve. The pill is not yet under control.
+
+    Args:
+        board: The state's words; all but the run's seed and the episode count are written.
+        game: The same memory as 32-bit integers.
+        seed: The episode's seed, of which the register takes 16 bits.
+        level: 0 to 20.
+        speed: 0 low, 1 medium, 2 high.
+    """
+    for word in range(2 * PLANES):
+        board[word] = NO_BITS
+    random = deal_pills(board, register_of(seed))
+    game[RANDOM] = deal_viruses(board, random, level)
+    for item in (CHARGE, CHAIN, CLOCK, GRAVITY, HELD, PILLS, RETURN, SCORE, STEPS, SPEED_UPS, WAIT):
+        game[item] = 0
+    game[STAGE], game[OUTCOME] = FALLING, RUNNING
+    game[LEVEL], game[SPEED] = level, speed
+    game[VIRUSES] = game[VIRUSES_AT_START] = 4 * (level + 1)
+    show_pills(board, game)

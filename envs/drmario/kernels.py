@@ -1,0 +1,228 @@
+"""Loops over environments, compiled, with the GIL released: each reads an action and writes everything else in place."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from ..task import Array
+from .deal import episode_seed
+from .layout import (
+    ACTIONS,
+    BUTTONS,
+    CLEARED,
+    CLOCK,
+    EPISODES,
+    LEVEL,
+    MASK,
+    OUT_OF_TIME,
+    OUTCOME,
+    PILLS,
+    RETURN,
+    RUN_SEED,
+    RUNNING,
+    SCORE,
+    SPEED,
+    SPEED_UPS,
+    STEPS,
+    TOPPED_OUT,
+    VIRUSES,
+    VIRUSES_AT_START,
+    Ints,
+    Words,
+)
+from .plan import place_of, plan
+from .reach import survey
+from .rules import begin, frame, lock, until_control
+from .view import draw_bottle, draw_next, draw_pill, observe, observe_pill
+
+CLEAR_REWARD = np.float32(0.5)
+VIRUS_REWARD = np.float32(0.5)
+TOP_OUT_REWARD = np.float32(-1.0)
+ALL_LEGAL = -1
+FRAME_BUTTONS = np.array(BUTTONS, np.int64)
+
+
+class Views(NamedTuple):
+    """The arrays that kernels read and write, `(slots, environments, ...)`; those without a slot have no first axis."""
+
+    action: Array
+    mask: Array
+    observation: Array
+    final: Array
+    reward: Array
+    terms: Array
+    terminated: Array
+    truncated: Array
+    active: Array
+    returns: Array
+    length: Array
+    frames: Array
+    outcome: Array
+    viruses: Array
+    cleared: Array
+    pills: Array
+    score: Array
+    speed_ups: Array
+    level: Array
+    episode: Array
+    heartbeat: Array
+    bottle: Array
+    cells: Array
+    preview: Array
+    words: Array
+    ints: Array
+    reals: Array
+    scratch: Array
+    path: Array
+
+
+@njit(cache=True, nogil=True)
+def is_legal(board: Words, action: int) -> bool:
+    """Whether the state's mask allows a placement; false out of range."""
+    if action < 0 or action >= ACTIONS:
+        return False
+    return (board[MASK + (action >> 6)] >> np.uint64(action & 63)) & np.uint64(1) == np.uint64(1)
+
+
+@njit(cache=True, nogil=True)
+def place(board: Words, game: Ints, action: int, scratch: Words, path: Array) -> None:
+    """Play a legal placement until the next pill is under control or the episode is over."""
+    game[CLOCK] += plan(board, game, action, scratch, path)
+    row, column, turn = place_of(action)
+    lock(board, game, row, column, turn)
+    until_control(board, game)
+
+
+@njit(cache=True, nogil=True)
+def show(v: Views, slot: int, env: int, by_frame: bool) -> None:
+    """Write the observation, the mask and the boards of a state."""
+    board, game = v.words[env], v.ints[env]
+    observe(board, game, v.observation[slot, env])
+    if by_frame:
+        observe_pill(game, v.observation[slot, env])
+    else:
+        for word in range(ACTIONS // 64):
+            v.mask[slot, env, word] = board[MASK + word]
+    draw_bottle(board, v.bottle[env])
+    draw_pill(game, v.cells[env])
+    draw_next(game, v.preview[env])
+    v.active[slot, env] = 1
+    v.episode[env] = np.int64(board[EPISODES]) - 1
+
+
+@njit(cache=True, nogil=True)
+def write_info(v: Views, slot: int, env: int) -> None:
+    """Write the numbers that a person would like to see."""
+    game = v.ints[env]
+    v.viruses[slot, env] = game[VIRUSES]
+    v.cleared[slot, env] = game[VIRUSES_AT_START] - game[VIRUSES]
+    v.pills[slot, env] = game[PILLS]
+    v.score[slot, env] = game[SCORE]
+    v.speed_ups[slot, env] = game[SPEED_UPS]
+    v.level[slot, env] = game[LEVEL]
+
+
+@njit(cache=True, nogil=True)
+def next_episode(v: Views, env: int, level: int, speed: int, by_frame: bool) -> None:
+    """Begin an environment's next episode."""
+    board, game = v.words[env], v.ints[env]
+    seed = episode_seed(board[RUN_SEED], np.uint64(env), board[EPISODES])
+    board[EPISODES] += np.uint64(1)
+    begin(board, game, seed, level, speed)
+    if not by_frame:
+        survey(board, game, v.scratch)
+
+
+@njit(cache=True, nogil=True)
+def forget(v: Views, slot: int, env: int) -> None:
+    """Write that an environment has not been stepped yet."""
+    v.reward[slot, env] = v.returns[slot, env] = 0
+    v.length[slot, env] = v.frames[slot, env] = 0
+    v.terminated[slot, env] = v.truncated[slot, env] = 0
+    v.outcome[slot, env] = RUNNING
+    for term in range(v.terms.shape[2]):
+        v.terms[slot, env, term] = 0
+
+
+@njit(cache=True, nogil=True)
+def reset_envs(v: Views, lo: int, slot: int, chosen: Array, seed: int, level: int, speed: int, by_frame: bool) -> None:
+    """Begin the next episode of the chosen environments and write their first observations."""
+    for index in range(chosen.shape[0]):
+        if chosen[index]:
+            env = lo + index
+            v.words[env, RUN_SEED] = np.uint64(seed)
+            next_episode(v, env, level, speed, by_frame)
+            write_info(v, slot, env)
+            show(v, slot, env, by_frame)
+            forget(v, slot, env)
+
+
+@njit(cache=True, nogil=True)
+def finish(v: Views, slot: int, env: int, viruses: int, clock: int, by_frame: bool) -> None:
+    """Write what a step did, given the viruses and the clock before it, and begin a new episode if that one is over."""
+    board, game, reals = v.words[env], v.ints[env], v.reals[env]
+    outcome = game[OUTCOME]
+    virus_term = VIRUS_REWARD * np.float32(viruses - game[VIRUSES]) / np.float32(game[VIRUSES_AT_START])
+    clear_term = CLEAR_REWARD if outcome == CLEARED else np.float32(0)
+    top_term = TOP_OUT_REWARD if outcome == TOPPED_OUT else np.float32(0)
+    reward = virus_term + clear_term + top_term
+    reals[RETURN] += reward
+    game[STEPS] += 1
+    v.terms[slot, env, 0] = virus_term
+    v.terms[slot, env, 1] = clear_term
+    v.terms[slot, env, 2] = top_term
+    v.reward[slot, env] = reward
+    v.returns[slot, env] = reals[RETURN]
+    v.length[slot, env] = game[STEPS]
+    v.frames[slot, env] = game[CLOCK] - clock
+    v.outcome[slot, env] = outcome
+    v.terminated[slot, env] = outcome in (CLEARED, TOPPED_OUT)
+    v.truncated[slot, env] = outcome == OUT_OF_TIME
+    v.heartbeat[env] += np.uint64(1)
+    write_info(v, slot, env)
+    if outcome != RUNNING:
+        observe(board, game, v.final[slot, env])
+        if by_frame:
+            observe_pill(game, v.final[slot, env])
+        next_episode(v, env, game[LEVEL], game[SPEED], by_frame)
+    elif not by_frame:
+        survey(board, game, v.scratch)
+    show(v, slot, env, by_frame)
+
+
+@njit(cache=True, nogil=True)
+def step_placements(v: Views, lo: int, hi: int, slot: int, following: int) -> int:
+    """Play one placement in every environment; returns the first one whose action is illegal, having stepped none."""
+    for env in range(lo, hi):
+        if not is_legal(v.words[env], v.action[slot, env]):
+            return env
+    for env in range(lo, hi):
+        board, game = v.words[env], v.ints[env]
+        viruses, clock = game[VIRUSES], game[CLOCK]
+        place(board, game, v.action[slot, env], v.scratch, v.path)
+        finish(v, following, env, viruses, clock, False)
+    return ALL_LEGAL
+
+
+@njit(cache=True, nogil=True)
+def step_frames(v: Views, lo: int, hi: int, slot: int, following: int) -> int:
+    """Play one frame in every environment; returns the first one whose action is out of range, having stepped none."""
+    for env in range(lo, hi):
+        if not 0 <= v.action[slot, env] < FRAME_BUTTONS.shape[0]:
+            return env
+    for env in range(lo, hi):
+        board, game = v.words[env], v.ints[env]
+        viruses, clock = game[VIRUSES], game[CLOCK]
+        frame(board, game, FRAME_BUTTONS[v.action[slot, env]])
+        finish(v, following, env, viruses, clock, True)
+    return ALL_LEGAL
+
+
+@njit(cache=True, nogil=True)
+def show_envs(v: Views, lo: int, hi: int, slot: int, by_frame: bool) -> None:
+    """Write the observations, masks and boards of states that were put there from outside."""
+    for env in range(lo, hi):
+        show(v, slot, env, by_frame)

@@ -1,0 +1,54 @@
+"""Words of one row: 32 bits, a byte of columns for each of a pill's four turns.
+
+Turns 0 and 2 lie in columns c and c + 1, 2 with the halves swapped; turns 1 and 3 stand with the lower half in the row, 1 with
+the first half below and 3 with the first half above.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+from .rules import SPAWN_COLUMN
+
+SPAWN = 1 << SPAWN_COLUMN
+ALL_LANES = 0xFFFF_FFFF
+FLAT_LANES = 0x00FF_00FF
+NOT_FIRST = 0x7F7F_7F7F
+NOT_LAST = 0xFEFE_FEFE
+
+
+@njit(cache=True, nogil=True)
+def clockwise(word: int) -> int:
+    """Every position in the lane of the turn that A gives."""
+    return (word >> 8) | ((word & 0xFF) << 24)
+
+
+@njit(cache=True, nogil=True)
+def counterclockwise(word: int) -> int:
+    """Every position in the lane of the turn that B gives."""
+    return ((word << 8) & ALL_LANES) | (word >> 24)
+
+
+@njit(cache=True, nogil=True)
+def turned(word: int, free: int) -> int:
+    """Where turned pills end; `word` holds them in the lanes of their new turn, before any kick."""
+    blocked = word & ~free & FLAT_LANES
+    return (word | ((blocked >> 1) & NOT_FIRST)) & free
+
+
+@njit(cache=True, nogil=True)
+def turned_left(word: int, free: int) -> int:
+    """Where turned pills end while Left is held: those that come to lie move one column left if they can."""
+    fitting = word & free
+    flat = fitting & FLAT_LANES
+    moved = (flat >> 1) & NOT_FIRST & free
+    stuck = flat & ~((moved << 1) & NOT_LAST)
+    kicked = ((word & ~free & FLAT_LANES) >> 1) & NOT_FIRST & free
+    return (fitting & ~FLAT_LANES) | moved | stuck | kicked
+
+
+@njit(cache=True, nogil=True)
+def spread(word: int, free: int) -> int:
+    """The positions that at most one elementary move reaches from `word` in a row where `free` are possible."""
+    beside = ((word >> 1) & NOT_FIRST) | ((word << 1) & NOT_LAST)
+    return word | (beside & free) | turned(clockwise(word), free) | turned(counterclockwise(word), free)

@@ -1,0 +1,27 @@
+"""How the bottle looks: the glyphs of its cells, by the codes of `view`."""
+
+from __future__ import annotations
+
+from ..task import Glyph
+
+COLOR_NAMES = ("amber", "rose", "sky")
+BRIGHT = ("#e3b55b", "#e0708f", "#67a5ea")
+DIM = ("#3b2f17", "#3d1f2b", "#1b2d44")
+EYES = ("oo", "><", "^^")
+GLASS = "#13151d"
+
+# Pills are filled with their colour; the glass shows where a corner is cut away, so that joined halves have outer ends only.
+SHAPES = ("▌▐", "▌ ", " ▐", "▘▝", "▖▗")
+
+EMPTY = Glyph(wide="  ", narrow=" ", color=GLASS, ground=GLASS)
+HALVES = tuple(
+    Glyph(wide=shape, narrow=name[0], color=GLASS, ground=bright)
+    for shape in SHAPES
+    for name, bright in zip(COLOR_NAMES, BRIGHT, strict=True)
+)
+VIRUSES = tuple(
+    Glyph(wide=eyes, narrow=name[0].upper(), color=bright, ground=dim)
+    for name, eyes, bright, dim in zip(COLOR_NAMES, EYES, BRIGHT, DIM, strict=True)
+)
+GLYPHS = (EMPTY, *HALVES, *VIRUSES)
+"""Nothing, then amber, rose and sky of: single half, left, right, top, bottom, virus."""

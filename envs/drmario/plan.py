@@ -1,0 +1,130 @@
+"""From a placement to the buttons that play it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from .bottle import free_lanes, occupied
+from .lanes import FLAT_LANES, NOT_FIRST, NOT_LAST, SPAWN, clockwise, counterclockwise, spread
+from .layout import (
+    CLOCK,
+    COLUMNS,
+    HOLD_DOWN,
+    HOLD_LEFT,
+    HOLD_RIGHT,
+    LEVELS,
+    MOVES,
+    PRESS_A,
+    PRESS_B,
+    REACHED,
+    Bytes,
+    Ints,
+    Words,
+)
+from .rules import hang
+
+
+@njit(cache=True, nogil=True)
+def place_of(action: int) -> tuple[int, int, int]:
+    """Row, column and turn of the pill that an action locks (row of the lower or both cells, column of the left or both)."""
+    orientation, row, column = action >> 7, action >> 3 & 15, action & 7
+    if orientation == 0:
+        return row, column, 0
+    if orientation == 1:
+        return row + 1, column, 3
+    if orientation == 2:
+        return row, column - 1, 2
+    return row, column, 1
+
+
+@njit(cache=True, nogil=True)
+def before(place: int, earlier: int, free: int) -> tuple[int, int]:
+    """A position among `earlier` from which one button leads to `place`, and that button."""
+    right, left = (place << 1) & NOT_LAST, (place >> 1) & NOT_FIRST
+    if earlier & right:
+        return right, HOLD_LEFT
+    if earlier & left:
+        return left, HOLD_RIGHT
+    if earlier & counterclockwise(place):
+        return counterclockwise(place), PRESS_A
+    if earlier & clockwise(place):
+        return clockwise(place), PRESS_B
+    kicked = right & ~free & FLAT_LANES
+    if earlier & counterclockwise(kicked):
+        return counterclockwise(kicked), PRESS_A
+    return clockwise(kicked), PRESS_B
+
+
+@njit(cache=True, nogil=True)
+def climb(board: Words, row: int, place: int, scratch: Words) -> int:
+    """Trace a position that `flood` reached back to where the pill appears, rising whenever that is possible.
+
+    Writes the moves, last first, as row * 32 + button to `scratch[MOVES:]` and returns their number.
+    """
+    low, high = occupied(board)
+    moves = 0
+    while True:
+        free = free_lanes(low, high, row)
+        entered = SPAWN if row == 0 else np.int64(board[REACHED + row - 1]) & free
+        level = 0
+        reached = entered
+        while not reached & place:
+            scratch[LEVELS + level] = np.uint64(reached)
+            reached = spread(reached, free)
+            level += 1
+        while level > 0:
+            level -= 1
+            place, button = before(place, np.int64(scratch[LEVELS + level]), free)
+            scratch[MOVES + moves] = np.uint64(row << 5 | button)
+            moves += 1
+        if row == 0:
+            return moves
+        row -= 1
+
+
+@njit(cache=True, nogil=True)
+def tap(game: Ints, row: int, moves: int, scratch: Words, path: Bytes) -> int:
+    """Write the buttons of every frame until the pill locks in `row`; returns the number of frames.
+
+    Moves are taps as quick as the controller allows; between them, and after the last, Down is held.
+    """
+    longest, clock = hang(game), np.int64(game[CLOCK])
+    here, counter, previous, frames = 0, 0, 0, 0
+    while True:
+        button = HOLD_DOWN
+        if moves > 0 and np.int64(scratch[MOVES + moves - 1]) >> 5 == here:
+            button = np.int64(scratch[MOVES + moves - 1]) & 31
+            if button == previous:
+                button = 0
+            else:
+                moves -= 1
+        path[frames] = button
+        frames += 1
+        counter += 1
+        if counter > longest or (clock & 1 == 1 and button == HOLD_DOWN):
+            if here == row:
+                return frames
+            here += 1
+            counter = 0
+        clock += 1
+        previous = button
+
+
+@njit(cache=True, nogil=True)
+def plan(board: Words, game: Ints, action: int, scratch: Words, path: Bytes) -> int:
+    """Write the buttons of every frame that play a legal placement, the frame on which the pill locks included.
+
+    Args:
+        board: The state's words.
+        game: The same memory as 32-bit integers.
+        action: A placement that the mask allows.
+        scratch: Working memory.
+        path: Receives the buttons, `(LONGEST_FALL,)`.
+
+    Returns:
+        Their number.
+    """
+    row, column, turn = place_of(action)
+    place = 1 << (turn * COLUMNS + column)
+    return tap(game, row, climb(board, row, place, scratch), scratch, path)

@@ -1,0 +1,292 @@
+"""The rules, frame by frame.
+
+A frame reads the held buttons. While a pill is under control, it is moved in the console's order: gravity, left and right, rotation.
+
+- Gravity: the counter goes up every frame, and the pill falls by one row when it exceeds the table's value. Every second frame
+  (those with an odd number), Down as the only arrow makes it fall at once. Any fall sets the counter to 0.
+- Left and right: a newly pressed arrow moves at once; held, it moves again after 16 frames and then every 6. A blocked move
+  sets the charge to 15, so that a held arrow tries again on every frame. The charge outlives the pill.
+- Rotation: A turns clockwise, B counter-clockwise, each only when newly pressed. A pill that turns to lie and is blocked is
+  tried one column to the left; one that is not blocked, while Left is held, is moved one column to the left if it can.
+- A pill that cannot fall locks. A half above the bottle's rim is lost, and the other one is a single.
+
+Then nobody has control. After 15 frames of rest everything that hangs falls by one row, 16 frames later again, until nothing
+does. Three frames later lines of four vanish, and it starts over; if there are none, the next pill is thrown, which takes 24
+frames. At its end the game is lost if either of the two cells where the pill appears is taken, and the episode is cut off if
+it has lasted longer than its level allows. It is won on the frame on which the last virus vanishes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from .bottle import drop, free_lanes, matched, occupied, remove, set_cell
+from .deal import deal, show_pills
+from .layout import (
+    ARROWS,
+    BOTTOM,
+    CHAIN,
+    CHARGE,
+    CLEARED,
+    CLOCK,
+    COLUMN,
+    DROPPING,
+    FALLING,
+    FIRST,
+    GRAVITY,
+    HELD,
+    HOLD_DOWN,
+    HOLD_LEFT,
+    HOLD_RIGHT,
+    LEFT,
+    LEVEL,
+    MATCHING,
+    NO_BITS,
+    OUT_OF_TIME,
+    OUTCOME,
+    OVER,
+    PILLS,
+    PRESS_A,
+    PRESS_B,
+    RIGHT,
+    ROW,
+    SCORE,
+    SECOND,
+    SPEED,
+    SPEED_UPS,
+    STAGE,
+    THROWING,
+    TOP,
+    TOPPED_OUT,
+    TURN,
+    VIRUSES,
+    WAIT,
+    Ints,
+    Words,
+)
+
+SPAWN_COLUMN = 3
+CHARGED = 16
+RECHARGE = 10
+BLOCKED = 15
+PASS_FRAMES = 16
+MATCH_FRAMES = 3
+THROW_FRAMES = 24
+PILLS_PER_SPEED_UP = 10
+MOST_SPEED_UPS = 49
+SPEED_BASE = (15, 25, 31)
+SCORE_BASE = (100, 200, 300)
+MOST_DOUBLINGS = 5
+FRAME_LIMITS = (8_000, 12_000, 14_000, 16_000)
+"""The longest episode of levels 0-4, 5-9, 10-14 and from 15 on, in frames."""
+
+GRAVITY_TABLE = np.array(
+    [
+        *range(69, 20, -2),
+        *(19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 9, 8, 8, 7, 7, 6, 6),
+        *([5] * 12 + [4] * 5 + [3] * 5 + [2] * 5 + [1] * 10 + [0]),
+    ],
+    np.int32,
+)
+"""Frames that a pill hangs beyond the first, by speed index."""
+
+
+@njit(cache=True, nogil=True)
+def hang(game: Ints) -> int:
+    """The counter value beyond which the pill falls."""
+    return np.int64(GRAVITY_TABLE[SPEED_BASE[game[SPEED]] + game[SPEED_UPS]])
+
+
+@njit(cache=True, nogil=True)
+def frame_limit(level: int) -> int:
+    """Frames after which an episode is cut off, before the next pill comes under control."""
+    return FRAME_LIMITS[min(level // 5, 3)]
+
+
+@njit(cache=True, nogil=True)
+def fits(board: Words, row: int, column: int, turn: int) -> bool:
+    """Whether a pill has room there."""
+    if column < 0 or column >= 8:
+        return False
+    low, high = occupied(board)
+    return (free_lanes(low, high, row) >> (8 * turn + column)) & 1 == 1
+
+
+@njit(cache=True, nogil=True)
+def lock(board: Words, game: Ints, row: int, column: int, turn: int) -> None:
+    """Put the pill in hand into the bottle; nobody has control until the next one."""
+    swapped = turn >= 2
+    one = game[SECOND] if swapped else game[FIRST]
+    other = game[FIRST] if swapped else game[SECOND]
+    set_cell(board, one, row, column)
+    if turn & 1 == 0:
+        set_cell(board, other, row, column + 1)
+        set_cell(board, LEFT, row, column)
+        set_cell(board, RIGHT, row, column + 1)
+    elif row > 0:
+        set_cell(board, other, row - 1, column)
+        set_cell(board, BOTTOM, row, column)
+        set_cell(board, TOP, row - 1, column)
+    game[PILLS] += 1
+    game[CHAIN] = 0
+    game[STAGE] = DROPPING
+    game[WAIT] = PASS_FRAMES - 1
+
+
+@njit(cache=True, nogil=True)
+def shift(board: Words, game: Ints, pressed: int) -> None:
+    """Move the pill left or right, as its arrow asks."""
+    held = game[HELD] & (HOLD_LEFT | HOLD_RIGHT)
+    if held == 0:
+        return
+    if pressed & (HOLD_LEFT | HOLD_RIGHT):
+        game[CHARGE] = 0
+    else:
+        game[CHARGE] += 1
+        if game[CHARGE] < CHARGED:
+            return
+        game[CHARGE] = RECHARGE
+    column = game[COLUMN] + (1 if held == HOLD_RIGHT else -1)
+    if fits(board, game[ROW], column, game[TURN]):
+        game[COLUMN] = column
+    else:
+        game[CHARGE] = BLOCKED
+
+
+@njit(cache=True, nogil=True)
+def rotate(board: Words, game: Ints, pressed: int) -> None:
+    """Turn the pill, as the newly pressed button asks."""
+    if pressed & (PRESS_A | PRESS_B) == 0:
+        return
+    turn = (game[TURN] + (3 if pressed & PRESS_A else 1)) & 3
+    column = game[COLUMN]
+    if fits(board, game[ROW], column, turn):
+        beside = turn & 1 == 0 and game[HELD] & HOLD_LEFT and fits(board, game[ROW], column - 1, turn)
+        game[TURN], game[COLUMN] = turn, column - 1 if beside else column
+    elif turn & 1 == 0 and fits(board, game[ROW], column - 1, turn):
+        game[TURN], game[COLUMN] = turn, column - 1
+
+
+@njit(cache=True, nogil=True)
+def fall(board: Words, game: Ints) -> bool:
+    """Gravity and soft drop; returns whether the pill is still under control."""
+    soft = game[CLOCK] & 1 == 1 and game[HELD] & ARROWS == HOLD_DOWN
+    if not soft:
+        game[GRAVITY] += 1
+        if game[GRAVITY] <= hang(game):
+            return True
+    game[GRAVITY] = 0
+    if fits(board, game[ROW] + 1, game[COLUMN], game[TURN]):
+        game[ROW] += 1
+        return True
+    lock(board, game, game[ROW], game[COLUMN], game[TURN])
+    return False
+
+
+@njit(cache=True, nogil=True)
+def control(board: Words, game: Ints, buttons: int) -> None:
+    """One frame of a pill under control."""
+    pressed = buttons & ~game[HELD]
+    game[HELD] = buttons
+    if fall(board, game):
+        shift(board, game, pressed)
+        rotate(board, game, pressed)
+
+
+@njit(cache=True, nogil=True)
+def vanish(board: Words, game: Ints) -> None:
+    """Remove all lines, count and score their viruses, and see what comes next.
+
+    The first virus that a pill removes, in however many passes, scores 100, 200 or 300 by speed; each further one twice the
+    one before, up to 32 times the first.
+    """
+    hit_low, hit_high = matched(board)
+    if (hit_low | hit_high) == NO_BITS:
+        throw(board, game)
+        return
+    base = SCORE_BASE[game[SPEED]]
+    viruses = remove(board, hit_low, hit_high)
+    for _ in range(viruses):
+        game[SCORE] += base << min(game[CHAIN], MOST_DOUBLINGS)
+        game[CHAIN] += 1
+    game[VIRUSES] -= viruses
+    game[STAGE] = DROPPING
+    game[WAIT] = PASS_FRAMES - 1
+    if game[VIRUSES] == 0:
+        game[STAGE], game[OUTCOME] = OVER, CLEARED
+
+
+@njit(cache=True, nogil=True)
+def throw(board: Words, game: Ints) -> None:
+    """Take the next pill in hand; every tenth one makes the game faster."""
+    show_pills(board, game)
+    if game[PILLS] % PILLS_PER_SPEED_UP == 0:
+        game[SPEED_UPS] = min(game[SPEED_UPS] + 1, MOST_SPEED_UPS)
+    game[STAGE] = THROWING
+    game[WAIT] = THROW_FRAMES - 1
+
+
+@njit(cache=True, nogil=True)
+def appear(board: Words, game: Ints) -> None:
+    """Bring the pill in hand under control, unless the way is blocked or the time is up."""
+    game[ROW], game[COLUMN], game[TURN], game[GRAVITY] = 0, SPAWN_COLUMN, 0, 0
+    game[STAGE] = FALLING
+    if not fits(board, 0, SPAWN_COLUMN, 0):
+        game[STAGE], game[OUTCOME] = OVER, TOPPED_OUT
+    elif game[CLOCK] >= frame_limit(game[LEVEL]):
+        game[STAGE], game[OUTCOME] = OVER, OUT_OF_TIME
+
+
+@njit(cache=True, nogil=True)
+def settle(board: Words, game: Ints) -> None:
+    """What happens when a wait without control is over."""
+    stage = game[STAGE]
+    if stage == DROPPING:
+        if drop(board):
+            game[WAIT] = PASS_FRAMES - 1
+        else:
+            game[STAGE] = MATCHING
+            game[WAIT] = MATCH_FRAMES - 1
+    elif stage == MATCHING:
+        vanish(board, game)
+    elif stage == THROWING:
+        appear(board, game)
+
+
+@njit(cache=True, nogil=True)
+def frame(board: Words, game: Ints, buttons: int) -> None:
+    """Play one frame.
+
+    Args:
+        board: The state's words.
+        game: The same memory as 32-bit integers.
+        buttons: Those held, as bits.
+    """
+    if game[STAGE] == FALLING:
+        control(board, game, buttons)
+    elif game[WAIT] > 0:
+        game[WAIT] -= 1
+        game[HELD] = buttons
+    else:
+        settle(board, game)
+        game[HELD] = buttons
+    game[CLOCK] += 1
+
+
+@njit(cache=True, nogil=True)
+def until_control(board: Words, game: Ints) -> None:
+    """Play the frames without control, buttons released, until the next pill or the episode's end."""
+    while game[STAGE] != FALLING and game[STAGE] != OVER:
+        game[CLOCK] += game[WAIT]
+        game[WAIT] = 0
+        settle(board, game)
+        game[CLOCK] += 1
+    game[HELD] = 0
+
+
+@njit(cache=True, nogil=True)
+def begin(board: Words, game: Ints, seed: np.uint64, level: int, speed: int) -> None:
+    """Begin an episode with the first pill under control."""
+    deal(board, game, seed, level, speed)
+    appear(board, game)

@@ -1,0 +1,109 @@
+"""The bottle game described: by placements (`drmario`) and by frames (`drmario-frames`)."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from ..task import Field, Outcome, Panel, Parameter, Task, TaskFamily
+from .layout import ACTIONS, BUTTONS, COLUMNS, LEVELS, ROWS, SPEEDS, WORDS
+from .looks import COLOR_NAMES, GLYPHS
+
+FRAME_RATE = 60.098813897
+PLACEMENT_PLANES = 20
+FRAME_PLANES = 23
+
+PARAMETERS = (
+    Parameter("level", 0, low=0, high=LEVELS, help="4 * (level + 1) viruses, and from 15 on higher in the bottle"),
+    Parameter("speed", "low", choices=SPEEDS, help="how fast pills fall: 40, 20 or 14 frames a row to begin with"),
+)
+PLANES = (*COLOR_NAMES, "virus", "left", "right", "top", "bottom")
+SLICES = {
+    **{name: (plane, plane + 1) for plane, name in enumerate(PLANES)},
+    "hand_first": (8, 11),
+    "hand_second": (11, 14),
+    "next_first": (14, 17),
+    "next_second": (17, 20),
+}
+INFO = (
+    Field("viruses", "int32", low=0, high=4 * (LEVELS + 1)),
+    Field("cleared", "int32", low=0, high=4 * (LEVELS + 1)),
+    Field("pills", "int32", low=0),
+    Field("score", "int32", low=0),
+    Field("speed_ups", "int32", low=0, high=49),
+    Field("level", "int32", low=0, high=LEVELS),
+)
+BOARDS = (
+    Field("bottle", "uint8", (ROWS, COLUMNS), timed=False, low=0, high=len(GLYPHS) - 1),
+    Field("preview", "uint8", (1, 2), timed=False, low=0, high=len(GLYPHS) - 1),
+)
+PANELS = (
+    Panel("cells", "Bottle", "bottle", glyphs=GLYPHS, main=True),
+    Panel("cells", "Next", "preview", glyphs=GLYPHS),
+)
+OUTCOMES = (Outcome("cleared", "good"), Outcome("topped out", "bad"), Outcome("out of time", "neutral"))
+PPO = {
+    "learning_rate": 3e-4,
+    "gamma": 0.997,
+    "gae_lambda": 0.95,
+    "clip": 0.2,
+    "value_coefficient": 0.5,
+    "entropy_coefficient": 0.01,
+    "max_grad_norm": 0.5,
+    "batch": 512,
+    "epochs": 4,
+    "minibatch": 128,
+    "huber_value_loss": True,
+}
+ACTION_NAMES = tuple(
+    " ".join(part for part in (arrows, press) if part) or "nothing"
+    for arrows in ("", "left", "right", "down", "down left", "down right")
+    for press in ("", "A", "B")
+)
+
+
+def by_placement(spec: str, level: int, speed: str) -> Task:
+    """One step is a placement of the pill in hand, until the next pill is under control.
+
+    Action: orientation * 128 + row * 8 + column of the pill's first half; its second half is right of it (orientation 0),
+    below (1), left (2) or above (3).
+    """
+    return _task(spec, "drmario", "Capsule Bottle", PLACEMENT_PLANES, level, speed, {})
+
+
+def by_frame(spec: str, level: int, speed: str) -> Task:
+    """One step is a frame, in which one of 18 combinations of buttons is held."""
+    return _task(spec, "drmario-frames", "Capsule Bottle, frame by frame", FRAME_PLANES, level, speed, {"falling": (20, 23)})
+
+
+def _task(
+    spec: str, name: str, title: str, planes: int, level: int, speed: str, slices: dict[str, tuple[int, int]]
+) -> Task:
+    placed = planes == PLACEMENT_PLANES
+    return Task(
+        spec=spec,
+        name=name,
+        title=title,
+        factory=f"{__package__}.driver:Bottles",
+        observation=Field("observation", "uint8", (planes, ROWS, COLUMNS), "bits", per="seat", low=0, high=1),
+        num_actions=ACTIONS if placed else len(BUTTONS),
+        action_shape=(4, ROWS, COLUMNS) if placed else (),
+        action_names=() if placed else ACTION_NAMES,
+        masked=placed,
+        native=True,
+        frame_rate=FRAME_RATE,
+        reward_terms=("virus_clear", "clear", "topout"),
+        outcomes=OUTCOMES,
+        info=INFO,
+        panels=PANELS,
+        boards=BOARDS,
+        state=Field("state", "uint64", (WORDS,), timed=False, low=0),
+        slices=MappingProxyType({**SLICES, **slices}),
+        values=MappingProxyType({"level": level, "speed": speed}),
+        settings=MappingProxyType({"ppo": MappingProxyType(PPO)}),
+    )
+
+
+TASKS = (
+    TaskFamily("drmario", "Capsule Bottle", by_placement, PARAMETERS),
+    TaskFamily("drmario-frames", "Capsule Bottle, frame by frame", by_frame, PARAMETERS),
+)

@@ -1,0 +1,110 @@
+"""What is written of a state for others: the observation's bit planes and the cells of the boards."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from .bottle import row_of
+from .layout import (
+    ALL_BITS,
+    COLORS,
+    COLUMN,
+    FALLING,
+    FIRST,
+    NEXT_FIRST,
+    NEXT_SECOND,
+    NO_BITS,
+    PLANES,
+    ROW,
+    ROWS,
+    SECOND,
+    STAGE,
+    TURN,
+    Bytes,
+    Ints,
+    Words,
+)
+
+EVERY_BYTE = np.uint64(0x0101_0101_0101_0101)
+DIAGONAL = np.uint64(0x8040_2010_0804_0201)
+ROUND_UP = np.uint64(0x7F7F_7F7F_7F7F_7F7F)
+TOP_BIT = np.uint64(7)
+CODE_LEFT = 4
+CODE_RIGHT = 7
+CODE_TOP = 10
+CODE_BOTTOM = 13
+WEIGHTS = (1, 2, 3, 15, 3, 6, 9, 12)
+"""What each plane adds to a cell's code: 1-3 single halves, 4-6 left, 7-9 right, 10-12 top, 13-15 bottom, 16-18 viruses."""
+
+
+@njit(cache=True, nogil=True)
+def observe(board: Words, game: Ints, planes: Words) -> None:
+    """Write the 20 planes, two words each: the board's eight, then hand and preview, three for each of their halves."""
+    for word in range(2 * PLANES):
+        planes[word] = board[word]
+    for half in range(4):
+        color = game[FIRST + half]
+        for plane in range(COLORS):
+            at = 2 * (PLANES + COLORS * half + plane)
+            planes[at] = planes[at + 1] = ALL_BITS if plane == color else NO_BITS
+
+
+@njit(cache=True, nogil=True)
+def observe_pill(game: Ints, planes: Words) -> None:
+    """Write three more planes: the falling pill's cells by colour."""
+    first = 2 * (PLANES + 4 * COLORS)
+    for word in range(first, first + 2 * COLORS):
+        planes[word] = NO_BITS
+    if game[STAGE] == FALLING:
+        row, column, turn = game[ROW], game[COLUMN], game[TURN]
+        one = game[SECOND] if turn >= 2 else game[FIRST]
+        other = game[FIRST] if turn >= 2 else game[SECOND]
+        planes[first + 2 * one + (row >> 3)] |= np.uint64(1) << np.uint64(8 * (row & 7) + column)
+        if turn & 1 == 0:
+            planes[first + 2 * other + (row >> 3)] |= np.uint64(1) << np.uint64(8 * (row & 7) + column + 1)
+        elif row > 0:
+            planes[first + 2 * other + ((row - 1) >> 3)] |= np.uint64(1) << np.uint64(8 * ((row - 1) & 7) + column)
+
+
+@njit(cache=True, nogil=True)
+def widened(bits: int) -> np.uint64:
+    """Eight bits as eight bytes of 0 or 1, the lowest first."""
+    spaced = (np.uint64(bits) * EVERY_BYTE) & DIAGONAL
+    return ((spaced + ROUND_UP) >> TOP_BIT) & EVERY_BYTE
+
+
+@njit(cache=True, nogil=True)
+def draw_bottle(board: Words, cells: Words) -> None:
+    """Write the code of every cell, `(16,)` words of a row each."""
+    for row in range(ROWS):
+        codes = NO_BITS
+        for plane in range(PLANES):
+            bits = row_of(board[2 * plane], board[2 * plane + 1], row)
+            if bits:
+                codes += widened(bits) * np.uint64(WEIGHTS[plane])
+        cells[row] = codes
+
+
+@njit(cache=True, nogil=True)
+def draw_pill(game: Ints, cells: Bytes) -> None:
+    """Draw the falling pill into the cells, `(128,)`."""
+    if game[STAGE] != FALLING:
+        return
+    cell, turn = game[ROW] * 8 + game[COLUMN], game[TURN]
+    one = game[SECOND] if turn >= 2 else game[FIRST]
+    other = game[FIRST] if turn >= 2 else game[SECOND]
+    if turn & 1 == 0:
+        cells[cell] = CODE_LEFT + one
+        cells[cell + 1] = CODE_RIGHT + other
+    else:
+        cells[cell] = CODE_BOTTOM + one if cell >= 8 else 1 + one
+        if cell >= 8:
+            cells[cell - 8] = CODE_TOP + other
+
+
+@njit(cache=True, nogil=True)
+def draw_next(game: Ints, cells: Bytes) -> None:
+    """Draw the preview, two cells."""
+    cells[0] = CODE_LEFT + game[NEXT_FIRST]
+    cells[1] = CODE_RIGHT + game[NEXT_SECOND]

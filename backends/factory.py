@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 BACKENDS: dict[str, tuple[str, str]] = {
     "inline": (".inline:InlineBackend", ""),
+    "shm": (".shm:ShmBackend", "inline"),
 }
 """Every backend's class, and the backend to take where it cannot run."""
 
@@ -24,7 +25,7 @@ log = logging.getLogger(__name__)
 def make(
     task: Task | str,
     num_envs: int | None = None,
-    backend: str = "inline",
+    backend: str = "shm",
     *,
     strict: bool = False,
     slots: int = 1,

@@ -1,0 +1,195 @@
+"""The words through which a fleet and a worker talk: a request and a reply, each a counter that the other side watches.
+
+A side that waits looks a few times, then yields its core for a bounded time, then blocks. It says so in a word of its own
+before it blocks, and the other side, behind a fence, wakes it only then: a quick exchange makes no system call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import time
+
+from .futex import STRONGLY_ORDERED, fence, wait_on, wake_up
+from .segment import Segment
+
+BLOCK = 128
+"""Bytes per worker: a cache line that the fleet writes, and one that the worker writes."""
+MASK_32 = 0xFFFF_FFFF
+
+REQUEST = 0
+ORDER = 1
+AWAITED = 2
+SEED = 2
+"""Of the fleet's line: the request's counter, its order, whether the fleet is blocked (words), the seed (quad)."""
+REPLY = 16
+ASLEEP = 17
+STATE = 18
+BUSY = 10
+BEAT = 11
+STEPS = 12
+"""Of the worker's line: the reply's counter, whether the worker is blocked, its state (words), then (quads) nanoseconds
+that its last request took, the time of its last sign of life, and requests done."""
+
+STEP = 0
+RESET = 1 << 28
+RESEED = 2 << 28
+CLOSE = 3 << 28
+ARGUMENT = (1 << 28) - 1
+"""An order is one of these plus an argument below 2**28."""
+
+STARTING = 0
+READY = 1
+FAILED = 2
+REFUSED = 3
+
+POLLS = range(200)
+LONG_SPIN = 300_000
+"""Nanoseconds that a worker yields before it blocks, as long as requests come within that time."""
+IDLE = 0.5
+"""Seconds between two signs of life of a worker that has nothing to do."""
+
+
+def size_of(workers: int) -> int:
+    """Bytes of the control segment of a fleet."""
+    return BLOCK * workers
+
+
+class Block:
+    """One worker's words in the control segment.
+
+    Attributes:
+        words: 32-bit words.
+        quads: The same memory as 64-bit words.
+        request: Address of the request's counter.
+        reply: Address of the reply's counter.
+    """
+
+    def __init__(self, segment: Segment, index: int) -> None:
+        part = memoryview(segment.map)[BLOCK * index : BLOCK * (index + 1)]
+        self.words = part.cast("I")
+        self.quads = part.cast("Q")
+        self._anchor = ctypes.c_char.from_buffer(segment.map, BLOCK * index)
+        self.request = ctypes.addressof(self._anchor) + 4 * REQUEST
+        self.reply = ctypes.addressof(self._anchor) + 4 * REPLY
+
+    def post(self, order: int) -> int:
+        """Give the worker an order; return the counter that its reply will have."""
+        words = self.words
+        ticket = (words[REQUEST] + 1) & MASK_32
+        words[ORDER] = order
+        if not STRONGLY_ORDERED:
+            fence()
+        words[REQUEST] = ticket
+        return ticket
+
+    def rouse(self) -> None:
+        """Wake the worker if it is blocked; call behind a fence."""
+        if self.words[ASLEEP]:
+            wake_up(self.request)
+
+    def block_on_reply(self, ticket: int, seconds: float) -> None:
+        """Block until the worker replies or is in trouble, at most so long."""
+        words = self.words
+        words[AWAITED] = 1
+        fence()
+        found = words[REPLY]
+        if found != ticket:
+            wait_on(self.reply, found, seconds)
+        words[AWAITED] = 0
+
+
+class Link:
+    """A worker's end.
+
+    Attributes:
+        index: The worker's number.
+        spin: Nanoseconds it may yield before it blocks; 0 where workers outnumber cores.
+    """
+
+    def __init__(self, segment: Segment, index: int, parent: int, spin: int) -> None:
+        self._block = Block(segment, index)
+        self.index = index
+        self.spin = spin
+        self._parent = parent
+        self._budget = spin
+        self._words = self._block.words
+        self._quads = self._block.quads
+        self._seen = self._words[REQUEST]
+
+    def ready(self) -> None:
+        """Say that requests can come."""
+        self.beat()
+        self._words[STATE] = READY
+        self._wake()
+
+    def beat(self) -> None:
+        """Give a sign of life, for workers whose requests take long."""
+        self._quads[BEAT] = time.monotonic_ns()
+
+    def receive(self) -> int:
+        """Wait for the next order and return it.
+
+        Raises:
+            SystemExit: The fleet's process is gone.
+        """
+        words, seen = self._words, self._seen
+        for _ in POLLS:
+            if words[REQUEST] != seen:
+                break
+        else:
+            self._wait(seen)
+        if not STRONGLY_ORDERED:
+            fence()
+        self._seen = words[REQUEST]
+        return words[ORDER]
+
+    def reply(self, begun: int) -> None:
+        """Say that the order is done, which was begun at `begun`, in ns of the monotonic clock."""
+        words, quads = self._words, self._quads
+        quads[BEAT] = now = time.monotonic_ns()
+        quads[BUSY] = now - begun
+        quads[STEPS] += 1
+        if not STRONGLY_ORDERED:
+            fence()
+        words[REPLY] = self._seen
+        fence()
+        if words[AWAITED]:
+            wake_up(self._block.reply)
+
+    def trouble(self, state: int) -> None:
+        """Say that the order failed; the report stands in a file."""
+        self._words[STATE] = state
+        self._wake()
+
+    @property
+    def seed(self) -> int:
+        """The seed that came with the order."""
+        return self._quads[SEED]
+
+    @property
+    def steps(self) -> int:
+        """Orders done."""
+        return self._quads[STEPS]
+
+    def _wake(self) -> None:
+        fence()
+        if self._words[AWAITED]:
+            wake_up(self._block.reply)
+
+    def _wait(self, seen: int) -> None:
+        """Yield for a while, if the last request came soon, then block."""
+        words, begun = self._words, time.monotonic_ns()
+        end = begun + self._budget
+        while time.monotonic_ns() < end:
+            os.sched_yield()
+            if words[REQUEST] != seen:
+                return
+        words[ASLEEP] = 1
+        while words[REQUEST] == seen:
+            wait_on(self._block.request, seen, IDLE)
+            self.beat()
+            if os.getppid() != self._parent:
+                raise SystemExit(0)
+        words[ASLEEP] = 0
+        self._budget = self.spin if time.monotonic_ns() - begun < LONG_SPIN else 0

@@ -1,0 +1,329 @@
+"""Worker processes for any function over a shared segment: spawn, ready within a limit, supervision, stop."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from .control import AWAITED, BEAT, CLOSE, FAILED, LONG_SPIN, READY, REFUSED, REPLY, REQUEST, STARTING, STATE, STEPS
+from .control import Block, size_of
+from .cores import usable_cores
+from .errors import Failure, WorkerFailed
+from .futex import fence
+from .segment import Segment, own_directory, remove_stale
+from .status import WorkerState, WorkerStatus
+
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS"), "1"
+)
+GRACE = 2.0
+"""Seconds that workers have to close."""
+DUMP = 0.2
+"""Seconds that a hung worker has to say where it hangs."""
+LOOK = 0.02
+"""Seconds between two looks at starting workers."""
+TAIL = 4096
+LOG_LIMIT = 1 << 20
+MOST_FAILURES = 3
+WINDOW = 60.0
+"""So many failures of one worker within so many seconds are too many."""
+
+# A worker is killed when the thread that spawned it ends, so one thread that lives as long as the process spawns them all.
+_spawner = ThreadPoolExecutor(1, thread_name_prefix="pac-spawner")
+
+
+@dataclass
+class Member:
+    """A worker as the fleet sees it.
+
+    Attributes:
+        index: Its number.
+        arguments: What its function is called with; `lo` and `hi` say which environments are its own.
+        block: Its words.
+        log: Where its output goes.
+        report: Where it reports a failure.
+        process: The process itself.
+        spawned: When it was spawned, on the monotonic clock.
+        progress: The last sign of life that was seen, and when it was seen to change.
+        failures: When it failed, on the monotonic clock.
+        last_error: Its last failure in a sentence.
+        hung: Whether it was found hanging.
+    """
+
+    index: int
+    arguments: dict[str, Any]
+    block: Block
+    log: Path
+    report: Path
+    process: subprocess.Popen[bytes] | None = None
+    spawned: float = 0.0
+    progress: tuple[int, float] = (0, 0.0)
+    failures: list[float] = field(default_factory=list)
+    last_error: str = ""
+    hung: bool = False
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Its environments."""
+        return self.arguments.get("lo", 0), self.arguments.get("hi", 0)
+
+    @property
+    def ready(self) -> bool:
+        """Whether it takes orders."""
+        return self.block.words[STATE] == READY
+
+
+class Fleet:
+    """Workers that run one function, each over its own words of a control segment.
+
+    Args:
+        target: `module:function`, called in the worker as `(link, arguments)`.
+        arguments: Plain data for each worker; the fleet adds `report`, the path of its failure report.
+        ready_timeout: Seconds until a worker must be ready.
+        hang_timeout: Seconds without a sign of life after which a worker hangs.
+        signs: A number per worker that changes while it works, besides its own beats.
+    """
+
+    def __init__(
+        self,
+        target: str,
+        arguments: Sequence[Mapping[str, Any]],
+        *,
+        ready_timeout: float = 60.0,
+        hang_timeout: float = 10.0,
+        signs: Callable[[int], int] = lambda _: 0,
+    ) -> None:
+        remove_stale()
+        self._target, self._signs = target, signs
+        self.ready_timeout, self.hang_timeout = ready_timeout, hang_timeout
+        name = f"fleet-{secrets.token_hex(6)}"
+        self._segment = Segment.create(name, size_of(len(arguments)))
+        folder = own_directory()
+        self.members = [
+            Member(
+                index,
+                {**given, "report": str(folder / f"{name}-{index}.json")},
+                Block(self._segment, index),
+                folder / f"{name}-{index}.log",
+                folder / f"{name}-{index}.json",
+            )
+            for index, given in enumerate(arguments)
+        ]
+        self._end = weakref.finalize(self, _end, self.members, self._segment)
+        try:
+            for member in self.members:
+                self.spawn(member)
+        except BaseException:
+            self.stop()
+            raise
+
+    def spawn(self, member: Member) -> None:
+        """Start a worker, or start it anew; it says later that it is ready."""
+        words = member.block.words
+        words[STATE], words[REPLY], words[AWAITED] = STARTING, words[REQUEST], 0
+        member.block.quads[STEPS] = 0
+        member.report.unlink(missing_ok=True)
+        told = {
+            "parent": os.getpid(),
+            "path": sys.path,
+            "target": self._target,
+            "control": str(self._segment.path),
+            "index": member.index,
+            "spin": LONG_SPIN if len(self.members) <= usable_cores() else 0,
+            "report": str(member.report),
+            "arguments": member.arguments,
+        }
+        member.spawned = time.monotonic()
+        member.process = _spawner.submit(_start, member.log, json.dumps(told).encode()).result()
+        member.hung = False
+
+    def wait_ready(self) -> None:
+        """Wait until all workers are ready.
+
+        Raises:
+            WorkerFailed: One failed at its start, or is not ready within the limit; all are stopped.
+        """
+        for member in self.members:
+            while not member.ready:
+                failure = self.failure_of(member)
+                if failure is not None:
+                    self.stop()
+                    raise WorkerFailed(failure, "It could not start: mend what the text above names and start again.")
+                member.block.block_on_reply(member.block.words[REPLY] ^ 1, LOOK)
+
+    def observe(self, member: Member) -> None:
+        """Begin to count a worker's silence from now."""
+        member.progress = self._sign(member), time.monotonic()
+
+    def failure_of(self, member: Member) -> Failure | None:
+        """Return how a worker failed: by itself, by dying, by hanging, or by not getting ready."""
+        state, process = member.block.words[STATE], member.process
+        assert process is not None
+        if state == FAILED:
+            return self._failure(member, "it failed")
+        code = process.poll()
+        if code is not None:
+            return self._failure(member, _ending(code))
+        now = time.monotonic()
+        if state == STARTING:
+            late = now - member.spawned > self.ready_timeout
+            return self._failure(member, f"not ready within {self.ready_timeout:g} s") if late else None
+        sign = self._sign(member)
+        if sign != member.progress[0]:
+            member.progress = sign, now
+        elif now - member.progress[1] > self.hang_timeout:
+            member.hung = True
+            self._dump(member)
+            return self._failure(member, f"no sign of life for {self.hang_timeout:g} s")
+        return None
+
+    def refusal_of(self, member: Member) -> str | None:
+        """Return why a worker refused its order, if it did; it takes orders again."""
+        if member.block.words[STATE] != REFUSED:
+            return None
+        reason: str = json.loads(member.report.read_text())["reason"]
+        member.block.words[STATE] = READY
+        return reason
+
+    def replace(self, member: Member, failure: Failure) -> None:
+        """Kill what is left of a worker and start it anew.
+
+        Raises:
+            WorkerFailed: It failed too often.
+        """
+        now = time.monotonic()
+        member.last_error = failure.summary()
+        member.failures.append(now)
+        _kill(member.process)
+        if sum(now - then < WINDOW for then in member.failures) >= MOST_FAILURES:
+            raise WorkerFailed(
+                failure, f"It failed {MOST_FAILURES} times within {WINDOW:g} s, so it was not started again."
+            )
+        self.spawn(member)
+
+    def statuses(self) -> tuple[WorkerStatus, ...]:
+        """Return all workers as they are now; shortens logs that have grown too long."""
+        return tuple(_status(member) for member in self.members)
+
+    def stop(self) -> None:
+        """End all workers, by force where they don't end themselves, and remove every file."""
+        self._end()
+
+    def _sign(self, member: Member) -> int:
+        return hash((member.block.quads[BEAT], self._signs(member.index)))
+
+    def _failure(self, member: Member, reason: str) -> Failure:
+        lo, hi = member.span
+        known = json.loads(member.report.read_text()) if member.report.exists() else {"reason": reason}
+        facts = {
+            "seed": member.arguments.get("seed", 0),
+            "step": member.block.quads[STEPS],
+            "output": _tail(member.log),
+        }
+        return Failure(member.index, lo, hi, **{**facts, **known})
+
+    def _dump(self, member: Member) -> None:
+        """Let a hung worker write where it hangs; its signal handler needs no interpreter."""
+        assert member.process is not None
+        size, end = member.log.stat().st_size, time.monotonic() + DUMP
+        member.process.send_signal(signal.SIGUSR1)
+        while member.log.stat().st_size == size and time.monotonic() < end:
+            os.sched_yield()
+
+
+def _start(log: Path, told: bytes) -> subprocess.Popen[bytes]:
+    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_TRUNC, 0o600)
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "pac.backends.worker"],
+            stdin=subprocess.PIPE,
+            stdout=descriptor,
+            stderr=descriptor,
+            start_new_session=True,
+            env={**os.environ, **ONE_THREAD, "PYTHONUNBUFFERED": "1"},
+        )
+    finally:
+        os.close(descriptor)
+    assert process.stdin is not None
+    with process.stdin as pipe:
+        pipe.write(told)
+    return process
+
+
+def _kill(process: subprocess.Popen[bytes] | None) -> None:
+    """End a worker and everything it started, and reap it."""
+    if process is None:
+        return
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _end(members: list[Member], segment: Segment) -> None:
+    running = [member for member in members if member.process is not None]
+    for member in running:
+        member.block.post(CLOSE)
+    fence()
+    for member in running:
+        member.block.rouse()
+    end = time.monotonic() + GRACE
+    for member in running:
+        assert member.process is not None
+        try:
+            member.process.wait(max(0.0, end - time.monotonic()) if member.ready else 0.0)
+        except subprocess.TimeoutExpired:
+            _kill(member.process)
+    for member in members:
+        member.log.unlink(missing_ok=True)
+        member.report.unlink(missing_ok=True)
+    segment.unlink()
+
+
+def _ending(code: int) -> str:
+    if code >= 0:
+        return f"it ended with exit code {code}"
+    names = {int(one): one.name for one in signal.Signals}
+    return f"killed by {names.get(-code, f'signal {-code}')}"
+
+
+def _tail(log: Path) -> str:
+    data = log.read_bytes() if log.exists() else b""
+    return data[-TAIL:].decode(errors="replace")
+
+
+def _status(member: Member) -> WorkerStatus:
+    words, quads, process = member.block.words, member.block.quads, member.process
+    pid = process.pid if process else 0
+    used, rss = 0.0, 0
+    try:
+        with psutil.Process(pid).oneshot():
+            times = psutil.Process(pid).cpu_times()
+            used, rss = times.user + times.system, psutil.Process(pid).memory_info().rss
+    except psutil.Error:
+        pass
+    if member.log.exists() and member.log.stat().st_size > LOG_LIMIT:
+        os.truncate(member.log, 0)
+    owing = WorkerState.STEPPING if words[REPLY] != words[REQUEST] else WorkerState.READY
+    state = {STARTING: WorkerState.STARTING, FAILED: WorkerState.DEAD}.get(words[STATE], owing)
+    if member.hung:
+        state = WorkerState.HUNG
+    elif process is None or process.returncode is not None:
+        state = WorkerState.DEAD
+    age = max(0.0, time.monotonic() - quads[BEAT] / 1e9) if quads[BEAT] else time.monotonic() - member.spawned
+    lo, hi = member.span
+    return WorkerStatus(
+        member.index, pid, lo, hi, state, quads[STEPS], age, len(member.failures), used, rss, member.last_error
+    )

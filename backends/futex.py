@@ -1,0 +1,85 @@
+"""Blocking on a 32-bit word that two processes share, and the fence that goes with it.
+
+Linux has futexes; macOS has the same under the name of ulock (not tried on a real Mac); elsewhere the waiter looks again
+every half millisecond.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+FUTEX_WAIT = 0
+FUTEX_WAKE = 1
+FUTEX_NUMBERS = {"x86_64": 202, "aarch64": 98, "riscv64": 98}
+ULOCK_SHARED = 3
+ULOCK_WAKE_ALL = 0x100
+NAP = 0.0005
+STRONGLY_ORDERED = platform.machine().lower() in {"x86_64", "amd64", "i686"}
+"""Whether stores become visible in program order, so that publishing needs no fence."""
+
+_lock = threading.Lock()
+
+
+def fence() -> None:
+    """Make earlier stores visible before later loads: taking and releasing a lock is an atomic read-modify-write each."""
+    with _lock:
+        pass
+
+
+class _TimeSpec(ctypes.Structure):
+    _fields_ = (("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long))
+
+
+def _linux(number: int) -> tuple[Callable[[int, int, float], None], Callable[[int], None]]:
+    syscall = ctypes.CDLL(None, use_errno=True).syscall
+    call, address_type, word = ctypes.c_long(number), ctypes.c_void_p, ctypes.c_uint32
+
+    def wait(address: int, expected: int, seconds: float) -> None:
+        limit = _TimeSpec(int(seconds), int(seconds % 1 * 1e9))
+        syscall(call, address_type(address), FUTEX_WAIT, word(expected), ctypes.byref(limit), None, 0)
+
+    def wake(address: int) -> None:
+        syscall(call, address_type(address), FUTEX_WAKE, 1, None, None, 0)
+
+    return wait, wake
+
+
+def _macos() -> tuple[Callable[[int, int, float], None], Callable[[int], None]]:
+    library = ctypes.CDLL(None)
+    blocking, waking = library.__ulock_wait, library.__ulock_wake
+
+    def wait(address: int, expected: int, seconds: float) -> None:
+        blocking(ULOCK_SHARED, ctypes.c_void_p(address), ctypes.c_uint64(expected), ctypes.c_uint32(int(seconds * 1e6)))
+
+    def wake(address: int) -> None:
+        waking(ULOCK_SHARED | ULOCK_WAKE_ALL, ctypes.c_void_p(address), ctypes.c_uint64(0))
+
+    return wait, wake
+
+
+def _elsewhere() -> tuple[Callable[[int, int, float], None], Callable[[int], None]]:
+    def wait(address: int, expected: int, seconds: float) -> None:
+        word, end = ctypes.c_uint32.from_address(address), time.monotonic() + seconds
+        while word.value == expected and time.monotonic() < end:
+            time.sleep(NAP)
+
+    def wake(address: int) -> None:
+        del address
+
+    return wait, wake
+
+
+def _pair() -> tuple[Callable[[int, int, float], None], Callable[[int], None]]:
+    if sys.platform == "linux" and platform.machine() in FUTEX_NUMBERS:
+        return _linux(FUTEX_NUMBERS[platform.machine()])
+    return _macos() if sys.platform == "darwin" else _elsewhere()
+
+
+wait_on, wake_up = _pair()
+"""`wait_on(address, expected, seconds)` blocks while the word has that value, at most so long, sometimes shorter;
+`wake_up(address)` wakes one waiter."""

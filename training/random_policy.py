@@ -17,14 +17,14 @@ ROW_STEPS = 16_384
 
 
 @numba.njit(cache=True, nogil=True)
-def _draw(state: Array, bound: int) -> int:
+def _draw(state: Array, bound: int) -> np.int64:
     """Return a number below `bound` from SplitMix64; the bias of the modulus is below 2^-40 for any action space."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     z = state[0]
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     z ^= z >> np.uint64(31)
-    return int((z >> np.uint64(1)) % np.uint64(bound))
+    return np.int64((z >> np.uint64(1)) % np.uint64(bound))
 
 
 @numba.njit(cache=True, nogil=True)
@@ -57,13 +57,11 @@ def draw_legal_actions(state: Array, bits_in: Array, masks: Array, actions: Arra
         while left >= bits_in[mask[place]]:
             left -= bits_in[mask[place]]
             place += 1
-        byte = int(mask[place])
-        for _ in range(left):
-            byte &= byte - 1
-        bit = 0
-        while byte >> bit & 1 == 0:
-            bit += 1
-        actions[row] = place * 8 + bit
+        for bit in range(8):
+            if mask[place] >> bit & 1:
+                if left == 0:
+                    actions[row] = place * 8 + bit
+                left -= 1
 
 
 class RandomPolicy:

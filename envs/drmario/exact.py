@@ -25,6 +25,7 @@ from .layout import (
     SET_WORDS,
     SETS,
     STARTS,
+    Bytes,
     Words,
 )
 from .rules import BLOCKED, CHARGED, RECHARGE
@@ -127,3 +128,100 @@ def search(board: Words, frames: int, scratch: Words) -> None:
             now, then = then, now
         free = free_lanes(low, high, row + 1)
         scratch[LOCKS + row] = np.uint64(enter(scratch, now, free))
+
+
+@njit(cache=True, nogil=True)
+def slid(place: int, hold: int, to: int, free: int) -> int:
+    """Where a pill is after the arrows of a frame that lead from one arrow state to another; 0 if they don't."""
+    if to == NEUTRAL:
+        return place
+    base = LEFT_0 if to < RIGHT_0 else RIGHT_0
+    charge = CHARGED if hold < base or hold >= base + CHARGED else hold - base + 1
+    if charge < CHARGED:
+        return place if to == base + charge else 0
+    moved = ((place >> 1) & NOT_FIRST if base == LEFT_0 else (place << 1) & NOT_LAST) & free
+    if moved == 0:
+        return place if to == base + BLOCKED else 0
+    tapped = hold < base or hold >= base + CHARGED
+    return moved if to == base + (0 if tapped else RECHARGE) else 0
+
+
+@njit(cache=True, nogil=True)
+def leads(place: int, hold: int, to: int, press: int, free: int) -> int:
+    """Where a pill is after a frame that ends in an arrow state and a rotation; 0 if no frame does."""
+    place = slid(place, hold, to, free)
+    if place == 0 or press == RELEASED:
+        return place
+    word = clockwise(place) if press == A_HELD else counterclockwise(place)
+    return turned_left(word, free) if LEFT_0 <= to < RIGHT_0 else turned(word, free)
+
+
+@njit(cache=True, nogil=True)
+def holder(sets: Words, at: int, place: int) -> int:
+    """Index of a word of the set that contains `place`; `SET_WORDS` if none does."""
+    for word in range(SET_WORDS):
+        if np.int64(sets[at + word]) & place:
+            return word
+    return SET_WORDS
+
+
+@njit(cache=True, nogil=True)
+def replay(scratch: Words, row: int, phases: int, free: int) -> int:
+    """Return where the set stands that a row holds after some frames."""
+    now, then = SETS, SETS + SET_WORDS
+    for word in range(SET_WORDS):
+        scratch[now + word] = scratch[STARTS + row * SET_WORDS + word]
+    for _ in range(phases):
+        advance(scratch, now, then, free)
+        now, then = then, now
+    return now
+
+
+@njit(cache=True, nogil=True)
+def earlier(sets: Words, at: int, word: int, place: int, free: int) -> tuple[int, int]:
+    """A state of the set, as word and place, from which one frame leads to the given one."""
+    press, to = word // HOLDS, word % HOLDS
+    for source in range(SET_WORDS):
+        if press == RELEASED or source // HOLDS != press:
+            rest = np.int64(sets[at + source])
+            while rest:
+                bit = rest & -rest
+                rest ^= bit
+                if leads(bit, source % HOLDS, to, press, free) & place:
+                    return source, bit
+    return SET_WORDS, 0
+
+
+@njit(cache=True, nogil=True)
+def first_time(board: Words, row: int, place: int, frames: int, scratch: Words) -> tuple[int, int]:
+    """The row, and the frames spent in it, at which the search first holds a position from which it falls straight to `row`."""
+    low, high = occupied(board)
+    first = row
+    while first > 0 and free_lanes(low, high, first - 1) & place:
+        first -= 1
+    for here in range(first, row + 1):
+        free = free_lanes(low, high, here)
+        for phases in range(1 if here > 0 else 0, frames + (1 if here > 0 else 0)):
+            if holder(scratch, replay(scratch, here, phases, free), place) < SET_WORDS:
+                return here, phases
+    return row, 0
+
+
+@njit(cache=True, nogil=True)
+def trace(board: Words, row: int, phases: int, place: int, frames: int, scratch: Words, path: Bytes) -> int:
+    """Write the buttons that lead to a position, reached after some frames in a row; returns their number."""
+    low, high = occupied(board)
+    total = phases if row == 0 else phases + row * frames - 1
+    free = free_lanes(low, high, row)
+    word = holder(scratch, replay(scratch, row, phases, free), place)
+    for step in range(total):
+        arrows, press = word % HOLDS, word // HOLDS
+        held = 0 if arrows == NEUTRAL else (HOLD_LEFT if arrows < RIGHT_0 else HOLD_RIGHT)
+        path[total - 1 - step] = held | (0 if press == RELEASED else (PRESS_A if press == A_HELD else PRESS_B))
+        phases -= 1
+        word, place = earlier(scratch, replay(scratch, row, phases, free), word, place, free)
+        if phases == 0 and row > 0:
+            row -= 1
+            phases = frames if row > 0 else frames - 1
+            free = free_lanes(low, high, row)
+    return total

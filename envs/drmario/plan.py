@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from .bottle import free_lanes, occupied
+from .exact import first_time, search, trace
 from .lanes import FLAT_LANES, NOT_FIRST, NOT_LAST, SPAWN, clockwise, counterclockwise, spread
 from .layout import (
     CLOCK,
@@ -84,13 +85,22 @@ def climb(board: Words, row: int, place: int, scratch: Words) -> int:
 
 
 @njit(cache=True, nogil=True)
-def tap(game: Ints, row: int, moves: int, scratch: Words, path: Bytes) -> int:
+def tap(game: Ints, row: int, moves: int, scratch: Words, path: Bytes, frames: int, here: int, counter: int) -> int:
     """Write the buttons of every frame until the pill locks in `row`; returns the number of frames.
 
     Moves are taps as quick as the controller allows; between them, and after the last, Down is held.
+
+    Args:
+        game: The state as 32-bit integers.
+        row: The row in which the pill locks.
+        moves: How many moves stand in `scratch`.
+        scratch: The moves, last first.
+        path: Receives the buttons.
+        frames: How many frames of it are written already.
+        here: The row in which those leave the pill.
+        counter: The gravity counter then.
     """
-    longest, clock = hang(game), np.int64(game[CLOCK])
-    here, counter, previous, frames = 0, 0, 0, 0
+    longest, clock, previous = hang(game), game[CLOCK] + frames, 0
     while True:
         button = HOLD_DOWN
         if moves > 0 and np.int64(scratch[MOVES + moves - 1]) >> 5 == here:
@@ -126,5 +136,11 @@ def plan(board: Words, game: Ints, action: int, scratch: Words, path: Bytes) -> 
         Their number.
     """
     row, column, turn = place_of(action)
-    place = 1 << (turn * COLUMNS + column)
-    return tap(game, row, climb(board, row, place, scratch), scratch, path)
+    position = 1 << (turn * COLUMNS + column)
+    if np.int64(board[REACHED + row]) & position:
+        return tap(game, row, climb(board, row, position, scratch), scratch, path, 0, 0, 0)
+    frames = hang(game) + 1
+    search(board, frames, scratch)
+    here, phases = first_time(board, row, position, frames, scratch)
+    written = trace(board, here, phases, position, frames, scratch, path)
+    return tap(game, row, 0, scratch, path, written, here, phases - 1 if here > 0 else phases)

@@ -1,0 +1,238 @@
+"""Loads a run's configuration: the command line over the environment over a file over a resumed run over the defaults."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from ..backends import BACKENDS
+from ..envs import BadParameter, UnknownName, find
+from .config import Config
+from .device import CHOICES
+from .runs import RunFolder
+from .trainers import TRAINERS, trainer_kind, trainer_settings
+
+PREFIX = "PAC_"
+NOT_SETTINGS = frozenset({"PAC_RUNTIME_DIR"})
+ALIASES = {"TRAINING_NUM_ENVS": "num_envs", "TRAINING_TRANSPORT": "backend"}
+GPU_INFERENCE = "TRAINING_GPU_INFERENCE"
+DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?|mps")
+KEYS = tuple(name for name in Config.model_fields if name not in {"settings", "learn", "greedy"})
+"""What may be configured; the trainers' settings stand in a section each."""
+NEW_EACH_TIME = frozenset({"steps", "episodes", "seconds", "runs_dir", "name", "resume", "linger", "learn", "greedy"})
+"""What a resumed run does not hand on."""
+
+
+class BadConfiguration(BadParameter):
+    """A configuration that cannot be read, or does not fit."""
+
+    title = "Bad configuration"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a value came from.
+
+    Attributes:
+        label: What to show for it, such as `--num-envs`, `PAC_NUM_ENVS` or `num_envs in a.yaml`.
+        value: The value as it was given.
+    """
+
+    label: str
+    value: Any
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A valid configuration, and where each value came from.
+
+    Attributes:
+        config: The configuration.
+        origins: What was given, by key; a trainer's setting has the key `ppo.learning_rate`. What is missing is a default.
+    """
+
+    config: Config
+    origins: Mapping[str, Origin]
+
+
+def load(
+    flags: Mapping[str, Any] | None = None,
+    *,
+    file: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+    **fixed: Any,
+) -> Loaded:
+    """Return the configuration, validated as far as that is possible without loading the task.
+
+    Args:
+        flags: What the command line gave, by key: `num_envs`, `ppo.learning_rate`.
+        file: A YAML file.
+        environ: The environment variables; the process's own if None.
+        **fixed: Fields that nothing overrides.
+
+    Raises:
+        UnknownName: A key, a trainer or a backend is unknown.
+        BadConfiguration: The file cannot be read, or a value does not fit.
+    """
+    given = {
+        **(dict(_from_file(file)) if file is not None else {}),
+        **dict(_from_environment(os.environ if environ is None else environ)),
+        **dict(_from_flags(flags or {})),
+    }
+    given |= {key: Origin("the command", value) for key, value in fixed.items()}
+    resume = given.get("resume")
+    if resume is not None and resume.value:
+        runs_dir = Path(given["runs_dir"].value if "runs_dir" in given else Config().runs_dir)
+        given = {**dict(_from_run(RunFolder.find(runs_dir, str(resume.value)))), **given}
+    return Loaded(_build(given), given)
+
+
+def effective_settings(config: Config) -> dict[str, Any]:
+    """Return all settings of the trainer; loads the task, whose recommendations stand between defaults and what was given."""
+    return trainer_settings(config.trainer, find(config.task), config.settings)
+
+
+# -- the layers -------------------------------------------------------------------------------------------------------
+
+
+def _from_flags(flags: Mapping[str, Any]) -> Iterator[tuple[str, Origin]]:
+    for key, value in flags.items():
+        yield _known(key), Origin(f"--{key.replace('_', '-')}", value)
+
+
+def _from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, Origin]]:
+    for name, key in ALIASES.items():
+        if name in environ:
+            yield key, Origin(name, environ[name])
+    if GPU_INFERENCE in environ:
+        yield "device", Origin(GPU_INFERENCE, "auto" if environ[GPU_INFERENCE].lower() in {"true", "1"} else "cpu")
+    names = {f"{PREFIX}{key.upper()}": key for key in KEYS}
+    for name in sorted(environ):
+        if not name.startswith(PREFIX) or name in NOT_SETTINGS:
+            continue
+        trainer, _, setting = name.removeprefix(PREFIX).lower().partition("_")
+        if name in names:
+            yield names[name], Origin(name, environ[name])
+        elif trainer in TRAINERS and setting:
+            yield _known(f"{trainer}.{setting}"), Origin(name, environ[name])
+        else:
+            raise UnknownName("environment variable", name, [*names, *NOT_SETTINGS])
+
+
+def _from_file(path: Path) -> Iterator[tuple[str, Origin]]:
+    for key, value in _read_yaml(path).items():
+        if str(key) in TRAINERS:
+            if not isinstance(value, Mapping):
+                raise BadConfiguration(f"{path}: {key} is a section of `setting: value` lines, got {value!r}")
+            for name, setting in value.items():
+                yield _known(f"{key}.{name}", f" in {path}"), Origin(f"{key}.{name} in {path}", setting)
+        else:
+            yield _known(str(key), f" in {path}"), Origin(f"{key} in {path}", value)
+
+
+def _read_yaml(path: Path) -> Mapping[Any, Any]:
+    """Return the mapping that a file holds; an empty file is an empty one."""
+    import yaml
+
+    if path.is_dir():
+        raise BadConfiguration(f"--config expects a YAML file, and {path} is a directory: name the file in it")
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadConfiguration(f"--config {path} cannot be read: {error.strerror}; check the path") from None
+    except UnicodeDecodeError:
+        raise BadConfiguration(f"--config expects a YAML file in UTF-8, and {path} is none") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or "not YAML"
+        raise BadConfiguration(f"{path} is not valid YAML{where}: {problem}; write `key: value` lines") from None
+    if data is None:
+        return {}
+    if not isinstance(data, Mapping):
+        raise BadConfiguration(f"{path} must hold `key: value` lines, got {type(data).__name__}: {str(data)[:60]!r}")
+    return data
+
+
+def _from_run(run: RunFolder) -> Iterator[tuple[str, Origin]]:
+    saved = dict(run.card().get("config", {}))
+    settings, trainer = saved.pop("settings", {}), saved.get("trainer", "")
+    for key, value in saved.items():
+        if key in KEYS and key not in NEW_EACH_TIME and value is not None:
+            yield key, Origin(f"run {run.name}", value)
+    for key, value in settings.items():
+        yield f"{trainer}.{key}", Origin(f"run {run.name}", value)
+
+
+def _known(key: str, where: str = "") -> str:
+    """Return `key` as it is spelled in the configuration.
+
+    Raises:
+        UnknownName: It is none.
+    """
+    section, dot, setting = key.replace("-", "_").partition(".")
+    if not dot:
+        if section not in KEYS:
+            settings = [f"{name}.{field}" for name in TRAINERS for field in TRAINERS[name].settings_class.model_fields]
+            raise UnknownName(f"key{where}", section, [*KEYS, *get_close_matches(section, settings)])
+        return section
+    if section not in TRAINERS:
+        raise UnknownName("trainer", section, TRAINERS)
+    known = TRAINERS[section].settings_class.model_fields
+    if setting not in known:
+        raise UnknownName(f"setting of {section}{where}", setting, known)
+    return f"{section}.{setting}"
+
+
+# -- one object -------------------------------------------------------------------------------------------------------
+
+
+def _build(given: Mapping[str, Origin]) -> Config:
+    """Return the configuration; the settings are those of the chosen trainer."""
+    plain = {key: origin.value for key, origin in given.items() if "." not in key and origin.value is not None}
+    trainer = str(plain.get("trainer", Config().trainer))
+    try:
+        kind = trainer_kind(trainer)
+        settings = {key.partition(".")[2]: given[key].value for key in given if key.startswith(f"{trainer}.")}
+        kind.settings_class.read(trainer, settings)
+        config = Config.model_validate({**plain, "settings": settings})
+    except ValidationError as error:
+        raise BadConfiguration(sentence(error.errors()[0], given)) from None
+    if config.backend not in BACKENDS:
+        raise UnknownName("backend", config.backend, BACKENDS)
+    if not DEVICE.fullmatch(config.device):
+        raise UnknownName("device", config.device, CHOICES.replace(" or", ",").split(", "))
+    return config
+
+
+def sentence(item: ErrorDetails, given: Mapping[str, Origin] | None = None) -> str:
+    """Return what was expected of a field of `Config`, and what came, from an error of its validation."""
+    key = str(item["loc"][0])
+    origin = (given or {}).get(key)
+    label = origin.label if origin else f"--{key.replace('_', '-')}"
+    return f"{label} expects {expected(key)}, got {item['input']!r}"
+
+
+def expected(key: str) -> str:
+    """Return in words what the field `key` of `Config` takes."""
+    schema = Config.model_json_schema()["properties"][key]
+    schema = next((part for part in schema.get("anyOf", ()) if part["type"] != "null"), schema)
+    if schema["type"] not in {"integer", "number"}:
+        return {"boolean": "true or false", "object": "a section"}.get(schema["type"], "text")
+    noun = "a whole number" if schema["type"] == "integer" else "a number"
+    low, above, high = (schema.get(name) for name in ("minimum", "exclusiveMinimum", "maximum"))
+    if schema["type"] == "integer" and above is not None:
+        low, above = above + 1, None
+    if low is not None and high is not None:
+        return f"{noun} from {low:,} to {high:,}"
+    return (
+        f"{noun} above {above:g}" if above is not None else f"{noun} of at least {low:g}" if low is not None else noun
+    )

@@ -1,0 +1,210 @@
+"""The `pac-tui` command: what can be typed, and how errors are told. What the commands do stands in the files `cli_*`."""
+
+from __future__ import annotations
+
+import json as json_module
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import App, CycloptsError, Parameter
+from cyclopts import ValidationError as FlagsError
+from pydantic import Field, ValidationError
+
+from ..training.config import Config
+
+DONE, FAILED, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130
+SETTING = re.compile(r"--([a-z]+\.[a-z_-]+)(=.*)?", re.DOTALL)
+SET = "--set"
+
+Hidden = Parameter(parse=False)
+Json = Annotated[bool, Parameter(help="Print one JSON object and nothing else on stdout.")]
+
+
+class Flags(Config):
+    """The configuration as flags."""
+
+    settings: Annotated[dict[str, Any], Hidden] = Field(default_factory=dict)
+    learn: Annotated[bool, Hidden] = True
+    greedy: Annotated[bool, Hidden] = True
+    config: Path | None = Field(None, description="A YAML file; the flags and PAC_... variables override it.")
+    players: int | None = Field(None, ge=1, description="Short for the task's parameter players.")
+    set: tuple[str, ...] = Field(
+        (), description="A setting of the trainer; --ppo.learning-rate 3e-4 is short for --set ppo.learning-rate=3e-4."
+    )
+
+    def given(self) -> dict[str, Any]:
+        """Return what the command line gave, by key."""
+        plain = {key: getattr(self, key) for key in self.model_fields_set - {"config", "players", "set"}}
+        if self.players is not None:
+            task = str(plain.get("task", self.task))
+            plain["task"] = f"{task}{',' if '=' in task else ':'}players={self.players}"
+        return plain | {key: value for key, _, value in (setting.partition("=") for setting in self.set)}
+
+
+AnyFlags = Annotated[Flags | None, Parameter(name="*")]
+
+app = App(
+    name="pac-tui",
+    help="Run reinforcement-learning training over many environments, and watch every one of them.",
+    help_epilogue=(
+        "`pac-tui` alone is `pac-tui run`. `pac-tui run --help` lists what can be configured; every option is also a variable "
+        "(`PAC_NUM_ENVS`) and a key of the file that `--config` names (`num_envs`). "
+        "Exit codes: 0 fine, 1 failed, 2 bad usage, 130 interrupted."
+    ),
+    default_parameter=Parameter(negative=(), show_default=lambda value: str(value) if value else ""),
+    help_format="markdown",
+    version_flags=["--version"],
+)
+app.command("pac.tui.cli_bench:app", name="bench", help="Measure: scaling, transports, engine, peers, app, all.")
+app.command("pac.tui.cli_runs:app", name="runs", help="List, show or remove runs.")
+
+
+@app.default
+@app.command
+def run(
+    *,
+    flags: AnyFlags = None,
+    headless: bool = False,
+    json: Json = False,
+    report: Path | None = None,
+    in_process: bool = False,
+) -> int:
+    """Train, and watch it.
+
+    Args:
+        flags: The configuration.
+        headless: Show a progress line instead of the app.
+        json: With --headless: print the report as one JSON object on stdout.
+        report: Write the report as JSON to this file at the end.
+        in_process: Run the session in a thread of the app, for a debugger.
+    """
+    from .cli_run import run_session
+
+    return run_session(_config(flags), headless=headless, json=json, report=report, in_process=in_process)
+
+
+@app.command(name="eval")
+def evaluate(
+    name: Annotated[str, Parameter(name="RUN")],
+    *,
+    flags: AnyFlags = None,
+    sample: bool = False,
+    headless: bool = False,
+    json: Json = False,
+    report: Path | None = None,
+) -> int:
+    """Let a run's trained policy play, without learning.
+
+    Args:
+        name: The run: its name or its folder.
+        flags: The configuration; what is not given is as in the run.
+        sample: Draw the actions from the policy instead of taking the likeliest.
+        headless: Show a progress line instead of the app; plays 100 episodes unless told otherwise.
+        json: With --headless: print the report as one JSON object on stdout.
+        report: Write the report as JSON to this file at the end.
+    """
+    from .cli_run import run_session
+
+    config = _config(flags, resume=name, learn=False, greedy=not sample)
+    if headless and config.steps is config.episodes is config.seconds is None:
+        config = config.model_copy(update={"episodes": 100})
+    return run_session(config, headless=headless, json=json, report=report)
+
+
+@app.command
+def play(task: str = "drmario", *, seed: int = 0) -> int:
+    """Play a game yourself, with the arrow keys.
+
+    Args:
+        task: The game, with its parameters: drmario:level=5.
+        seed: Seed of the game.
+    """
+    from .play import play as play_game
+
+    return play_game(task, seed)
+
+
+@app.command
+def tasks(*, json: Json = False) -> int:
+    """List the tasks that can be trained on."""
+    from .cli_show import show_tasks
+
+    return show_tasks(json=json)
+
+
+@app.command
+def config(*, flags: AnyFlags = None, json: Json = False) -> int:
+    """Show the effective configuration, and where each value came from."""
+    from .cli_show import show_config
+
+    return show_config(_load(flags), json=json)
+
+
+@app.command
+def doctor(*, json: Json = False) -> int:
+    """Check this machine: shared memory, cores, GPU, terminal, caches."""
+    from .cli_show import show_doctor
+
+    return show_doctor(json=json)
+
+
+def _load(flags: Flags | None, **fixed: Any) -> Any:
+    from ..training.loading import load
+
+    flags = flags or Flags()
+    return load(flags.given(), file=flags.config, **fixed)
+
+
+def _config(flags: Flags | None, **fixed: Any) -> Config:
+    loaded: Config = _load(flags, **fixed).config
+    return loaded
+
+
+def with_settings(arguments: Sequence[str]) -> list[str]:
+    """Write `--ppo.clip 0.1` and `--ppo.clip=0.1` as `--set=ppo.clip=0.1`, so that trainers need not be loaded to parse."""
+    tokens, rest = [], iter(arguments)
+    for token in rest:
+        found = SETTING.fullmatch(token)
+        if found is None:
+            tokens.append(token)
+        else:
+            value = found[2] or f"={next(rest, '')}"
+            tokens.append(f"{SET}={found[1]}{value}")
+    return tokens
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code; an error is one sentence on stderr."""
+    tokens = with_settings(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return int(app(tokens, exit_on_error=False, print_error=False, result_action="return_value") or DONE)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()
+        return FAILED
+    except Exception as error:
+        title, text, code = _told(error)
+        if "--json" in tokens:
+            print(json_module.dumps({"title": title, "error": text, "code": code}))
+        print(f"pac-tui: {title}: {text}", file=sys.stderr)
+        return code
+
+
+def _told(error: Exception) -> tuple[str, str, int]:
+    """Return the title, the sentence and the exit code of an error that is the user's to mend; raise any other."""
+    from ..envs import BadParameter, PacError
+
+    if isinstance(error, PacError):
+        usage = BAD_USAGE if isinstance(error, BadParameter) else FAILED
+        return error.title, str(error), getattr(error, "code", usage)
+    if isinstance(error, FlagsError) and isinstance(error.__cause__, ValidationError):
+        from ..training.loading import sentence
+
+        return "Bad configuration", sentence(error.__cause__.errors()[0]), BAD_USAGE
+    if isinstance(error, CycloptsError):
+        return "Bad usage", f"{' '.join(str(error).split())} `pac-tui --help` tells what can be typed.", BAD_USAGE
+    raise error

@@ -74,6 +74,7 @@ class SessionProcess:
 
     def __init__(self, process: subprocess.Popen[bytes], directory: Path) -> None:
         self._process = process
+        self._answer: dict[str, Any] | None = None
         self.directory = directory
         self.pid = process.pid
 
@@ -87,15 +88,20 @@ class SessionProcess:
         Raises:
             SessionFailed: It ended with an error.
         """
+        if self._answer is None:
+            self._answer = self._last_answer()
+        return _checked(self._answer)
+
+    def _last_answer(self) -> dict[str, Any]:
         assert self._process.stdout is not None
-        line = self._process.stdout.readline()
+        with self._process.stdout as pipe:
+            line = pipe.readline()
         code = self._process.wait()
-        if not line:
-            ended = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-            raise SessionFailed(
-                "Session died", f"the session's process ended without a report ({ended}); see its session.log"
-            )
-        return _checked(json.loads(line))
+        if line:
+            return dict(json.loads(line))
+        ended = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        text = f"the session's process ended without a report ({ended}); see its session.log"
+        return {"title": "Session died", "error": text, "code": FAILED}
 
     def terminate(self) -> None:
         """Ask it to save and end."""
@@ -128,16 +134,26 @@ def launch(config: Config, *, headless: bool = False) -> SessionProcess:
     try:
         with contextlib.suppress(BrokenPipeError), process.stdin:
             process.stdin.write(json.dumps(request).encode())
-        line = process.stdout.readline()
+        answer = _first_answer(process)
     except BaseException:
         process.kill()
         process.wait()
+        process.stdout.close()
         raise
+    finally:
+        process.stderr.close()
+    return SessionProcess(process, Path(answer["directory"]))
+
+
+def _first_answer(process: subprocess.Popen[bytes]) -> dict[str, Any]:
+    """Return the first line that a session's process says."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    line = process.stdout.readline()
     if not line:
         text = process.stderr.read().decode(errors="replace").strip()
         raise SessionFailed("Session died", f"the session's process could not begin:\n{text[-2000:]}")
-    process.stderr.close()
-    return SessionProcess(process, Path(_checked(json.loads(line))["directory"]))
+    return _checked(json.loads(line))
 
 
 def _checked(answer: dict[str, Any]) -> dict[str, Any]:

@@ -32,6 +32,7 @@ class Monitor:
         frames: Frames so far.
         episodes: Episodes ended so far.
         iterations: Trainer iterations so far.
+        eager: Whether every step is counted at once, because somebody waits for an episode's end.
     """
 
     def __init__(self, task: Task, gate: Gate, timer: Timer, clock: TrainingClock) -> None:
@@ -42,6 +43,7 @@ class Monitor:
         self.throughput = Throughput()
         self.look = Look()
         self.watched = False
+        self.eager = False
         self.inspect: Callable[[int], PolicyOutput | None] = lambda _row: None
         self.on_episode: Callable[[int], None] = lambda _env: None
         self.state: dict[str, Any] = {"phase": Phase.STARTING, "message": "", "baseline": np.nan, "progress": np.nan}
@@ -93,7 +95,7 @@ class Monitor:
         self._written = next_slot(slot, self._slots)
         self._dirty = True
         now = time.perf_counter()
-        if self._written == self._slots - 1 or now >= self._due:
+        if self.eager or self._written == self._slots - 1 or now >= self._due:
             self._count()
             if now >= self._due:
                 self.publish()
@@ -240,7 +242,7 @@ class Monitor:
             "length_mean": np.mean(self._lengths) if self._lengths else np.nan,
             **self.state,
         }
-        if self._gate.paused and values["phase"] == Phase.RUNNING:
+        if self._gate.paused and values["phase"] in {Phase.RUNNING, Phase.BASELINE}:
             values["phase"] = Phase.PAUSED
         with self._writer.write("state") as state:
             for name, value in values.items():

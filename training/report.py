@@ -19,7 +19,7 @@ def make_report(session: Session) -> dict[str, Any]:
     baseline = monitor.throughput.baseline
     steps, frames = monitor.steps - monitor.resumed.steps, monitor.frames - monitor.resumed.frames
     measured = {entry.num_envs: entry.fps for entry in monitor.throughput.scaling()}
-    fps = measured.get(session.num_envs_now, frames / seconds if seconds > 0 else 0.0)
+    fps = measured.get(session.num_envs_now) or monitor.throughput.rates(monitor.mark())[0]
     speedup = fps / baseline if baseline else None
     times = {phase: 1000 * spent / max(1, steps) for phase, spent in session.timer.seconds.items()}
     accounted = sum(session.timer.seconds.values())

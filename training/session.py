@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from ..backends import BACKENDS
 from ..backends import make as make_backend
 from ..backends.base import Backend
-from ..envs import BadParameter, PacError, find
+from ..envs import BadParameter, PacError, UnknownName, find
 from .checkpoint import load_newest, save
 from .config import Config
 from .device import resolve_device
@@ -91,6 +92,8 @@ class Session:
         self.directory = directory
         self.headless = headless
         self.task = find(config.task)
+        if config.backend not in BACKENDS:
+            raise UnknownName("backend", config.backend, BACKENDS)
         self.settings = trainer_settings(config.trainer, self.task, config.settings)
         self.num_envs = config.num_envs or default_num_envs()
         self.run_folder = self._open_run()
@@ -149,8 +152,7 @@ class Session:
     def _begin(self) -> None:
         self.pulse.start()
         self._say(Phase.STARTING, "loading PyTorch" if self.config.trainer != "random" else "loading the environments")
-        if self.config.trainer != "random":
-            self.device = resolve_device(self.config.device)
+        self.device = "cpu" if self.config.trainer == "random" else resolve_device(self.config.device)
         context = Context(self.task, self._make_envs, self.settings, self.device, self.config.seed, self.timer)
         if self.config.learn:
             self._trainer = build_trainer(self.config.trainer, context)
@@ -336,6 +338,7 @@ class Session:
     def _episode_ended(self, env: int) -> None:
         if env == self._until_env:
             self._until_env = None
+            self.monitor.eager = False
             self.gate.pause()
 
     # -- limits, runs and checkpoints ---------------------------------------------------------------------------------
@@ -481,6 +484,7 @@ class Session:
     def run_to_end_of_episode(self, env: int | None) -> None:
         """Pause when environment `env` ends its episode; None forgets that."""
         self._until_env = env
+        self.monitor.eager = env is not None
         self.gate.resume()
 
     @property

@@ -54,7 +54,7 @@ class Throughput:
     """The marks of the running N, and the medians of all N of the session."""
 
     def __init__(self) -> None:
-        self._marks: deque[Mark] = deque()
+        self._marks: deque[Mark] = deque([Mark(0.0, 0, 0)])
         self._window: Mark | None = None
         self._num_envs = 0
         self._samples: dict[int, deque[tuple[float, float]]] = {}

@@ -1,0 +1,259 @@
+"""A real session in a real process: seen through telemetry, commanded over its socket, gone without a trace."""
+
+import contextlib
+import os
+import signal
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from pac.training.config import Config
+from pac.training.control import CommandRefused, SessionClient
+from pac.training.host import SessionFailed, launch
+from pac.training.runs import RunFolder
+from pac.training.snapshot import Look, Phase, take
+from pac.training.telemetry import TelemetryReader
+
+LIMIT = 60.0
+
+
+class Watched:
+    """A session with a viewer."""
+
+    def __init__(self, **options):
+        options = {"trainer": "random", "backend": "inline", "num_envs": 4, **options}
+        self.process = launch(Config(**options))
+        self.reader = TelemetryReader(self.process.directory)
+        self.client = SessionClient(self.process.directory)
+        self.call("look", focus=0)
+
+    def call(self, command, **arguments):
+        return self.client.call(command, **arguments)
+
+    def see(self):
+        return take(self.reader, Look(focus=0))
+
+    def until(self, condition, seconds=LIMIT):
+        end = time.monotonic() + seconds
+        while not condition(snapshot := self.see()):
+            assert time.monotonic() < end, (snapshot.phase, snapshot.message, dict(snapshot.state))
+            assert self.process.poll() is None, "the session ended"
+            time.sleep(0.02)  # a look at telemetry costs both processes: not as fast as possible
+        return snapshot
+
+    def end(self):
+        self.call("stop")
+        self.client.close()
+        return self.process.report()
+
+
+@contextlib.contextmanager
+def session(tmp_path, **options):
+    watched = Watched(runs_dir=tmp_path, **options)
+    try:
+        yield watched
+    finally:
+        watched.client.close()
+        watched.process.kill()
+        with contextlib.suppress(SessionFailed):
+            watched.process.report()
+
+
+def running(snapshot):
+    return snapshot.phase is Phase.RUNNING and snapshot.state["steps"] > 0
+
+
+def test_a_session_trains_reports_and_leaves_nothing(tmp_path):
+    """Steps are counted, boards move, the report has the figures, and its directory is gone."""
+    with session(tmp_path, task="drmario") as watched:
+        seen = watched.until(lambda snapshot: running(snapshot) and snapshot.state["episodes"] > 0)
+        assert seen.boards["bottle"].any()
+        assert sum(seen.outcomes[1:]) == seen.state["episodes"]
+        report = watched.end()
+        assert report["steps"] > 0
+        assert report["frames"] > report["steps"]
+        assert report["fps"] > report["sps"]
+        assert not watched.process.directory.exists()
+
+
+def test_times_add_up_to_the_wall_clock(tmp_path):
+    """Per window, the phases sum to no more than the wall time, and to most of it."""
+    with session(tmp_path, task="drmario") as watched:
+        times = watched.until(lambda snapshot: snapshot.times["wall"] > 1).times
+        accounted = sum(value for name, value in times.items() if name not in {"wall", "steps"})
+        assert 0.9 * times["wall"] <= accounted <= 1.01 * times["wall"]
+
+
+def test_a_paused_session_stands_still_and_steps_on_request(tmp_path):
+    """Pause holds the counters; `step` adds exactly its count of steps in every environment; resume goes on."""
+    with session(tmp_path) as watched:
+        watched.until(running)
+        watched.call("pause")
+        paused = watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED).state["steps"]
+        watched.call("step", count=3)
+        stepped = watched.until(lambda snapshot: snapshot.state["steps"] > paused and not snapshot.state["credits"])
+        assert stepped.state["steps"] == paused + 3 * 4
+        watched.call("resume")
+        watched.until(lambda snapshot: snapshot.state["steps"] > paused + 100)
+
+
+def test_an_episode_can_be_run_to_its_end(tmp_path):
+    """`episode` pauses as soon as that environment has ended an episode."""
+    with session(tmp_path, task="drmario") as watched:
+        watched.until(running)
+        watched.call("pause")
+        before = watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED).environments["episode"][2]
+        watched.call("episode", env=2)
+        watched.until(
+            lambda snapshot: snapshot.phase is Phase.PAUSED and snapshot.environments["episode"][2] == before + 1
+        )
+
+
+def test_a_restart_keeps_counters_and_moves_readers(tmp_path):
+    """At another N the segment is new and the counters go on."""
+    with session(tmp_path) as watched:
+        steps = watched.until(running).state["steps"]
+        watched.call("restart", num_envs=7)
+        seen = watched.until(lambda snapshot: snapshot.num_envs == 7 and running(snapshot))
+        assert len(seen.environments) == 7
+        assert seen.state["steps"] > steps
+
+
+def test_a_restart_of_a_paused_session_happens(tmp_path):
+    """The gate lets a restart through; the session stays paused."""
+    with session(tmp_path) as watched:
+        watched.until(running)
+        watched.call("pause")
+        watched.call("restart", num_envs=2)
+        watched.until(lambda snapshot: snapshot.num_envs == 2 and snapshot.phase is Phase.PAUSED)
+
+
+def test_an_impossible_n_leaves_the_session_as_it_was(tmp_path):
+    """Too many environments for the memory: an event says so and training goes on at the old N."""
+    with session(tmp_path, task="drmario", backend="shm") as watched:
+        watched.until(running)
+        psutil.Process(watched.process.pid).rlimit(psutil.RLIMIT_FSIZE, (2**24, 2**24))  # a small /dev/shm
+        watched.call("restart", num_envs=100_000)
+        seen = watched.until(lambda snapshot: any("Back to 4" in event.text for event in snapshot.events))
+        assert "shared memory" in seen.events[-1].text
+        watched.until(lambda snapshot: snapshot.num_envs == 4 and snapshot.phase is Phase.RUNNING)
+
+
+def test_the_baseline_is_measured_and_n_comes_back(tmp_path):
+    """`baseline` runs one environment for at least 2 s, then returns to N with speedup and efficiency."""
+    with session(tmp_path) as watched:
+        watched.until(running)
+        assert watched.see().efficiency is None
+        watched.call("baseline")
+        seen = watched.until(
+            lambda snapshot: snapshot.baseline is not None and snapshot.num_envs == 4 and snapshot.fps > 0
+        )
+        assert seen.speedup == pytest.approx(seen.fps / seen.baseline)
+        assert seen.efficiency == pytest.approx(100 * seen.speedup / 4)
+        assert [entry.num_envs for entry in seen.scaling][0] == 1
+
+
+def test_bad_commands_are_refused_with_a_sentence(tmp_path):
+    """Unknown commands and values out of range change nothing."""
+    with session(tmp_path) as watched:
+        watched.until(running)
+        for command, arguments in (
+            ("dance", {}),
+            ("restart", {"num_envs": 0}),
+            ("step", {"count": 0}),
+            ("episode", {"env": 9}),
+        ):
+            with pytest.raises(CommandRefused):
+                watched.call(command, **arguments)
+        assert watched.see().num_envs == 4
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_the_session_with_its_report(tmp_path, number):
+    """SIGTERM, SIGINT and SIGHUP save and stop; nothing stays in the runtime directory."""
+    with session(tmp_path) as watched:
+        watched.until(running)
+        os.kill(watched.process.pid, number)
+        assert watched.process.report()["steps"] > 0
+        assert not watched.process.directory.exists()
+
+
+def test_a_session_that_nobody_watches_ends(tmp_path):
+    """After `linger` seconds without a viewer it stops by itself."""
+    with session(tmp_path, linger=0.2) as watched:
+        watched.until(running)
+        watched.client.close()
+        assert watched.process.report()["steps"] > 0
+
+
+def test_what_was_learned_is_saved_and_resumed(tmp_path):
+    """Stop saves a checkpoint; `resume` counts on from it."""
+    options = {
+        "task": "drmario",
+        "trainer": "ppo",
+        "device": "cpu",
+        "settings": {"batch": 64, "minibatch": 32, "epochs": 1},
+    }
+    with session(tmp_path, name="first", **options) as watched:
+        watched.until(lambda snapshot: snapshot.state["iterations"] >= 2)
+        first = watched.end()
+    assert list((tmp_path / "first" / "checkpoints").iterdir())
+    with session(tmp_path, resume="first", **options) as watched:
+        watched.until(lambda snapshot: snapshot.state["iterations"] > first["iterations"])
+        report = watched.end()
+    assert report["steps"] > first["steps"]
+    assert report["metrics"]["updates"] > first["metrics"]["updates"]
+
+
+def test_a_killed_session_leaves_no_worker_and_its_directory_is_swept(tmp_path, runtime_directory):
+    """kill -9 of the session: workers end by themselves, and the next session removes what it left."""
+    with session(tmp_path, task="drmario", backend="shm") as watched:
+        pids = watched.until(lambda snapshot: running(snapshot) and len(snapshot.workers)).workers["pid"].tolist()
+        os.kill(watched.process.pid, signal.SIGKILL)
+        with pytest.raises(SessionFailed, match="SIGKILL"):
+            watched.process.report()
+        psutil.wait_procs([psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)], timeout=10)
+        assert not [pid for pid in pids if psutil.pid_exists(pid)]
+        left = watched.process.directory
+        assert left.exists()
+    with session(tmp_path):
+        assert not left.exists()
+
+
+def test_a_killed_worker_is_replaced_and_training_goes_on(tmp_path):
+    """kill -9 of a worker: an event names it, a new one takes over, steps keep coming."""
+    with session(tmp_path, task="drmario", backend="shm") as watched:
+        seen = watched.until(lambda snapshot: running(snapshot) and len(snapshot.workers))
+        os.kill(int(seen.workers["pid"][0]), signal.SIGKILL)
+        seen = watched.until(lambda snapshot: snapshot.workers["restarts"].sum() >= 1 and snapshot.events)
+        assert any("SIGKILL" in event.text for event in seen.events)
+        steps = seen.state["steps"]
+        watched.until(lambda snapshot: snapshot.state["steps"] > steps + 1000)
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "sentence"),
+    [
+        ({"task": "drmaria"}, 2, "Did you mean drmario"),
+        ({"trainer": "pqo"}, 2, "Did you mean ppo"),
+        ({"backend": "shn"}, 2, "Did you mean shm"),
+        ({"trainer": "ppo", "settings": {"learning_rat": 1}}, 2, "learning_rate"),
+        ({"resume": "nothing"}, 2, "unknown run"),
+    ],
+)
+def test_a_session_that_cannot_begin_says_why(tmp_path, options, code, sentence):
+    """One sentence, the code for bad usage, no process."""
+    with pytest.raises(SessionFailed, match=sentence) as caught:
+        launch(Config(runs_dir=tmp_path, **options))
+    assert caught.value.code == code
+    assert not RunFolder.all(Path(tmp_path))
+
+
+def test_an_unknown_device_fails_after_the_start_with_its_sentence(tmp_path):
+    """The device is known once PyTorch is loaded; the session ends with the sentence and code 2."""
+    with session(tmp_path, trainer="ppo", device="tpu") as watched:
+        with pytest.raises(SessionFailed, match="auto, cpu, cuda"):
+            watched.process.report()
+        assert watched.process.poll() == 2

@@ -45,7 +45,11 @@ REFUSED = 3
 
 POLLS = range(200)
 LONG_SPIN = 300_000
-"""Nanoseconds that a worker yields before it blocks, as long as requests come within that time."""
+"""Nanoseconds that a side yields before it blocks, as long as answers come within that time."""
+SLOW_YIELD = 100_000
+"""Nanoseconds above which a yield has lost a time slice."""
+SHY = 64
+"""Waits that then do without yielding."""
 IDLE = 0.5
 """Seconds between two signs of life of a worker that has nothing to do."""
 
@@ -53,6 +57,42 @@ IDLE = 0.5
 def size_of(workers: int) -> int:
     """Bytes of the control segment of a fleet."""
     return BLOCK * workers
+
+
+class Patience:
+    """How long one side yields its core before it blocks.
+
+    Yielding keeps the core awake, where a wake-up costs some 50 us. It pays only while answers come soon and while nobody
+    else wants the core: a yield that takes long has given a time slice away, so the next waits block at once.
+
+    Args:
+        limit: Nanoseconds to yield at most; 0 never to yield.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = self._budget = limit
+        self._shy = 0
+
+    def outlasts(self, words: memoryview, index: int, old: int) -> bool:
+        """Yield until a word is no longer `old`; return whether that came true in time."""
+        if self._shy:
+            self._shy -= 1
+            return False
+        now = time.monotonic_ns()
+        end = now + self._budget
+        while now < end:
+            os.sched_yield()
+            if words[index] != old:
+                return True
+            before, now = now, time.monotonic_ns()
+            if now - before > SLOW_YIELD:
+                self._shy = SHY
+                return False
+        return False
+
+    def learn(self, waited: int) -> None:
+        """Expect the next answer as late as the last one, which took `waited` ns."""
+        self._budget = self._limit if waited < self._limit else 0
 
 
 class Block:
@@ -102,17 +142,17 @@ class Block:
 class Link:
     """A worker's end.
 
-    Attributes:
+    Args:
+        segment: The control segment.
         index: The worker's number.
+        parent: The fleet's process.
         spin: Nanoseconds it may yield before it blocks; 0 where workers outnumber cores.
     """
 
     def __init__(self, segment: Segment, index: int, parent: int, spin: int) -> None:
         self._block = Block(segment, index)
-        self.index = index
-        self.spin = spin
         self._parent = parent
-        self._budget = spin
+        self._patience = Patience(spin)
         self._words = self._block.words
         self._quads = self._block.quads
         self._seen = self._words[REQUEST]
@@ -147,12 +187,13 @@ class Link:
     def reply(self, begun: int) -> None:
         """Say that the order is done, which was begun at `begun`, in ns of the monotonic clock."""
         words, quads = self._words, self._quads
-        quads[BEAT] = now = time.monotonic_ns()
-        quads[BUSY] = now - begun
-        quads[STEPS] += 1
         if not STRONGLY_ORDERED:
             fence()
         words[REPLY] = self._seen
+        # The reply comes first: the figures may be a step late.
+        quads[BEAT] = now = time.monotonic_ns()
+        quads[BUSY] = now - begun
+        quads[STEPS] += 1
         fence()
         if words[AWAITED]:
             wake_up(self._block.reply)
@@ -180,11 +221,8 @@ class Link:
     def _wait(self, seen: int) -> None:
         """Yield for a while, if the last request came soon, then block."""
         words, begun = self._words, time.monotonic_ns()
-        end = begun + self._budget
-        while time.monotonic_ns() < end:
-            os.sched_yield()
-            if words[REQUEST] != seen:
-                return
+        if self._patience.outlasts(words, REQUEST, seen):
+            return
         words[ASLEEP] = 1
         while words[REQUEST] == seen:
             wait_on(self._block.request, seen, IDLE)
@@ -192,4 +230,4 @@ class Link:
             if os.getppid() != self._parent:
                 raise SystemExit(0)
         words[ASLEEP] = 0
-        self._budget = self.spin if time.monotonic_ns() - begun < LONG_SPIN else 0
+        self._patience.learn(time.monotonic_ns() - begun)

@@ -35,7 +35,7 @@ class InlineBackend(Backend):
 
     def _reseed(self, seed: int) -> None:
         self._environments.close()
-        self.buffer["episode"].fill(-1)
+        self.buffer.forget()
         self._environments = self.task.make(0, self.environments, self.buffer, seed)
 
     def _begin(self, slot: int) -> None:

@@ -43,6 +43,12 @@ class Buffer(dict[str, Array]):
                 if len(array) == self.slots:
                     array[0] = array[-1]
 
+    def forget(self) -> None:
+        """Count no episode as begun, neither in the buffer nor in the environments' own states."""
+        self["episode"].fill(-1)
+        if "state" in self:
+            self["state"].fill(0)
+
 
 class Layout:
     """The places of a task's fields for `num_envs` environments and `slots` time steps.
@@ -74,7 +80,7 @@ class Layout:
         memory[: HEADER.size] = (
             np.frombuffer(self._header(), np.uint8) if isinstance(memory, np.ndarray) else self._header()
         )
-        self._view(memory)["episode"].fill(-1)
+        self._view(memory).forget()
 
     def check(self, memory: mmap.mmap) -> None:
         """Make sure that `memory` was stamped for this very layout.

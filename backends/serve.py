@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..envs import BadParameter, find
+from ..envs import PacError, find
 from .control import ARGUMENT, CLOSE, REFUSED, RESEED, RESET, Link
 from .layout import Layout
 from .segment import Segment
@@ -37,8 +37,10 @@ def serve(link: Link, told: Mapping[str, Any]) -> None:
                 environments.close()
                 environments = task.make(lo, hi, buffer, link.seed)
                 step = environments.step
-        except BadParameter as error:
-            # The caller's mistake, not the worker's end.
+        except PacError as error:
+            # A value that does not fit is the caller's mistake, not the worker's end.
+            if not isinstance(error, ValueError):
+                raise
             report(Path(told["report"]), error)
             link.trouble(REFUSED)
             continue

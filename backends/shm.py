@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import time
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ from ..envs import BadParameter, next_slot
 from ..envs.task import MASK_64
 from .absence import Absence
 from .base import Backend, State
-from .control import ASLEEP, BUSY, LONG_SPIN, MASK_32, ORDER, REPLY, REQUEST, RESEED, RESET, SEED, STEP
+from .control import ASLEEP, BUSY, LONG_SPIN, MASK_32, ORDER, POLLS, REPLY, REQUEST, RESEED, RESET, SEED, STEP, Patience
 from .cores import usable_cores
 from .errors import BackendClosed, BackendTimeout, Failure
 from .fleet import Fleet, Member
@@ -25,9 +24,8 @@ from .layout import Buffer, Layout
 from .segment import Segment
 from .status import WorkerStatus
 
-POLLS = range(1000)
 FEW_POLLS = range(20)
-"""How often this process looks for a reply before it yields, with a core to spare and without."""
+"""How often this process looks for a reply before it blocks, without a core to spare."""
 LOOK = 0.05
 """Seconds between two looks at a worker that does not reply."""
 
@@ -65,9 +63,9 @@ class ShmBackend(Backend):
             self._segment.unlink()
             raise
         self._ticket = 0
-        self._roomy = count < usable_cores()
-        self._polls = POLLS if self._roomy else FEW_POLLS
-        self._patience = LONG_SPIN
+        roomy = count < usable_cores()
+        self._polls = POLLS if roomy else FEW_POLLS
+        self._patience = Patience(LONG_SPIN if roomy else 0)
         self._away: dict[int, Absence] = {}
         self._gather()
         self._pending = self._present
@@ -84,9 +82,8 @@ class ShmBackend(Backend):
         pending = self._pending
         for words, _, _ in pending:
             words[ORDER] = order
-        if not STRONGLY_ORDERED:
-            fence()
-        for words, _, _ in pending:
+            if not STRONGLY_ORDERED:
+                fence()
             words[REQUEST] = ticket
         fence()
         for words, _, member in pending:
@@ -117,7 +114,8 @@ class ShmBackend(Backend):
                 if not self._replies(member, slot, timeout):
                     continue
             busy = quads[BUSY]
-            longest = max(busy, longest)
+            if busy > longest:  # noqa: PLR1730
+                longest = busy
         if not STRONGLY_ORDERED:
             fence()
         self.busy_seconds += longest * 1e-9
@@ -125,17 +123,15 @@ class ShmBackend(Backend):
     def _replies(self, member: Member, slot: int, timeout: float | None) -> bool:
         """Wait for a reply: yield while there is a core to spare, then block; return whether one came."""
         words, ticket, begun = member.block.words, self._ticket, time.monotonic_ns()
-        if self._roomy:
-            while time.monotonic_ns() - begun < self._patience:
-                os.sched_yield()
-                if words[REPLY] == ticket:
-                    return True
+        old = words[REPLY]
+        if old == ticket or self._patience.outlasts(words, REPLY, old):
+            return True
         self._fleet.observe(member)
         limit = begun + int((self.timeout if timeout is None else timeout) * 1e9)
         while True:
             member.block.block_on_reply(ticket, LOOK)
             if words[REPLY] == ticket:
-                self._patience = LONG_SPIN if time.monotonic_ns() - begun < LONG_SPIN else 0
+                self._patience.learn(time.monotonic_ns() - begun)
                 return True
             if self._lost(member, slot):
                 return False
@@ -219,7 +215,7 @@ class ShmBackend(Backend):
 
     def _reseed(self, seed: int) -> None:
         self._await_all(0)
-        self.buffer["episode"].fill(-1)
+        self.buffer.forget()
         for member in self._fleet.members:
             member.arguments["seed"] = seed
             member.block.quads[SEED] = seed & MASK_64

@@ -12,8 +12,10 @@ from ..envs import Task
 from .layout import Buffer
 from .status import BackendEvent
 
-ELEMENTS = 16_384
+ELEMENTS = 4096
 """So many elements of the observations are looked at per step; larger batches take turns."""
+FEW = 2
+"""Up to so many rewards, Python's `sum` is quicker than NumPy's `dot`."""
 QUIET = 10.0
 """Seconds between two reports."""
 
@@ -29,31 +31,29 @@ class NumberWatch:
         self.count = 0
         self._players = task.players
         self._rewards = list(buffer["reward"])
-        self._few = [memoryview(row) for row in buffer["reward"]] if len(self._rewards[0]) <= 2 else []
-        floating = np.dtype(task.observation.dtype).kind == "f"
-        self._observations = list(buffer["observation"]) if floating else []
         rows = len(self._rewards[0])
-        self._rows = min(rows, max(1, ELEMENTS // max(1, prod(task.observation.shape))))
-        self._turns = -(-rows // self._rows)
+        self._few = [memoryview(row) for row in self._rewards] if rows <= FEW else []
+        self._floating = np.dtype(task.observation.dtype).kind == "f"
+        share = min(rows, max(1, ELEMENTS // max(1, prod(task.observation.shape))))
+        self._starts = range(0, rows, share)
+        observations = buffer["observation"] if self._floating else buffer["observation"][:, :0]
+        self._parts = [[slot[lo : lo + share].reshape(-1) for lo in self._starts] for slot in observations]
+        self._dots = [[part.dot for part in parts] for parts in self._parts]
         self._turn = 0
         self._reported = -QUIET
         self._found: tuple[str, int] | None = None
 
     def look(self, slot: int) -> bool:
         """Look at the results that stand in `slot`; return whether there is something to report."""
-        if self._few:
-            total = sum(self._few[slot])
-        else:
-            rewards = self._rewards[slot]
-            total = float(rewards.dot(rewards))
-        if not isfinite(total) and self._find("reward", self._rewards[slot], 0):
-            return self._due()
-        if not self._observations:
-            return False
-        lo = self._turn * self._rows
-        self._turn = (self._turn + 1) % self._turns
-        part = self._observations[slot][lo : lo + self._rows].ravel()
-        return not isfinite(part.dot(part)) and self._find("observation", self._observations[slot], lo) and self._due()
+        total = sum(self._few[slot]) if self._few else self._rewards[slot].dot(self._rewards[slot])
+        found = not isfinite(total) and self._find("reward", self._rewards[slot], 0)
+        if self._floating:
+            self._turn = turn = (self._turn + 1) % len(self._starts)
+            part = self._parts[slot][turn]
+            if not isfinite(self._dots[slot][turn](part)):
+                rows = part.reshape(-1, max(1, part.size // max(1, self._share(turn))))
+                found = self._find("observation", rows, self._starts[turn]) or found
+        return found and time.monotonic() - self._reported >= QUIET
 
     def events(self) -> list[BackendEvent]:
         """Return the report that is due."""
@@ -64,15 +64,14 @@ class NumberWatch:
         text = f"environment {env} gave a {what} that is not a finite number (seen in {self.count} steps so far)"
         return [BackendEvent(time.time(), "warning", text, None, env, env + 1)]
 
-    def _find(self, what: str, values: NDArray[np.floating], lo: int) -> bool:
+    def _find(self, what: str, rows: NDArray[np.floating], lo: int) -> bool:
         """Tell an overflow of the sum of squares from a bad number."""
-        part = values[lo : lo + self._rows] if what == "observation" else values
-        bad = ~np.isfinite(part.reshape(len(part), -1)).all(axis=1)
+        bad = ~np.isfinite(rows.reshape(len(rows), -1)).all(axis=1)
         if not bad.any():
             return False
         self.count += 1
         self._found = what, lo + int(np.flatnonzero(bad)[0])
         return True
 
-    def _due(self) -> bool:
-        return time.monotonic() - self._reported >= QUIET
+    def _share(self, turn: int) -> int:
+        return min(self._starts.step, len(self._rewards[0]) - self._starts[turn])

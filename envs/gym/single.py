@@ -66,7 +66,7 @@ class TaskEnv(gymnasium.Env[Array, np.int64]):
             seed = int(self.np_random.integers(1 << 32))
         if seed is not None:
             self._environments.close()
-            self._buffers["episode"].fill(-1)
+            self._buffers = allocate(self.task, 1)
             self._environments = self.task.make(0, 1, self._buffers, seed)
             self._fresh = False
         # What ended has begun its next episode in the same step.

@@ -1,0 +1,207 @@
+"""Measures the backends: ratios of two ways taken in turn in one run, medians."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..envs import Task, find
+from .factory import make
+from .toys import Burn, work_for
+
+if TYPE_CHECKING:
+    from .base import Backend
+
+IDLE = "pac.backends.toys:Idle"
+BURN = "pac.backends.toys:Burn"
+Figures = dict[str, Any]
+KEYS = 64
+"""Random keys are drawn once and used in turn: drawing should not be what is measured."""
+
+
+class RandomLegal:
+    """Draws random legal actions for a backend at a few microseconds per step.
+
+    Every action has a random key; the legal one with the highest is taken, and keys change with every step.
+    """
+
+    def __init__(self, task: Task, rows: int, seed: int = 0) -> None:
+        generator = np.random.default_rng(seed)
+        self._keys = generator.integers(1, 256, (KEYS, rows, task.num_actions), np.uint8)
+        self._plain = self._keys.argmax(axis=2)
+        self._masked = task.masked
+        self._turn = 0
+
+    def __call__(self, backend: Backend, slot: int) -> None:
+        """Write one action per row into `slot`."""
+        self._turn = turn = (self._turn + 1) % KEYS
+        if not self._masked:
+            backend.buffer["action"][slot] = self._plain[turn]
+            return
+        legal = np.unpackbits(
+            backend.buffer["action_mask"][slot], axis=-1, count=self._keys.shape[2], bitorder="little"
+        )
+        backend.buffer["action"][slot] = (legal * self._keys[turn]).argmax(axis=1)
+
+
+def round_trip(num_envs: int = 1, backend: str = "shm", seconds: float = 1.0, workers: int | None = None) -> Figures:
+    """Time single steps of environments that do nothing, with observations of 612 numbers.
+
+    Returns:
+        `p50`, `p95` and `p99` in microseconds, and the number of steps.
+    """
+    envs = make(IDLE, num_envs, backend, workers=workers)
+    try:
+        envs.start()
+        advance, clock, times = envs.advance, time.perf_counter_ns, []
+        end = clock() + int(seconds * 1e9)
+        while (begun := clock()) < end:
+            advance(0)
+            times.append(clock() - begun)
+    finally:
+        envs.close()
+    p50, p95, p99 = (np.percentile(times, [50, 95, 99]) / 1000).round(2).tolist()
+    return {
+        "backend": envs.name,
+        "num_envs": num_envs,
+        "steps": len(times),
+        "p50_us": p50,
+        "p95_us": p95,
+        "p99_us": p99,
+    }
+
+
+def throughput(
+    task: Task | str, num_envs: int, backend: str = "shm", workers: int | None = None, seconds: float = 2.0
+) -> Figures:
+    """Step with random legal actions.
+
+    Returns:
+        `sps`: steps of single environments per second of wall time; `env_sps`: the same without the drawing of actions.
+    """
+    envs = make(task, num_envs, backend, workers=workers)
+    try:
+        envs.start()
+        rate, stepping = _drive(envs, seconds)
+    finally:
+        envs.close()
+    return {"backend": envs.name, "num_envs": num_envs, "sps": rate, "env_sps": stepping}
+
+
+def python_env_ratio(
+    num_envs: int = 32, workers: int = 2, cost: float = 20e-6, seconds: float = 0.5, rounds: int = 5
+) -> Figures:
+    """Compare `shm` with a plain loop over the same environments, which burn `cost` seconds a step each.
+
+    Returns:
+        `ratio`: the median over the rounds of the two rates, each pair taken one after the other.
+    """
+    work = work_for(cost)
+    loop = _loop([Burn(work) for _ in range(num_envs)])
+    envs = make(f"{BURN}:work={work}", num_envs, "shm", workers=workers)
+    try:
+        envs.start()
+        pairs = [(loop(seconds), _drive(envs, seconds)[0]) for _ in range(rounds)]
+    finally:
+        envs.close()
+    return _compared(pairs, "loop_sps", "shm_sps", num_envs=num_envs, workers=workers, cost_us=cost * 1e6)
+
+
+def async_ratio(
+    task: str = "drmario", num_envs: int = 16, workers: int = 2, seconds: float = 1.0, rounds: int = 3
+) -> Figures:
+    """Compare `shm` with Gymnasium's AsyncVectorEnv over the same single environments, random legal actions.
+
+    Returns:
+        `ratio`: the median over the rounds of the two rates, each pair taken one after the other.
+    """
+    from gymnasium.vector import AsyncVectorEnv
+
+    from ..envs.gym.single import TaskEnv
+
+    described = find(task)
+    envs = make(described, num_envs, "shm", workers=workers)
+    peer = AsyncVectorEnv([lambda: TaskEnv(task) for _ in range(num_envs)], context="spawn")
+    try:
+        envs.start()
+        drive = _peer(peer, described, num_envs)
+        pairs = [(drive(seconds), _drive(envs, seconds)[0]) for _ in range(rounds)]
+    finally:
+        envs.close()
+        peer.close()
+    return _compared(pairs, "async_sps", "shm_sps", num_envs=num_envs, workers=workers, task=task)
+
+
+def _drive(envs: Backend, seconds: float) -> tuple[float, float]:
+    """Return the steps per second of wall time, and of the time spent in the backend."""
+    choose, clock = RandomLegal(envs.task, envs.num_envs), time.perf_counter
+    inside, steps, slots = 0.0, 0, envs.slots
+    slot = 0
+    begun = now = clock()
+    while now - begun < seconds:
+        choose(envs, slot)
+        before = clock()
+        envs.advance(slot)
+        now = clock()
+        inside += now - before
+        steps += envs.environments
+        slot = slot + 1 if slots > 1 else 0
+        if slots > 1 and slot == slots - 1:
+            envs.carry()
+            slot = 0
+    return steps / (now - begun), steps / inside
+
+
+def _loop(envs: list[Burn]) -> Callable[[float], float]:
+    """Return what steps the environments one after the other and gives the rate."""
+    for env in envs:
+        env.reset(seed=0)
+    actions: list[list[int]] = np.random.default_rng(0).integers(0, 92, (KEYS, len(envs))).tolist()
+
+    def run(seconds: float) -> float:
+        begun, rounds = time.perf_counter(), 0
+        while (now := time.perf_counter()) - begun < seconds:
+            for env, action in zip(envs, actions[rounds % KEYS], strict=True):
+                _, _, terminated, truncated, _ = env.step(action)
+                if terminated or truncated:
+                    env.reset()
+            rounds += 1
+        return rounds * len(envs) / (now - begun)
+
+    return run
+
+
+def _peer(peer: Any, task: Task, num_envs: int) -> Callable[[float], float]:
+    """Return what steps a Gymnasium vector environment with random legal actions and gives the rate."""
+    _, infos = peer.reset(seed=0)
+    keys = np.random.default_rng(0).integers(1, 256, (KEYS, num_envs, task.num_actions), np.uint8)
+    masks: NDArray[np.bool_] = infos["action_mask"]
+
+    def run(seconds: float) -> float:
+        nonlocal masks
+        begun, rounds = time.perf_counter(), 0
+        while (now := time.perf_counter()) - begun < seconds:
+            infos = peer.step((masks * keys[rounds % KEYS]).argmax(axis=1))[4]
+            masks = infos["action_mask"]
+            rounds += 1
+        return rounds * num_envs / (now - begun)
+
+    return run
+
+
+def _compared(pairs: list[tuple[float, float]], first: str, second: str, **facts: Any) -> Figures:
+    ratios = sorted(ours / theirs for theirs, ours in pairs)
+    return {
+        **facts,
+        "ratio": round(median(ratios), 3),
+        "ratio_min": round(ratios[0], 3),
+        "ratio_max": round(ratios[-1], 3),
+        first: round(median(pair[0] for pair in pairs)),
+        second: round(median(pair[1] for pair in pairs)),
+        "rounds": len(pairs),
+    }

@@ -1,0 +1,63 @@
+"""Gymnasium environments that only cost time: what the transports are measured with."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+from numpy.typing import NDArray
+
+Step = tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]
+LENGTH = 1000
+
+
+class Idle(gymnasium.Env[NDArray[np.float32], int]):
+    """Does nothing: an observation of 612 numbers and no end."""
+
+    def __init__(self, size: int = 612) -> None:
+        self.observation_space = Box(-1.0, 1.0, (size,), np.float32)
+        self.action_space = Discrete(92)
+        self._observation = np.zeros(size, np.float32)
+        self._info: dict[str, Any] = {}
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin."""
+        super().reset(seed=seed, options=options)
+        return self._observation, self._info
+
+    def step(self, action: int) -> Step:  # noqa: ARG002
+        """Return zeros."""
+        return self._observation, 0.0, False, False, self._info
+
+
+class Burn(Idle):
+    """Burns compiled processor time at each step, publishes a mask, and ends after 1,000 steps."""
+
+    def __init__(self, work: int = 1000) -> None:
+        super().__init__()
+        self._work = work
+        self._steps = 0
+        self._info = {"action_mask": np.ones(92, np.bool_)}
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin."""
+        self._steps = 0
+        return super().reset(seed=seed, options=options)
+
+    def step(self, action: int) -> Step:
+        """Burn, and return a number that depends on the action."""
+        self._steps += 1
+        total = sum(range(self._work))
+        self._observation[0] = (total + action) % 92 / 92
+        return self._observation, 1.0, False, self._steps >= LENGTH, self._info
+
+
+def work_for(seconds: float) -> int:
+    """Return the `work` at which a step of `Burn` takes about so long on this machine."""
+    count = 100_000
+    begun = time.perf_counter()
+    sum(range(count))
+    return max(1, int(count * seconds / (time.perf_counter() - begun)))

@@ -1,4 +1,4 @@
-"""Loads a run's configuration: the command line over the environment over a file over a resumed run over the defaults."""
+"""Loads a run's configuration: flags over environment variables over a file over a resumed run over the defaults."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Loaded:
 
     Attributes:
         config: The configuration.
-        origins: What was given, by key; a trainer's setting has the key `ppo.learning_rate`. What is missing is a default.
+        origins: What was given, by key; a trainer's setting has the key `ppo.learning_rate`. The rest are defaults.
     """
 
     config: Config
@@ -96,7 +96,7 @@ def load(
 
 
 def effective_settings(config: Config) -> dict[str, Any]:
-    """Return all settings of the trainer; loads the task, whose recommendations stand between defaults and what was given."""
+    """Return all settings of the trainer; loads the task, whose recommendations override the defaults."""
     return trainer_settings(config.trainer, find(config.task), config.settings)
 
 

@@ -1,4 +1,4 @@
-"""The `pac-tui` command: what can be typed, and how errors are told. What the commands do stands in the files `cli_*`."""
+"""The `pac-tui` command: what can be typed, and how errors are told. What the commands do stands in `cli_*`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ SETTING = re.compile(r"--([a-z]+\.[a-z_-]+)(=.*)?", re.DOTALL)
 SET = "--set"
 
 Hidden = Parameter(parse=False)
-Json = Annotated[bool, Parameter(help="Print one JSON object and nothing else on stdout.")]
+Switch = Annotated[bool, Parameter(show_default=False)]
+Json = Annotated[bool, Parameter(help="Print one JSON object and nothing else on stdout.", show_default=False)]
 
 
 class Flags(Config):
@@ -31,7 +32,7 @@ class Flags(Config):
     greedy: Annotated[bool, Hidden] = True
     config: Path | None = Field(None, description="A YAML file; the flags and PAC_... variables override it.")
     players: int | None = Field(None, ge=1, description="Short for the task's parameter players.")
-    set: tuple[str, ...] = Field(
+    set: Annotated[tuple[str, ...], Parameter(show_default=False)] = Field(
         (), description="A setting of the trainer; --ppo.learning-rate 3e-4 is short for --set ppo.learning-rate=3e-4."
     )
 
@@ -50,11 +51,11 @@ app = App(
     name="pac-tui",
     help="Run reinforcement-learning training over many environments, and watch every one of them.",
     help_epilogue=(
-        "`pac-tui` alone is `pac-tui run`. `pac-tui run --help` lists what can be configured; every option is also a variable "
-        "(`PAC_NUM_ENVS`) and a key of the file that `--config` names (`num_envs`). "
+        "`pac-tui` alone is `pac-tui run`. Every option of the configuration is also a variable (`PAC_NUM_ENVS`) and a "
+        "key of the file that `--config` names (`num_envs`); `pac-tui config` lists them, the trainer's settings too. "
         "Exit codes: 0 fine, 1 failed, 2 bad usage, 130 interrupted."
     ),
-    default_parameter=Parameter(negative=(), show_default=lambda value: str(value) if value else ""),
+    default_parameter=Parameter(negative=()),
     help_format="markdown",
     version_flags=["--version"],
 )
@@ -67,10 +68,10 @@ app.command("pac.tui.cli_runs:app", name="runs", help="List, show or remove runs
 def run(
     *,
     flags: AnyFlags = None,
-    headless: bool = False,
+    headless: Switch = False,
     json: Json = False,
     report: Path | None = None,
-    in_process: bool = False,
+    in_process: Switch = False,
 ) -> int:
     """Train, and watch it.
 
@@ -91,8 +92,8 @@ def evaluate(
     name: Annotated[str, Parameter(name="RUN")],
     *,
     flags: AnyFlags = None,
-    sample: bool = False,
-    headless: bool = False,
+    sample: Switch = False,
+    headless: Switch = False,
     json: Json = False,
     report: Path | None = None,
 ) -> int:
@@ -164,7 +165,7 @@ def _config(flags: Flags | None, **fixed: Any) -> Config:
 
 
 def with_settings(arguments: Sequence[str]) -> list[str]:
-    """Write `--ppo.clip 0.1` and `--ppo.clip=0.1` as `--set=ppo.clip=0.1`, so that trainers need not be loaded to parse."""
+    """Write `--ppo.clip 0.1` and `--ppo.clip=0.1` as `--set=ppo.clip=0.1`: parsing loads no trainer."""
     tokens, rest = [], iter(arguments)
     for token in rest:
         found = SETTING.fullmatch(token)

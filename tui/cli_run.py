@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Self
 
 from ..envs import BadParameter, PacError
 from ..training.config import Config
@@ -121,7 +121,7 @@ class Interrupts:
         self._session: SessionProcess | None = None
         self._before: dict[int, Any] = {}
 
-    def __enter__(self) -> Interrupts:
+    def __enter__(self) -> Self:
         self._before = {number: signal.signal(number, self._ask) for number in SIGNALS}
         return self
 
@@ -208,9 +208,10 @@ def _limit(state: Mapping[str, Any]) -> Iterator[str]:
 
 def summary(report: Mapping[str, Any]) -> str:
     """Return a report for people."""
+    counted = f"{report['steps']:,} steps, {report['frames']:,} frames, {report['episodes']:,} episodes"
     lines = [
         f"{report['task']} · {report['trainer']} · {report['backend']} · {report['device']} · N={report['num_envs']}",
-        f"{report['steps']:,} steps, {report['frames']:,} frames, {report['episodes']:,} episodes in {report['seconds']:.1f} s",
+        f"{counted} in {report['seconds']:.1f} s",
         f"{report['fps']:,.0f} fps, {report['fps_per_env']:,.0f} fps per environment, {report['sps']:,.0f} sps",
     ]
     if report["speedup"] is not None:

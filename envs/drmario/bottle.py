@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from .compiled import compiled
 from .layout import BOTTOM, COLORS, LEFT, NO_BITS, PLANES, RIGHT, ROWS, TOP, VIRUS, Words
 
 ONE = np.uint64(1)
@@ -18,26 +18,26 @@ FIRST_FIVE = np.uint64(0x1F1F_1F1F_1F1F_1F1F)
 Pair = tuple[np.uint64, np.uint64]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def occupied(board: Words) -> Pair:
     """The cells that hold anything, as two words."""
     return board[0] | board[2] | board[4], board[1] | board[3] | board[5]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def row_of(low: np.uint64, high: np.uint64, row: int) -> int:
     """Eight bits of `row`, as an integer."""
     word = low if row < 8 else high
     return np.int64((word >> np.uint64(8 * (row & 7))) & BYTE)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def set_cell(board: Words, plane: int, row: int, column: int) -> None:
     """Set one bit of a plane."""
     board[2 * plane + (row >> 3)] |= ONE << np.uint64(8 * (row & 7) + column)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def lanes(above: int, here: int, below_top: int) -> int:
     """Where a pill can be in a row: 32 bits, a byte of columns for each of the four turns.
 
@@ -54,7 +54,7 @@ def lanes(above: int, here: int, below_top: int) -> int:
     return flat | (tall << 8) | (flat << 16) | (tall << 24)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def free_lanes(low: np.uint64, high: np.uint64, row: int) -> int:
     """`lanes` of a row of the occupied cells; nothing is free in row 16."""
     if row >= ROWS:
@@ -63,7 +63,7 @@ def free_lanes(low: np.uint64, high: np.uint64, row: int) -> int:
     return lanes(above, row_of(low, high, row), 0xFF)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count(word: np.uint64) -> int:
     """Number of set bits."""
     total = 0
@@ -73,7 +73,7 @@ def count(word: np.uint64) -> int:
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def matched(board: Words) -> Pair:
     """The cells of all lines of four or more of a colour, as two words."""
     hit_low, hit_high = NO_BITS, NO_BITS
@@ -95,7 +95,7 @@ def matched(board: Words) -> Pair:
     return hit_low, hit_high
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def remove(board: Words, hit_low: np.uint64, hit_high: np.uint64) -> int:
     """Empty the hit cells; halves that lose their partner become singles. Returns the number of viruses among the hit."""
     viruses = count(board[2 * VIRUS] & hit_low) + count(board[2 * VIRUS + 1] & hit_high)
@@ -117,7 +117,7 @@ def remove(board: Words, hit_low: np.uint64, hit_high: np.uint64) -> int:
     return viruses
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def falling_cells(board: Words) -> Pair:
     """The cells that fall by one row in this pass, as two words.
 
@@ -143,7 +143,7 @@ def falling_cells(board: Words) -> Pair:
     return fall_low, fall_high
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def drop(board: Words) -> bool:
     """Let everything that hangs fall by one row; returns whether anything did."""
     fall_low, fall_high = falling_cells(board)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from .bottle import occupied, row_of, set_cell
+from .compiled import compiled
 from .layout import (
     CHAIN,
     CHARGE,
@@ -52,7 +52,7 @@ ODD_COLORS = (0, 1, 2, 2, 1, 0, 0, 1, 2, 2, 1, 0, 0, 1, 2, 1)
 """The colour of every fourth virus, by the low four bits of a random number."""
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def episode_seed(seed: np.uint64, env: np.uint64, episode: np.uint64) -> np.uint64:
     """The compiled twin of `pac.envs.episode_seed`."""
     state = NO_BITS
@@ -64,27 +64,27 @@ def episode_seed(seed: np.uint64, env: np.uint64, episode: np.uint64) -> np.uint
     return state
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def draw(random: int) -> int:
     """The next state of the console's 16-bit shift register; its high byte is the first random byte."""
     return (((random >> 9 ^ random >> 1) & 1) << 15) | (random >> 1)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def register_of(seed: np.uint64) -> int:
     """The register's state for a seed: its low 16 bits, and the console's own start where those would get stuck (0 and 1)."""
     register = np.int64(seed & np.uint64(0xFFFF))
     return register if register > 1 else POWER_ON
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pill_at(board: Words, index: int) -> int:
     """The pill of the reserve, 3 * first colour + second colour; the index wraps at 128."""
     kept = index & (PILLS_KEPT - 1)
     return np.int64((board[RESERVE + (kept >> 4)] >> np.uint64(4 * (kept & 15))) & np.uint64(15))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def deal_pills(board: Words, random: int) -> int:
     """Fill the reserve of 128 pills from its end; returns the random state."""
     for word in range(PILLS_KEPT // 16):
@@ -98,7 +98,7 @@ def deal_pills(board: Words, random: int) -> int:
     return random
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def highest_virus(level: int) -> int:
     """Height of the topmost row that may hold a virus, counted from the bottom row as 0."""
     if level >= 19:
@@ -108,7 +108,7 @@ def highest_virus(level: int) -> int:
     return 10 if level >= 15 else 9
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def taken_colors(board: Words, cell: int) -> int:
     """Bit set of the colours exactly two cells away, up, down, left and right."""
     row, column = cell >> 3, cell & 7
@@ -125,7 +125,7 @@ def taken_colors(board: Words, cell: int) -> int:
     return taken
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def place_virus(board: Words, cell: int, color: int) -> bool:
     """Put a virus on the first cell from `cell` on that is empty and leaves it a colour; false where there is none."""
     for place in range(cell, ROWS * COLUMNS):
@@ -141,7 +141,7 @@ def place_virus(board: Words, cell: int, color: int) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def deal_viruses(board: Words, random: int, level: int) -> int:
     """Place 4 * (level + 1) viruses; returns the random state. One that finds no cell is drawn again."""
     remaining = 4 * (level + 1)
@@ -161,7 +161,7 @@ def deal_viruses(board: Words, random: int, level: int) -> int:
     return random
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def show_pills(board: Words, game: Ints) -> None:
     """Take the pill in hand and the preview from the reserve, by the number of pills placed."""
     hand, preview = pill_at(board, game[PILLS]), pill_at(board, game[PILLS] + 1)
@@ -169,7 +169,7 @@ def show_pills(board: Words, game: Ints) -> None:
     game[NEXT_FIRST], game[NEXT_SECOND] = preview // COLORS, preview % COLORS
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def deal(board: Words, game: Ints, seed: np.uint64, level: int, speed: int) -> None:
     """Begin an episode: a new bottle, a new reserve. The pill is not yet under control.
 

@@ -5,18 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import PacError
 from ..registry import find
 from ..task import Buffers, Task, allocate, next_slot
+from .actions import legal_count
+from .errors import IllegalAction
 from .kernels import ALL_LEGAL, Views, reset_envs, show_envs, step_frames, step_placements
-from .layout import ACTIONS, BUTTONS, EPISODES, LONGEST_FALL, MASK, SCRATCH, SPEEDS
+from .layout import BUTTONS, EPISODES, LONGEST_FALL, SCRATCH, SPEEDS
 from .task import TASKS
-
-
-class IllegalAction(PacError, ValueError):
-    """An action that is out of range or that the mask forbids; no environment was stepped."""
-
-    title = "Illegal action"
 
 
 class Bottles:
@@ -58,7 +53,7 @@ class Bottles:
         action = int(self._views.action[slot, env])
         if self._by_frame:
             return IllegalAction(f"environment {env} expects an action from 0 to {len(BUTTONS) - 1}, got {action}")
-        legal = sum(int(word).bit_count() for word in self._views.words[env, MASK : MASK + ACTIONS // 64])
+        legal = legal_count(self._views.words[env])
         return IllegalAction(
             f"environment {env} expects one of the {legal} placements that its action_mask allows, got {action}; "
             "mask the policy's output before choosing"

@@ -9,9 +9,9 @@ frames on which gravity alone lets it fall.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from .bottle import free_lanes, occupied
+from .compiled import compiled
 from .lanes import NOT_FIRST, NOT_LAST, SPAWN, clockwise, counterclockwise, turned, turned_left
 from .layout import (
     HOLD_LEFT,
@@ -38,7 +38,7 @@ LEFT_0 = 1
 RIGHT_0 = LEFT_0 + CHARGED
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pressable(sets: Words, at: int, press: int, hold: int) -> int:
     """Positions of an arrow state from which a rotation may be pressed: all for none, all but those that hold it already."""
     word = sets[at + hold]
@@ -49,7 +49,7 @@ def pressable(sets: Words, at: int, press: int, hold: int) -> int:
     return np.int64(word)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def move(sets: Words, at: int, to: int, press: int, free: int) -> None:
     """Do the arrows of one frame for the states from which `press` is possible."""
     left, right = 0, 0
@@ -74,7 +74,7 @@ def move(sets: Words, at: int, to: int, press: int, free: int) -> None:
     sets[to + RIGHT_0 + BLOCKED] |= np.uint64((tap_right | repeat_right) & ~can_right)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def turn(sets: Words, to: int, press: int, free: int) -> None:
     """Do the rotation of one frame for all arrow states."""
     for hold in range(HOLDS):
@@ -85,7 +85,7 @@ def turn(sets: Words, to: int, press: int, free: int) -> None:
             sets[to + hold] = np.uint64(turned_left(word, free) if held_left else turned(word, free))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def advance(sets: Words, at: int, to: int, free: int) -> None:
     """One frame without a fall: from the set at `at` to the one at `to`, under every choice of buttons."""
     for press in (RELEASED, A_HELD, B_HELD):
@@ -94,7 +94,7 @@ def advance(sets: Words, at: int, to: int, free: int) -> None:
             turn(sets, to + press * HOLDS, press, free)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def enter(sets: Words, at: int, free: int) -> int:
     """Let the whole set fall into a row where `free` are possible; returns the positions that lock instead."""
     locks = 0
@@ -105,7 +105,7 @@ def enter(sets: Words, at: int, free: int) -> int:
     return locks
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def search(board: Words, frames: int, scratch: Words) -> None:
     """Find all positions that lock, row by row.
 
@@ -130,7 +130,7 @@ def search(board: Words, frames: int, scratch: Words) -> None:
         scratch[LOCKS + row] = np.uint64(enter(scratch, now, free))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def slid(place: int, hold: int, to: int, free: int) -> int:
     """Where a pill is after the arrows of a frame that lead from one arrow state to another; 0 if they don't."""
     if to == NEUTRAL:
@@ -146,7 +146,7 @@ def slid(place: int, hold: int, to: int, free: int) -> int:
     return moved if to == base + (0 if tapped else RECHARGE) else 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def leads(place: int, hold: int, to: int, press: int, free: int) -> int:
     """Where a pill is after a frame that ends in an arrow state and a rotation; 0 if no frame does."""
     place = slid(place, hold, to, free)
@@ -156,7 +156,7 @@ def leads(place: int, hold: int, to: int, press: int, free: int) -> int:
     return turned_left(word, free) if LEFT_0 <= to < RIGHT_0 else turned(word, free)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def holder(sets: Words, at: int, place: int) -> int:
     """Index of a word of the set that contains `place`; `SET_WORDS` if none does."""
     for word in range(SET_WORDS):
@@ -165,7 +165,7 @@ def holder(sets: Words, at: int, place: int) -> int:
     return SET_WORDS
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def replay(scratch: Words, row: int, phases: int, free: int) -> int:
     """Return where the set stands that a row holds after some frames."""
     now, then = SETS, SETS + SET_WORDS
@@ -177,7 +177,7 @@ def replay(scratch: Words, row: int, phases: int, free: int) -> int:
     return now
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def earlier(sets: Words, at: int, word: int, place: int, free: int) -> tuple[int, int]:
     """A state of the set, as word and place, from which one frame leads to the given one."""
     press, to = word // HOLDS, word % HOLDS
@@ -192,7 +192,7 @@ def earlier(sets: Words, at: int, word: int, place: int, free: int) -> tuple[int
     return SET_WORDS, 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def first_time(board: Words, row: int, place: int, frames: int, scratch: Words) -> tuple[int, int]:
     """The row, and the frames spent in it, at which the search first holds a position from which it falls straight to `row`."""
     low, high = occupied(board)
@@ -207,7 +207,7 @@ def first_time(board: Words, row: int, place: int, frames: int, scratch: Words) 
     return row, 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def trace(board: Words, row: int, phases: int, place: int, frames: int, scratch: Words, path: Bytes) -> int:
     """Write the buttons that lead to a position, reached after some frames in a row; returns their number."""
     low, high = occupied(board)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ..task import Array
+from .compiled import compiled
 from .deal import episode_seed
 from .layout import (
     ACTIONS,
@@ -79,7 +79,7 @@ class Views(NamedTuple):
     path: Array
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def is_legal(board: Words, action: int) -> bool:
     """Whether the state's mask allows a placement; false out of range."""
     if action < 0 or action >= ACTIONS:
@@ -87,7 +87,7 @@ def is_legal(board: Words, action: int) -> bool:
     return (board[MASK + (action >> 6)] >> np.uint64(action & 63)) & np.uint64(1) == np.uint64(1)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def place(board: Words, game: Ints, action: int, scratch: Words, path: Array) -> None:
     """Play a legal placement until the next pill is under control or the episode is over."""
     game[CLOCK] += plan(board, game, action, scratch, path)
@@ -96,7 +96,7 @@ def place(board: Words, game: Ints, action: int, scratch: Words, path: Array) ->
     until_control(board, game)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def show(v: Views, slot: int, env: int, by_frame: bool) -> None:
     """Write the observation, the mask and the boards of a state."""
     board, game = v.words[env], v.ints[env]
@@ -113,7 +113,7 @@ def show(v: Views, slot: int, env: int, by_frame: bool) -> None:
     v.episode[env] = np.int64(board[EPISODES]) - 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def write_info(v: Views, slot: int, env: int) -> None:
     """Write the numbers that a person would like to see."""
     game = v.ints[env]
@@ -125,7 +125,7 @@ def write_info(v: Views, slot: int, env: int) -> None:
     v.level[slot, env] = game[LEVEL]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def next_episode(v: Views, env: int, level: int, speed: int, by_frame: bool) -> None:
     """Begin an environment's next episode."""
     board, game = v.words[env], v.ints[env]
@@ -136,7 +136,7 @@ def next_episode(v: Views, env: int, level: int, speed: int, by_frame: bool) -> 
         survey(board, game, v.scratch)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def forget(v: Views, slot: int, env: int) -> None:
     """Write that an environment has not been stepped yet."""
     v.reward[slot, env] = v.returns[slot, env] = 0
@@ -147,7 +147,7 @@ def forget(v: Views, slot: int, env: int) -> None:
         v.terms[slot, env, term] = 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def reset_envs(v: Views, lo: int, slot: int, chosen: Array, seed: int, level: int, speed: int, by_frame: bool) -> None:
     """Begin the next episode of the chosen environments and write their first observations."""
     for index in range(chosen.shape[0]):
@@ -160,7 +160,7 @@ def reset_envs(v: Views, lo: int, slot: int, chosen: Array, seed: int, level: in
             forget(v, slot, env)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def finish(v: Views, slot: int, env: int, viruses: int, clock: int, by_frame: bool) -> None:
     """Write what a step did, given the viruses and the clock before it, and begin a new episode if that one is over."""
     board, game, reals = v.words[env], v.ints[env], v.reals[env]
@@ -193,7 +193,7 @@ def finish(v: Views, slot: int, env: int, viruses: int, clock: int, by_frame: bo
     show(v, slot, env, by_frame)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def step_placements(v: Views, lo: int, hi: int, slot: int, following: int) -> int:
     """Play one placement in every environment; returns the first one whose action is illegal, having stepped none."""
     for env in range(lo, hi):
@@ -207,7 +207,7 @@ def step_placements(v: Views, lo: int, hi: int, slot: int, following: int) -> in
     return ALL_LEGAL
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def step_frames(v: Views, lo: int, hi: int, slot: int, following: int) -> int:
     """Play one frame in every environment; returns the first one whose action is out of range, having stepped none."""
     for env in range(lo, hi):
@@ -221,7 +221,7 @@ def step_frames(v: Views, lo: int, hi: int, slot: int, following: int) -> int:
     return ALL_LEGAL
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def show_envs(v: Views, lo: int, hi: int, slot: int, by_frame: bool) -> None:
     """Write the observations, masks and boards of states that were put there from outside."""
     for env in range(lo, hi):

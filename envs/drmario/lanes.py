@@ -6,8 +6,7 @@ the first half below and 3 with the first half above.
 
 from __future__ import annotations
 
-from numba import njit
-
+from .compiled import compiled
 from .rules import SPAWN_COLUMN
 
 SPAWN = 1 << SPAWN_COLUMN
@@ -17,26 +16,26 @@ NOT_FIRST = 0x7F7F_7F7F
 NOT_LAST = 0xFEFE_FEFE
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def clockwise(word: int) -> int:
     """Every position in the lane of the turn that A gives."""
     return (word >> 8) | ((word & 0xFF) << 24)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def counterclockwise(word: int) -> int:
     """Every position in the lane of the turn that B gives."""
     return ((word << 8) & ALL_LANES) | (word >> 24)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def turned(word: int, free: int) -> int:
     """Where turned pills end; `word` holds them in the lanes of their new turn, before any kick."""
     blocked = word & ~free & FLAT_LANES
     return (word | ((blocked >> 1) & NOT_FIRST)) & free
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def turned_left(word: int, free: int) -> int:
     """Where turned pills end while Left is held: those that come to lie move one column left if they can."""
     fitting = word & free
@@ -47,7 +46,7 @@ def turned_left(word: int, free: int) -> int:
     return (fitting & ~FLAT_LANES) | moved | stuck | kicked
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def spread(word: int, free: int) -> int:
     """The positions that at most one elementary move reaches from `word` in a row where `free` are possible."""
     beside = ((word >> 1) & NOT_FIRST) | ((word << 1) & NOT_LAST)

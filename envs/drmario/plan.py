@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from .bottle import free_lanes, occupied
+from .compiled import compiled
 from .exact import first_time, search, trace
 from .lanes import FLAT_LANES, NOT_FIRST, NOT_LAST, SPAWN, clockwise, counterclockwise, spread
 from .layout import (
@@ -26,7 +26,7 @@ from .layout import (
 from .rules import hang
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def place_of(action: int) -> tuple[int, int, int]:
     """Row, column and turn of the pill that an action locks (row of the lower or both cells, column of the left or both)."""
     orientation, row, column = action >> 7, action >> 3 & 15, action & 7
@@ -39,7 +39,7 @@ def place_of(action: int) -> tuple[int, int, int]:
     return row, column, 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def before(place: int, earlier: int, free: int) -> tuple[int, int]:
     """A position among `earlier` from which one button leads to `place`, and that button."""
     right, left = (place << 1) & NOT_LAST, (place >> 1) & NOT_FIRST
@@ -57,7 +57,7 @@ def before(place: int, earlier: int, free: int) -> tuple[int, int]:
     return clockwise(kicked), PRESS_B
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def climb(board: Words, row: int, place: int, scratch: Words) -> int:
     """Trace a position that `flood` reached back to where the pill appears, rising whenever that is possible.
 
@@ -84,7 +84,7 @@ def climb(board: Words, row: int, place: int, scratch: Words) -> int:
         row -= 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def tap(game: Ints, row: int, moves: int, scratch: Words, path: Bytes, frames: int, here: int, counter: int) -> int:
     """Write the buttons of every frame until the pill locks in `row`; returns the number of frames.
 
@@ -121,7 +121,7 @@ def tap(game: Ints, row: int, moves: int, scratch: Words, path: Bytes, frames: i
         previous = button
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def plan(board: Words, game: Ints, action: int, scratch: Words, path: Bytes) -> int:
     """Write the buttons of every frame that play a legal placement, the frame on which the pill locks included.
 

@@ -10,9 +10,9 @@ what no number of rounds reaches certainly is not. Where the two differ, `exact`
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from .bottle import free_lanes, occupied
+from .compiled import compiled
 from .exact import LOCKS, search
 from .lanes import ALL_LANES, SPAWN, spread
 from .layout import MASK, NO_BITS, REACHED, ROWS, Ints, Words
@@ -21,7 +21,7 @@ from .rules import hang
 FOREVER = 1 << 30
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def flood(board: Words, rounds: int, reached: Words, at: int) -> bool:
     """Write the positions reached in every row to `reached[at:]`, spending at most `rounds` moves in each.
 
@@ -45,7 +45,7 @@ def flood(board: Words, rounds: int, reached: Words, at: int) -> bool:
     return complete
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def write_locks(board: Words, row: int, locks: int) -> None:
     """Add a row's lock positions to the mask of actions, orientation * 128 + row * 8 + column of the first half.
 
@@ -60,7 +60,7 @@ def write_locks(board: Words, row: int, locks: int) -> None:
         board[MASK + 2 + ((row - 1) >> 3)] |= np.uint64(locks >> 24 & 0xFF) << np.uint64(8 * ((row - 1) & 7))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def survey(board: Words, game: Ints, scratch: Words) -> None:
     """Write the mask of all placements that some sequence of buttons reaches, and the rows that tapping reaches."""
     frames = hang(game) + 1

@@ -19,9 +19,9 @@ it has lasted longer than its level allows. It is won on the frame on which the 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from .bottle import drop, free_lanes, matched, occupied, remove, set_cell
+from .compiled import compiled
 from .deal import deal, show_pills
 from .layout import (
     ARROWS,
@@ -92,19 +92,19 @@ GRAVITY_TABLE = np.array(
 """Frames that a pill hangs beyond the first, by speed index."""
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def hang(game: Ints) -> int:
     """The counter value beyond which the pill falls."""
     return np.int64(GRAVITY_TABLE[SPEED_BASE[game[SPEED]] + game[SPEED_UPS]])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def frame_limit(level: int) -> int:
     """Frames after which an episode is cut off, before the next pill comes under control."""
     return FRAME_LIMITS[min(level // 5, 3)]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fits(board: Words, row: int, column: int, turn: int) -> bool:
     """Whether a pill has room there."""
     if column < 0 or column >= 8:
@@ -113,7 +113,7 @@ def fits(board: Words, row: int, column: int, turn: int) -> bool:
     return (free_lanes(low, high, row) >> (8 * turn + column)) & 1 == 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def lock(board: Words, game: Ints, row: int, column: int, turn: int) -> None:
     """Put the pill in hand into the bottle; nobody has control until the next one."""
     swapped = turn >= 2
@@ -134,7 +134,7 @@ def lock(board: Words, game: Ints, row: int, column: int, turn: int) -> None:
     game[WAIT] = PASS_FRAMES - 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def shift(board: Words, game: Ints, pressed: int) -> None:
     """Move the pill left or right, as its arrow asks."""
     held = game[HELD] & (HOLD_LEFT | HOLD_RIGHT)
@@ -154,7 +154,7 @@ def shift(board: Words, game: Ints, pressed: int) -> None:
         game[CHARGE] = BLOCKED
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def rotate(board: Words, game: Ints, pressed: int) -> None:
     """Turn the pill, as the newly pressed button asks."""
     if pressed & (PRESS_A | PRESS_B) == 0:
@@ -168,7 +168,7 @@ def rotate(board: Words, game: Ints, pressed: int) -> None:
         game[TURN], game[COLUMN] = turn, column - 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fall(board: Words, game: Ints) -> bool:
     """Gravity and soft drop; returns whether the pill is still under control."""
     soft = game[CLOCK] & 1 == 1 and game[HELD] & ARROWS == HOLD_DOWN
@@ -184,7 +184,7 @@ def fall(board: Words, game: Ints) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def control(board: Words, game: Ints, buttons: int) -> None:
     """One frame of a pill under control."""
     pressed = buttons & ~game[HELD]
@@ -194,7 +194,7 @@ def control(board: Words, game: Ints, buttons: int) -> None:
         rotate(board, game, pressed)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def vanish(board: Words, game: Ints) -> None:
     """Remove all lines, count and score their viruses, and see what comes next.
 
@@ -217,7 +217,7 @@ def vanish(board: Words, game: Ints) -> None:
         game[STAGE], game[OUTCOME] = OVER, CLEARED
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def throw(board: Words, game: Ints) -> None:
     """Take the next pill in hand; every tenth one makes the game faster."""
     show_pills(board, game)
@@ -227,7 +227,7 @@ def throw(board: Words, game: Ints) -> None:
     game[WAIT] = THROW_FRAMES - 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def appear(board: Words, game: Ints) -> None:
     """Bring the pill in hand under control, unless the way is blocked or the time is up."""
     game[ROW], game[COLUMN], game[TURN], game[GRAVITY] = 0, SPAWN_COLUMN, 0, 0
@@ -238,7 +238,7 @@ def appear(board: Words, game: Ints) -> None:
         game[STAGE], game[OUTCOME] = OVER, OUT_OF_TIME
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def settle(board: Words, game: Ints) -> None:
     """What happens when a wait without control is over."""
     stage = game[STAGE]
@@ -254,7 +254,7 @@ def settle(board: Words, game: Ints) -> None:
         appear(board, game)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def frame(board: Words, game: Ints, buttons: int) -> None:
     """Play one frame.
 
@@ -274,7 +274,7 @@ def frame(board: Words, game: Ints, buttons: int) -> None:
     game[CLOCK] += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def until_control(board: Words, game: Ints) -> None:
     """Play the frames without control, buttons released, until the next pill or the episode's end."""
     while game[STAGE] != FALLING and game[STAGE] != OVER:
@@ -285,7 +285,7 @@ def until_control(board: Words, game: Ints) -> None:
     game[HELD] = 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def begin(board: Words, game: Ints, seed: np.uint64, level: int, speed: int) -> None:
     """Begin an episode with the first pill under control."""
     deal(board, game, seed, level, speed)

@@ -72,7 +72,9 @@ def by_placement(spec: str, level: int, speed: str) -> Task:
 
 def by_frame(spec: str, level: int, speed: str) -> Task:
     """One step is a frame, in which one of 18 combinations of buttons is held."""
-    return _task(spec, "drmario-frames", "Capsule Bottle, frame by frame", FRAME_PLANES, level, speed, {"falling": (20, 23)})
+    return _task(
+        spec, "drmario-frames", "Capsule Bottle, frame by frame", FRAME_PLANES, level, speed, {"falling": (20, 23)}
+    )
 
 
 def _task(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from .bottle import row_of
+from .compiled import compiled
 from .layout import (
     ALL_BITS,
     COLORS,
@@ -38,7 +38,7 @@ WEIGHTS = (1, 2, 3, 15, 3, 6, 9, 12)
 """What each plane adds to a cell's code: 1-3 single halves, 4-6 left, 7-9 right, 10-12 top, 13-15 bottom, 16-18 viruses."""
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def observe(board: Words, game: Ints, planes: Words) -> None:
     """Write the 20 planes, two words each: the board's eight, then hand and preview, three for each of their halves."""
     for word in range(2 * PLANES):
@@ -50,7 +50,7 @@ def observe(board: Words, game: Ints, planes: Words) -> None:
             planes[at] = planes[at + 1] = ALL_BITS if plane == color else NO_BITS
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def observe_pill(game: Ints, planes: Words) -> None:
     """Write three more planes: the falling pill's cells by colour."""
     first = 2 * (PLANES + 4 * COLORS)
@@ -67,14 +67,14 @@ def observe_pill(game: Ints, planes: Words) -> None:
             planes[first + 2 * other + ((row - 1) >> 3)] |= np.uint64(1) << np.uint64(8 * ((row - 1) & 7) + column)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def widened(bits: int) -> np.uint64:
     """Eight bits as eight bytes of 0 or 1, the lowest first."""
     spaced = (np.uint64(bits) * EVERY_BYTE) & DIAGONAL
     return ((spaced + ROUND_UP) >> TOP_BIT) & EVERY_BYTE
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def draw_bottle(board: Words, cells: Words) -> None:
     """Write the code of every cell, `(16,)` words of a row each."""
     for row in range(ROWS):
@@ -86,7 +86,7 @@ def draw_bottle(board: Words, cells: Words) -> None:
         cells[row] = codes
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def draw_pill(game: Ints, cells: Bytes) -> None:
     """Draw the falling pill into the cells, `(128,)`."""
     if game[STAGE] != FALLING:
@@ -103,7 +103,7 @@ def draw_pill(game: Ints, cells: Bytes) -> None:
             cells[cell - 8] = CODE_TOP + other
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def draw_next(game: Ints, cells: Bytes) -> None:
     """Draw the preview, two cells."""
     cells[0] = CODE_LEFT + game[NEXT_FIRST]

@@ -6,8 +6,9 @@ It knows nothing of rows, words or patience: a visited table over (place, gravit
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from pac.envs.drmario.compiled import compiled
 from pac.envs.drmario.layout import (
     BUTTONS,
     CHARGE,
@@ -28,7 +29,7 @@ from pac.envs.drmario.rules import control, hang
 ALL_BUTTONS = np.array(BUTTONS, np.int64)
 
 
-@njit(cache=True)
+@compiled
 def number(game: NDArray[np.int32], frames: int) -> int:
     """Index of the falling pill's state; what no rule will ever read is left out."""
     held = game[HELD]
@@ -40,7 +41,7 @@ def number(game: NDArray[np.int32], frames: int) -> int:
     return (((place * frames + game[GRAVITY]) * 33 + hold) * 3 + press) * 2 + (game[CLOCK] & 1)
 
 
-@njit(cache=True)
+@compiled
 def explore(
     states: NDArray[np.uint64], games: NDArray[np.int32], seen: NDArray[np.uint8], todo: NDArray[np.int64]
 ) -> NDArray[np.uint8]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
@@ -27,27 +28,26 @@ class Mark:
 
 
 class TrainingClock:
-    """Seconds of training: it stands still while the session is paused or restarting."""
+    """Seconds of training: it stands still before the first step, and while the session is paused or restarting."""
 
-    def __init__(self) -> None:
-        self._stopped = 0.0
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._clock = clock
+        self._spent = 0.0
         self._since: float | None = None
-        self._begin = time.perf_counter()
 
     def now(self) -> float:
         """Return the seconds of training so far."""
-        return (time.perf_counter() if self._since is None else self._since) - self._begin - self._stopped
+        return self._spent if self._since is None else self._spent + self._clock() - self._since
 
     def stop(self) -> None:
         """Stand still from now on."""
-        if self._since is None:
-            self._since = time.perf_counter()
+        self._spent = self.now()
+        self._since = None
 
     def go(self) -> None:
         """Go on."""
-        if self._since is not None:
-            self._stopped += time.perf_counter() - self._since
-            self._since = None
+        if self._since is None:
+            self._since = self._clock()
 
 
 class Throughput:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pac.training.throughput import Mark, Throughput
+from pac.training.throughput import Mark, Throughput, TrainingClock
 
 
 def marks(fps, seconds=0.5, count=20, start=0.0):
@@ -74,3 +74,19 @@ def test_every_n_tried_is_kept():
     for i in range(1, 12):
         found.add(Mark(50 + i, 5000 + 300 * i, 10 + i))
     assert [(entry.num_envs, round(entry.fps)) for entry in found.scaling()] == [(1, 100), (4, 300)]
+
+
+def test_the_clock_counts_training_only():
+    """Time before the first step and between stop and go is not training."""
+    now = 10.0
+    clock = TrainingClock(lambda: now)
+    now = 20.0
+    assert clock.now() == 0
+    clock.go()
+    now = 23.0
+    clock.stop()
+    now = 100.0
+    assert clock.now() == 3
+    clock.go()
+    now = 101.0
+    assert clock.now() == 4

@@ -7,13 +7,16 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, CycloptsError, Parameter
 from cyclopts import ValidationError as FlagsError
 from pydantic import Field, ValidationError
 
 from ..training.config import Config
+
+if TYPE_CHECKING:
+    from ..training.loading import Loaded
 
 DONE, FAILED, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130
 SETTING = re.compile(r"--([a-z]+\.[a-z_-]+)(=.*)?", re.DOTALL)
@@ -84,7 +87,7 @@ def run(
     """
     from .cli_run import run_session
 
-    return run_session(_config(flags), headless=headless, json=json, report=report, in_process=in_process)
+    return run_session(load_config(flags), headless=headless, json=json, report=report, in_process=in_process)
 
 
 @app.command(name="eval")
@@ -109,7 +112,7 @@ def evaluate(
     """
     from .cli_run import run_session
 
-    config = _config(flags, resume=name, learn=False, greedy=not sample)
+    config = load_config(flags, resume=name, learn=False, greedy=not sample)
     if headless and config.steps is config.episodes is config.seconds is None:
         config = config.model_copy(update={"episodes": 100})
     return run_session(config, headless=headless, json=json, report=report)
@@ -141,7 +144,7 @@ def config(*, flags: AnyFlags = None, json: Json = False) -> int:
     """Show the effective configuration, and where each value came from."""
     from .cli_show import show_config
 
-    return show_config(_load(flags), json=json)
+    return show_config(load_flags(flags), json=json)
 
 
 @app.command
@@ -152,16 +155,22 @@ def doctor(*, json: Json = False) -> int:
     return show_doctor(json=json)
 
 
-def _load(flags: Flags | None, **fixed: Any) -> Any:
+def load_flags(flags: Flags | None, **fixed: Any) -> Loaded:
+    """Return the configuration that flags, variables and files give, and where each value came from.
+
+    Args:
+        flags: What the command line gave.
+        **fixed: Fields that nothing overrides.
+    """
     from ..training.loading import load
 
     flags = flags or Flags()
     return load(flags.given(), file=flags.config, **fixed)
 
 
-def _config(flags: Flags | None, **fixed: Any) -> Config:
-    loaded: Config = _load(flags, **fixed).config
-    return loaded
+def load_config(flags: Flags | None, **fixed: Any) -> Config:
+    """Return the configuration that `load_flags` gives."""
+    return load_flags(flags, **fixed).config
 
 
 def with_settings(arguments: Sequence[str]) -> list[str]:

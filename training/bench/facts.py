@@ -1,0 +1,72 @@
+"""What a measurement was made with and on, and how its repetitions are summed up."""
+
+from __future__ import annotations
+
+import contextlib
+import platform
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from statistics import median
+from typing import Any, TypeAlias
+
+from ...backends import usable_cores
+
+Figures: TypeAlias = dict[str, Any]
+Progress: TypeAlias = Callable[[str, float], None]
+"""Called with what is being measured, and the share that is done."""
+
+PACKAGES = ("pac-tui", "torch", "numba", "numpy", "gymnasium", "textual", "stable-baselines3", "sb3-contrib")
+
+
+def facts() -> Figures:
+    """Return versions, machine, revision and time."""
+    return {
+        "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
+        "cpu": _cpu(),
+        "cores": usable_cores(),
+        "system": platform.platform(),
+        "revision": _revision(),
+        "time": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+    }
+
+
+def summed_up(samples: Sequence[float]) -> Figures:
+    """Return the median, the extremes and the number of repeated measurements."""
+    return {
+        "median": median(samples),
+        "min": min(samples),
+        "max": max(samples),
+        "repetitions": len(samples),
+    }
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _cpu() -> str:
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _revision() -> str | None:
+    """The revision of the checkout that this file stands in, with a plus if it was changed; None outside of one."""
+    folder = Path(__file__).parent
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=True)  # noqa: S607
+        return done.stdout.strip()
+
+    try:
+        return git("rev-parse", "--short=12", "HEAD") + ("+" if git("status", "--porcelain", "-uno") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None

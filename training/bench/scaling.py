@@ -1,0 +1,74 @@
+"""Measures whether more environments are worth it: the same training at several N, each in a process of its own."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+from ..config import Config
+from ..host import launch
+from .facts import Figures, Progress, summed_up
+
+
+def scaling(config: Config, counts: Sequence[int], *, seconds: float, repeat: int, progress: Progress) -> Figures:
+    """Train at each N in turn, `repeat` times over; the baseline is the median fps at N = 1, which is always measured.
+
+    Args:
+        config: What to train.
+        counts: The values of N.
+        seconds: Training time per measurement; 2 at least make sense.
+        repeat: Number of measurements of each N.
+        progress: Told what is being measured.
+
+    Returns:
+        `rows`, one per N with `fps` (median, min, max), `sps`, `fps_per_env`, `speedup` and `efficiency` in %.
+
+    Raises:
+        SessionFailed: A session refused to begin, or failed.
+    """
+    wanted = sorted({1, *counts})
+    samples: dict[int, list[float]] = {count: [] for count in wanted}
+    steps: dict[int, list[float]] = {count: [] for count in wanted}
+    reports = {}
+    total = repeat * len(wanted)
+    for number in range(total):
+        count = wanted[number % len(wanted)]
+        progress(f"N={count}", number / total)
+        report = measure(config.model_copy(update={"num_envs": count, "seconds": seconds}))
+        samples[count].append(report["fps"])
+        steps[count].append(report["sps"])
+        reports[count] = report
+    progress("done", 1.0)
+    baseline = median(samples[1])
+    last = reports[wanted[-1]]
+    return {
+        **{key: last[key] for key in ("task", "trainer", "backend", "device", "workers")},
+        "seconds": seconds,
+        "baseline_fps": baseline,
+        "rows": [_row(count, samples[count], steps[count], baseline) for count in wanted if count in counts],
+    }
+
+
+def measure(config: Config) -> Figures:
+    """Run one session to its limit and return its report; it leaves no run behind."""
+    with tempfile.TemporaryDirectory(prefix="pac-bench-") as folder:
+        session = launch(config.model_copy(update={"runs_dir": Path(folder), "name": None}), headless=True)
+        try:
+            return session.report()
+        finally:
+            if session.poll() is None:
+                session.kill()
+
+
+def _row(count: int, samples: Sequence[float], steps: Sequence[float], baseline: float) -> Figures:
+    fps = median(samples)
+    return {
+        "num_envs": count,
+        "fps": summed_up(samples),
+        "sps": median(steps),
+        "fps_per_env": fps / count,
+        "speedup": fps / baseline,
+        "efficiency": 100 * fps / baseline / count,
+    }

@@ -1,0 +1,137 @@
+"""The table of figures that the README shows, from the results of one run of all benchmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .facts import Figures
+
+
+@dataclass(frozen=True)
+class Row:
+    """A figure that the project has set itself.
+
+    Attributes:
+        what: What is measured.
+        place: Where the figure stands in the results.
+        bound: What it must reach.
+        aim: What it should reach.
+        show: Writes a figure with its unit.
+        most: Whether the bound is the most that is allowed, rather than the least.
+    """
+
+    what: str
+    place: tuple[str, ...]
+    bound: float
+    aim: float
+    show: Callable[[float], str]
+    most: bool = False
+
+    def read(self, results: Mapping[str, Any]) -> float | None:
+        """Return the figure, or None if it was not measured."""
+        found: Any = results
+        for key in self.place:
+            if not isinstance(found, Mapping) or key not in found:
+                return None
+            found = found[key]
+        return float(found) if isinstance(found, int | float) else None
+
+    def passed(self, figure: float) -> bool:
+        """Whether the bound is reached."""
+        return figure <= self.bound if self.most else figure >= self.bound
+
+
+def _times(figure: float) -> str:
+    return f"{figure:.2f}x" if figure < 9.995 else f"{figure:.1f}x"
+
+
+def _percent(figure: float) -> str:
+    return f"{figure:.1f} %"
+
+
+def _share(figure: float) -> str:
+    return f"{figure:.3f}"
+
+
+def _microseconds(figure: float) -> str:
+    return f"{figure:.1f} us"
+
+
+def _milliseconds(figure: float) -> str:
+    return f"{figure:.0f} ms"
+
+
+def _rate(figure: float) -> str:
+    return f"{figure:,.0f} /s"
+
+
+def _megabytes(figure: float) -> str:
+    return f"{figure / 1e6:.0f} MB"
+
+
+ROWS = (
+    Row(
+        "engine: placements per second on one core, mask and observation included",
+        ("engine", "placements_per_second", "median"),
+        150_000,
+        300_000,
+        _rate,
+    ),
+    Row(
+        "`drmario`, random legal actions, N = 16, `shm` with 2 workers, over Gymnasium's `AsyncVectorEnv`",
+        ("peers", "async", "ratio"),
+        10,
+        30,
+        _times,
+    ),
+    Row(
+        "an environment in Python of 20 us a step, N = 32, `shm` with 2 workers, over a plain loop",
+        ("peers", "python_env", "ratio"),
+        1.6,
+        1.8,
+        _times,
+    ),
+    Row("round trip of one `shm` step, N = 1, median", ("transports", "shm", "p50_us"), 5, 2, _microseconds, most=True),
+    Row(
+        "rollouts with masked inference, `drmario`, N = 16, over SB3-contrib `MaskablePPO`",
+        ("sb3", "rollout", "ratio"),
+        2,
+        3,
+        _times,
+    ),
+    Row(
+        "whole PPO training, same network and settings, over SB3-contrib `MaskablePPO`",
+        ("sb3", "training", "ratio"),
+        1.3,
+        1.7,
+        _times,
+    ),
+    Row(
+        "training with the app on a 200x60 terminal, 16 boards, over headless",
+        ("app", "ratio", "median"),
+        0.95,
+        0.98,
+        _share,
+    ),
+    Row("the app's CPU, of one core", ("app", "app_cpu", "median"), 5, 5, _percent, most=True),
+    Row("key press to screen during training, N = 64, p95", ("keys", "p95_ms"), 50, 25, _milliseconds, most=True),
+    Row("the app's peak memory", ("app", "app_rss", "max"), 120e6, 80e6, _megabytes, most=True),
+)
+
+
+def markdown(results: Figures) -> str:
+    """Return the table in Markdown, and below it what was measured on."""
+    lines = ["| what | measured | bound | aim |", "|---|---|---|---|"]
+    for row in ROWS:
+        figure = row.read(results)
+        measured = "not measured" if figure is None else row.show(figure)
+        if figure is not None and not row.passed(figure):
+            measured += " (missed)"
+        sign = "<=" if row.most else ">="
+        lines.append(f"| {row.what} | {measured} | {sign} {row.show(row.bound)} | {row.show(row.aim)} |")
+    facts = results["facts"]
+    versions = ", ".join(f"{name} {found}" for name, found in facts["versions"].items() if found)
+    lines += ["", f"{facts['cpu']}, {facts['cores']} cores, {versions}, revision {facts['revision']}, {facts['time']}."]
+    return "\n".join(lines)

@@ -1,10 +1,16 @@
-"""Chooses where the policy runs."""
+"""Chooses where the policy runs, and keeps the memory that it runs in."""
 
 from __future__ import annotations
+
+import ctypes
 
 from ..envs import BadParameter, PacError
 
 CHOICES = "auto, cpu, cuda, cuda:K or mps"
+
+# Names of glibc's malloc.h; a threshold of mapping above 32 MiB is refused.
+M_TRIM_THRESHOLD = -1
+M_MMAP_THRESHOLD = -3
 
 
 class NoSuchDevice(PacError):
@@ -50,10 +56,13 @@ def _cuda_index(index: int) -> int:
     return index
 
 
-def set_threads(count: int) -> None:
-    """Let PyTorch use `count` threads on the CPU; 0 stands for one per usable core."""
-    import torch
+def keep_memory() -> None:
+    """Let the C library keep what large tensors leave behind, rather than hand it back and fault it in again.
 
-    from ..backends import usable_cores
-
-    torch.set_num_threads(count or usable_cores())
+    Activations and gradients of a few MiB come and go with every gradient step; with glibc's defaults each is mapped
+    and unmapped, and a step takes thousands of page faults. Does nothing where the C library is another.
+    """
+    library = ctypes.CDLL(None)
+    if hasattr(library, "mallopt") and hasattr(library, "gnu_get_libc_version"):
+        library.mallopt(M_MMAP_THRESHOLD, 32 << 20)
+        library.mallopt(M_TRIM_THRESHOLD, 1 << 30)

@@ -10,8 +10,10 @@ from pac.envs import BadParameter, UnknownName
 from pac.training.ppo.gae import gae
 from pac.training.ppo.policy import Policy
 from pac.training.ppo.settings import Settings
+from pac.training.ppo.team import Team
 from pac.training.ppo.update import (
     Batch,
+    Learner,
     clipped_surrogate,
     explained_variance,
     minibatches,
@@ -24,6 +26,7 @@ from pac.training.settings import scheduled
 from .corridor import corridor
 
 T, R = 12, 5
+TEAM = Team(torch.device("cpu"), 1)
 
 
 def experience(seed: int = 0, ends: float = 0.2, idle: float = 0.0) -> dict[str, torch.Tensor]:
@@ -161,7 +164,7 @@ def learned(active: np.ndarray, poison: float) -> tuple[dict[str, torch.Tensor],
         returns=returns,
     )
     generator = torch.Generator().manual_seed(0)
-    metrics = update(policy, optimizer, batch, settings, entropy_coefficient=0.01, generator=generator)
+    metrics = update(Learner(policy, optimizer, settings, TEAM, generator), batch, 0.01)
     return policy.state_dict(), metrics
 
 
@@ -192,7 +195,8 @@ def test_target_kl_stops_an_update() -> None:
             returns=torch.ones(64),
         )
         optimizer = torch.optim.SGD(policy.parameters(), lr=0.1)
-        update(policy, optimizer, batch, settings, entropy_coefficient=0.0, generator=torch.Generator().manual_seed(0))
+        generator = torch.Generator().manual_seed(0)
+        update(Learner(policy, optimizer, settings, TEAM, generator), batch, 0.0)
         after = torch.cat([p.detach().flatten() for p in policy.parameters()])
         changed.append(float((after - before).norm()))
     assert changed[1] < changed[0]

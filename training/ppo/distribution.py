@@ -7,26 +7,25 @@ from torch import Tensor
 
 FORBIDDEN = -1e9
 """Added to the logit of an illegal action: finite, so that a row without any legal action is uniform and not NaN."""
+SMALLEST = 1e-9
+"""Uniform noise is kept from 0, so that a row's only legal action beats the illegal ones in any case."""
 
 
-def sample(logits: Tensor, generator: torch.Generator) -> Tensor:
-    """Draw an action per row of `(rows, actions)`; illegal ones are never drawn while a row has a legal one.
+def sample(logits: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Draw an action per row of `(rows, actions)`; return the actions and their log-probabilities.
 
-    Adding Gumbel noise and taking the largest draws from the softmax (Gumbel, 1954); -log of an exponential number is
-    such noise.
+    The largest of p / e, with e from the exponential distribution, is drawn by p; an illegal action's p is 0.
     """
-    noise = torch.empty_like(logits).exponential_(generator=generator)
-    # A float32 exponential can be 0: its logarithm must stay far below what forbids an action.
-    return (logits - noise.clamp_(min=1e-30).log_()).argmax(-1)
-
-
-def log_probability(logits: Tensor, action: Tensor) -> Tensor:
-    """Return the log-probability of each row's action."""
-    return logits.gather(-1, action.unsqueeze(-1)).squeeze(-1) - logits.logsumexp(-1)
+    probability = logits.softmax(-1)
+    uniform = torch.rand(logits.shape, generator=generator, device=logits.device)
+    exponential = uniform.clamp_(min=SMALLEST).log_().neg_()
+    action = (probability / exponential).argmax(-1, keepdim=True)
+    return action.squeeze(-1), probability.gather(-1, action).log_().squeeze(-1)
 
 
 def log_probability_and_entropy(logits: Tensor, action: Tensor) -> tuple[Tensor, Tensor]:
     """Return the log-probability of each row's action, and each row's entropy in nats."""
     log_p = logits.log_softmax(-1)
-    entropy = -(log_p.exp() * log_p).sum(-1)
+    # Not exp(log_p): exponentials of what is forbidden take a slow path.
+    entropy = -(logits.softmax(-1) * log_p).sum(-1)
     return log_p.gather(-1, action.unsqueeze(-1)).squeeze(-1), entropy

@@ -8,7 +8,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..device import set_threads
 from ..trainer import Context, Envs, Metrics, PolicyOutput
 from .distribution import sample
 from .output import policy_output
@@ -25,7 +24,7 @@ class Player:
 
     def __init__(self, context: Context, greedy: bool = True) -> None:
         settings = Settings.read("ppo", context.settings)
-        set_threads(settings.threads)
+        torch.set_num_threads(settings.threads or 1)
         self._context = context
         self._greedy = greedy
         self._generator = torch.Generator(torch.device(context.device)).manual_seed(context.seed)
@@ -51,8 +50,9 @@ class Player:
         total = 0.0
         for slot in range(STEPS):
             self._logits, self._values = self._policy(*self._storage.load(slot))
-            action = self._logits.argmax(-1) if self._greedy else sample(self._logits, self._generator)
-            self._storage.act(slot, action)
+            action = self._logits.argmax(-1) if self._greedy else sample(self._logits, self._generator)[0]
+            self._storage.actions[slot] = action
+            self._storage.publish_actions(slot)
             total += float(self._values.mean())
             timer.lap("inference")
             self._envs.advance(slot)

@@ -2,35 +2,78 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
 from ..trainer import Envs, Timer
-from .distribution import log_probability, sample
+from .distribution import sample
 from .policy import Policy
 from .storage import Storage
+from .team import Team
+
+FEW_ROWS = 4
+"""Rows that are not worth waking a thread for."""
+
+
+@dataclass(frozen=True)
+class Actor:
+    """What decides.
+
+    Attributes:
+        policy: The network.
+        team: Shares the rows of a step.
+        samplers: A random generator per thread of the team, on the policy's device.
+    """
+
+    policy: Policy
+    team: Team
+    samplers: Sequence[torch.Generator]
+
+    def decide(self, storage: Storage, slot: int) -> Tensor:
+        """Draw the actions of a slot into the storage, with values and log-probabilities; return the masked logits."""
+        observation, mask = storage.load(slot)
+        parts = split(storage.rows, self.team.size)
+
+        @torch.inference_mode()
+        def part(index: int) -> Tensor:
+            rows = parts[index]
+            logits, value = self.policy(observation[rows], mask[rows] if mask is not None else None)
+            action, logprob = sample(logits, self.samplers[index])
+            storage.actions[slot, rows] = action
+            storage.values[slot, rows] = value
+            storage.logprobs[slot, rows] = logprob
+            return torch.as_tensor(logits)
+
+        return torch.cat(self.team.run(part, range(len(parts))))
 
 
 @torch.inference_mode()
-def rollout(policy: Policy, envs: Envs, storage: Storage, generator: torch.Generator, timer: Timer) -> Tensor:
+def rollout(actor: Actor, envs: Envs, storage: Storage, timer: Timer) -> Tensor:
     """Step the environments once per slot but the last; return the last step's masked logits `(R, num_actions)`.
 
     Afterwards `storage.values` holds T + 1 values and the buffer T transitions; observation t leads to reward t + 1.
     """
     logits = torch.empty(0)
     for slot in range(storage.steps):
-        observation, mask = storage.load(slot)
-        logits, value = policy(observation, mask)
-        action = sample(logits, generator)
-        storage.act(slot, action)
-        storage.values[slot].copy_(value)
-        storage.logprobs[slot].copy_(log_probability(logits, action))
+        logits = actor.decide(storage, slot)
+        storage.publish_actions(slot)
         timer.lap("inference")
         envs.advance(slot)
     observation, _ = storage.load(storage.steps)
-    storage.values[storage.steps].copy_(policy.value(observation))
+    storage.values[storage.steps].copy_(actor.policy.value(observation))
     timer.lap("inference")
     return logits
+
+
+def split(rows: int, threads: int) -> list[slice]:
+    """Return the rows of each thread; fewer threads where rows are few."""
+    count = max(1, min(threads, rows // FEW_ROWS))
+    size = math.ceil(rows / count)
+    return [slice(lo, min(lo + size, rows)) for lo in range(0, rows, size)]
 
 
 @torch.inference_mode()

@@ -52,13 +52,15 @@ class Storage:
     """The tensors of one rollout of T steps and R rows over a buffer of T + 1 slots.
 
     Attributes:
+        steps: T.
+        rows: R.
         values: `(T + 1, R)` float32.
         logprobs: `(T, R)` float32.
     """
 
     def __init__(self, task: Task, buffer: Buffers, device: str) -> None:
         slots, rows = buffer["action"].shape
-        self.steps = slots - 1
+        self.steps, self.rows = slots - 1, rows
         self.players = task.players
         self._device = torch.device(device)
         self._masked = task.masked
@@ -86,11 +88,15 @@ class Storage:
                     self._here[name][slot].copy_(self._host[name][slot], non_blocking=True)
         return self._here["observation"][slot], self._here["action_mask"][slot] if self._masked else None
 
-    def act(self, slot: int, action: Tensor) -> None:
+    @property
+    def actions(self) -> Tensor:
+        """Actions on the device, `(T + 1, R)` int64, for the policy to write."""
+        return self._here["action"]
+
+    def publish_actions(self, slot: int) -> None:
         """Put the actions of a slot where the environments read them; the one wait for the device in a step."""
-        self._here["action"][slot].copy_(action)
         if self._here is not self._host:
-            self._host["action"][slot].copy_(action)
+            self._host["action"][slot].copy_(self._here["action"][slot])
 
     def final_observations(self) -> tuple[Tensor, Tensor]:
         """Return where episodes were cut short, `(K, 2)` of step and row, and the last observations, on the device."""

@@ -8,17 +8,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..device import set_threads
+from ..device import keep_memory
 from ..settings import scheduled
 from ..trainer import Context, Envs, Metrics, PolicyOutput
 from .gae import gae
 from .output import policy_output
 from .policy import Policy
-from .rollout import final_values, rollout
+from .rollout import Actor, final_values, rollout
 from .settings import Settings
 from .state import copied, load_adam, load_policy, save_tensors
 from .storage import Experience, Storage
-from .update import Batch, explained_variance, update
+from .team import Team
+from .update import Batch, Learner, explained_variance, update
 
 
 class PPO:
@@ -34,11 +35,14 @@ class PPO:
         self._context = context
         self._settings = Settings.read("ppo", context.settings)
         device = torch.device(context.device)
-        set_threads(self._settings.threads)
+        keep_memory()
+        team = Team(device, self._settings.threads)
         self._shuffle = torch.Generator().manual_seed(context.seed)
-        self._sampler = torch.Generator(device).manual_seed(context.seed)
+        self._samplers = [torch.Generator(device).manual_seed(context.seed + i) for i in range(team.size)]
         self.policy = Policy(context.task, self._settings, self._shuffle).placed(device)
+        self._actor = Actor(self.policy, team, self._samplers)
         self._adam = torch.optim.Adam(self.policy.parameters(), eps=1e-5, fused=device.type in {"cpu", "cuda"})
+        self._learner = Learner(self.policy, self._adam, self._settings, team, self._shuffle)
         self.decisions = 0
         self.updates = 0
         self._envs: Envs | None = None
@@ -68,7 +72,7 @@ class PPO:
             self._envs.carry()
         self._begun = True
         timer.lap("python")
-        self._logits = rollout(self.policy, self._envs, self._storage, self._sampler, timer)
+        self._logits = rollout(self._actor, self._envs, self._storage, timer)
         finals = final_values(self.policy, self._storage)
         timer.lap("inference")
         metrics = self._learn(self._storage.experience(), finals)
@@ -97,14 +101,7 @@ class PPO:
         entropy_coefficient = scheduled(settings.entropy_coefficient, self.decisions)
         for group in self._adam.param_groups:
             group["lr"] = learning_rate
-        metrics = update(
-            self.policy,
-            self._adam,
-            batch,
-            settings,
-            entropy_coefficient=entropy_coefficient,
-            generator=self._shuffle,
-        )
+        metrics = update(self._learner, batch, entropy_coefficient)
         self.decisions += len(batch.index)
         self.updates += 1
         values = batch.returns - batch.advantages
@@ -127,7 +124,8 @@ class PPO:
         """Return copies of the weights, Adam's moments and the random generators; and the counters."""
         tensors = save_tensors(self.policy, self._adam)
         tensors["generator.shuffle"] = copied(self._shuffle.get_state())
-        tensors["generator.sampler"] = copied(self._sampler.get_state())
+        for index, sampler in enumerate(self._samplers):
+            tensors[f"generator.sampler.{index}"] = copied(sampler.get_state())
         return tensors, {"decisions": self.decisions, "updates": self.updates}
 
     def load_state(self, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
@@ -140,9 +138,11 @@ class PPO:
         load_policy(self.policy, held)
         load_adam(self._adam, self.policy, held)
         self._shuffle.set_state(held["generator.shuffle"])
-        # The generators of another kind of device have another form: there the sampler begins anew.
-        if held["generator.sampler"].shape == self._sampler.get_state().shape:
-            self._sampler.set_state(held["generator.sampler"])
+        for index, sampler in enumerate(self._samplers):
+            state = held.get(f"generator.sampler.{index}")
+            # On more threads, or on another kind of device, whose state has another form, a sampler begins anew.
+            if state is not None and state.shape == sampler.get_state().shape:
+                sampler.set_state(state)
         self.decisions = int(data["decisions"])
         self.updates = int(data["updates"])
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -13,8 +14,10 @@ from .distribution import log_probability_and_entropy
 from .policy import Policy
 from .settings import Settings
 from .storage import Experience
+from .team import Team
 
 STATISTICS = ("loss/policy", "loss/value", "loss/entropy", "approx_kl", "clip_fraction", "grad_norm")
+KL = STATISTICS.index("approx_kl")
 
 
 @dataclass(frozen=True)
@@ -54,61 +57,85 @@ class Batch:
         )
 
 
-def update(
-    policy: Policy,
-    optimizer: torch.optim.Optimizer,
-    batch: Batch,
-    settings: Settings,
-    *,
-    entropy_coefficient: float,
-    generator: torch.Generator,
-) -> Metrics:
+@dataclass(frozen=True)
+class Learner:
+    """What an update needs beside the batch.
+
+    Attributes:
+        policy: Is improved.
+        optimizer: Improves it.
+        settings: Say how.
+        team: Shares the rows of a gradient step.
+        shuffle: Orders the minibatches; on the CPU.
+    """
+
+    policy: Policy
+    optimizer: torch.optim.Optimizer
+    settings: Settings
+    team: Team
+    shuffle: torch.Generator
+
+
+def update(learner: Learner, batch: Batch, entropy_coefficient: float) -> Metrics:
     """Improve the policy by `epochs` passes over the batch; return means over the gradient steps.
 
     The device is waited for once, at the end, and once a pass if there is a `target_kl`.
     """
+    settings = learner.settings
     if settings.normalize_advantage:
-        batch = Batch(**{**vars(batch), "advantages": normalized(batch.advantages)})
+        batch = replace(batch, advantages=normalized(batch.advantages))
     totals = torch.zeros(len(STATISTICS), device=batch.returns.device)
     steps = 0
     for _ in range(settings.epochs):
-        kl_before, steps_before = totals[3].clone(), steps
-        for chosen in minibatches(len(batch.index), settings.minibatch, generator, batch.index.device):
-            totals += gradient_step(policy, optimizer, batch, chosen, settings, entropy_coefficient=entropy_coefficient)
+        kl_before, steps_before = totals[KL].clone(), steps
+        for chosen in minibatches(len(batch.index), settings.minibatch, learner.shuffle, batch.index.device):
+            totals += gradient_step(learner, batch, chosen, entropy_coefficient)
             steps += 1
-        if settings.target_kl and float(totals[3] - kl_before) > settings.target_kl * (steps - steps_before):
+        if settings.target_kl and float(totals[KL] - kl_before) > settings.target_kl * (steps - steps_before):
             break
     return dict(zip(STATISTICS, (totals / max(steps, 1)).tolist(), strict=True))
 
 
-def gradient_step(
-    policy: Policy,
-    optimizer: torch.optim.Optimizer,
-    batch: Batch,
-    chosen: Tensor,
-    settings: Settings,
-    *,
-    entropy_coefficient: float,
-) -> Tensor:
+def gradient_step(learner: Learner, batch: Batch, chosen: Tensor, entropy_coefficient: float) -> Tensor:
     """Take one step on the decisions `chosen` of the batch; return `STATISTICS` as a tensor on the device."""
-    rows = batch.index[chosen]
-    mask = batch.masks.index_select(0, rows) if batch.masks is not None else None
-    logits, value = policy(batch.observations.index_select(0, rows), mask)
-    logprob, entropy = log_probability_and_entropy(logits, batch.actions[chosen])
-    log_ratio = logprob - batch.logprobs[chosen]
-    policy_loss, ratio = clipped_surrogate(log_ratio, batch.advantages[chosen], settings.clip)
-    value_loss = value_error(value, batch.returns[chosen], huber=settings.huber_value_loss)
+    policy, settings = learner.policy, learner.settings
+    parameters = list(policy.parameters())
+
+    def part(rows: Tensor) -> tuple[list[Tensor], Tensor]:
+        loss, statistics = part_loss(policy, batch, rows, settings, entropy_coefficient)
+        share = len(rows) / len(chosen)
+        return list(torch.autograd.grad(loss * share, parameters)), statistics * share
+
+    count = max(1, math.ceil(len(chosen) / policy.network.rows_at_once)) if chosen.device.type == "cpu" else 1
+    (gradients, statistics), *others = learner.team.run(part, chosen.tensor_split(count))
+    for more, figures in others:
+        torch._foreach_add_(gradients, more)
+        statistics += figures
+    for parameter, gradient in zip(parameters, gradients, strict=True):
+        parameter.grad = gradient
+    norm = nn.utils.clip_grad_norm_(parameters, settings.max_grad_norm, foreach=True)
+    learner.optimizer.step()
+    return torch.cat((statistics, norm.unsqueeze(0)))
+
+
+def part_loss(
+    policy: Policy, batch: Batch, rows: Tensor, settings: Settings, entropy_coefficient: float
+) -> tuple[Tensor, Tensor]:
+    """Return the mean loss over some decisions of the batch, and `STATISTICS` but for the gradient's norm."""
+    places = batch.index[rows]
+    mask = batch.masks.index_select(0, places) if batch.masks is not None else None
+    logits, value = policy(batch.observations.index_select(0, places), mask)
+    logprob, entropy = log_probability_and_entropy(logits, batch.actions[rows])
+    log_ratio = logprob - batch.logprobs[rows]
+    policy_loss, ratio = clipped_surrogate(log_ratio, batch.advantages[rows], settings.clip)
+    value_loss = value_error(value, batch.returns[rows], huber=settings.huber_value_loss)
     mean_entropy = entropy.mean()
     loss = policy_loss + settings.value_coefficient * value_loss - entropy_coefficient * mean_entropy
-    optimizer.zero_grad(set_to_none=True)
-    loss.backward()  # type: ignore[no-untyped-call]
-    norm = nn.utils.clip_grad_norm_(policy.parameters(), settings.max_grad_norm, foreach=True)
-    optimizer.step()
     with torch.no_grad():
         # The estimator k3 of http://joschu.net/blog/kl-approx.html: unbiased, never negative.
         kl = (ratio - 1 - log_ratio).mean()
         clipped = ((ratio - 1).abs() > settings.clip).float().mean()
-        return torch.stack((policy_loss, value_loss, mean_entropy, kl, clipped, norm)).detach()
+        return loss, torch.stack((policy_loss, value_loss, mean_entropy, kl, clipped))
 
 
 def clipped_surrogate(log_ratio: Tensor, advantages: Tensor, clip: float) -> tuple[Tensor, Tensor]:

@@ -1,0 +1,152 @@
+"""The networks: float32 observations to logits and values. `build_network` chooses one by the task's observation."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ...envs import Task
+from .settings import Settings
+from .widen import is_image, planes
+
+SMALL_IMAGE = 32
+"""Images up to this side keep their resolution through the trunk; larger ones are strided down."""
+VALUE_CHANNELS = 4
+
+
+class Network(nn.Module):
+    """Observations to logits `(rows, num_actions)` and values `(rows,)`.
+
+    Attributes:
+        rows_at_once: Rows whose activations stay in a core's cache on their way there and back.
+    """
+
+    rows_at_once: ClassVar[int]
+
+    def initial_gains(self) -> dict[nn.Module, float]:
+        """Return the gain of each layer's first weights that is not sqrt(2)."""
+        raise NotImplementedError
+
+
+class BoardNetwork(Network):
+    """3x3 convolutions that keep the board's size; then for each cell a few logits and a few features for the value.
+
+    Where the actions are cells of the board, a move's logit depends on its surroundings and not on where on the board
+    they are. Where they are not, a fully connected layer over all cells gives the logits.
+    """
+
+    rows_at_once = 64
+
+    def __init__(self, task: Task, settings: Settings) -> None:
+        super().__init__()
+        channels, height, width = planes(task.observation)
+        self.spatial = len(task.action_shape) == 3 and task.action_shape[1:] == (height, width)
+        self.per_cell = task.action_shape[0] if self.spatial else VALUE_CHANNELS
+        widths = [channels, *[settings.channels] * settings.layers]
+        self.convolutions = nn.ModuleList(nn.Conv2d(a, b, 3, padding=1) for a, b in pairwise(widths))
+        self.cell = nn.Linear(settings.channels, self.per_cell + VALUE_CHANNELS)
+        cells = height * width
+        self.action = nn.Identity() if self.spatial else nn.Linear(self.per_cell * cells, task.num_actions)
+        self.value = nn.Sequential(
+            nn.Linear(VALUE_CHANNELS * cells, settings.hidden), nn.ReLU(), nn.Linear(settings.hidden, 1)
+        )
+
+    def forward(self, board: Tensor) -> tuple[Tensor, Tensor]:
+        """Return logits and values of `(rows, C, H, W)`."""
+        features = board.contiguous(memory_format=torch.channels_last)
+        for convolution in self.convolutions:
+            features = functional.relu(convolution(features), inplace=True)
+        # Channels last, a 1x1 convolution is a matrix product, which is several times faster on the way back.
+        cells = self.cell(features.permute(0, 2, 3, 1).flatten(1, 2))
+        logits = self.action(cells[..., : self.per_cell].transpose(1, 2).flatten(1))
+        value = self.value(functional.relu(cells[..., self.per_cell :]).flatten(1))
+        return logits, value.squeeze(-1)
+
+    def initial_gains(self) -> dict[nn.Module, float]:
+        """The first policy is nearly uniform."""
+        return {self.action if not self.spatial else self.cell: 0.01, self.value[-1]: 1.0}
+
+
+class PixelNetwork(Network):
+    """The convolutions of Mnih et al. (2015)."""
+
+    rows_at_once = 32
+
+    def __init__(self, task: Task) -> None:
+        super().__init__()
+        channels, height, width = planes(task.observation)
+        self.convolutions = nn.Sequential(
+            nn.Conv2d(channels, 32, 8, stride=4),
+            nn.ReLU(inplace=True),
+            nn.Conv2d(32, 64, 4, stride=2),
+            nn.ReLU(inplace=True),
+            nn.Conv2d(64, 64, 3),
+            nn.ReLU(inplace=True),
+            nn.Flatten(),
+        )
+        with torch.no_grad():
+            features = self.convolutions(torch.zeros(1, channels, height, width)).shape[1]
+        self.joint = nn.Sequential(nn.Linear(features, 512), nn.ReLU(inplace=True))
+        self.action = nn.Linear(512, task.num_actions)
+        self.value = nn.Linear(512, 1)
+
+    def forward(self, image: Tensor) -> tuple[Tensor, Tensor]:
+        """Return logits and values of `(rows, C, H, W)`."""
+        features = self.joint(self.convolutions(image))
+        return self.action(features), self.value(features).squeeze(-1)
+
+    def initial_gains(self) -> dict[nn.Module, float]:
+        """The first policy is nearly uniform."""
+        return {self.action: 0.01, self.value: 1.0}
+
+
+class VectorNetwork(Network):
+    """Two towers, for action and value, which share nothing but the observation."""
+
+    rows_at_once = 256
+
+    def __init__(self, task: Task, settings: Settings) -> None:
+        super().__init__()
+        inputs = math.prod(task.observation.shape)
+        self.action = _tower(inputs, task.num_actions, settings)
+        self.value = _tower(inputs, 1, settings)
+
+    def forward(self, vector: Tensor) -> tuple[Tensor, Tensor]:
+        """Return logits and values of `(rows, ...)`."""
+        flat = vector.flatten(1)
+        return self.action(flat), self.value(flat).squeeze(-1)
+
+    def initial_gains(self) -> dict[nn.Module, float]:
+        """The first policy is nearly uniform."""
+        return {self.action[-1]: 0.01, self.value[-1]: 1.0}
+
+
+def build_network(task: Task, settings: Settings) -> Network:
+    """Return the network for the task's observation and actions."""
+    if not is_image(task.observation):
+        return VectorNetwork(task, settings)
+    _, height, width = planes(task.observation)
+    return PixelNetwork(task) if max(height, width) > SMALL_IMAGE else BoardNetwork(task, settings)
+
+
+def _tower(inputs: int, outputs: int, settings: Settings) -> nn.Sequential:
+    widths = [inputs, *[settings.hidden] * settings.layers]
+    layers: list[nn.Module] = []
+    for before, after in pairwise(widths):
+        layers += [nn.Linear(before, after), nn.Tanh()]
+    return nn.Sequential(*layers, nn.Linear(widths[-1], outputs))
+
+
+def initialize(network: Network, generator: torch.Generator) -> None:
+    """Orthogonal weights and zero biases, as Andrychowicz et al. (2021) and Huang et al. (2022) recommend."""
+    gains = network.initial_gains()
+    for layer in network.modules():
+        if isinstance(layer, nn.Linear | nn.Conv2d):
+            nn.init.orthogonal_(layer.weight, gains.get(layer, math.sqrt(2)), generator=generator)
+            assert layer.bias is not None
+            nn.init.zeros_(layer.bias)

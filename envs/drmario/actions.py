@@ -28,5 +28,5 @@ def buttons(state: Words, action: int) -> Bytes:
     if not is_legal(state, action):
         raise IllegalAction(f"expected one of the {legal_count(state)} placements that the mask allows, got {action}")
     path = np.zeros(LONGEST_FALL, np.uint8)
-    frames = plan(state, state.view(np.int32), action, np.zeros(SCRATCH, np.uint64), path)
+    frames = plan(state, state.view(np.int64), action, np.zeros(SCRATCH, np.uint64), path)
     return path[:frames]

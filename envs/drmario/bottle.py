@@ -32,8 +32,8 @@ def row_of(low: np.uint64, high: np.uint64, row: int) -> int:
 
 
 @compiled
-def set_cell(board: Words, plane: int, row: int, column: int) -> None:
-    """Set one bit of a plane."""
+def put(board: Words, plane: int, row: int, column: int) -> None:
+    """Set one cell's bit in a plane."""
     board[2 * plane + (row >> 3)] |= ONE << np.uint64(8 * (row & 7) + column)
 
 

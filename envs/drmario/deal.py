@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .bottle import occupied, row_of, set_cell
+from .bottle import occupied, put, row_of
 from .compiled import compiled
 from .layout import (
     CHAIN,
@@ -135,8 +135,8 @@ def place_virus(board: Words, cell: int, color: int) -> bool:
             continue
         while taken >> color & 1:
             color = color - 1 if color > 0 else COLORS - 1
-        set_cell(board, color, place >> 3, place & 7)
-        set_cell(board, VIRUS, place >> 3, place & 7)
+        put(board, color, place >> 3, place & 7)
+        put(board, VIRUS, place >> 3, place & 7)
         return True
     return False
 
@@ -175,7 +175,7 @@ def deal(board: Words, game: Ints, seed: np.uint64, level: int, speed: int) -> N
 
     Args:
         board: The state's words; all but the run's seed and the episode count are written.
-        game: The same memory as 32-bit integers.
+        game: The same memory as signed integers.
         seed: The episode's seed, of which the register takes 16 bits.
         level: 0 to 20.
         speed: 0 low, 1 medium, 2 high.

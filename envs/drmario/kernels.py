@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ..task import Array
@@ -37,46 +35,13 @@ from .plan import place_of, plan
 from .reach import survey
 from .rules import begin, frame, lock, until_control
 from .view import draw_bottle, draw_next, draw_pill, observe, observe_pill
+from .views import Views, views
 
 CLEAR_REWARD = np.float32(0.5)
 VIRUS_REWARD = np.float32(0.5)
 TOP_OUT_REWARD = np.float32(-1.0)
 ALL_LEGAL = -1
 FRAME_BUTTONS = np.array(BUTTONS, np.int64)
-
-
-class Views(NamedTuple):
-    """The arrays that kernels read and write, `(slots, environments, ...)`; those without a slot have no first axis."""
-
-    action: Array
-    mask: Array
-    observation: Array
-    final: Array
-    reward: Array
-    terms: Array
-    terminated: Array
-    truncated: Array
-    active: Array
-    returns: Array
-    length: Array
-    frames: Array
-    outcome: Array
-    viruses: Array
-    cleared: Array
-    pills: Array
-    score: Array
-    speed_ups: Array
-    level: Array
-    episode: Array
-    heartbeat: Array
-    bottle: Array
-    cells: Array
-    preview: Array
-    words: Array
-    ints: Array
-    reals: Array
-    scratch: Array
-    path: Array
 
 
 @compiled
@@ -97,17 +62,17 @@ def place(board: Words, game: Ints, action: int, scratch: Words, path: Array) ->
 
 
 @compiled
-def show(v: Views, slot: int, env: int, by_frame: bool) -> None:
+def show(v: Views, slot: int, env: int) -> None:
     """Write the observation, the mask and the boards of a state."""
     board, game = v.words[env], v.ints[env]
     observe(board, game, v.observation[slot, env])
-    if by_frame:
+    if v.by_frame:
         observe_pill(game, v.observation[slot, env])
     else:
         for word in range(ACTIONS // 64):
             v.mask[slot, env, word] = board[MASK + word]
     draw_bottle(board, v.bottle[env])
-    draw_pill(game, v.cells[env])
+    draw_pill(game, v.codes[env])
     draw_next(game, v.preview[env])
     v.active[slot, env] = 1
     v.episode[env] = np.int64(board[EPISODES]) - 1
@@ -122,17 +87,17 @@ def write_info(v: Views, slot: int, env: int) -> None:
     v.pills[slot, env] = game[PILLS]
     v.score[slot, env] = game[SCORE]
     v.speed_ups[slot, env] = game[SPEED_UPS]
-    v.level[slot, env] = game[LEVEL]
+    v.levels[slot, env] = game[LEVEL]
 
 
 @compiled
-def next_episode(v: Views, env: int, level: int, speed: int, by_frame: bool) -> None:
+def next_episode(v: Views, env: int, level: int, speed: int) -> None:
     """Begin an environment's next episode."""
     board, game = v.words[env], v.ints[env]
     seed = episode_seed(board[RUN_SEED], np.uint64(env), board[EPISODES])
     board[EPISODES] += np.uint64(1)
     begin(board, game, seed, level, speed)
-    if not by_frame:
+    if not v.by_frame:
         survey(board, game, v.scratch)
 
 
@@ -148,20 +113,21 @@ def forget(v: Views, slot: int, env: int) -> None:
 
 
 @compiled
-def reset_envs(v: Views, lo: int, slot: int, chosen: Array, seed: int, level: int, speed: int, by_frame: bool) -> None:
+def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: int) -> None:
     """Begin the next episode of the chosen environments and write their first observations."""
+    v = views(table)
     for index in range(chosen.shape[0]):
         if chosen[index]:
             env = lo + index
             v.words[env, RUN_SEED] = np.uint64(seed)
-            next_episode(v, env, level, speed, by_frame)
+            next_episode(v, env, v.level, v.speed)
             write_info(v, slot, env)
-            show(v, slot, env, by_frame)
+            show(v, slot, env)
             forget(v, slot, env)
 
 
 @compiled
-def finish(v: Views, slot: int, env: int, viruses: int, clock: int, by_frame: bool) -> None:
+def finish(v: Views, slot: int, env: int, viruses: int, clock: int) -> None:
     """Write what a step did, given the viruses and the clock before it, and begin a new episode if that one is over."""
     board, game, reals = v.words[env], v.ints[env], v.reals[env]
     outcome = game[OUTCOME]
@@ -169,13 +135,13 @@ def finish(v: Views, slot: int, env: int, viruses: int, clock: int, by_frame: bo
     clear_term = CLEAR_REWARD if outcome == CLEARED else np.float32(0)
     top_term = TOP_OUT_REWARD if outcome == TOPPED_OUT else np.float32(0)
     reward = virus_term + clear_term + top_term
-    reals[RETURN] += reward
+    reals[2 * RETURN] += reward
     game[STEPS] += 1
     v.terms[slot, env, 0] = virus_term
     v.terms[slot, env, 1] = clear_term
     v.terms[slot, env, 2] = top_term
     v.reward[slot, env] = reward
-    v.returns[slot, env] = reals[RETURN]
+    v.returns[slot, env] = reals[2 * RETURN]
     v.length[slot, env] = game[STEPS]
     v.frames[slot, env] = game[CLOCK] - clock
     v.outcome[slot, env] = outcome
@@ -185,17 +151,18 @@ def finish(v: Views, slot: int, env: int, viruses: int, clock: int, by_frame: bo
     write_info(v, slot, env)
     if outcome != RUNNING:
         observe(board, game, v.final[slot, env])
-        if by_frame:
+        if v.by_frame:
             observe_pill(game, v.final[slot, env])
-        next_episode(v, env, game[LEVEL], game[SPEED], by_frame)
-    elif not by_frame:
+        next_episode(v, env, game[LEVEL], game[SPEED])
+    elif not v.by_frame:
         survey(board, game, v.scratch)
-    show(v, slot, env, by_frame)
+    show(v, slot, env)
 
 
 @compiled
-def step_placements(v: Views, lo: int, hi: int, slot: int, following: int) -> int:
+def step_placements(table: Array, lo: int, hi: int, slot: int, following: int) -> int:
     """Play one placement in every environment; returns the first one whose action is illegal, having stepped none."""
+    v = views(table)
     for env in range(lo, hi):
         if not is_legal(v.words[env], v.action[slot, env]):
             return env
@@ -203,13 +170,14 @@ def step_placements(v: Views, lo: int, hi: int, slot: int, following: int) -> in
         board, game = v.words[env], v.ints[env]
         viruses, clock = game[VIRUSES], game[CLOCK]
         place(board, game, v.action[slot, env], v.scratch, v.path)
-        finish(v, following, env, viruses, clock, False)
+        finish(v, following, env, viruses, clock)
     return ALL_LEGAL
 
 
 @compiled
-def step_frames(v: Views, lo: int, hi: int, slot: int, following: int) -> int:
+def step_frames(table: Array, lo: int, hi: int, slot: int, following: int) -> int:
     """Play one frame in every environment; returns the first one whose action is out of range, having stepped none."""
+    v = views(table)
     for env in range(lo, hi):
         if not 0 <= v.action[slot, env] < FRAME_BUTTONS.shape[0]:
             return env
@@ -217,12 +185,13 @@ def step_frames(v: Views, lo: int, hi: int, slot: int, following: int) -> int:
         board, game = v.words[env], v.ints[env]
         viruses, clock = game[VIRUSES], game[CLOCK]
         frame(board, game, FRAME_BUTTONS[v.action[slot, env]])
-        finish(v, following, env, viruses, clock, True)
+        finish(v, following, env, viruses, clock)
     return ALL_LEGAL
 
 
 @compiled
-def show_envs(v: Views, lo: int, hi: int, slot: int, by_frame: bool) -> None:
+def show_envs(table: Array, lo: int, hi: int, slot: int) -> None:
     """Write the observations, masks and boards of states that were put there from outside."""
+    v = views(table)
     for env in range(lo, hi):
-        show(v, slot, env, by_frame)
+        show(v, slot, env)

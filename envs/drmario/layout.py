@@ -1,7 +1,7 @@
-"""How one environment's state lies in memory: 64-bit words, some of them read as 32-bit integers.
+"""How one environment's state lies in memory.
 
-The whole state is one row of `WORDS` 64-bit words. The rules see it twice: as `board`, the words (bit planes of 128 bits,
-cell `row * 8 + column`, row 0 on top, lowest bit first), and as `game`, the same memory as 32-bit integers.
+The whole state is one row of `WORDS` 64-bit words. The rules see it twice: as `board`, unsigned words (bit planes of 128 bits,
+cell `row * 8 + column`, row 0 on top, lowest bit first), and as `game`, the same memory as signed integers.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Words: TypeAlias = NDArray[np.uint64]
-Ints: TypeAlias = NDArray[np.int32]
-Reals: TypeAlias = NDArray[np.float32]
+Ints: TypeAlias = NDArray[np.int64]
 Bytes: TypeAlias = NDArray[np.uint8]
 
 ROWS = 16
@@ -38,10 +37,9 @@ EPISODES = RUN_SEED + 1
 RESERVE = EPISODES + 1
 PILLS_KEPT = 128
 REACHED = RESERVE + PILLS_KEPT // 16
-GAME = REACHED + ROWS
 
-# 32-bit integers, counted in the same memory.
-STAGE = 2 * GAME
+# Words that are read as signed integers; RETURN holds a float32 in its first half.
+STAGE = REACHED + ROWS
 ROW = STAGE + 1
 COLUMN = STAGE + 2
 TURN = STAGE + 3
@@ -66,7 +64,7 @@ RANDOM = STAGE + 21
 OUTCOME = STAGE + 22
 STEPS = STAGE + 23
 RETURN = STAGE + 24
-WORDS = 64
+WORDS = 80
 
 # Words of the scratch memory that a search uses; nothing in it outlives a step.
 LOCKS = 0

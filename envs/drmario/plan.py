@@ -91,7 +91,7 @@ def tap(game: Ints, row: int, moves: int, scratch: Words, path: Bytes, frames: i
     Moves are taps as quick as the controller allows; between them, and after the last, Down is held.
 
     Args:
-        game: The state as 32-bit integers.
+        game: The state as signed integers.
         row: The row in which the pill locks.
         moves: How many moves stand in `scratch`.
         scratch: The moves, last first.
@@ -127,7 +127,7 @@ def plan(board: Words, game: Ints, action: int, scratch: Words, path: Bytes) -> 
 
     Args:
         board: The state's words.
-        game: The same memory as 32-bit integers.
+        game: The same memory as signed integers.
         action: A placement that the mask allows.
         scratch: Working memory.
         path: Receives the buttons, `(LONGEST_FALL,)`.

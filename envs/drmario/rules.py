@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .bottle import drop, free_lanes, matched, occupied, remove, set_cell
+from .bottle import drop, free_lanes, matched, occupied, put, remove
 from .compiled import compiled
 from .deal import deal, show_pills
 from .layout import (
@@ -87,7 +87,7 @@ GRAVITY_TABLE = np.array(
         *(19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 9, 8, 8, 7, 7, 6, 6),
         *([5] * 12 + [4] * 5 + [3] * 5 + [2] * 5 + [1] * 10 + [0]),
     ],
-    np.int32,
+    np.int64,
 )
 """Frames that a pill hangs beyond the first, by speed index."""
 
@@ -95,7 +95,7 @@ GRAVITY_TABLE = np.array(
 @compiled
 def hang(game: Ints) -> int:
     """The counter value beyond which the pill falls."""
-    return np.int64(GRAVITY_TABLE[SPEED_BASE[game[SPEED]] + game[SPEED_UPS]])
+    return GRAVITY_TABLE[SPEED_BASE[game[SPEED]] + game[SPEED_UPS]]
 
 
 @compiled
@@ -116,18 +116,14 @@ def fits(board: Words, row: int, column: int, turn: int) -> bool:
 @compiled
 def lock(board: Words, game: Ints, row: int, column: int, turn: int) -> None:
     """Put the pill in hand into the bottle; nobody has control until the next one."""
+    lying = turn & 1 == 0
     swapped = turn >= 2
-    one = game[SECOND] if swapped else game[FIRST]
-    other = game[FIRST] if swapped else game[SECOND]
-    set_cell(board, one, row, column)
-    if turn & 1 == 0:
-        set_cell(board, other, row, column + 1)
-        set_cell(board, LEFT, row, column)
-        set_cell(board, RIGHT, row, column + 1)
-    elif row > 0:
-        set_cell(board, other, row - 1, column)
-        set_cell(board, BOTTOM, row, column)
-        set_cell(board, TOP, row - 1, column)
+    put(board, game[SECOND] if swapped else game[FIRST], row, column)
+    if lying or row > 0:
+        other_row, other_column = (row, column + 1) if lying else (row - 1, column)
+        put(board, game[FIRST] if swapped else game[SECOND], other_row, other_column)
+        put(board, LEFT if lying else BOTTOM, row, column)
+        put(board, RIGHT if lying else TOP, other_row, other_column)
     game[PILLS] += 1
     game[CHAIN] = 0
     game[STAGE] = DROPPING
@@ -260,7 +256,7 @@ def frame(board: Words, game: Ints, buttons: int) -> None:
 
     Args:
         board: The state's words.
-        game: The same memory as 32-bit integers.
+        game: The same memory as signed integers.
         buttons: Those held, as bits.
     """
     if game[STAGE] == FALLING:

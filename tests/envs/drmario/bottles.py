@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pac.envs.drmario.bottle import set_cell
+from pac.envs.drmario.bottle import put
 from pac.envs.drmario.layout import (
     BOTTOM,
     FALLING,
@@ -39,9 +39,9 @@ class State:
     board: NDArray[np.uint64]
 
     @property
-    def game(self) -> NDArray[np.int32]:
-        """The same memory as 32-bit integers."""
-        return self.board.view(np.int32)
+    def game(self) -> NDArray[np.int64]:
+        """The same memory as signed integers."""
+        return self.board.view(np.int64)
 
     def copy(self) -> State:
         """A state of its own."""
@@ -63,12 +63,12 @@ def drawn(text: str, pill: str = "as", speed: int = 0, speed_ups: int = 0) -> St
         for column in range(8):
             letter, link = line[2 * column : 2 * column + 2]
             if letter not in ". ":
-                set_cell(state.board, LETTERS.index(letter.lower()), row, column)
+                put(state.board, LETTERS.index(letter.lower()), row, column)
             if letter.isupper():
-                set_cell(state.board, VIRUS, row, column)
+                put(state.board, VIRUS, row, column)
                 viruses += 1
             if link in LINKS:
-                set_cell(state.board, LINKS[link], row, column)
+                put(state.board, LINKS[link], row, column)
     state.game[FIRST], state.game[SECOND] = LETTERS.index(pill[0]), LETTERS.index(pill[1])
     state.game[VIRUSES] = state.game[VIRUSES_AT_START] = viruses
     state.game[SPEED_UPS], state.game[SPEED], state.game[STAGE] = speed_ups, speed, FALLING

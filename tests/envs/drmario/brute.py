@@ -30,7 +30,7 @@ ALL_BUTTONS = np.array(BUTTONS, np.int64)
 
 
 @compiled
-def number(game: NDArray[np.int32], frames: int) -> int:
+def number(game: NDArray[np.int64], frames: int) -> int:
     """Index of the falling pill's state; what no rule will ever read is left out."""
     held = game[HELD]
     hold = 0
@@ -43,13 +43,13 @@ def number(game: NDArray[np.int32], frames: int) -> int:
 
 @compiled
 def explore(
-    states: NDArray[np.uint64], games: NDArray[np.int32], seen: NDArray[np.uint8], todo: NDArray[np.int64]
+    states: NDArray[np.uint64], games: NDArray[np.int64], seen: NDArray[np.uint8], todo: NDArray[np.int64]
 ) -> NDArray[np.uint8]:
     """Flags of the (row, column, turn) that lock, `(16, 8, 4)`.
 
     Args:
         states: Two copies of a state with a pill under control; the second is overwritten.
-        games: The same memory as 32-bit integers.
+        games: The same memory as signed integers.
         seen: Zeros, one for each state.
         todo: A stack with a row of what distinguishes a state for each of them.
     """
@@ -85,7 +85,7 @@ def explore(
 def placements(state: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """The mask `(512,)` of a state with a pill under control."""
     states = np.stack([state, state])
-    games = states.view(np.int32)
+    games = states.view(np.int64)
     size = 512 * int(hang(games[0]) + 1) * 33 * 3 * 2
     locks = explore(states, games, np.zeros(size, np.uint8), np.zeros((size, 7), np.int64))
     mask = np.zeros((4, 16, 8), np.bool_)

@@ -216,7 +216,7 @@ def test_the_compiled_seed_is_the_documented_one(numbers: tuple[int, int, int]):
 def worst_bottles(level: int) -> int:
     """Deal all bottles of a level; how many break a rule: a virus too few, too high, or a twin two cells away."""
     board = np.zeros(WORDS, np.uint64)
-    game = board.view(np.int32)
+    game = board.view(np.int64)
     broken = 0
     for seed in range(2, 65536, 7):
         deal.deal(board, game, np.uint64(seed), level, 0)

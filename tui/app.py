@@ -1,0 +1,87 @@
+"""Starts a session and the app beside it. This module is light: the session starts before Textual is imported."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+
+from ..training.config import Config
+from ..training.host import RunningSession, SessionFailed, SessionThread, launch
+from .connection import STOP_LIMIT, Connection
+
+INTERRUPTED = 130
+NAP = 0.05
+
+
+def run_app(config: Config, *, in_process: bool = False, report: Path | None = None) -> int:
+    """Run a session behind the app until it ends; return the exit code: 0, 1 failed, 130 interrupted.
+
+    Args:
+        config: What to run.
+        in_process: Whether the session runs in a thread of this process.
+        report: Where the session's report goes at the end, as JSON.
+
+    Raises:
+        PacError: The session refused to begin.
+    """
+
+    def start() -> RunningSession:
+        return SessionThread(config) if in_process else launch(config)
+
+    connection = Connection(start)
+    before = signal.signal(signal.SIGHUP, lambda number, frame: _hang_up(connection, number, frame))
+    code = 1
+    try:
+        from .application import PacApp
+
+        app = PacApp(connection)
+        app.run()
+        code = app.return_code or 0
+    finally:
+        _see_off(connection)
+        signal.signal(signal.SIGHUP, before)
+    return _finish(connection, code, report)
+
+
+def _finish(connection: Connection, code: int, report: Path | None) -> int:
+    """Write the report; an interrupted session has none to give."""
+    try:
+        answer = connection.report()
+    except SessionFailed as error:
+        if code == INTERRUPTED:
+            return code
+        raise error from None
+    if report is not None:
+        report.write_text(json.dumps(answer, indent=2) + "\n")
+    return code
+
+
+def _see_off(connection: Connection) -> None:
+    """Wait until the session has ended; ask it to, and end it if it does not."""
+    if connection.over() is not None:
+        return
+    connection.terminate()
+    limit = time.monotonic() + STOP_LIMIT
+    said = False
+    while connection.running and connection.over() is None:
+        if time.monotonic() > limit:
+            connection.kill()
+            break
+        if not said and time.monotonic() > limit - STOP_LIMIT + 0.5:
+            said = True
+            print("saving and stopping the session...", file=sys.stderr, flush=True)  # noqa: T201 - the app is gone
+        time.sleep(NAP)
+
+
+def _hang_up(connection: Connection, _number: int, _frame: FrameType | None) -> None:
+    """The terminal is gone, so there is nothing to restore and nobody to tell: save, stop, leave."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    _see_off(connection)
+    os._exit(128 + signal.SIGHUP)

@@ -1,0 +1,261 @@
+"""The app. It only wires: snapshots to views, keys to commands, events to toasts."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
+from typing import ClassVar
+
+from textual.app import ComposeResult, SystemCommand
+from textual.binding import BindingType
+from textual.screen import Screen
+from textual.widgets import ContentSwitcher
+
+from ..training.snapshot import Level, Look, Phase, Snapshot
+from .commanded import INTERRUPTED, CommandedApp
+from .connection import Connection
+from .edges import Tabs, head, keys, system
+from .governor import FIGURES, FOCUS, GRID, SYSTEM
+from .help import Help
+from .keys import KEYS, bindings
+from .lines import Lines
+from .messages import EnvironmentOpened, SessionLost, SnapshotTaken, ViewChosen
+from .theme import THEME
+from .views import EnvironmentView, LearningView, Shot, SummaryView, TimingView, View, WorkersView
+
+TOASTS = {Level.GOOD: "information", Level.WARNING: "warning", Level.ERROR: "error"}
+PERIODS = {"summary": GRID, "environment": FOCUS}
+
+
+class PacApp(CommandedApp):
+    """Shows a session: a head, the views, a foot."""
+
+    CSS_PATH = "pac.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings()
+    COMMAND_PALETTE_BINDING = "ctrl+p"
+    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [
+        (0, "-slim"),
+        (70, "-narrow"),
+        (100, "-normal"),
+        (150, "-wide"),
+    ]
+    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-low"), (20, "-short"), (34, "-tall"), (50, "-high")]
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self.by_time = False
+        self._place = "summary"
+        self._look: Look | None = None
+        self._toasted = 0
+
+    def compose(self) -> ComposeResult:
+        """A head, the views, a foot."""
+        yield Lines(id="head")
+        yield Tabs()
+        with ContentSwitcher(id="views", initial="summary"):
+            yield SummaryView(colors=not self.no_color)
+            yield EnvironmentView(colors=not self.no_color)
+            yield TimingView()
+            yield LearningView()
+            yield WorkersView()
+        yield Lines(id="status")
+        yield Lines(id="keys")
+
+    def on_mount(self) -> None:
+        """Begin to look."""
+        self.register_theme(THEME)
+        self.theme = THEME.name
+        with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # only in the main thread
+            for number in (signal.SIGTERM, signal.SIGINT):
+                asyncio.get_running_loop().add_signal_handler(number, self.exit, INTERRUPTED, INTERRUPTED)
+        self._tick()
+
+    def on_resize(self) -> None:
+        """Draw the edges for another width."""
+        self.call_after_refresh(self.hurry)
+
+    # -- from the session to the screen -------------------------------------------------------------------------------
+
+    @property
+    def view(self) -> View:
+        """The view that is shown."""
+        return self.query_one(f"#{self._place}", View)
+
+    def _tick(self) -> None:
+        """Ask for a look, as often as the view needs it and the app may cost."""
+        period = GRID if self.pending.wanted is not None else PERIODS.get(self._place, FIGURES)
+        self.set_timer(period * self.governor.stretch, self._tick)
+        self.governor.measure()
+        self.settle()
+        self._request()
+        if self.governor.due("system", SYSTEM) or self.pending.wanted is not None:
+            self._draw_foot()
+        if self.snapshot is None:
+            self._draw_head()
+
+    def _request(self) -> None:
+        """Request a snapshot of what is looked at; tell the session when that changes."""
+        look = self.view.look(self.env)
+        if look != self._look:
+            self._look = look
+            self.command("look", first=look.first, count=look.count, focus=look.focus, curves=list(look.curves))
+        self._watcher.request(look)
+
+    def hurry(self) -> None:
+        """Look at the session now and draw all of it."""
+        self.governor.at_once()
+        self._draw_head()
+        self._draw_foot()
+        if self.snapshot is not None:
+            self._show(self.snapshot)
+        self._request()
+
+    def on_snapshot_taken(self, message: SnapshotTaken) -> None:
+        """Take over what the watcher saw."""
+        self.snapshot = message.snapshot
+
+    def watch_snapshot(self, snapshot: Snapshot | None) -> None:
+        """Show it; say what happened; leave with the session."""
+        if snapshot is None or not self.is_mounted:
+            return
+        self.env = min(self.env, max(0, snapshot.num_envs - 1))
+        self._toast(snapshot)
+        self._show(snapshot)
+        if snapshot.phase is Phase.ENDED:
+            self.leave()
+
+    def _show(self, snapshot: Snapshot) -> None:
+        """Give the view what it is due."""
+        if self.lost is not None:
+            snapshot = replace(snapshot, phase=Phase.FAILED, message=f"{self.lost.title}: {self.lost}")
+        figures = self.governor.due("figures", FIGURES)
+        self.view.show(Shot(snapshot, time.time(), self.env, figures, self.by_time))
+        if figures:
+            self._draw_head()
+
+    def _draw_head(self) -> None:
+        top = self.query_one("#head", Lines)
+        shown = self.snapshot
+        if shown is not None and self.lost is not None:
+            shown = replace(shown, phase=Phase.FAILED)
+        top.show([head(shown, top.size.width)])
+        pages = self.query_one(SummaryView).pages if self._place == "summary" else (1, 1)
+        note = f"page {pages[0]}/{pages[1]} PgUp PgDn" if pages[1] > 1 else ""
+        self.query_one(Tabs).draw(self._place, self.env, self.snapshot.num_envs if self.snapshot else 0, note)
+
+    def _draw_foot(self) -> None:
+        """The system's figures and the keys; a note goes before either."""
+        status, bottom = self.query_one("#status", Lines), self.query_one("#keys", Lines)
+        note, low = self.note(), not status.display
+        status.show([note if note and not low else system(self.snapshot, self.governor.cost, status.size.width)])
+        bottom.show([note if note and low else keys(bottom.size.width)])
+
+    def _toast(self, snapshot: Snapshot) -> None:
+        """Show what happened since the last look."""
+        for event in snapshot.events:
+            if event.number > self._toasted and event.level in TOASTS:
+                self.notify(event.text, severity=TOASTS[event.level], markup=False)
+        self._toasted = max((event.number for event in snapshot.events), default=self._toasted)
+
+    def on_session_lost(self, message: SessionLost) -> None:
+        """Keep the error on the screen; without anything to show, leave it to the command line."""
+        self.lost = message.error
+        if self.snapshot is None:
+            self.leave()
+        else:
+            self.hurry()
+
+    # -- from view to view --------------------------------------------------------------------------------------------
+
+    def action_view(self, name: str) -> None:
+        """Show a view."""
+        if name != self._place:
+            self._place = name
+            self.query_one("#views", ContentSwitcher).current = name
+        self.hurry()
+        self.call_after_refresh(self.hurry)
+
+    def action_summary(self) -> None:
+        """Show all environments."""
+        self.action_view("summary")
+
+    def action_environment(self, number: int) -> None:
+        """Show environment `number`, from 1."""
+        if self.snapshot is not None and not 1 <= number <= self.snapshot.num_envs:
+            self.notify(f"environments are numbered 1 to {self.snapshot.num_envs:,}", severity="warning")
+            return
+        self.env = number - 1
+        self.action_view("environment")
+
+    def action_turn(self, by: int) -> None:
+        """Go through summary, environment 1 .. N, and round."""
+        count = self.snapshot.num_envs if self.snapshot is not None else 0
+        here = self.env + 1 if self._place == "environment" else 0
+        there = (here + by) % (count + 1)
+        self.action_environment(there) if there else self.action_summary()
+
+    def action_ask_env(self) -> None:
+        """Type an environment's number."""
+        self._ask(f"environment 1 to {self.num_envs}:", self.action_environment)
+
+    def action_page(self, by: int) -> None:
+        """Turn the page of the view."""
+        self.view.turn_page(by)
+        self.hurry()
+
+    def action_move(self, columns: int, rows: int) -> None:
+        """Move the selection in the grid; in the environment view, go to the neighbour."""
+        if self._place == "summary":
+            self.env = self.query_one(SummaryView).moved(self.env, columns, rows)
+            self.hurry()
+        elif self._place == "workers" and rows:
+            self.action_page(rows)
+
+    def action_accept(self) -> None:
+        """Restart now if one is pending, else open the selected board."""
+        if not self.settle(now=True) and self._place == "summary":
+            self.action_environment(self.env + 1)
+        self._draw_foot()
+
+    def action_cancel(self) -> None:
+        """Forget a pending restart, else go back to the summary."""
+        if not self.pending.cancel():
+            self.action_summary()
+        self._draw_foot()
+
+    def action_axis(self) -> None:
+        """Curves over steps or over wall time."""
+        self.by_time = not self.by_time
+        self.hurry()
+
+    def action_help(self) -> None:
+        """Show all keys."""
+        self.push_screen(Help())
+
+    def on_environment_opened(self, message: EnvironmentOpened) -> None:
+        """A board was clicked."""
+        self.action_environment(message.env + 1)
+
+    def on_view_chosen(self, message: ViewChosen) -> None:
+        """A view's name was clicked."""
+        self.action_view(message.view)
+
+    def on_summary_view_page_turned(self) -> None:
+        """Look at the boards of the new page."""
+        self.hurry()
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:  # noqa: ARG002 - Textual's
+        """All keys by name."""
+        for key in KEYS:
+            if key.id != "palette":
+                yield SystemCommand(key.title, f"key {key.shown}", self._runner(key.action))
+
+    def _runner(self, action: str) -> Callable[[], Awaitable[None]]:
+        async def run() -> None:
+            await self.run_action(action)
+
+        return run

@@ -1,0 +1,6 @@
+"""Draws boards: what a task's panels look like in a terminal, and the one widget that shows any number of them."""
+
+from .drawing import Drawing, Scale, drawing_of
+from .widget import Boards, Frame
+
+__all__ = ["Boards", "Drawing", "Frame", "Scale", "drawing_of"]

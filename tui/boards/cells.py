@@ -1,0 +1,90 @@
+"""The looks of cells: a glyph of two columns, reduced to one or to half a character, or enlarged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from rich.segment import Segment
+
+from ...envs.task import Array, Glyph
+from ..ink import Row, ink
+
+QUADRANTS = " ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█"
+"""Block characters by the quarters they fill: upper left 1, upper right 2, lower left 4, lower right 8."""
+FACTORS = {"huge": 3, "large": 2}
+FIGURE = 0.62
+
+
+def mixed(color: str, ground: str, share: float) -> str:
+    """Return the colour between two `#rrggbb`, `share` of the first."""
+    pairs = zip(bytes.fromhex(color[1:]), bytes.fromhex(ground[1:]), strict=True)
+    return "#" + bytes(round(share * one + (1 - share) * other) for one, other in pairs).hex()
+
+
+def brightness(color: str) -> int:
+    """Return how bright `#rrggbb` is, as the sum of its parts weighed by the eye."""
+    red, green, blue = bytes.fromhex(color[1:])
+    return 3 * red + 6 * green + blue
+
+
+def essence(glyph: Glyph) -> str:
+    """Return the one colour that stands for a glyph: of a shape its brighter colour, of text a mix, so that both differ."""
+    if not glyph.wide.strip():
+        return glyph.ground
+    if all(letter in QUADRANTS for letter in glyph.wide):
+        return max(glyph.color, glyph.ground, key=brightness)
+    return mixed(glyph.color, glyph.ground, FIGURE)
+
+
+def enlarged(text: str, factor: int, line: int) -> str:
+    """Return line `line` of a glyph's text, `factor` times as large; letters stay small, in the middle."""
+    if not all(letter in QUADRANTS for letter in text):
+        return (text if line == (factor - 1) // 2 else "").center(len(text) * factor)
+    quarters = [QUADRANTS.index(letter) for letter in text]
+    return "".join(_character(quarter, factor, column, line) for quarter in quarters for column in range(factor))
+
+
+def _character(quarter: int, factor: int, column: int, line: int) -> str:
+    """The character at a place of an enlarged quadrant."""
+    bits = 0
+    for bit in range(4):
+        x, y = 2 * column + bit % 2, 2 * line + bit // 2
+        source = (x // factor) + 2 * (y // factor)
+        bits |= (quarter >> source & 1) << bit
+    return QUADRANTS[bits]
+
+
+class CellLooks:
+    """Turns rows of codes into styled text; without colours, letters tell what colours would."""
+
+    def __init__(self, glyphs: Sequence[Glyph], *, colors: bool) -> None:
+        self._glyphs = glyphs
+        self._colors = colors
+        self._styles = [ink(glyph.color, glyph.ground) for glyph in glyphs]
+        self._essences = [essence(glyph) for glyph in glyphs]
+
+    def line(self, codes: Array, line: int, scale: str) -> Row:
+        """Return a line of a row of cells."""
+        known = [min(code, len(self._glyphs) - 1) for code in codes.tolist()]
+        if scale == "half":
+            return self._halves(known)
+        pieces = [(self._text(self._glyphs[code], line, scale), self._styles[code]) for code in known]
+        return tuple(
+            Segment("".join(text for text, _ in run), style)
+            for style, run in groupby(pieces, key=lambda piece: piece[1])
+        )
+
+    def _text(self, glyph: Glyph, line: int, scale: str) -> str:
+        if scale == "narrow":
+            return glyph.narrow
+        text = glyph.wide if self._colors else glyph.narrow * 2
+        return text if scale == "wide" else enlarged(text, FACTORS[scale], line)
+
+    def _halves(self, codes: Sequence[int]) -> Row:
+        """Upper and lower cell of every character."""
+        width = len(codes) // 2
+        pairs = [
+            (self._essences[top], self._essences[low]) for top, low in zip(codes[:width], codes[width:], strict=True)
+        ]
+        return tuple(Segment("▀" * len(list(run)), ink(*pair)) for pair, run in groupby(pairs))

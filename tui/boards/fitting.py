@@ -1,0 +1,73 @@
+"""How many boards of which scale fit into a place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .drawing import Scale
+
+FRAME = 2
+GAP = 1
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """A grid of boards.
+
+    Attributes:
+        scale: The size of each.
+        columns: Boards side by side.
+        rows: Boards on top of each other.
+        left: Columns left free before the first.
+    """
+
+    scale: Scale
+    columns: int
+    rows: int
+    left: int = 0
+
+    @property
+    def page(self) -> int:
+        """Boards on one page."""
+        return self.columns * self.rows
+
+    @property
+    def tile(self) -> tuple[int, int]:
+        """Columns and lines of a board with its frame."""
+        return self.scale.columns + FRAME, self.scale.lines + FRAME
+
+    def place(self, index: int) -> tuple[int, int]:
+        """Return where the board with this index on its page begins: column and line."""
+        row, column = divmod(index, self.columns)
+        wide, tall = self.tile
+        return self.left + column * (wide + GAP), row * tall
+
+
+def fitting(scales: Sequence[Scale], count: int, width: int, height: int) -> Fitting:
+    """Return the grid of the largest scale at which `count` boards fit, else the fullest page."""
+    count = max(1, count)
+    grids = [_grid(scale, count, width, height) for scale in scales]
+    found = next((grid for grid in grids if grid.page >= count), None)
+    if found is not None:
+        return _balanced(found, count, width)
+    return max(grids, key=lambda grid: (grid.page, -grid.scale.columns))
+
+
+def _grid(scale: Scale, count: int, width: int, height: int) -> Fitting:
+    columns = min(count, (width + GAP) // (scale.columns + FRAME + GAP))
+    rows = height // (scale.lines + FRAME)
+    if not (columns and rows):
+        return Fitting(scale, 0, 0)
+    return Fitting(scale, columns, rows, _left(scale, columns, width))
+
+
+def _left(scale: Scale, columns: int, width: int) -> int:
+    return max(0, (width - columns * (scale.columns + FRAME + GAP) + GAP) // 2)
+
+
+def _balanced(grid: Fitting, count: int, width: int) -> Fitting:
+    """The same boards in rows of equal length."""
+    rows = -(-count // grid.columns)
+    columns = -(-count // rows)
+    return Fitting(grid.scale, columns, rows, _left(grid.scale, columns, width))

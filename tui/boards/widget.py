@@ -1,0 +1,222 @@
+"""The one widget that draws boards: a whole grid of them, or a single large one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from textual.events import Click, Resize
+from textual.geometry import Region
+from textual.message import Message
+from textual.strip import Strip
+
+from ...envs.task import Array
+from ..ink import LINE, SIGNS, Row, blank, fit, ink, part
+from ..lines import Painted
+from .drawing import Drawing, Scale
+from .fitting import GAP, Fitting, fitting
+
+NO_BOARDS = np.zeros((0, 1, 1), np.uint8)
+HEAVY = ("┏", "┓", "┗", "┛", "━", "┃")
+
+
+class Frame(NamedTuple):
+    """What surrounds a board.
+
+    Attributes:
+        title: Top left.
+        sign: Top right: the state, so that it is never told by colour alone.
+        color: Of the frame: the state again.
+        caption: Below.
+        selected: Whether the arrow keys are at it.
+    """
+
+    title: str
+    sign: str = ""
+    color: str = LINE
+    caption: str = ""
+    selected: bool = False
+
+
+class Boards(Painted):
+    """Boards in a grid, at the largest scale at which all fit; it draws again only the lines that changed."""
+
+    class Picked(Message):
+        """A board was clicked.
+
+        Attributes:
+            index: Its index on the page.
+        """
+
+        def __init__(self, index: int) -> None:
+            super().__init__()
+            self.index = index
+
+    class Refitted(Message):
+        """The grid has another shape, so another page may be wanted."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self._drawing: Drawing | None = None
+        self._count = 1
+        self._fitting: Fitting | None = None
+        self._rows = NO_BOARDS
+        self._frames: Sequence[Frame] = ()
+        self._edges: list[tuple[Row, Row, Row, Row]] = []
+
+    @property
+    def fitting(self) -> Fitting | None:
+        """The grid, once there is something to draw and room for it."""
+        return self._fitting
+
+    @property
+    def page(self) -> int:
+        """Boards on one page, at least 1."""
+        return max(1, self._fitting.page) if self._fitting else 1
+
+    def use(self, drawing: Drawing, count: int) -> None:
+        """Draw boards of this kind; `count` of them should fit if they can."""
+        if drawing is not self._drawing or count != self._count:
+            self._drawing, self._count = drawing, count
+            self._refit()
+
+    def fit_within(self, width: int, height: int) -> Fitting | None:
+        """Return the grid that would be shown in a place of this size."""
+        if self._drawing is None or not (width and height):
+            return None
+        found = fitting(self._drawing.scales, self._count, width, height)
+        if found.page:
+            return found
+        return Fitting(min(self._drawing.scales, key=lambda scale: scale.columns * scale.lines), 1, 1)
+
+    def on_resize(self, event: Resize) -> None:
+        """Fit into the new place."""
+        event.stop()
+        self._refit()
+
+    def _refit(self) -> None:
+        """Choose the scale anew."""
+        found = self.fit_within(*self.size)
+        if found is not None and found != self._fitting:
+            self._fitting = found
+            self._rows, self._frames, self._edges = NO_BOARDS, (), []
+            self.refresh()
+            self.post_message(self.Refitted())
+
+    def show(self, boards: Array, frames: Sequence[Frame]) -> None:
+        """Show a page of boards `(count, ...)`, each in its frame."""
+        if self._drawing is None or self._fitting is None:
+            return
+        count = min(len(boards), len(frames), self._fitting.page)
+        rows = self._drawing.prepare(boards[:count], self._fitting.scale)
+        frames = frames[:count]
+        before, self._rows = self._rows, rows
+        if rows.shape != before.shape or len(self._edges) != count:
+            self._edges = [_edges(frame, self._fitting.scale) for frame in frames]
+            self._frames = frames
+            self.refresh()
+            return
+        reach = np.zeros(self._fitting.rows * self._fitting.tile[1], np.intp)
+        self._compare_boards(before, rows, reach)
+        self._compare_frames(frames, reach)
+        self._redraw(reach)
+
+    def _compare_boards(self, before: Array, after: Array, reach: NDArray[np.intp]) -> None:
+        """Note, for every line, up to which column the boards differ."""
+        assert self._fitting is not None
+        count, groups = after.shape[:2]
+        differs = (before != after).reshape(count, groups, -1).any(axis=2)
+        span, width = self._fitting.scale.span, self._fitting.scale.columns
+        for index in np.flatnonzero(differs.any(axis=1)).tolist():
+            x, y = self._fitting.place(index)
+            lines = reach[y + 1 : y + 1 + groups * span]
+            np.maximum(lines, np.where(differs[index].repeat(span), x + 1 + width, 0), out=lines)
+
+    def _compare_frames(self, frames: Sequence[Frame], reach: NDArray[np.intp]) -> None:
+        """Draw the frames that differ, and note where they are."""
+        assert self._fitting is not None
+        wide, tall = self._fitting.tile
+        for index, (old, new) in enumerate(zip(self._frames, frames, strict=True)):
+            if old == new:
+                continue
+            self._edges[index] = _edges(new, self._fitting.scale)
+            x, y = self._fitting.place(index)
+            sides = (old.color, old.selected) != (new.color, new.selected)
+            lines = reach[y : y + tall] if sides else reach[y : y + tall : tall - 1]
+            np.maximum(lines, x + wide, out=lines)
+        self._frames = frames
+
+    def _redraw(self, reach: NDArray[np.intp]) -> None:
+        """Draw lines up to the column noted: a line is written from its beginning, and once is enough."""
+        regions = [Region(0, y, right, 1) for y, right in enumerate(reach.tolist()) if right]
+        if regions:
+            self.refresh(*regions)
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one line across all boards of a row of the grid."""
+        grid = self._fitting
+        if grid is None or not self._edges:
+            return Strip.blank(self.size.width, ink())
+        _, tall = grid.tile
+        row, line = divmod(y, tall)
+        segments = [blank(grid.left)]
+        for index in range(row * grid.columns, min(len(self._edges), (row + 1) * grid.columns)):
+            segments.extend(self._piece(index, line, tall))
+            segments.append(blank(GAP))
+        return Strip(segments).adjust_cell_length(self.size.width, ink())
+
+    def _piece(self, index: int, line: int, tall: int) -> Row:
+        """One board's share of a line."""
+        assert self._drawing is not None
+        assert self._fitting is not None
+        top, left, right, bottom = self._edges[index]
+        if line == 0:
+            return top
+        if line == tall - 1:
+            return bottom
+        group, rest = divmod(line - 1, self._fitting.scale.span)
+        return (*left, *self._drawing.line(self._rows[index, group], rest, self._fitting.scale), *right)
+
+    def on_click(self, event: Click) -> None:
+        """Tell which board was clicked."""
+        grid = self._fitting
+        if grid is None:
+            return
+        wide, tall = grid.tile
+        column, row = (event.x - grid.left) // (wide + GAP), event.y // tall
+        index = row * grid.columns + column
+        if 0 <= column < grid.columns and index < len(self._frames):
+            self.post_message(self.Picked(index))
+
+
+def _edges(frame: Frame, scale: Scale) -> tuple[Row, Row, Row, Row]:
+    """The top, both sides and the bottom of a frame."""
+    corners = HEAVY if frame.selected else (*SIGNS.corners, "─", "│")
+    left_top, right_top, left_bottom, right_bottom, flat, side = corners
+    inner = scale.columns
+    title = frame.title if len(frame.title) <= inner - len(frame.sign) else frame.title.removeprefix("Env ")
+    title = fit(title, min(len(title), max(0, inner - len(frame.sign))))
+    padded = len(title) + len(frame.sign) + 4 <= inner
+    name, sign = (f" {title} ", f" {frame.sign} ") if padded else (title, frame.sign)
+    caption = frame.caption if len(frame.caption) <= inner else ""
+    foot = f" {caption} " if caption and len(caption) + 2 <= inner else caption
+    rule = inner - len(name) - len(sign)
+    lead, tail = (flat, flat * (rule - 2)) if padded and rule >= 2 else ("", flat * rule)
+    end = flat if padded and rule >= 2 else ""
+    top = (
+        part(left_top + lead, frame.color, bold=frame.selected),
+        part(name, frame.color, bold=True),
+        part(tail, frame.color, bold=frame.selected),
+        part(sign, frame.color, bold=True),
+        part(end + right_top, frame.color, bold=frame.selected),
+    )
+    spare = inner - len(foot)
+    bottom = (
+        part(left_bottom + flat * (spare // 2), frame.color, bold=frame.selected),
+        part(foot, frame.color),
+        part(flat * (spare - spare // 2) + right_bottom, frame.color, bold=frame.selected),
+    )
+    edge = (part(side, frame.color, bold=frame.selected),)
+    return top, edge, edge, bottom

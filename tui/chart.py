@@ -1,0 +1,139 @@
+"""Curves in braille: the lowest and the highest value of every column, drawn as dots."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .ink import ACCENT, FAINT, LINE, SIGNS, Row, part
+from .numbers import clock, short
+
+Reals = NDArray[np.float64]
+LABEL = 8
+BRAILLE = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
+HALVES = np.array([[1], [2]])
+HALF_BLOCKS = " ▀▄█"
+
+
+class Grid(NamedTuple):
+    """How many dots a character holds, and which character shows which dots."""
+
+    weights: NDArray[np.int64]
+    first: int
+    table: str
+
+
+DOTS = Grid(BRAILLE, 0x2800, "") if SIGNS.braille else Grid(HALVES, 0, HALF_BLOCKS)
+
+
+def columns_of(x: Reals, y: Reals, count: int, begin: float, end: float) -> tuple[Reals, Reals]:
+    """Return the lowest and the highest `y` in each of `count` columns between `begin` and `end`; `x` must rise.
+
+    Columns between two points are on the line between them; those before the first and after the last are NaN.
+    """
+    span = end - begin
+    at = np.clip(((x - begin) / span * (count - 1) + 0.5 if span > 0 else np.zeros(len(x))), 0, count - 1).astype(int)
+    starts = np.flatnonzero(np.diff(at, prepend=-1))
+    low, high = np.minimum.reduceat(y, starts), np.maximum.reduceat(y, starts)
+    every = np.arange(count, dtype=float)
+    outside = {"left": np.nan, "right": np.nan}
+    return np.interp(every, at[starts], low, **outside), np.interp(every, at[starts], high, **outside)
+
+
+def dots(low: Reals, high: Reals, bottom: float, top: float, width: int, height: int) -> list[str]:
+    """Return `height` lines of `width` characters that show the band between `low` and `high`, a connected curve."""
+    tall, wide = DOTS.weights.shape
+    scale = (height * tall - 1) / (top - bottom) if top > bottom else 0.0
+    with np.errstate(invalid="ignore"):
+        lows, highs = (np.rint((values - bottom) * scale) for values in (low, high))
+    # A steep step is filled halfway from either side, so that the curve has no gaps.
+    reach_up = np.fmax(highs, np.floor((np.append(lows[1:], np.nan) + highs) / 2))
+    reach_up = np.fmax(reach_up, np.floor((np.insert(lows[:-1], 0, np.nan) + highs) / 2))
+    reach_down = np.fmin(lows, np.ceil((np.append(highs[1:], np.nan) + lows) / 2))
+    reach_down = np.fmin(reach_down, np.ceil((np.insert(highs[:-1], 0, np.nan) + lows) / 2))
+    level = np.arange(height * tall)[::-1, None]
+    lit = (level >= reach_down) & (level <= reach_up)
+    return _characters(lit, width, height)
+
+
+def _characters(lit: NDArray[np.bool_], width: int, height: int) -> list[str]:
+    tall, wide = DOTS.weights.shape
+    cells = lit.reshape(height, tall, width, wide)
+    codes = np.einsum("htwc,tc->hw", cells, DOTS.weights)
+    if DOTS.table:
+        return ["".join(DOTS.table[code] for code in line) for line in codes]
+    text = (codes + DOTS.first).astype("<u4").tobytes().decode("utf-32-le").replace("\u2800", " ")
+    return [text[start : start + width] for start in range(0, width * height, width)]
+
+
+def bounds(low: Reals, high: Reals) -> tuple[float, float]:
+    """Return an axis that holds all values, with a little room; a constant stands in its middle."""
+    if not np.isfinite(low).any():
+        return 0.0, 1.0
+    bottom, top = float(np.nanmin(low)), float(np.nanmax(high))
+    if bottom == top:
+        room = abs(bottom) * 0.1 or 0.5
+        return bottom - room, top + room
+    return bottom, top
+
+
+def sparkline(x: Reals, y: Reals, width: int, height: int, color: str = ACCENT) -> list[Row]:
+    """Return a curve without axes."""
+    if len(x) < 2 or width < 1 or height < 1:
+        return [(part(" " * max(0, width)),)] * max(0, height)
+    low, high = columns_of(x, y, width * DOTS.weights.shape[1], float(x[0]), float(x[-1]))
+    return [(part(line, color),) for line in dots(low, high, *bounds(low, high), width, height)]
+
+
+def chart(x: Reals, y: Reals, width: int, height: int, *, seconds: bool, color: str = ACCENT) -> list[Row]:
+    """Return a curve with its axes: values on the left, steps or wall time below."""
+    inner, tall = width - LABEL - 1, height - 2
+    if len(x) < 2 or inner < 8 or tall < 1:
+        return [(part("waiting for two points" if inner >= 8 else "", FAINT),)]
+    low, high = columns_of(x, y, inner * DOTS.weights.shape[1], float(x[0]), float(x[-1]))
+    bottom, top = bounds(low, high)
+    labels = {0: short(top), tall - 1: short(bottom)}
+    if tall >= 7:
+        labels[tall // 2] = short(bottom + (top - bottom) * (tall - 1 - tall // 2) / (tall - 1))
+    rows: list[Row] = [
+        (part(f"{labels.get(y, ''):>{LABEL}}", FAINT), part("┤" if y in labels else "│", LINE), part(line, color))
+        for y, line in enumerate(dots(low, high, bottom, top, inner, tall))
+    ]
+    spell = clock if seconds else short
+    unit = "" if seconds else " steps"
+    left, right = spell(float(x[0])), f"{spell(float(x[-1]))}{unit}"
+    return [
+        *rows,
+        (part(" " * LABEL), part("└" + "─" * inner, LINE)),
+        (part(" " * (LABEL + 1)), part(left, FAINT), part(right.rjust(inner - len(left)), FAINT)),
+    ]
+
+
+def against_ideal(counts: list[int], speedups: list[float], width: int, height: int) -> list[Row]:
+    """Return speedup over N as dots and a curve, over the ideal line."""
+    most = max(*counts, 2)
+    wide = width * DOTS.weights.shape[1]
+    top = float(most)
+    line = np.linspace(0, top, wide)
+    ideal = np.where(np.arange(wide) % 4 == 0, line, np.nan)
+    under = dots(ideal, ideal, 0.0, top, width, height)
+    low, high = columns_of(np.array(counts, float), np.array(speedups, float), wide, 0.0, float(most))
+    over = dots(low, high, 0.0, top, width, height)
+    for count, speedup in zip(counts, speedups, strict=True):
+        x = min(width - 1, round(count / most * (width - 1)))
+        y = min(height - 1, max(0, round((1 - speedup / top) * (height - 1))))
+        over[y] = over[y][:x] + SIGNS.dot + over[y][x + 1 :]
+    return [_overlaid(front, back) for front, back in zip(over, under, strict=True)]
+
+
+def _overlaid(front: str, back: str) -> Row:
+    """One row of two curves: where the front one is empty, the back one shows."""
+    row, start = [], 0
+    for at in range(1, len(front) + 1):
+        if at == len(front) or (front[at] == " ") != (front[start] == " "):
+            empty = front[start] == " "
+            row.append(part((back if empty else front)[start:at], FAINT if empty else ACCENT))
+            start = at
+    return tuple(row)

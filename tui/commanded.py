@@ -1,0 +1,205 @@
+"""An app that has a session to command: the keys that change what the session does, and the way out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from textual.app import App
+from textual.reactive import reactive
+
+from ..envs import PacError
+from ..training.snapshot import Phase, Snapshot
+from .connection import Connection
+from .governor import Governor
+from .ink import FAINT, ORANGE, TEXT, YELLOW, Row, part
+from .messages import Refused
+from .prompt import NumberPrompt
+from .restart import PendingRestart
+from .threads import Commander, Watcher
+
+FAILED, INTERRUPTED = 1, 130
+ENDING = {Phase.STOPPING, Phase.ENDED, Phase.FAILED}
+
+
+class CommandedApp(App[int]):
+    """Turns keys into commands; what the session makes of them shows in the next snapshot.
+
+    Attributes:
+        snapshot: The newest look at the session; None before the first.
+        env: The environment that is looked at or selected, from 0.
+        lost: Why there is no session any more, if it went without a word.
+        stops: How often a stop was asked for.
+    """
+
+    snapshot: reactive[Snapshot | None] = reactive(None, always_update=True, repaint=False)
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__()
+        self.env = 0
+        self.lost: PacError | None = None
+        self.stops = 0
+        self.connection = connection
+        self.governor = Governor()
+        self.pending = PendingRestart()
+        self._commander = Commander(connection, self.post_message)
+        self._watcher = Watcher(connection, self.post_message)
+
+    def command(self, name: str, **arguments: object) -> None:
+        """Send a command, unless there is nobody to hear it."""
+        if self.lost is None:
+            self._commander.send(name, **arguments)
+
+    def on_refused(self, message: Refused) -> None:
+        """Say why a command was not carried out."""
+        if message.command != "look" and not self.stops:
+            self.notify(str(message.error), title=message.error.title, severity="warning")
+
+    @property
+    def phase(self) -> Phase:
+        """What the session does."""
+        if self.lost is not None:
+            return Phase.FAILED
+        return self.snapshot.phase if self.snapshot is not None else Phase.STARTING
+
+    @property
+    def num_envs(self) -> int:
+        """Number of environments that run, or are about to."""
+        if self.snapshot is None:
+            return 1
+        restarting = self.snapshot.phase is Phase.RESTARTING
+        return int(self.snapshot.state["target_envs"]) if restarting else self.snapshot.num_envs
+
+    # -- playing ------------------------------------------------------------------------------------------------------
+
+    def action_pause(self) -> None:
+        """Pause, or resume."""
+        self.command("resume" if self.phase is Phase.PAUSED else "pause")
+
+    def action_step(self) -> None:
+        """One step of all environments."""
+        self.command("step", count=1)
+
+    def action_ask_steps(self) -> None:
+        """Type a number of steps."""
+        self._ask("steps of every environment:", lambda count: self.command("step", count=count))
+
+    def action_episode(self) -> None:
+        """Run to the end of the shown environment's episode."""
+        self.command("episode", env=self.env)
+
+    def action_speed(self, factor: float) -> None:
+        """Change the speed limit; without one, the speed of now is where it begins."""
+        if self.snapshot is None:
+            return
+        limit, running = float(self.snapshot.state["speed"]), float(self.snapshot.state["sps"])
+        if not limit and factor > 1:
+            self.notify("there is no speed limit; - sets one", title="Speed")
+            return
+        wanted = max(1.0, (limit or running or 100.0) * factor)
+        self.command("speed", sps=wanted)
+        self.notify(f"at most {wanted:,.0f} steps/s; m takes the limit away", title="Speed", timeout=2)
+
+    def action_unlimited(self) -> None:
+        """No speed limit."""
+        self.command("speed", sps=0.0)
+        self.notify("no limit", title="Speed", timeout=2)
+
+    def action_baseline(self) -> None:
+        """Measure one environment, then go back to N."""
+        self.command("baseline")
+
+    # -- the number of environments -----------------------------------------------------------------------------------
+
+    def action_resize(self, by: int) -> None:
+        """Restart with some environments more or fewer, unless somebody objects within half a second."""
+        self._want((self.pending.wanted or self.num_envs) + by)
+
+    def action_scale(self, factor: float) -> None:
+        """Restart with so many times the environments."""
+        self._want(int((self.pending.wanted or self.num_envs) * factor))
+
+    def action_ask_envs(self) -> None:
+        """Type a number of environments."""
+        self._ask("number of environments:", self._want)
+
+    def _want(self, num_envs: int) -> None:
+        if self.snapshot is None or self.phase in ENDING:
+            return
+        self.pending.ask(num_envs)
+        self.hurry()
+
+    def settle(self, *, now: bool = False) -> bool:
+        """Restart if it is time to; return whether something was decided."""
+        wanted = self.pending.take(now=now)
+        if wanted is None:
+            return False
+        if wanted != self.num_envs:
+            self.command("restart", num_envs=wanted)
+        return True
+
+    def _ask(self, question: str, answer: Callable[[int], None]) -> None:
+        """Ask for a number and act on it."""
+
+        def answered(number: int | None) -> None:
+            if number is not None:
+                answer(number)
+
+        self.push_screen(NumberPrompt(question), answered)
+
+    # -- the way out --------------------------------------------------------------------------------------------------
+
+    def action_stop(self) -> None:
+        """Have the session save and end; the app follows it. Asked a third time, end it at once."""
+        if self.phase.over:
+            self.leave()
+            return
+        self.stops += 1
+        self.pending.cancel()
+        if self.stops == 1:
+            self._commander.send("stop")
+        elif self.stops == 3:
+            self.connection.kill()
+            self.exit(FAILED, return_code=FAILED)
+        self.hurry()
+
+    async def action_quit(self) -> None:
+        """Textual's own way to quit is ours."""
+        self.action_stop()
+
+    def leave(self) -> None:
+        """Leave for good, with the code that fits how the session ended."""
+        code = FAILED if self.phase is Phase.FAILED else 0
+        self.exit(code, return_code=code)
+
+    def on_unmount(self) -> None:
+        """Let the threads go."""
+        self._watcher.close()
+        self._commander.close()
+
+    def hurry(self) -> None:
+        """Look at the session now and draw all of it."""
+
+    def note(self) -> Row | None:
+        """Return what the bottom of the screen has to say before all else."""
+        if self.stops == 1 and not self.phase.over:
+            return (part(" stopping... ", YELLOW, bold=True), part("saving a checkpoint, ending the workers", FAINT))
+        if self.stops > 1 and not self.phase.over:
+            return (part(" still stopping; q once more ends it at once, without saving ", ORANGE, bold=True),)
+        if self.phase is Phase.RESTARTING:
+            return (part(f" restarting with num_envs={self.num_envs}... ", YELLOW, bold=True),)
+        if self.pending.wanted is not None:
+            text = f" num_envs={self.pending.wanted:,} in {self.pending.left:.1f} s "
+            return (part(text, YELLOW, bold=True), part("  Enter now   Esc cancel   [ ] change", TEXT))
+        return None
+
+    def action_screenshot(self) -> None:
+        """Save a picture of the screen in the working directory."""
+        name = time.strftime("pac-tui-%Y%m%d-%H%M%S.svg")
+        try:
+            path = Path(self.save_screenshot(name, path="."))
+        except OSError as error:
+            self.notify(f"cannot write {name} here: {error.strerror}", title="Screenshot", severity="error")
+        else:
+            self.notify(f"saved {path.resolve()}", title="Screenshot")

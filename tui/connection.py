@@ -1,0 +1,113 @@
+"""The session as the app needs it: start it, look at it, command it, know its end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from ..envs import PacError
+from ..training.control import SessionClient, SessionGone
+from ..training.host import RunningSession
+from ..training.snapshot import Look, Snapshot, take
+from ..training.telemetry import TelemetryReader
+
+START_LIMIT = 30.0
+STOP_LIMIT = 30.0
+
+
+class Connection:
+    """Joins a session's process, its telemetry and its socket.
+
+    Starting takes a moment, and happens in a thread of its own: the screen stands meanwhile.
+
+    Args:
+        start: Starts the session, or finds one.
+    """
+
+    def __init__(self, start: Callable[[], RunningSession]) -> None:
+        self._start = start
+        self._session: RunningSession | None = None
+        self._error: PacError | None = None
+        self._reader: TelemetryReader | None = None
+        self._client: SessionClient | None = None
+        self._last: tuple[Look, float, Snapshot] | None = None
+        self._ready = threading.Event()
+        threading.Thread(target=self._open, name="opening", daemon=True).start()
+
+    def _open(self) -> None:
+        try:
+            self._session = self._start()
+        except PacError as error:
+            self._error = error
+        except Exception as error:
+            self._error = SessionGone(f"{type(error).__name__}: {error}")
+        finally:
+            self._ready.set()
+
+    def wait(self) -> RunningSession:
+        """Wait until the session stands; return it.
+
+        Raises:
+            PacError: It refused to begin.
+        """
+        if not self._ready.wait(START_LIMIT):
+            raise SessionGone(f"no session stood after {START_LIMIT:.0f} s: see whether the machine is out of memory")
+        if self._error is not None:
+            raise self._error
+        assert self._session is not None
+        return self._session
+
+    def take(self, look: Look) -> Snapshot:
+        """Look at the session; the same object as before if nothing was published since.
+
+        Raises:
+            PacError: It could not begin, or its telemetry is unreadable.
+        """
+        if self._reader is None:
+            self._reader = TelemetryReader(self.wait().directory)
+        self._reader.follow()
+        now = float(self._reader.read("state")["now"]) + float(self._reader.read("system")["pulse"])
+        if self._last is not None and self._last[:2] == (look, now):
+            return self._last[2]
+        snapshot = take(self._reader, look)
+        self._last = look, now, snapshot
+        return snapshot
+
+    def call(self, command: str, **arguments: Any) -> dict[str, Any]:
+        """Send a command and return its answer.
+
+        Raises:
+            PacError: It was refused, or nobody answers.
+        """
+        session = self.wait()
+        if self._client is None:
+            self._client = SessionClient(session.directory)
+        return self._client.call(command, **arguments)
+
+    @property
+    def running(self) -> bool:
+        """Whether a session was started."""
+        return self._session is not None
+
+    def over(self) -> int | None:
+        """Return the exit code of a session that has ended, None while it runs or begins."""
+        return self._session.poll() if self._session is not None else None
+
+    def kill(self) -> None:
+        """End the session at once, without saving."""
+        if self._session is not None:
+            self._session.kill()
+
+    def terminate(self) -> None:
+        """Have it save and end, by a signal: the way when the socket is not."""
+        if self._ready.wait(START_LIMIT) and self._session is not None:
+            self._session.terminate()
+
+    def report(self) -> dict[str, Any]:
+        """Wait for the end of the session; return its report.
+
+        Raises:
+            PacError: It could not begin, or failed.
+        """
+        return self.wait().report()

@@ -1,0 +1,147 @@
+"""The first and the last lines of the screen: what runs, which view, what it costs, which keys."""
+
+from __future__ import annotations
+
+from textual.events import Click
+
+from ..training.snapshot import Phase, Snapshot
+from .ink import (
+    ACCENT,
+    BRIGHT,
+    CYAN,
+    FAINT,
+    GREEN,
+    GROUND,
+    RAISED,
+    RED,
+    SIGNS,
+    SOFT,
+    TEXT,
+    YELLOW,
+    Row,
+    blank,
+    part,
+    spread,
+    width_of,
+)
+from .keys import KEYS
+from .lines import Lines
+from .messages import ViewChosen
+from .numbers import clock, percent, size, whole
+
+PHASES = {
+    Phase.STARTING: (YELLOW, "starting"),
+    Phase.RUNNING: (GREEN, "running"),
+    Phase.PAUSED: (SOFT, "paused"),
+    Phase.RESTARTING: (YELLOW, "restarting"),
+    Phase.BASELINE: (CYAN, "measuring the baseline"),
+    Phase.STOPPING: (YELLOW, "stopping..."),
+    Phase.ENDED: (SOFT, "ended"),
+    Phase.FAILED: (RED, "failed"),
+}
+TABS = (
+    ("summary", "Summary", "0"),
+    ("environment", "Env", ""),
+    ("timing", "Timing", "t"),
+    ("learning", "Learning", "l"),
+    ("workers", "Workers", "w"),
+)
+NARROW = 72
+
+
+def head(snapshot: Snapshot | None, width: int) -> Row:
+    """Return the first line: what is trained, with what, and how far it is."""
+    brand = part(" pac-tui ", GROUND, ground=ACCENT, bold=True)
+    if snapshot is None:
+        return (brand, part("  starting the session", SOFT))
+    facts, state = snapshot.description, snapshot.state
+    color, word = PHASES[snapshot.phase]
+    parts = [facts.trainer, str(state["backend"]) or facts.backend, str(state["device"]) or facts.device]
+    left = (brand, part(f"  {facts.title}", BRIGHT, bold=True))
+    detail = (part("  " + " · ".join([*parts, f"N={snapshot.num_envs}"]), SOFT),)
+    counters = f"{whole(float(state['steps']))} steps   {clock(float(state['training_seconds']))} "
+    if width < NARROW:
+        counters = f"{whole(snapshot.fps)} fps "
+    sign = SIGNS.paused if snapshot.phase is Phase.PAUSED else SIGNS.dot
+    right = (part(f"{sign} {word}   ", color, bold=True), part(counters, TEXT))
+    room = width - width_of(right)
+    return spread((*left, *detail) if width_of((*left, *detail)) < room else left, right, width)
+
+
+def system(snapshot: Snapshot | None, cost: float, width: int) -> Row:
+    """Return what the session takes of the machine, and what the app itself costs."""
+    own = (part("ui ", FAINT), part(f"{100 * cost:4.1f} % ", TEXT if cost < 0.05 else YELLOW))
+    if snapshot is None or not float(snapshot.system["pulse"]):
+        return spread((), own, width)
+    values = snapshot.system
+    cores = int(values["cores"])
+    shown = [
+        ("cpu", f"{percent(float(values['cpu'])):>6} of {100 * cores} %"),
+        ("rss", f"{size(float(values['rss'])):>9}"),
+        ("shm", f"{size(float(values['shm'])):>9}"),
+        *gpu(snapshot),
+        ("run", snapshot.description.run),
+    ]
+    row: Row = ()
+    for name, value in shown:
+        wider = (*row, part(f" {name} ", FAINT), part(f"{value} ", TEXT))
+        if width_of(wider) + width_of(own) > width:
+            break
+        row = wider
+    return spread(row, own, width)
+
+
+def gpu(snapshot: Snapshot) -> list[tuple[str, str]]:
+    """Return utilisation and memory of the GPU, or that there is none."""
+    values = snapshot.system
+    if not int(values["gpus"]):
+        return [("gpu", "no GPU")]
+    memory = f"{size(float(values['vram']))} of {size(float(values['vram_total']))}"
+    return [("gpu", f"{percent(float(values['gpu'])):>6} {values['gpu_name']}"), ("vram", memory)]
+
+
+def keys(width: int) -> Row:
+    """Return the keys that are used most, as many as fit, the last ones always."""
+    named = [(key.shown, key.hint) for key in KEYS if key.hint]
+    merged = [*named[:1], ("1-9", "env"), *named[1:-2], ("[ ]", "envs"), *named[-2:]]
+    while merged and sum(len(shown) + len(word) + 3 for shown, word in merged) > width and len(merged) > 2:
+        merged.pop(-3)
+    parts = [
+        segment
+        for shown, word in merged
+        for segment in (part(f" {shown} ", BRIGHT, ground=RAISED, bold=True), part(f"{word} ", SOFT, ground=RAISED))
+    ]
+    return (*parts, part(" " * max(0, width - width_of(parts)), ground=RAISED))
+
+
+class Tabs(Lines):
+    """The names of the views; a click opens one."""
+
+    def __init__(self) -> None:
+        super().__init__(id="tabs")
+        self._spans: list[tuple[int, int, str]] = []
+
+    def draw(self, view: str, env: int, count: int, note: str) -> None:
+        """Mark the current view."""
+        row: list[Row] = []
+        self._spans = []
+        at = 0
+        for name, title, key in TABS:
+            label = f" Env {min(env + 1, max(1, count))}/{count} " if name == "environment" else f" {title} "
+            active = name == view
+            piece = (
+                part("▌" if active else " ", ACCENT),
+                part(label, BRIGHT if active else SOFT, bold=active),
+                part(f"{key} " if key else "", FAINT),
+            )
+            self._spans.append((at, at + width_of(piece), name))
+            at += width_of(piece)
+            row.append(piece)
+        tail = (part(f"{note} ", FAINT),) if note else (blank(1),)
+        self.show([spread(tuple(segment for piece in row for segment in piece), tail, self.size.width)])
+
+    def on_click(self, event: Click) -> None:
+        """Open the view that was clicked."""
+        for begin, end, name in self._spans:
+            if begin <= event.x < end:
+                self.post_message(ViewChosen(name))

@@ -1,0 +1,84 @@
+"""Numbers as people read them: thousands separated, with units, and as wide a second later as they are now."""
+
+from __future__ import annotations
+
+import math
+
+NA = "N/A"
+UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+STEPS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def known(value: float | None) -> bool:
+    """Whether a number was measured."""
+    return value is not None and math.isfinite(value)
+
+
+def whole(value: float | None) -> str:
+    """Return `12,345`."""
+    return f"{value:,.0f}" if value is not None and known(value) else NA
+
+
+def decimal(value: float | None, digits: int = 2) -> str:
+    """Return `1,234.50`, and large numbers without the digits nobody reads."""
+    if value is None or not known(value):
+        return NA
+    return f"{value:,.{digits if abs(value) < 10_000 else 0}f}"
+
+
+def figure(value: float | None) -> str:
+    """Return a number of unknown size in about seven characters: `0.00030`, `12.5`, `3.20e-05`."""
+    if value is None or not known(value):
+        return NA
+    size = abs(value)
+    if value == int(value) and size < 1e7:
+        return f"{value:,.0f}"
+    if size >= 1000:
+        return f"{value:,.0f}" if size < 1e7 else f"{value:.2e}"
+    return f"{value:.{2 if size >= 10 else 3 if size >= 0.1 else 5}f}" if size >= 1e-4 else f"{value:.1e}"
+
+
+def short(value: float) -> str:
+    """Return `1.2M`, for axes."""
+    if not known(value):
+        return NA
+    for size, letter in STEPS:
+        if abs(value) >= size:
+            text = f"{value / size:.1f}".removesuffix(".0")
+            return f"{text}{letter}"
+    return f"{value:.3g}"
+
+
+def percent(value: float | None, digits: int = 0) -> str:
+    """Return `12 %`; `value` is in percent."""
+    return f"{value:.{digits}f} %" if value is not None and known(value) else NA
+
+
+def times(value: float | None) -> str:
+    """Return `3.21x`."""
+    return f"{value:,.2f}x" if value is not None and known(value) else NA
+
+
+def size(count: float) -> str:
+    """Return bytes with a binary unit: `64.0 MiB`."""
+    for unit in UNITS[:-1]:
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} {UNITS[-1]}"
+
+
+def clock(seconds: float) -> str:
+    """Return `1:02:03`."""
+    total = int(max(0.0, seconds)) if known(seconds) else 0
+    return f"{total // 3600}:{total // 60 % 60:02}:{total % 60:02}"
+
+
+def duration(seconds: float) -> str:
+    """Return a short time in its natural unit: `12.3 us`, `4.56 ms`, `1.20 s`."""
+    if not known(seconds):
+        return NA
+    for scale, unit in ((1.0, "s"), (1e-3, "ms")):
+        if seconds >= scale:
+            return f"{seconds / scale:.2f} {unit}"
+    return f"{seconds * 1e6:.1f} us"

@@ -1,0 +1,102 @@
+"""The two threads beside the app's own: one looks at the session, one commands it. Neither touches a widget."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from textual.message import Message
+
+from ..envs import PacError
+from ..training.control import SessionGone
+from ..training.snapshot import Look, Phase
+from .connection import Connection
+from .messages import Refused, SessionLost, SnapshotTaken
+
+Post = Callable[[Message], Any]
+PATIENCE = 1.0  # s between two looks at a session that cannot be looked at
+
+
+class Watcher:
+    """Takes a snapshot whenever one was requested; requests that come meanwhile collapse into one."""
+
+    def __init__(self, connection: Connection, post: Post) -> None:
+        self._connection = connection
+        self._post = post
+        self._look = Look()
+        self._wanted = threading.Event()
+        self._done = threading.Event()
+        self._shown: object = None
+        self._lost = False
+        self._thread = threading.Thread(target=self._run, name="watcher", daemon=True)
+        self._thread.start()
+
+    def request(self, look: Look) -> None:
+        """Ask for a look."""
+        self._look = look
+        self._wanted.set()
+
+    def close(self) -> None:
+        """Look no more."""
+        self._done.set()
+        self._wanted.set()
+
+    def _run(self) -> None:
+        while True:
+            self._wanted.wait()
+            self._wanted.clear()
+            if self._done.is_set():
+                return
+            self._take()
+
+    def _take(self) -> None:
+        try:
+            snapshot = self._connection.take(self._look)
+        except PacError as error:
+            self._lose(error)
+            self._done.wait(PATIENCE)
+            return
+        if snapshot is not self._shown:
+            self._shown = snapshot
+            self._post(SnapshotTaken(snapshot))
+        code = self._connection.over()
+        if code is not None and not snapshot.phase.over:
+            self._lose(SessionGone(f"the session's process ended without a word (exit code {code})"))
+
+    def _lose(self, error: PacError) -> None:
+        if not self._lost:
+            self._lost = True
+            self._post(SessionLost(error))
+
+
+class Commander:
+    """Sends commands, one after the other; a refusal comes back as a message."""
+
+    def __init__(self, connection: Connection, post: Post) -> None:
+        self._connection = connection
+        self._post = post
+        self._queue: queue.SimpleQueue[tuple[str, dict[str, Any]] | None] = queue.SimpleQueue()
+        threading.Thread(target=self._run, name="commander", daemon=True).start()
+
+    def send(self, command: str, **arguments: Any) -> None:
+        """Send a command some time soon."""
+        self._queue.put((command, arguments))
+
+    def close(self) -> None:
+        """Send no more."""
+        self._queue.put(None)
+
+    def _run(self) -> None:
+        while (item := self._queue.get()) is not None:
+            command, arguments = item
+            try:
+                self._connection.call(command, **arguments)
+            except PacError as error:
+                self._post(Refused(command, error))
+
+
+def is_over(phase: Phase | None) -> bool:
+    """Whether nothing more will come of a session."""
+    return phase is not None and phase.over

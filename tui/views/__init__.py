@@ -1,0 +1,10 @@
+"""The views: each shows one side of a session, and says what it looks at."""
+
+from .base import Shot, View
+from .environment import EnvironmentView
+from .learning import LearningView
+from .summary import SummaryView
+from .timing import TimingView
+from .workers import WorkersView
+
+__all__ = ["EnvironmentView", "LearningView", "Shot", "SummaryView", "TimingView", "View", "WorkersView"]

@@ -1,0 +1,43 @@
+"""What every view is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.containers import Container
+
+from ...training.snapshot import Look, Snapshot
+
+
+@dataclass(frozen=True)
+class Shot:
+    """A snapshot on its way to a view.
+
+    Attributes:
+        snapshot: What is known of the session.
+        now: Seconds since the epoch.
+        env: The environment that is looked at or selected, from 0.
+        figures: Whether figures and curves are due too, not only boards.
+        by_time: Whether curves run over wall time instead of steps.
+    """
+
+    snapshot: Snapshot
+    now: float
+    env: int
+    figures: bool
+    by_time: bool = False
+
+
+class View(Container):
+    """One side of a session, filling the screen between head and foot."""
+
+    def look(self, env: int) -> Look:  # noqa: ARG002 - most views look at no environment
+        """Return what this view wants to see; `env` is the environment that is looked at."""
+        return Look(count=0)
+
+    def show(self, shot: Shot) -> None:
+        """Draw what changed."""
+        raise NotImplementedError
+
+    def turn_page(self, by: int) -> None:
+        """Go some pages on, where there are pages."""

@@ -1,0 +1,234 @@
+"""The figures of a session as rows: each function takes a snapshot and returns what a panel shows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...training.snapshot import Phase, Snapshot
+from ..boards import Frame
+from ..chart import against_ideal
+from ..ink import (
+    ACCENT,
+    BRIGHT,
+    FAINT,
+    GREEN,
+    LINE,
+    MAGENTA,
+    ORANGE,
+    SIGNS,
+    SOFT,
+    TEXT,
+    TONES,
+    YELLOW,
+    Row,
+    blank,
+    fit,
+    part,
+)
+from ..numbers import NA, decimal, figure, percent, times, whole
+
+UNIT = 6
+JUST = 1.0  # s that an ended episode colours its board
+STEPPING = "#8f8055"
+COLORS = {
+    "environment": GREEN,
+    "transport": YELLOW,
+    "inference": ACCENT,
+    "learner": MAGENTA,
+    "python": ORANGE,
+    "unaccounted": FAINT,
+}
+NAMES = {
+    "environment": "environment",
+    "transport": "transport wait",
+    "inference": "inference",
+    "learner": "learner",
+    "python": "Python",
+    "unaccounted": "unaccounted",
+}
+
+
+def pair(label: str, value: str, unit: str, width: int, color: str = TEXT) -> Row:
+    """Return a label on the left, and on the right a number whose unit has a column of its own."""
+    room = max(0, width - UNIT - 1)
+    name = fit(label, max(0, room - len(value) - 1)).rstrip()
+    return (
+        part(name, SOFT),
+        blank(room - len(name) - len(value)),
+        part(value, FAINT if value == NA else color),
+        part(f" {unit:<{UNIT}}", FAINT),
+    )
+
+
+def throughput(snapshot: Snapshot, width: int) -> list[Row]:
+    """Frames and steps per second."""
+    state, n = snapshot.state, max(1, snapshot.num_envs)
+    limit = float(state["speed"])
+    return [
+        pair("fps(total)", whole(snapshot.fps), "/s", width, BRIGHT),
+        pair("fps(per-env)", decimal(snapshot.fps / n, 1), "/s", width),
+        pair("sps", whole(float(state["sps"])), "/s", width),
+        *([pair("speed limit", whole(limit), "sps", width, YELLOW)] if limit else []),
+    ]
+
+
+def scaling(snapshot: Snapshot, width: int) -> list[Row]:
+    """Speedup and efficiency against the baseline."""
+    efficiency = snapshot.efficiency
+    color = TEXT if efficiency is None else GREEN if efficiency >= 70 else YELLOW if efficiency >= 40 else ORANGE
+    known = snapshot.baseline is not None
+    return [
+        pair("speedup", times(snapshot.speedup).removesuffix("x"), "x" if known else "", width, BRIGHT),
+        pair("efficiency", percent(efficiency).removesuffix(" %"), "%" if known else "", width, color),
+        pair("baseline", whole(snapshot.baseline), "/s" if known else "B", width),
+    ]
+
+
+def scaling_curve(snapshot: Snapshot, width: int, height: int) -> list[Row]:
+    """Speedup over every N tried, with the ideal line; without a baseline, how to get one."""
+    baseline = snapshot.baseline
+    if baseline is None:
+        return hint("speedup and efficiency compare with one environment alone: press B to measure it", width)
+    tried = [(item.num_envs, item.fps / baseline) for item in snapshot.scaling]
+    if not tried or height < 3 or width < 16:
+        return []
+    counts, speedups = [count for count, _ in tried], [speedup for _, speedup in tried]
+    top = str(max(*counts, 2))
+    gutter = len(top) + 2
+    rows = against_ideal(counts, speedups, width - gutter, height - 1)
+    edge = {0: f"{top}x", len(rows) - 1: "0x"}
+    body: list[Row] = [
+        (part(f"{edge.get(y, ''):>{gutter - 1}}", FAINT), part("│", LINE), *row) for y, row in enumerate(rows)
+    ]
+    axis = f"N = {top}"
+    return [*body, (blank(gutter), part("0", FAINT), part(axis.rjust(width - gutter - 1), FAINT))]
+
+
+def hint(sentence: str, width: int) -> list[Row]:
+    """Return a quiet sentence, wrapped."""
+    return [(part(line, FAINT),) for line in wrapped(sentence, width)]
+
+
+def wrapped(sentence: str, width: int) -> list[str]:
+    """Return a sentence in lines of at most `width` columns, long words cut."""
+    lines, line = [], ""
+    for word in sentence.split():
+        if line and len(line) + 1 + len(word) > width:
+            lines.append(line)
+            line = word
+        else:
+            line = f"{line} {word}".strip()
+    return [fit(line, width).rstrip() for line in (*lines, line) if line]
+
+
+def ends(snapshot: Snapshot) -> list[tuple[str, int, str]]:
+    """Return how episodes ended: reason, number and colour; the first entry counts those without a reason."""
+    counts = snapshot.outcomes
+    named = [
+        (name, count, TONES.get(tone, TEXT))
+        for (name, tone), count in zip(snapshot.description.outcomes, counts[1:], strict=False)
+        if count
+    ]
+    return [*named, *([("ended", counts[0], TEXT)] if counts and counts[0] and named else [])]
+
+
+def ends_row(snapshot: Snapshot, width: int) -> list[Row]:
+    """Return `12: 3 cleared, 9 topped out` in a row, or a row for each reason where that is too long."""
+    found = ends(snapshot)
+    total = int(snapshot.state["episodes"])
+    texts = [f"{count:,} {name}" for name, count, _ in found]
+    if 2 + len(f"{total:,}") + sum(map(len, texts)) + 2 * (len(texts) - 1) > width:
+        return [pair(f"  {name}", whole(count), "", width, color) for name, count, color in found]
+    parts = [part(text, color) for text, (_, _, color) in zip(texts, found, strict=True)]
+    commas = [segment for item in parts[:-1] for segment in (item, part(", ", FAINT))]
+    return [(part(f"{total:,}: ", BRIGHT), *commas, *parts[-1:])] if found else [()]
+
+
+def episodes(snapshot: Snapshot, width: int) -> list[Row]:
+    """Episodes with their ends by reason, return and length."""
+    state = snapshot.state
+    return [
+        pair("episodes", whole(float(state["episodes"])), "", width, BRIGHT),
+        *ends_row(snapshot, width),
+        pair("return (100)", decimal(float(state["return_mean"])), "mean", width),
+        pair("length (100)", decimal(float(state["length_mean"]), 1), "steps", width),
+    ]
+
+
+def shares(snapshot: Snapshot) -> list[tuple[str, float]]:
+    """Return the seconds of the last window by phase, with what no phase accounts for; they add up to the wall time."""
+    phases = [(name, float(seconds)) for name, seconds in snapshot.times.items() if name not in {"wall", "steps"}]
+    return [*phases, ("unaccounted", float(snapshot.times["wall"]) - sum(seconds for _, seconds in phases))]
+
+
+def stacked(snapshot: Snapshot, width: int) -> Row:
+    """Return all phases in one bar."""
+    wall = float(snapshot.times["wall"])
+    if wall <= 0 or width <= 0:
+        return (part("·" * max(0, width), LINE),)
+    found = shares(snapshot)
+    at = np.rint(np.cumsum([0.0, *(max(0.0, seconds) for _, seconds in found)]) / wall * width).astype(int)
+    at = np.minimum(at, width)
+    return tuple(
+        part("█" * int(end - begin), COLORS[name])
+        for (name, _), begin, end in zip(found, at[:-1], at[1:], strict=True)
+        if end > begin
+    )
+
+
+def time_table(snapshot: Snapshot, width: int) -> list[Row]:
+    """Where a step's time goes, in a few rows."""
+    wall, steps = float(snapshot.times["wall"]), float(snapshot.times["steps"])
+    if wall <= 0 or steps <= 0:
+        return hint("waiting for a window of 2 s", width)
+    per_step = 1000 * snapshot.num_envs / steps
+    return [
+        stacked(snapshot, width),
+        (),
+        *(
+            (
+                part("■ ", COLORS[name]),
+                part(fit(NAMES[name], max(0, width - 20)), SOFT),
+                part(f"{seconds * per_step:>9,.3f}"),
+                part(" ms", FAINT),
+                part(f"{100 * seconds / wall:>4.0f}"),
+                part(" %", FAINT),
+            )
+            for name, seconds in shares(snapshot)
+        ),
+    ]
+
+
+def frames_of(snapshot: Snapshot, first: int, count: int, now: float, selected: int | None) -> list[Frame]:
+    """Return what surrounds the boards `first..first + count`: the state by colour, sign and word."""
+    table = snapshot.environments[first : first + count]
+    total = len(snapshot.environments)
+    columns = (table[name].tolist() for name in ("status", "ended", "last_outcome", "episode_return"))
+    return [
+        _frame(snapshot, Frame(f"Env {first + index + 1}/{total}", selected=first + index == selected), now, *values)
+        for index, values in enumerate(zip(*columns, strict=True))
+    ]
+
+
+def _frame(
+    snapshot: Snapshot, frame: Frame, now: float, status: int, ended: float, outcome: int, score: float
+) -> Frame:
+    """Colour, sign and caption of one board."""
+    if status:
+        return frame._replace(sign=SIGNS.broken, color=MAGENTA, caption="hung" if status == 1 else "dead")
+    if 0 <= now - ended < JUST and outcome:
+        name, tone = snapshot.description.outcomes[outcome - 1]
+        sign = {"good": SIGNS.good, "bad": SIGNS.bad}.get(tone, SIGNS.neutral)
+        return frame._replace(sign=sign, color=TONES.get(tone, YELLOW), caption=name)
+    caption = decimal(score, 2)
+    if snapshot.phase in {Phase.RUNNING, Phase.BASELINE}:
+        return frame._replace(sign=SIGNS.stepping, color=BRIGHT if frame.selected else STEPPING, caption=caption)
+    return frame._replace(sign=SIGNS.paused, color=BRIGHT if frame.selected else FAINT, caption=caption)
+
+
+def learning(snapshot: Snapshot, width: int) -> list[Row]:
+    """The trainer's figures, as they came."""
+    names = [name for name in snapshot.metrics if name not in {"fps", "sps"}]
+    if not names:
+        return hint("the first iteration is not over yet", width)
+    return [pair(name, figure(snapshot.metrics[name]), "", width) for name in names]

@@ -1,0 +1,112 @@
+"""What is known of one environment, as rows: its episode, its reward, and what the policy thinks."""
+
+from __future__ import annotations
+
+import math
+
+from rich.segment import Segment
+
+from ...training.snapshot import Description, Snapshot
+from ..ink import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SOFT, TEXT, TONES, Row, bar, blank, fit, part
+from ..numbers import NA, decimal, figure, percent, whole
+from .figures import hint, pair
+
+COLUMN = 9
+NAME = 12
+
+
+def episode(snapshot: Snapshot, env: int, width: int) -> list[Row]:
+    """The running episode and the last one."""
+    record = snapshot.environments[env]
+    outcome = int(record["last_outcome"])
+    name, tone = snapshot.description.outcomes[outcome - 1] if outcome else (NA, "neutral")
+    reward = float(record["reward"])
+    return [
+        pair("episode", whole(int(record["episode"]) + 1), "", width, BRIGHT),
+        pair("return", decimal(float(record["episode_return"])), "", width),
+        pair("length", whole(int(record["episode_length"])), "steps", width),
+        pair("last reward", decimal(reward), "", width, GREEN if reward > 0 else RED if reward < 0 else TEXT),
+        pair("last action", action_name(snapshot.description, int(record["action"])), "", width),
+        pair("last episode", name, "", width, TONES.get(tone, TEXT)),
+        pair("  its return", decimal(float(record["last_return"])), "", width),
+        pair("  its length", whole(int(record["last_length"])) if outcome else NA, "steps", width),
+    ]
+
+
+def action_name(description: Description, action: int) -> str:
+    """Return an action's name, its place in the grid of actions, or its number."""
+    if 0 <= action < len(description.action_names):
+        return description.action_names[action]
+    if len(description.action_shape) > 1:
+        place = []
+        for length in reversed(description.action_shape):
+            action, rest = divmod(action, length)
+            place.append(str(rest))
+        return " ".join(reversed(place))
+    return str(action)
+
+
+def info(snapshot: Snapshot, env: int, width: int) -> list[Row]:
+    """The task's own scalars."""
+    names = snapshot.description.info
+    values = snapshot.info[env].tolist()
+    rows = [pair(name, figure(value), "", width) for name, value in zip(names, values, strict=False)]
+    return rows or hint("this task publishes no scalars", width)
+
+
+def perf(snapshot: Snapshot, env: int, width: int) -> list[Row]:
+    """How fast this environment and all of them go."""
+    state, n = snapshot.state, max(1, snapshot.num_envs)
+    record = snapshot.environments[env]
+    worker = int(record["worker"])
+    return [
+        pair("fps(total)", whole(snapshot.fps), "/s", width, BRIGHT),
+        pair("fps(per-env)", decimal(snapshot.fps / n, 1), "/s", width),
+        pair("sps(per-env)", decimal(float(state["sps"]) / n, 1), "/s", width),
+        pair("last step", whole(int(record["frames"])), "frames", width),
+        pair("worker", whole(worker + 1) if worker >= 0 else NA, "", width),
+        pair("return (100)", decimal(float(state["return_mean"])), "mean", width),
+    ]
+
+
+def policy(snapshot: Snapshot, width: int) -> list[Row]:
+    """Value, entropy and the likeliest actions."""
+    output = snapshot.policy
+    if output is None:
+        return hint("nothing published yet: the policy speaks when it next acts", width)
+    rows = [
+        pair("value", decimal(output.value, 3), "", width, CYAN),
+        pair("entropy", decimal(output.entropy, 3), "nats", width),
+    ]
+    for action, share in zip(output.actions, output.probabilities, strict=False):
+        name = action_name(snapshot.description, int(action))
+        room = max(4, width - NAME - 8)
+        rows.append(
+            (
+                part(fit(name, NAME), SOFT),
+                *bar(float(share), room, ACCENT),
+                part(f"{percent(100 * float(share), 1):>8}", TEXT),
+            )
+        )
+    return rows
+
+
+def reward(snapshot: Snapshot, env: int, width: int) -> list[Row]:
+    """The terms of the reward in this episode and in the last one; the last row is their sum."""
+    names = snapshot.description.reward_terms
+    if not names:
+        return hint("this task names no reward terms", width)
+    now, last = snapshot.terms[env].tolist(), snapshot.last_terms[env].tolist()
+    label = max(0, width - 2 * COLUMN)
+    rows: list[Row] = [(blank(label), part(f"{'this':>{COLUMN}}{'last':>{COLUMN}}", FAINT))]
+    for name, one, other in zip(names, now, last, strict=False):
+        rows.append((part(fit(name, label), SOFT), _amount(one), _amount(other)))
+    sums = (sum(now), sum(last))
+    rows.append((part(fit("sum", label), SOFT), *(_amount(value, bold=True) for value in sums)))
+    return rows
+
+
+def _amount(value: float, *, bold: bool = False) -> Segment:
+    text = decimal(value) if math.isfinite(value) else "–"
+    color = FAINT if not math.isfinite(value) or value == 0 else GREEN if value > 0 else RED
+    return part(f"{text:>{COLUMN}}", color, bold=bold)

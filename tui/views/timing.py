@@ -1,0 +1,91 @@
+"""Where a step's time goes."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+
+from ...training.snapshot import Snapshot
+from ..ink import BRIGHT, FAINT, SOFT, TEXT, Row, bar, blank, fit, part
+from ..lines import Panel
+from ..numbers import duration, whole
+from .base import Shot, View
+from .figures import COLORS, NAMES, hint, shares, stacked
+
+MEANINGS = {
+    "environment": "the games themselves: in each step, the slowest worker",
+    "transport": "waiting for workers beyond that: wake-ups, signals, uneven work",
+    "inference": "the policy choosing actions",
+    "learner": "advantages and gradient steps",
+    "python": "everything else in the training loop",
+    "unaccounted": "the rest of the wall time",
+}
+NAME = 16
+NUMBERS = 36
+
+
+class TimingView(View):
+    """Bars in ms per step and in %, which add up to the wall time of the window."""
+
+    def __init__(self) -> None:
+        super().__init__(id="timing")
+
+    def compose(self) -> ComposeResult:
+        """One panel."""
+        yield Panel("Where the time of a step goes", id="times")
+
+    def show(self, shot: Shot) -> None:
+        """Draw the bars."""
+        if shot.figures:
+            panel = self.query_one("#times", Panel)
+            steps = float(shot.snapshot.times["steps"])
+            panel.caption(panel.title, f"window: {float(shot.snapshot.times['wall']):.1f} s, {whole(steps)} steps")
+            if panel.room.width:
+                panel.show(rows_of(shot.snapshot, panel.room.width, panel.room.height))
+
+
+def rows_of(snapshot: Snapshot, width: int, height: int) -> list[Row]:
+    """Return the whole view: one stacked bar, then a bar for every phase, and their sum."""
+    wall, steps = float(snapshot.times["wall"]), float(snapshot.times["steps"])
+    if wall <= 0 or steps <= 0:
+        return hint("waiting for a window of 2 s", width)
+    n = snapshot.num_envs
+    entries = shares(snapshot)
+    roomy = height >= 3 * len(entries) + 8
+    stack = stacked(snapshot, width)
+    rows: list[Row] = [stack, stack, (), _head(width), ()] if roomy else [stack, (), _head(width)]
+    for name, seconds in entries:
+        rows.append(_phase(name, seconds / wall, seconds * n / steps, seconds / steps, width))
+        if roomy:
+            rows += [(blank(2), part(MEANINGS[name], FAINT)), ()]
+    rows.append((part("─" * width, FAINT),))
+    rows.append(_numbers("one step of all environments", BRIGHT, 1.0, wall * n / steps, wall / steps, width))
+    return rows
+
+
+def _head(width: int) -> Row:
+    return (blank(width - NUMBERS), part(f"{'ms/step':>12}{'per env step':>15}{'share':>9}", FAINT))
+
+
+def _phase(name: str, share: float, step: float, env_step: float, width: int) -> Row:
+    room = width - NUMBERS - NAME - 2
+    if room < 4:
+        return _numbers(NAMES[name], COLORS[name], share, step, env_step, width)
+    return (
+        part(fit(NAMES[name], NAME), SOFT),
+        *bar(share, room, COLORS[name]),
+        blank(2),
+        *_figures(share, step, env_step),
+    )
+
+
+def _numbers(label: str, color: str, share: float, step: float, env_step: float, width: int) -> Row:
+    return (part(fit(label, max(0, width - NUMBERS)), color), *_figures(share, step, env_step))
+
+
+def _figures(share: float, step: float, env_step: float) -> Row:
+    """Milliseconds of a step of all environments, the time of one environment's, and the share."""
+    return (
+        part(f"{1000 * step:>12,.3f}", TEXT),
+        part(f"{duration(env_step):>15}", SOFT),
+        part(f"{100 * share:>7.1f} %", TEXT),
+    )

@@ -1,0 +1,69 @@
+"""What stands in place of the boards while there are none: starting, restarting, stopping, or an error."""
+
+from __future__ import annotations
+
+import math
+
+from ...training.snapshot import Phase, Snapshot
+from ..ink import ACCENT, BRIGHT, FAINT, RED, SOFT, TEXT, Row, bar, blank, part, width_of
+from ..lines import Lines
+from ..numbers import clock, percent
+from .base import Shot
+from .figures import wrapped
+
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+HEADS = {
+    Phase.STARTING: "starting",
+    Phase.RESTARTING: "restarting",
+    Phase.STOPPING: "stopping",
+    Phase.FAILED: "the session has failed",
+}
+NARROW = 64
+
+
+class Waiting(Lines):
+    """Says what the session does while there is nothing to draw; hidden otherwise."""
+
+    def take(self, shot: Shot) -> bool:
+        """Show the state of the session if it has no boards now; return whether it shows something."""
+        quiet = shot.snapshot.phase in HEADS
+        self.display = quiet
+        if quiet and self.size:
+            self.show(centred(words(shot.snapshot, shot.now, min(NARROW, self.size.width - 2)), *self.size))
+        return quiet
+
+
+def words(snapshot: Snapshot, now: float, width: int) -> list[Row]:
+    """Return what the session does, for how long, and how far it is."""
+    phase, state = snapshot.phase, snapshot.state
+    head = HEADS[phase]
+    if phase is Phase.FAILED:
+        return failure(snapshot.message, snapshot.description.run, width)
+    seconds = max(0.0, now - float(state["started"])) if phase is Phase.STARTING else 0.0
+    rows: list[Row] = [(part(head, BRIGHT, bold=True),), ()]
+    rows += [(part(line, SOFT),) for line in wrapped(snapshot.message, width)]
+    progress = float(state["progress"])
+    if math.isfinite(progress):
+        rows += [(), (*bar(progress, min(32, width - 8), ACCENT), part(f" {percent(100 * progress)}", TEXT))]
+    if seconds:
+        turn = SPINNER[int(now * 8) % len(SPINNER)]
+        rows += [(), (part(f"{turn} {clock(seconds)}", FAINT),)]
+    return rows
+
+
+def failure(message: str, run: str, width: int) -> list[Row]:
+    """Return an error and what can be done now."""
+    advice = f"What it printed stands in runs/{run}/session.log. Press q to leave." if run else "Press q to leave."
+    return [
+        (part(HEADS[Phase.FAILED], RED, bold=True),),
+        (),
+        *((part(line, TEXT),) for line in wrapped(message, width)),
+        (),
+        *((part(line, FAINT),) for line in wrapped(advice, width)),
+    ]
+
+
+def centred(rows: list[Row], width: int, height: int) -> list[Row]:
+    """Return rows in the middle of a place."""
+    above = max(0, (height - len(rows)) // 2)
+    return [*(() for _ in range(above)), *((blank((width - width_of(row)) // 2), *row) for row in rows)]

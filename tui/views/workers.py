@@ -1,0 +1,138 @@
+"""Workers and events: who steps what, how they do, and what happened."""
+
+from __future__ import annotations
+
+import time
+
+from textual.app import ComposeResult
+
+from ...envs.task import Array
+from ...training.snapshot import Event, Level
+from ..ink import BRIGHT, FAINT, GREEN, MAGENTA, RED, SOFT, TEXT, YELLOW, Row, fit, part
+from ..lines import Panel
+from ..numbers import percent, size, whole
+from .base import Shot, View
+from .figures import hint
+
+LEVELS = {
+    Level.INFO: ("info", SOFT),
+    Level.GOOD: ("good", GREEN),
+    Level.WARNING: ("warning", YELLOW),
+    Level.ERROR: ("error", RED),
+}
+STATES = {"ready": GREEN, "stepping": GREEN, "starting": YELLOW, "dead": MAGENTA, "hung": MAGENTA}
+COLUMNS = (
+    ("worker", 6),
+    ("pid", 8),
+    ("envs", 11),
+    ("state", 9),
+    ("steps/s", 9),
+    ("heartbeat", 10),
+    ("restarts", 9),
+    ("cpu", 8),
+    ("rss", 10),
+)
+NARROW = ("worker", "envs", "state", "steps/s", "heartbeat", "restarts", "cpu", "rss")
+
+
+class WorkersView(View):
+    """The table of workers above the log of events."""
+
+    def __init__(self) -> None:
+        super().__init__(id="workers")
+        self._before: dict[int, tuple[float, int]] = {}
+        self._rates: dict[int, float] = {}
+        self._first = 0
+        self._count = 0
+
+    def compose(self) -> ComposeResult:
+        """Two panels."""
+        yield Panel("Workers", id="worker-table")
+        yield Panel("Events", id="events")
+
+    def show(self, shot: Shot) -> None:
+        """Draw both."""
+        if not shot.figures:
+            return
+        table, events = self.query_one("#worker-table", Panel), self.query_one("#events", Panel)
+        workers = shot.snapshot.workers
+        self._count = len(workers)
+        self._measure(workers)
+        if table.room.width:
+            self._first = min(self._first, max(0, self._count - (table.room.height - 1)))
+            table.caption("Workers", f"{len(workers)} x {shot.snapshot.state['backend']}")
+            table.show(worker_rows(workers, self._rates, table.room.width, self._first))
+        if events.room:
+            events.caption("Events", f"{len(shot.snapshot.events)}")
+            events.show(event_rows(shot.snapshot.events, *events.room))
+
+    def _measure(self, workers: Array) -> None:
+        """Steps per second of every worker, over at least a second."""
+        now = time.monotonic()
+        for index, (pid, steps) in enumerate(zip(workers["pid"].tolist(), workers["steps"].tolist(), strict=True)):
+            then, before = self._before.get(index, (0.0, 0))
+            if now - then >= 1.0:
+                if then and steps >= before:
+                    self._rates[index] = (steps - before) / (now - then)
+                self._before[index] = now, steps
+            if not pid:
+                self._rates.pop(index, None)
+
+    def turn_page(self, by: int) -> None:
+        """Scroll the table of workers."""
+        table = self.query_one("#worker-table", Panel)
+        step = max(1, table.room.height - 1)
+        self._first = max(0, min(self._first + by * step, self._count - step))
+
+
+def worker_rows(workers: Array, rates: dict[int, float], width: int, first: int) -> list[Row]:
+    """Return the table from worker `first` on, with its heading."""
+    if not len(workers):
+        return hint("no workers: the environments are stepped in the session's own process", width)
+    columns = [column for column in COLUMNS if width >= sum(wide for _, wide in COLUMNS) + 8 or column[0] in NARROW]
+    taken = sum(wide for _, wide in columns)
+    rows: list[Row] = [(part("".join(f"{name:>{wide}}" for name, wide in columns) + "  last error", FAINT),)]
+    for index in range(first, len(workers)):
+        record = workers[index]
+        state = record["state"].decode()
+        cells = {
+            "worker": str(index + 1),
+            "pid": str(record["pid"]),
+            "envs": f"{record['lo'] + 1}-{record['hi']}",
+            "state": state,
+            "steps/s": whole(rates.get(index)),
+            "heartbeat": f"{float(record['heartbeat_age']):.1f} s",
+            "restarts": whole(int(record["restarts"])),
+            "cpu": percent(float(record["cpu"])),
+            "rss": size(float(record["rss"])),
+        }
+        error = record["error"].decode(errors="replace")
+        rows.append(
+            (
+                *(
+                    part(f"{cells[name]:>{wide}}", STATES.get(state, TEXT) if name == "state" else TEXT)
+                    for name, wide in columns
+                ),
+                part("  " + fit(error, max(0, width - taken - 2)).rstrip(), RED),
+            )
+        )
+    return rows
+
+
+def event_rows(events: tuple[Event, ...], width: int, height: int) -> list[Row]:
+    """Return the newest events that fit, the newest first."""
+    rows: list[Row] = []
+    for event in reversed(events[-height:]):
+        word, color = LEVELS[event.level]
+        when = time.strftime("%H:%M:%S", time.localtime(event.time))
+        env = f"env {event.env + 1}: " if event.env >= 0 else ""
+        rows.append(
+            (
+                part(f"{when} ", FAINT),
+                part(f"{word:<8}", color),
+                part(
+                    fit(env + event.text, max(0, width - 17)).rstrip(), BRIGHT if event.level >= Level.WARNING else TEXT
+                ),
+            )
+        )
+    return rows or hint("nothing has happened yet", width)

@@ -1,5 +1,6 @@
 """The games, their rules and their looks, and the adapter for anybody's Gymnasium environment."""
 
+from .check import NotConforming, check
 from .errors import BadParameter, EnvironmentFailed, PacError, UnknownName
 from .registry import families, find
 from .task import (
@@ -22,6 +23,7 @@ __all__ = [
     "Environments",
     "Field",
     "Glyph",
+    "NotConforming",
     "Outcome",
     "PacError",
     "Panel",
@@ -30,6 +32,7 @@ __all__ = [
     "TaskFamily",
     "UnknownName",
     "allocate",
+    "check",
     "episode_seed",
     "families",
     "find",

@@ -1,0 +1,189 @@
+"""A conformance test for tasks: what every trainer and every backend relies on, tried out on the task itself."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import PacError
+from .task import Array, Environments, Task, allocate, next_slot, rows
+
+SLOTS = 3
+UNEVEN = 3
+"""Environments that are stepped in two slices of different size."""
+
+
+class NotConforming(PacError):
+    """A task that does not keep its promises; the text names the promise."""
+
+    title = "Task does not conform"
+
+
+def check(task: Task, *, steps: int = 200, seed: int = 7) -> None:
+    """Play a task with random legal actions and make sure that it keeps what `Task` promises.
+
+    Args:
+        task: The task.
+        steps: How many steps to play.
+        seed: Seed of the run and of the actions.
+
+    Raises:
+        NotConforming: Field types or shapes are wrong; a mask is empty; the same seed and actions give other bytes, or the
+            slicing changes them; an end lacks its final observation; returns don't add up; a restored state goes on otherwise.
+    """
+    whole = Play(task, (0, UNEVEN), seed)
+    again = Play(task, (0, UNEVEN), seed)
+    sliced = Play(task, (0, 1, UNEVEN), seed)
+    try:
+        _check_fields(task, whole.buffers)
+        for play in (whole, again, sliced):
+            play.begin()
+        for _ in range(steps):
+            _check_step(whole)
+            for other, promise in (
+                (again, "the same seed and actions twice"),
+                (sliced, "stepping in one or two slices"),
+            ):
+                other.step(whole.actions)
+                _compare(whole, other, promise)
+        if task.state is not None:
+            _check_state(whole)
+    finally:
+        for play in (whole, again, sliced):
+            play.close()
+
+
+class Play:
+    """Environments of a task in this process, over a short ring of slots.
+
+    Attributes:
+        task: What is played.
+        buffers: Its arrays.
+        slot: Where the present observations stand.
+        actions: The last actions.
+        returns: Rewards added up, per row.
+    """
+
+    def __init__(self, task: Task, bounds: tuple[int, ...], seed: int) -> None:
+        self.task = task
+        self.buffers = allocate(task, bounds[-1], SLOTS)
+        self.slot = 0
+        spans = list(zip(bounds, bounds[1:], strict=False))
+        self._parts: list[tuple[Environments, int]] = [
+            (task.make(lo, hi, self.buffers, seed), hi - lo) for lo, hi in spans
+        ]
+        self._generator = np.random.default_rng(seed)
+        count = rows(task.observation, bounds[-1], task.players)
+        self.actions = np.zeros(count, np.int64)
+        self.returns = np.zeros(count)
+
+    def begin(self) -> None:
+        """Begin an episode everywhere."""
+        for part, count in self._parts:
+            part.reset(np.ones(count, np.bool_), self.slot)
+
+    def choose(self) -> NDArray[np.int64]:
+        """Return a random legal action per row.
+
+        Raises:
+            NotConforming: A row has none.
+        """
+        keys = self._generator.random((len(self.actions), self.task.num_actions))
+        legal = self.field("action_mask").astype(np.bool_) if self.task.masked else np.ones(keys.shape, np.bool_)
+        empty = np.flatnonzero(~legal.any(axis=1))
+        if len(empty):
+            raise NotConforming(f"{self.task.name}: row {empty[0]} has no legal action; every mask needs at least one")
+        return np.where(legal, keys, -1.0).argmax(axis=1)
+
+    def step(self, actions: NDArray[np.int64]) -> None:
+        """Step everywhere; carry the last slot to the first where the ring ends."""
+        if self.slot == SLOTS - 1:
+            for item in self.task.fields:
+                if item.timed:
+                    self.buffers[item.name][0] = self.buffers[item.name][-1]
+            self.slot = 0
+        self.actions = actions
+        self.buffers["action"][self.slot] = actions
+        for part, _ in self._parts:
+            part.step(self.slot)
+        self.slot = next_slot(self.slot, SLOTS)
+
+    def field(self, name: str) -> Array:
+        """Return a field's present rows, widened."""
+        item = next(item for item in self.task.fields if item.name == name)
+        return item.widen(self.buffers[name][self.slot if item.timed else 0])
+
+    def close(self) -> None:
+        """Release the environments."""
+        for part, _ in self._parts:
+            part.close()
+
+
+def _check_fields(task: Task, buffers: dict[str, Array]) -> None:
+    names = [item.name for item in task.fields]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise NotConforming(f"{task.name}: fields have names of their own, {', '.join(sorted(twice))} stands twice")
+    missing = [panel.field for panel in task.panels if panel.field not in buffers or len(buffers[panel.field]) != 1]
+    if missing:
+        raise NotConforming(
+            f"{task.name}: panels draw untimed fields of the task, there is no such {', '.join(missing)}"
+        )
+    for name, (lo, hi) in task.slices.items():
+        if not 0 <= lo < hi <= task.observation.shape[0]:
+            raise NotConforming(
+                f"{task.name}: slice {name} is {lo}..{hi}, the observation has {task.observation.shape[0]}"
+            )
+
+
+def _check_step(play: Play) -> None:
+    """Step once with legal actions and look at what came out."""
+    task, before = play.task, play.returns
+    play.step(play.choose())
+    rewards = play.field("reward")
+    observations = play.field("observation")
+    if not np.isfinite(rewards).all() or not np.isfinite(observations.astype(np.float64)).all():
+        raise NotConforming(f"{task.name}: rewards and observations are finite numbers, got {rewards}")
+    low, high = task.observation.low, task.observation.high
+    if observations.min() < low or observations.max() > high:
+        raise NotConforming(
+            f"{task.name}: observations lie within {low:g}..{high:g}, got {observations.min():g}..{observations.max():g}"
+        )
+    if task.reward_terms and not np.allclose(play.field("reward_terms").sum(axis=-1), rewards, atol=1e-5):
+        raise NotConforming(f"{task.name}: the reward is the sum of its terms {', '.join(task.reward_terms)}")
+    ended = (play.field("terminated") | play.field("truncated")).astype(np.bool_)
+    reported = play.field("episode_return")
+    if not np.allclose(reported, before + rewards, rtol=1e-4, atol=1e-4):
+        raise NotConforming(f"{task.name}: episode_return is the sum of the rewards {before + rewards}, got {reported}")
+    outcome = np.repeat(play.field("outcome"), task.players)
+    if task.outcomes and not np.array_equal(outcome > 0, ended):
+        raise NotConforming(
+            f"{task.name}: outcome is set exactly where an episode ended, got {outcome} at ends {ended}"
+        )
+    final = play.field("final_observation")
+    if ended.any() and not final[ended].any() and observations[~ended].any():
+        raise NotConforming(
+            f"{task.name}: an ended episode leaves its last observation in final_observation, got zeros"
+        )
+    play.returns = np.where(ended, 0.0, before + rewards)
+
+
+def _compare(first: Play, second: Play, promise: str) -> None:
+    for item in first.task.fields:
+        slot = first.slot if item.timed else 0
+        if first.buffers[item.name][slot].tobytes() != second.buffers[item.name][slot].tobytes():
+            raise NotConforming(f"{first.task.name}: {promise} must give the same bytes, {item.name} differs")
+
+
+def _check_state(play: Play) -> None:
+    """Make sure that going back to saved bytes and taking the same actions leads to the same place."""
+    slot, saved = play.slot, {name: array.copy() for name, array in play.buffers.items()}
+    actions = play.choose()
+    play.step(actions)
+    reached = play.buffers["state"].copy()
+    for name, array in saved.items():
+        play.buffers[name][...] = array
+    play.slot = slot
+    play.step(actions)
+    if not np.array_equal(reached, play.buffers["state"]):
+        raise NotConforming(f"{play.task.name}: a restored state must go on as the saved one did, and does not")

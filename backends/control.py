@@ -197,6 +197,8 @@ class Link:
         fence()
         if words[AWAITED]:
             wake_up(self._block.reply)
+            # The one just woken may be waiting for this very core.
+            os.sched_yield()
 
     def trouble(self, state: int) -> None:
         """Say that the order failed; the report stands in a file."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 BACKENDS: dict[str, tuple[str, str]] = {
     "inline": (".inline:InlineBackend", ""),
+    "threads": (".threads:ThreadsBackend", "inline"),
     "shm": (".shm:ShmBackend", "inline"),
 }
 """Every backend's class, and the backend to take where it cannot run."""
@@ -63,14 +64,7 @@ def make(
             raise BackendUnavailable(f"the {kind.name} backend cannot run {task.name} here: {reason}")
         notes.append(f"{kind.name} cannot run {task.name} here ({reason}), using {BACKENDS[kind.name][1]}")
         kind = _class(BACKENDS[kind.name][1])
-    options: dict[str, Any] = {
-        "slots": slots,
-        "seed": seed,
-        "workers": workers,
-        "timeout": timeout,
-        "hang_timeout": hang_timeout,
-        "copy": copy,
-    }
+    options: dict[str, Any] = {"slots": slots, "seed": seed, "workers": workers, "timeout": timeout, "hang_timeout": hang_timeout, "copy": copy}
     made = kind(task, num_envs, **options)
     made.requested, made.note = backend, "; ".join(notes)
     if notes:

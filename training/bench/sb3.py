@@ -1,0 +1,357 @@
+"""Our PPO against SB3-contrib's `MaskablePPO`: same game, network, N, batch, epochs and minibatch (extra `[peers]`).
+
+Each measurement is a process of its own, since threads and memory are set up per process; they take turns, A B A B.
+Both sides train; the time of their rollouts and of their updates is taken apart within the same training. SB3 has what
+its users have: `DummyVecEnv`, which on environments this quick beats its processes, and PyTorch's own threads.
+
+    python -m pac.training.bench.sb3
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from ...envs import PacError, Task, find
+from .facts import Figures, Progress, facts, summed_up
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from ..ppo.policy import Policy
+
+SETTINGS: Figures = {
+    "learning_rate": 3e-4,
+    "gamma": 0.99,
+    "gae_lambda": 0.95,
+    "clip": 0.2,
+    "value_coefficient": 0.5,
+    "huber_value_loss": False,
+    "entropy_coefficient": 0.01,
+    "max_grad_norm": 0.5,
+    "batch": 512,
+    "epochs": 4,
+    "minibatch": 128,
+}
+GEMM = 1024
+
+
+class PeerFailed(PacError):
+    """A measurement's process failed."""
+
+    title = "Measurement failed"
+
+
+def compare(
+    task: str = "drmario",
+    *,
+    num_envs: int = 16,
+    seconds: float = 8.0,
+    pairs: int = 3,
+    backend: str = "shm",
+    progress: Progress = lambda _what, _share: None,
+) -> Figures:
+    """Train by both in turn; return their speeds in decisions per second and the ratios of the medians.
+
+    Args:
+        task: The task's text.
+        num_envs: N of both.
+        seconds: Length of each measurement, after one iteration to warm up.
+        pairs: Repetitions.
+        backend: How ours are stepped.
+        progress: Told what is being measured.
+
+    Returns:
+        `rollout` and `training`, each with `ours`, `sb3` and `ratio`; `arithmetic` with the share of the machine's
+        matrix product rate that each update reaches; and what it was measured on.
+
+    Raises:
+        PeerFailed: A measurement failed, for instance because the extra `[peers]` is missing.
+    """
+    samples: dict[str, list[Figures]] = {"ours": [], "sb3": []}
+    for number in range(2 * pairs):
+        side = ("ours", "sb3")[number % 2]
+        progress(f"PPO, {side}", number / (2 * pairs))
+        samples[side].append(_run(side, task, num_envs, seconds, backend))
+    network = parameters_and_flops(find(task))
+    return {
+        "task": task,
+        "num_envs": num_envs,
+        "backend": backend,
+        "settings": SETTINGS,
+        "network": network,
+        "rollout": _ratio(samples, "rollout_sps"),
+        "training": _ratio(samples, "training_sps"),
+        "arithmetic": {side: _arithmetic(runs, network["update_flops"]) for side, runs in samples.items()},
+        **facts(),
+    }
+
+
+def _ratio(samples: dict[str, list[Figures]], key: str) -> Figures:
+    ours, theirs = ([run[key] for run in samples[side]] for side in ("ours", "sb3"))
+    return {"ours": summed_up(ours), "sb3": summed_up(theirs), "ratio": median(ours) / median(theirs)}
+
+
+def _arithmetic(runs: list[Figures], flops: int) -> Figures:
+    """Return GFLOP/s of the update, those of a large matrix product in the same process, and the share."""
+    update = median(run["update_sps"] * flops / 1e9 for run in runs)
+    peak = median(run["gemm_gflops"] for run in runs)
+    return {"update_gflops": update, "gemm_gflops": peak, "share": update / peak}
+
+
+def _run(side: str, task: str, num_envs: int, seconds: float, backend: str) -> Figures:
+    command = [sys.executable, "-m", __spec__.name, side, task, str(num_envs), str(seconds), backend]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        last = done.stderr.strip().splitlines()[-1:] or ["no message"]
+        raise PeerFailed(f"the measurement of {side} ended with status {done.returncode}: {last[0]}")
+    figures: Figures = json.loads(done.stdout)
+    return figures
+
+
+def parameters_and_flops(task: Task) -> Figures:
+    """Return the board network's parameters, and its floating point operations per decision, forward and in an update.
+
+    Backwards takes a product for the weights and one for the input, which the first layer does not need.
+    """
+    from ..ppo.networks import VALUE_CHANNELS, build_network
+    from ..ppo.settings import Settings
+
+    settings = Settings.for_task(task, SETTINGS)
+    network = build_network(task, settings)
+    planes, height, width = task.observation.shape
+    cells = height * width
+    first = 2 * cells * 9 * planes * settings.channels
+    rest = 2 * cells * 9 * settings.channels**2 * (settings.layers - 1)
+    rest += 2 * cells * settings.channels * (task.action_shape[0] + VALUE_CHANNELS)
+    rest += 2 * (VALUE_CHANNELS * cells + 1) * settings.hidden
+    return {
+        "channels": settings.channels,
+        "layers": settings.layers,
+        "parameters": sum(parameter.numel() for parameter in network.parameters()),
+        "forward_flops": first + rest,
+        "update_flops": settings.epochs * (2 * first + 3 * rest),
+    }
+
+
+def gemm_gflops(seconds: float = 0.5) -> float:
+    """Return the rate of float32 matrix products on all cores, the best of many, in GFLOP/s."""
+    import torch
+
+    threads = torch.get_num_threads()
+    from ...backends import usable_cores
+
+    torch.set_num_threads(usable_cores())
+    left, right = torch.randn(GEMM, GEMM), torch.randn(GEMM, GEMM)
+    best, end = 0.0, time.perf_counter() + seconds
+    while (begun := time.perf_counter()) < end:
+        torch.mm(left, right)
+        best = max(best, 2 * GEMM**3 / (time.perf_counter() - begun) / 1e9)
+    torch.set_num_threads(threads)
+    return best
+
+
+def _figures(decisions: int, rollout: float, update: float) -> Figures:
+    return {
+        "rollout_sps": decisions / rollout,
+        "update_sps": decisions / update,
+        "training_sps": decisions / (rollout + update),
+        "gemm_gflops": gemm_gflops(),
+    }
+
+
+def measure_ours(task: Task, num_envs: int, seconds: float, backend: str) -> Figures:
+    """Train ours for `seconds` after one iteration."""
+    from ...backends import make
+    from ..ppo.trainer import PPO
+    from ..trainer import Context, Envs, Timer
+    from ..trainers import trainer_settings
+
+    def envs(count: int, slots: int) -> Envs:
+        return make(task, count, backend, slots=slots, seed=0)
+
+    timer = Timer()
+    trainer = PPO(Context(task, envs, trainer_settings("ppo", task, SETTINGS), "cpu", 0, timer))
+    trainer.start(num_envs)
+    trainer.iterate()
+    timer.lap("python")
+    before, update, begun = trainer.decisions, timer.seconds["learner"], time.perf_counter()
+    while time.perf_counter() - begun < seconds:
+        trainer.iterate()
+    whole, update = time.perf_counter() - begun, timer.seconds["learner"] - update
+    trainer.close()
+    return _figures(trainer.decisions - before, whole - update, update)
+
+
+def measure_sb3(task: Task, num_envs: int, seconds: float) -> Figures:
+    """Train SB3-contrib's for `seconds` after one iteration."""
+    from sb3_contrib import MaskablePPO
+    from stable_baselines3.common.callbacks import BaseCallback
+    from stable_baselines3.common.vec_env import DummyVecEnv
+
+    from ...envs.gym import TaskEnv
+
+    class Stopwatch(BaseCallback):
+        """Takes the time between the ends of rollouts and of updates."""
+
+        rollout = update = 0.0
+        decisions = -SETTINGS["batch"]
+        last = 0.0
+
+        def _lap(self) -> float:
+            now = time.perf_counter()
+            spent, self.last = now - self.last, now
+            return spent
+
+        def _on_rollout_start(self) -> None:
+            spent = self._lap()
+            if self.decisions > 0:
+                self.update += spent
+
+        def _on_rollout_end(self) -> None:
+            spent = self._lap()
+            self.decisions += SETTINGS["batch"]
+            if self.decisions > 0:
+                self.rollout += spent
+
+        def _on_step(self) -> bool:
+            return self.decisions <= 0 or self.rollout + self.update < seconds
+
+    model = MaskablePPO(
+        sb3_policy(),
+        DummyVecEnv([lambda: TaskEnv(task)] * num_envs),
+        learning_rate=SETTINGS["learning_rate"],
+        n_steps=SETTINGS["batch"] // num_envs,
+        batch_size=SETTINGS["minibatch"],
+        n_epochs=SETTINGS["epochs"],
+        gamma=SETTINGS["gamma"],
+        gae_lambda=SETTINGS["gae_lambda"],
+        clip_range=SETTINGS["clip"],
+        ent_coef=SETTINGS["entropy_coefficient"],
+        vf_coef=SETTINGS["value_coefficient"],
+        max_grad_norm=SETTINGS["max_grad_norm"],
+        policy_kwargs={"task": task},
+        device="cpu",
+        seed=0,
+    )
+    check_same(model.policy, task)
+    watch = Stopwatch()
+    model.learn(10**9, callback=watch)
+    return _figures(watch.decisions, watch.rollout, watch.update)
+
+
+def sb3_policy() -> Any:
+    """Return the class of an SB3 policy whose layers are those of our board network, in SB3's own places."""
+    import torch
+    from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+    from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+    from torch import nn
+
+    from ..ppo.networks import VALUE_CHANNELS
+    from ..ppo.settings import Settings
+
+    class Trunk(BaseFeaturesExtractor):
+        """The convolutions."""
+
+        def __init__(self, space: Any, settings: Settings) -> None:
+            planes, height, width = space.shape
+            super().__init__(space, settings.channels * height * width)
+            layers: list[nn.Module] = []
+            for before in [planes, *[settings.channels] * (settings.layers - 1)]:
+                layers += [nn.Conv2d(before, settings.channels, 3, padding=1), nn.ReLU()]
+            self.layers = nn.Sequential(*layers, nn.Flatten())
+
+        def forward(self, board: torch.Tensor) -> torch.Tensor:
+            features: torch.Tensor = self.layers(board)
+            return features
+
+    class SamePolicy(MaskableActorCriticPolicy):
+        """Action and value from the same convolutions."""
+
+        action_net: Any
+        value_net: Any
+
+        def __init__(self, *args: Any, task: Task, **kwargs: Any) -> None:
+            self.task, self.settings = task, Settings.for_task(task, SETTINGS)
+            kwargs |= {"net_arch": [], "features_extractor_class": Trunk, "normalize_images": False}
+            kwargs["features_extractor_kwargs"] = {"settings": self.settings}
+            super().__init__(*args, **kwargs)
+
+        def _build(self, lr_schedule: Callable[[float], float]) -> None:
+            super()._build(lr_schedule)
+            channels, hidden = self.settings.channels, self.settings.hidden
+            per_cell, *board = self.task.action_shape
+            shape = (channels, *board)
+            self.action_net = nn.Sequential(nn.Unflatten(1, shape), nn.Conv2d(channels, per_cell, 1), nn.Flatten())
+            self.value_net = nn.Sequential(
+                nn.Unflatten(1, shape),
+                nn.Conv2d(channels, VALUE_CHANNELS, 1),
+                nn.ReLU(),
+                nn.Flatten(),
+                nn.Linear(VALUE_CHANNELS * board[0] * board[1], hidden),
+                nn.ReLU(),
+                nn.Linear(hidden, 1),
+            )
+            self.optimizer = torch.optim.Adam(self.parameters(), lr=lr_schedule(1), eps=1e-5)
+
+    return SamePolicy
+
+
+def check_same(theirs: nn.Module, task: Task) -> None:
+    """Give SB3's policy our first weights, and make sure that it then computes the same function."""
+    import torch
+
+    from ..ppo.policy import Policy
+    from ..ppo.settings import Settings
+
+    ours = Policy(task, Settings.for_task(task, SETTINGS), torch.Generator().manual_seed(0))
+    _copy_weights(ours, theirs)
+    stored = torch.randint(0, 256, (4, *task.observation.stored_shape), dtype=torch.uint8)
+    with torch.no_grad():
+        logits, value = ours(stored, None)
+        features: Any = theirs.extract_features(ours.widen(stored))  # type: ignore[operator]
+        same = (theirs.action_net(features), theirs.value_net(features).squeeze(-1))  # type: ignore[operator]
+    if not all(torch.allclose(a, b, atol=1e-5) for a, b in zip((logits, value), same, strict=True)):
+        raise PeerFailed("SB3's network does not compute what ours does; the comparison would mean nothing")
+
+
+def _copy_weights(ours: Policy, theirs: nn.Module) -> None:
+    import torch
+    from torch import nn
+
+    network: Any = ours.network
+    given: list[Any] = [layer for layer in theirs.modules() if isinstance(layer, nn.Linear | nn.Conv2d)]
+    split = network.per_cell
+    wanted = [(layer.weight, layer.bias) for layer in network.convolutions]
+    wanted += [(network.cell.weight[:split], network.cell.bias[:split])]
+    wanted += [(network.cell.weight[split:], network.cell.bias[split:])]
+    # Ours flattens cell by cell, theirs channel by channel.
+    first, last = network.value[0], network.value[2]
+    by_cell = first.weight.unflatten(1, (-1, network.cell.out_features - split))
+    wanted += [(by_cell.transpose(1, 2).flatten(1), first.bias), (last.weight, last.bias)]
+    with torch.no_grad():
+        for layer, (weight, bias) in zip(given, wanted, strict=True):
+            layer.weight.copy_(weight.reshape(layer.weight.shape))
+            layer.bias.copy_(bias)
+
+
+def main() -> None:
+    """Print the comparison as JSON; with arguments, one measurement."""
+    if len(sys.argv) == 1:
+        print(json.dumps(compare(), indent=2))
+        return
+    side, spec, num_envs, seconds, backend = sys.argv[1:]
+    task = find(spec)
+    if side == "ours":
+        print(json.dumps(measure_ours(task, int(num_envs), float(seconds), backend)))
+    else:
+        print(json.dumps(measure_sb3(task, int(num_envs), float(seconds))))
+
+
+if __name__ == "__main__":
+    main()

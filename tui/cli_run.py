@@ -23,6 +23,7 @@ from ..training.telemetry import TelemetryReader
 INTERRUPTED = 130
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOOK_PERIOD = 0.1  # s
+NEWLINE = "\n"
 QUIET_PERIOD = 10.0  # s between two lines where stderr is no terminal
 
 
@@ -59,17 +60,20 @@ def run_session(
     return run_app(config, in_process=in_process, report=report)
 
 
-def check_terminal() -> None:
-    """Make sure that the app has a terminal to draw on.
+def check_terminal(advice: str = "say --headless for a progress line") -> None:
+    """Make sure that there is a terminal to draw on.
+
+    Args:
+        advice: What to do where there is none.
 
     Raises:
-        NoTerminal: It has none.
+        NoTerminal: There is none.
     """
     for name, stream in (("stdin", sys.stdin), ("stdout", sys.stdout)):
         if stream is None or not stream.isatty():
-            raise NoTerminal(f"the app needs a terminal, and {name} is none: say --headless for a progress line")
+            raise NoTerminal(f"a terminal is needed, and {name} is none: {advice}")
     if os.environ.get("TERM", "dumb") == "dumb":
-        raise NoTerminal("the app needs a terminal that can move its cursor, and TERM is dumb: say --headless")
+        raise NoTerminal(f"a terminal that can move its cursor is needed, and TERM is dumb: set TERM, or {advice}")
 
 
 def run_headless(config: Config, *, json: bool, report: Path | None) -> int:
@@ -161,7 +165,7 @@ class ProgressLine:
         """Show `snapshot`, if it is time to."""
         for event in snapshot.events:
             if event.number > self._shown and event.level >= Level.GOOD:
-                self._print(event.text)
+                self._print(event.text.partition("\n")[0])
             self._shown = max(self._shown, event.number)
         text = describe(snapshot)
         if self._live:
@@ -219,7 +223,7 @@ def summary(report: Mapping[str, Any]) -> str:
     if report["return_mean"] is not None:
         ends = ", ".join(f"{count:,} {name}" for name, count in report["outcomes"].items() if count)
         lines.append(f"mean return {report['return_mean']:.3f} over the last 100 episodes ({ends})")
-    lines += [f"warning: {event}" for event in report["events"]]
+    lines += [f"warning: {event.partition(NEWLINE)[0]}" for event in report["events"]]
     return "\n".join([*lines, *([f"run: {report['run']}"] if report["run"] else [])])
 
 

@@ -6,6 +6,7 @@ import json as json_module
 import re
 import sys
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -60,6 +61,7 @@ app = App(
     ),
     default_parameter=Parameter(negative=()),
     help_format="markdown",
+    version=lambda: version("pac-tui"),
     version_flags=["--version"],
 )
 app.command("pac.tui.cli_bench:app", name="bench", help="Measure: scaling, transports, engine, peers, app, all.")

@@ -1,0 +1,171 @@
+"""The configuration: four layers, one object, and a sentence for all that does not fit."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from pac.envs import PacError, UnknownName
+from pac.training.config import Config
+from pac.training.loading import BadConfiguration, effective_settings, expected, load
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def refusal(**layers) -> str:
+    layers.setdefault("environ", {})
+    with pytest.raises(PacError) as caught:
+        load(**layers)
+    return str(caught.value)
+
+
+def test_defaults():
+    """Nothing given gives the defaults, and nothing has an origin."""
+    loaded = load(environ={})
+    assert loaded.config == Config()
+    assert not loaded.origins
+
+
+def test_precedence(tmp_path):
+    """A flag overrides a variable, which overrides the file, which overrides the default."""
+    file = written(tmp_path / "a.yaml", "num_envs: 2\nseed: 2\nworkers: 2\n")
+    environ = {"PAC_NUM_ENVS": "3", "PAC_SEED": "3"}
+    loaded = load({"num_envs": 4}, file=file, environ=environ)
+    assert (loaded.config.num_envs, loaded.config.seed, loaded.config.workers) == (4, 3, 2)
+    labels = {key: origin.label for key, origin in loaded.origins.items()}
+    assert labels == {"num_envs": "--num-envs", "seed": "PAC_SEED", "workers": f"workers in {file}"}
+
+
+def test_aliases():
+    """The older names of the variables are understood, and the new ones override them."""
+    environ = {"TRAINING_NUM_ENVS": "5", "TRAINING_TRANSPORT": "inline", "TRAINING_GPU_INFERENCE": "false"}
+    config = load(environ=environ).config
+    assert (config.num_envs, config.backend, config.device) == (5, "inline", "cpu")
+    assert load(environ={**environ, "PAC_NUM_ENVS": "6"}).config.num_envs == 6
+
+
+def test_settings_from_every_layer(tmp_path):
+    """A trainer's settings come from a section, a variable or a flag, with dashes or without."""
+    file = written(tmp_path / "a.yaml", "ppo:\n  learning-rate: 1e-4\n  clip: 0.3\n  epochs: 2\n")
+    loaded = load({"ppo.epochs": "5"}, file=file, environ={"PAC_PPO_CLIP": "0.1"})
+    settings = effective_settings(loaded.config)
+    assert (settings["learning_rate"], settings["clip"], settings["epochs"]) == (1e-4, 0.1, 5)
+
+
+def test_settings_of_another_trainer(tmp_path):
+    """A section of a trainer that is not chosen is checked, and left out."""
+    file = written(tmp_path / "a.yaml", "trainer: random\nppo:\n  clip: 0.3\n")
+    assert load(file=file, environ={}).config.settings == {}
+    file = written(tmp_path / "b.yaml", "trainer: random\nppo:\n  clap: 0.3\n")
+    assert "Did you mean clip?" in refusal(file=file)
+
+
+def test_the_effective_configuration_is_a_file(tmp_path):
+    """What was loaded can be written as YAML and loaded again."""
+    first = load({"num_envs": 4, "ppo.clip": "0.1"}, environ={}).config
+    plain = first.model_dump(mode="json", exclude={"settings", "learn", "greedy"})
+    file = written(tmp_path / "again.yaml", yaml.safe_dump({**plain, "ppo": effective_settings(first)}))
+    again = load(file=file, environ={}).config
+    assert effective_settings(again) == effective_settings(first)
+    assert again.num_envs == 4
+
+
+def test_resume_continues_with_the_run_s_own(tmp_path):
+    """A resumed run hands on its configuration, but not its limits; flags override it."""
+    folder = tmp_path / "first"
+    (folder / "checkpoints").mkdir(parents=True)
+    config = Config(task="drmario:level=2", num_envs=6, seconds=5, settings={"clip": 0.1})
+    (folder / "run.json").write_text(json.dumps({"config": config.model_dump(mode="json")}))
+    flags = {"resume": "first", "runs_dir": tmp_path, "num_envs": 3}
+    loaded = load(flags, environ={}).config
+    assert (loaded.task, loaded.num_envs, loaded.seconds) == ("drmario:level=2", 3, None)
+    assert loaded.settings == {"clip": 0.1}
+    assert load({**flags, "ppo.clip": "0.4"}, environ={}).config.settings == {"clip": "0.4"}
+
+
+@pytest.mark.parametrize(
+    ("flags", "parts"),
+    [
+        ({"num_envs": "0"}, ["--num-envs", "from 1 to 1,000,000", "'0'"]),
+        ({"num_envs": "10000000"}, ["--num-envs", "from 1 to 1,000,000"]),
+        ({"num_envs": "many"}, ["a whole number", "'many'"]),
+        ({"seconds": "-1"}, ["--seconds expects a number above 0"]),
+        ({"steps": "0"}, ["--steps expects a whole number of at least 1"]),
+        ({"strict": "perhaps"}, ["--strict expects true or false"]),
+        ({"trainer": "pppo"}, ["unknown trainer 'pppo'", "Did you mean ppo?"]),
+        ({"backend": "shmem"}, ["unknown backend 'shmem'", "Did you mean shm?"]),
+        ({"device": "gpu"}, ["unknown device 'gpu'", "cuda:K"]),
+        ({"num_env": "4"}, ["unknown key 'num_env'", "Did you mean num_envs?"]),
+        ({"ppo.learning_rat": "1"}, ["setting of ppo", "Did you mean learning_rate?"]),
+        ({"dqn.clip": "1"}, ["unknown trainer 'dqn'"]),
+        ({"ppo.clip": "wide"}, ["ppo.clip", "'wide'"]),
+        ({"resume": "gone"}, ["unknown run 'gone'"]),
+    ],
+)
+def test_flags_that_do_not_fit(flags, parts, tmp_path):
+    """A flag that does not fit is told in one line, with what was expected and what came."""
+    text = refusal(flags={"runs_dir": tmp_path, **flags})
+    assert "\n" not in text
+    assert all(part in text for part in parts)
+
+
+def test_variables_that_do_not_fit():
+    """A variable is told by its own name; an unknown one names the nearest."""
+    assert refusal(environ={"PAC_NUM_ENVS": "0"}).startswith("PAC_NUM_ENVS expects a whole number")
+    assert "Did you mean PAC_NUM_ENVS?" in refusal(environ={"PAC_NUMENVS": "4"})
+    assert "Did you mean learning_rate?" in refusal(environ={"PAC_PPO_LEARNINGRATE": "4"})
+
+
+def test_other_variables_are_nobody_s_business():
+    """Variables of other programs, and that of the runtime directory, are no configuration."""
+    assert not load(environ={"TRAINING_DATA": "x", "HOME": "/", "PAC_RUNTIME_DIR": "/x"}).origins
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("num_envs: [", ["not valid YAML in line 1"]),
+        ("- 1\n- 2\n", ["key: value", "list"]),
+        ("num_env: 3\n", ["unknown key in", "'num_env'", "Did you mean num_envs?"]),
+        ("num_envs: 0\n", ["num_envs in", "expects a whole number from 1"]),
+        ("ppo: 3\n", ["ppo is a section"]),
+        ("learning_rate: 3\n", ["unknown key", "ppo.learning_rate"]),
+    ],
+)
+def test_files_that_do_not_fit(text, parts, tmp_path):
+    """A file that does not fit is named, with the place and what was expected."""
+    told = refusal(file=written(tmp_path / "a.yaml", text))
+    assert "\n" not in told
+    assert "a.yaml" in told
+    assert all(part in told for part in parts)
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    """A directory, a missing file and bytes are each told for what they are."""
+    assert "is a directory" in refusal(file=tmp_path)
+    assert "No such file" in refusal(file=tmp_path / "missing.yaml")
+    (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe\x00")
+    assert "UTF-8" in refusal(file=tmp_path / "bytes.yaml")
+
+
+def test_an_empty_file(tmp_path):
+    """An empty file configures nothing."""
+    assert load(file=written(tmp_path / "a.yaml", ""), environ={}).config == Config()
+
+
+def test_errors_are_bad_usage():
+    """Names are unknown, values are bad configuration: both are the user's."""
+    with pytest.raises(UnknownName):
+        load({"trainer": "x"}, environ={})
+    with pytest.raises(BadConfiguration):
+        load({"seed": "x"}, environ={})
+
+
+@pytest.mark.parametrize("name", [name for name in Config.model_fields if name != "settings"])
+def test_expected_says_something(name):
+    """Every field can say in words what it takes."""
+    assert expected(name)

@@ -1,0 +1,148 @@
+"""What can be typed, and what comes out."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from rich.console import Console
+
+from pac.tui import cli, cli_bench, cli_show
+from pac.tui.cli import Flags, main, with_settings
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """Run in an empty directory, with no configuration in the environment."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cli_show, "console", Console(highlight=False, width=160))
+    monkeypatch.setattr(cli_bench, "console", Console(highlight=False, width=160))
+
+
+def told(capsys, *arguments: str) -> dict:
+    assert main([*arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("typed", "read"),
+    [
+        (["--ppo.clip", "0.1"], ["--set=ppo.clip=0.1"]),
+        (["--ppo.clip=0.1", "--json"], ["--set=ppo.clip=0.1", "--json"]),
+        (["--ppo.target-kl", "-1"], ["--set=ppo.target-kl=-1"]),
+        (["--num-envs", "4"], ["--num-envs", "4"]),
+        (["--ppo.learning-rate", "0:3e-4,1e6:1e-4"], ["--set=ppo.learning-rate=0:3e-4,1e6:1e-4"]),
+    ],
+)
+def test_settings_are_flags(typed, read):
+    """A trainer's setting is a flag with a point in it."""
+    assert with_settings(typed) == read
+
+
+def test_flags_know_what_was_given():
+    """Only what was typed overrides the other layers."""
+    assert Flags(num_envs=4).given() == {"num_envs": 4}
+    assert Flags(set=("ppo.clip=0.1",)).given() == {"ppo.clip": "0.1"}
+
+
+@pytest.mark.parametrize(
+    ("flags", "task"),
+    [
+        (Flags(task="autochess", players=8), "autochess:players=8"),
+        (Flags(task="drmario:level=2", players=2), "drmario:level=2,players=2"),
+        (Flags(players=2), "drmario:players=2"),
+    ],
+)
+def test_players_is_short_for_a_parameter(flags, task):
+    """`--players 8` is the task's parameter."""
+    assert flags.given()["task"] == task
+
+
+def test_version(capsys):
+    """`--version` prints the version, and nothing else."""
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.strip() == "0.1.0"
+
+
+def test_help_lists_the_commands(capsys):
+    """`--help` names every command and the exit codes."""
+    assert main(["--help"]) == 0
+    out = capsys.readouterr().out
+    commands = ["bench", "config", "doctor", "eval", "play", "run", "runs", "tasks"]
+    assert all(command in out for command in commands)
+    assert "130" in out
+
+
+def test_tasks(capsys):
+    """`tasks` lists the games with their parameters."""
+    tasks = {task["name"]: task for task in told(capsys, "tasks")["tasks"]}
+    assert tasks["drmario"]["actions"] == 512
+    assert {"level", "speed"} <= {parameter["name"] for parameter in tasks["drmario"]["parameters"]}
+
+
+def test_config_says_where_values_come_from(capsys, monkeypatch):
+    """`config` shows the effective values: flags, variables, the task's recommendations, defaults."""
+    monkeypatch.setenv("PAC_SEED", "7")
+    shown = told(capsys, "config", "--num-envs", "3", "--ppo.clip", "0.1")
+    assert (shown["num_envs"], shown["seed"], shown["ppo"]["clip"]) == (3, 7, 0.1)
+    origins = shown["origins"]
+    expected = {"num_envs": "--num-envs", "seed": "PAC_SEED", "ppo.clip": "--ppo.clip", "backend": "default"}
+    assert origins.items() >= {**expected, "ppo.batch": "task drmario"}.items()
+
+
+def test_config_prints_yaml(capsys, tmp_path):
+    """What `config` prints is a file that `--config` takes."""
+    assert main(["config", "--num-envs", "3", "--ppo.clip", "0.1"]) == 0
+    (tmp_path / "a.yaml").write_text(capsys.readouterr().out)
+    shown = told(capsys, "config", "--config", "a.yaml")
+    assert (shown["num_envs"], shown["ppo"]["clip"]) == (3, 0.1)
+
+
+def test_doctor(capsys):
+    """`doctor` checks the machine, and every warning says what to do."""
+    findings = told(capsys, "doctor")["findings"]
+    assert {"cores", "shared memory", "GPU", "terminal", "kernel cache"} <= {item["name"] for item in findings}
+    assert all(item["advice"] for item in findings if not item["ok"])
+
+
+def test_runs(capsys, tmp_path):
+    """`runs` lists, shows and removes run folders."""
+    folder = tmp_path / "runs" / "one"
+    (folder / "checkpoints" / "step-1").mkdir(parents=True)
+    card = {"task": "drmario", "trainer": "ppo", "num_envs": 4, "steps": 12, "started": 0, "state": "ended"}
+    (folder / "run.json").write_text(json.dumps(card))
+    assert [run["name"] for run in told(capsys, "runs", "list")["runs"]] == ["one"]
+    assert told(capsys, "runs", "show", "one")["checkpoints"] == ["step-1"]
+    assert main(["runs"]) == 0
+    assert "one" in capsys.readouterr().out
+    assert main(["runs", "rm", "one"]) == 0
+    assert not folder.exists()
+    assert main(["runs", "show", "one"]) == 2
+
+
+def test_bars():
+    """A bar grows by eighths of a character."""
+    assert cli_bench.bar(1.0) == "█" * cli_bench.BAR
+    assert len(cli_bench.bar(0.5)) == cli_bench.BAR // 2
+    assert cli_bench.bar(0.0) == ""
+
+
+def test_the_command_is_light():
+    """Neither the command line nor its help imports what takes long."""
+    code = (
+        "import sys; from pac.tui.cli import main; main(['--help']); import pac.tui.cli_run; "
+        "heavy = {'torch', 'numba', 'gymnasium', 'textual'} & set(sys.modules); sys.exit(str(heavy) if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def test_main_raises_what_is_not_the_user_s(monkeypatch):
+    """An error of ours is not dressed up as one of the user's."""
+
+    def broken(*_arguments, **_options):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(cli, "app", broken)
+    with pytest.raises(ZeroDivisionError):
+        main([])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .compiled import compiled
-from .layout import BOTTOM, COLORS, LEFT, NO_BITS, PLANES, RIGHT, ROWS, TOP, VIRUS, Words
+from .layout import BOTTOM, COLORS, LEFT, NO_BITS, PLANES, RIGHT, ROWS, TOP, VIRUS, Words, signed
 
 ONE = np.uint64(1)
 TWO = np.uint64(2)
@@ -28,7 +28,7 @@ def occupied(board: Words) -> Pair:
 def row_of(low: np.uint64, high: np.uint64, row: int) -> int:
     """Eight bits of `row`, as an integer."""
     word = low if row < 8 else high
-    return np.int64((word >> np.uint64(8 * (row & 7))) & BYTE)
+    return signed((word >> np.uint64(8 * (row & 7))) & BYTE)
 
 
 @compiled
@@ -97,7 +97,7 @@ def matched(board: Words) -> Pair:
 
 @compiled
 def remove(board: Words, hit_low: np.uint64, hit_high: np.uint64) -> int:
-    """Empty the hit cells; halves that lose their partner become singles. Returns the number of viruses among the hit."""
+    """Empty the hit cells; halves that lose their partner become singles. Returns how many viruses were hit."""
     viruses = count(board[2 * VIRUS] & hit_low) + count(board[2 * VIRUS + 1] & hit_high)
     left_low, left_high = board[2 * LEFT] & hit_low, board[2 * LEFT + 1] & hit_high
     right_low, right_high = board[2 * RIGHT] & hit_low, board[2 * RIGHT + 1] & hit_high
@@ -121,8 +121,8 @@ def remove(board: Words, hit_low: np.uint64, hit_high: np.uint64) -> int:
 def falling_cells(board: Words) -> Pair:
     """The cells that fall by one row in this pass, as two words.
 
-    Rows are looked at from the bottom, so what stands on a falling cell falls with it. Viruses hang. A single, or a half of a
-    standing pill, falls when the cell below is free; a lying pill when both cells below are.
+    Rows are looked at from the bottom, so what stands on a falling cell falls with it. Viruses hang. A single, or a
+    half of a standing pill, falls when the cell below is free; a lying pill when both cells below are.
     """
     low, high = occupied(board)
     fall_low, fall_high = NO_BITS, NO_BITS

@@ -1,6 +1,7 @@
 """Compiles the rules, and keeps on disk what was compiled until any of their sources changes.
 
-Numba looks at a function's own file only, and would go on using a kernel into which another file's older rules were built.
+Numba looks at a function's own file only, and would go on using a kernel into which another file's older rules were
+built.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from numba import njit
 
@@ -19,8 +20,8 @@ SOURCES = sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).pa
 
 def compiled(function: Function) -> Function:
     """Return `function` as a kernel that releases the GIL, compiled at its first call unless the disk has it."""
-    kernel = njit(cache=True, nogil=True)(function)
+    kernel: Any = njit(cache=True, nogil=True)(function)
     if hasattr(kernel, "_cache"):
         index = kernel._cache._cache_file  # noqa: SLF001 - numba has no public way to add to a cache's stamp
         index._source_stamp = (index._source_stamp, SOURCES)  # noqa: SLF001
-    return kernel  # type: ignore[no-any-return]
+    return cast("Function", kernel)

@@ -41,6 +41,7 @@ from .layout import (
     WAIT,
     Ints,
     Words,
+    signed,
 )
 
 GOLDEN = np.uint64(0x9E37_79B9_7F4A_7C15)
@@ -72,8 +73,8 @@ def draw(random: int) -> int:
 
 @compiled
 def register_of(seed: np.uint64) -> int:
-    """The register's state for a seed: its low 16 bits, and the console's own start where those would get stuck (0 and 1)."""
-    register = np.int64(seed & np.uint64(0xFFFF))
+    """The register's state for a seed: its low 16 bits, or the console's own start for those that get stuck (0, 1)."""
+    register = signed(seed & np.uint64(0xFFFF))
     return register if register > 1 else POWER_ON
 
 
@@ -81,7 +82,7 @@ def register_of(seed: np.uint64) -> int:
 def pill_at(board: Words, index: int) -> int:
     """The pill of the reserve, 3 * first colour + second colour; the index wraps at 128."""
     kept = index & (PILLS_KEPT - 1)
-    return np.int64((board[RESERVE + (kept >> 4)] >> np.uint64(4 * (kept & 15))) & np.uint64(15))
+    return signed((board[RESERVE + (kept >> 4)] >> np.uint64(4 * (kept & 15))) & np.uint64(15))
 
 
 @compiled

@@ -26,12 +26,12 @@ class Bottles:
         self._slots: int = buffers["action"].shape[0]
         self._scratch, self._path = np.zeros(SCRATCH, np.uint64), np.zeros(LONGEST_FALL, np.uint8)
         level, speed = int(task.values["level"]), SPEEDS.index(task.values["speed"])
-        self._table = table(buffers, level, speed, self._scratch, self._path)
+        self.table = table(buffers, level, speed, self._scratch, self._path)
         buffers["episode"][0, lo:hi] = buffers["state"][0, lo:hi, EPISODES].astype(np.int64) - 1
 
     def reset(self, mask: NDArray[np.bool_], slot: int) -> None:
         """Begin the next episode of the masked ones, `(hi - lo,)`, and write their first observations into `slot`."""
-        reset_envs(self._table, self.lo, slot, mask, self._seed)
+        reset_envs(self.table, self.lo, slot, mask, self._seed)
 
     def step(self, slot: int) -> None:
         """Read the actions of `slot`, write everything else into the next slot, auto-reset what ended.
@@ -39,17 +39,17 @@ class Bottles:
         Raises:
             IllegalAction: An action is out of range or masked; then nothing was stepped.
         """
-        wrong = self._step(self._table, self.lo, self.hi, slot, next_slot(slot, self._slots))
+        wrong = self._step(self.table, self.lo, self.hi, slot, next_slot(slot, self._slots))
         if wrong != ALL_LEGAL:
             raise self._complaint(wrong, slot)
 
     def show(self, slot: int) -> None:
         """Write observations, masks and boards of states that were restored from outside into `slot`."""
-        show_envs(self._table, self.lo, self.hi, slot)
+        show_envs(self.table, self.lo, self.hi, slot)
 
     def close(self) -> None:
         """Release the buffers."""
-        del self._table, self._buffers
+        del self.table, self._buffers
 
     def _complaint(self, env: int, slot: int) -> IllegalAction:
         action = int(self._buffers["action"][slot, env])

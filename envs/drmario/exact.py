@@ -1,9 +1,9 @@
 """The frame-by-frame search, for the rare pill that falls too fast for `reach.flood` to be sure.
 
-A set of full controller states is `SET_WORDS` words of lanes: for each of three states of the rotation buttons (released, A
-held, B held), one word per state of the arrows (`HOLDS`): none held, Left held with a charge of 0 to 15, Right held likewise.
-Holding a rotation button longer than its frame never helps, nor does a soft drop, so neither is tried: the pill falls on the
-frames on which gravity alone lets it fall.
+A set of full controller states is `SET_WORDS` words of lanes: for each of three states of the rotation buttons
+(released, A held, B held), one word per state of the arrows (`HOLDS`): none held, Left held with a charge of 0 to 15,
+Right held likewise. Holding a rotation button longer than its frame never helps, nor does a soft drop, so neither is
+tried: the pill falls on the frames on which gravity alone lets it fall.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from .layout import (
     STARTS,
     Bytes,
     Words,
+    signed,
 )
 from .rules import BLOCKED, CHARGED, RECHARGE
 
@@ -40,13 +41,13 @@ RIGHT_0 = LEFT_0 + CHARGED
 
 @compiled
 def pressable(sets: Words, at: int, press: int, hold: int) -> int:
-    """Positions of an arrow state from which a rotation may be pressed: all for none, all but those that hold it already."""
+    """Positions of an arrow state from which a rotation may be pressed: those that do not hold it already."""
     word = sets[at + hold]
     if press != A_HELD:
         word |= sets[at + A_HELD * HOLDS + hold]
     if press != B_HELD:
         word |= sets[at + B_HELD * HOLDS + hold]
-    return np.int64(word)
+    return signed(word)
 
 
 @compiled
@@ -79,7 +80,7 @@ def turn(sets: Words, to: int, press: int, free: int) -> None:
     """Do the rotation of one frame for all arrow states."""
     for hold in range(HOLDS):
         if sets[to + hold] != NO_BITS:
-            word = np.int64(sets[to + hold])
+            word = signed(sets[to + hold])
             word = clockwise(word) if press == A_HELD else counterclockwise(word)
             held_left = LEFT_0 <= hold < RIGHT_0
             sets[to + hold] = np.uint64(turned_left(word, free) if held_left else turned(word, free))
@@ -99,7 +100,7 @@ def enter(sets: Words, at: int, free: int) -> int:
     """Let the whole set fall into a row where `free` are possible; returns the positions that lock instead."""
     locks = 0
     for word in range(at, at + SET_WORDS):
-        here = np.int64(sets[word])
+        here = signed(sets[word])
         locks |= here & ~free
         sets[word] = np.uint64(here & free)
     return locks
@@ -112,10 +113,11 @@ def search(board: Words, frames: int, scratch: Words) -> None:
     Args:
         board: The state's words.
         frames: Frames per row.
-        scratch: Receives the locking positions of every row at `LOCKS`, and the set with which every row begins at `STARTS`.
+        scratch: Receives the locking positions of every row at `LOCKS`, and the set with which every row begins at
+            `STARTS`.
     """
     low, high = occupied(board)
-    now, then = SETS, SETS + SET_WORDS
+    now, then = signed(SETS), signed(SETS + SET_WORDS)
     for word in range(now, now + SET_WORDS):
         scratch[word] = NO_BITS
     scratch[now] = np.uint64(SPAWN)
@@ -160,7 +162,7 @@ def leads(place: int, hold: int, to: int, press: int, free: int) -> int:
 def holder(sets: Words, at: int, place: int) -> int:
     """Index of a word of the set that contains `place`; `SET_WORDS` if none does."""
     for word in range(SET_WORDS):
-        if np.int64(sets[at + word]) & place:
+        if signed(sets[at + word]) & place:
             return word
     return SET_WORDS
 
@@ -183,7 +185,7 @@ def earlier(sets: Words, at: int, word: int, place: int, free: int) -> tuple[int
     press, to = word // HOLDS, word % HOLDS
     for source in range(SET_WORDS):
         if press == RELEASED or source // HOLDS != press:
-            rest = np.int64(sets[at + source])
+            rest = signed(sets[at + source])
             while rest:
                 bit = rest & -rest
                 rest ^= bit
@@ -194,7 +196,7 @@ def earlier(sets: Words, at: int, word: int, place: int, free: int) -> tuple[int
 
 @compiled
 def first_time(board: Words, row: int, place: int, frames: int, scratch: Words) -> tuple[int, int]:
-    """The row, and the frames spent in it, at which the search first holds a position from which it falls straight to `row`."""
+    """When the search first holds a position that falls straight to `row`: its row, and the frames spent in it."""
     low, high = occupied(board)
     first = row
     while first > 0 and free_lanes(low, high, first - 1) & place:
@@ -208,7 +210,9 @@ def first_time(board: Words, row: int, place: int, frames: int, scratch: Words) 
 
 
 @compiled
-def trace(board: Words, row: int, phases: int, place: int, frames: int, scratch: Words, path: Bytes) -> int:
+def trace(  # noqa: PLR0917 - compiled functions have no keyword-only arguments
+    board: Words, row: int, phases: int, place: int, frames: int, scratch: Words, path: Bytes
+) -> int:
     """Write the buttons that lead to a position, reached after some frames in a row; returns their number."""
     low, high = occupied(board)
     total = phases if row == 0 else phases + row * frames - 1

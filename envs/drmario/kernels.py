@@ -1,4 +1,4 @@
-"""Loops over environments, compiled, with the GIL released: each reads an action and writes everything else in place."""
+"""Loops over environments, compiled, with the GIL released: they read actions and write all else in place."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def is_legal(board: Words, action: int) -> bool:
     """Whether the state's mask allows a placement; false out of range."""
     if action < 0 or action >= ACTIONS:
         return False
-    return (board[MASK + (action >> 6)] >> np.uint64(action & 63)) & np.uint64(1) == np.uint64(1)
+    return bool((board[MASK + (action >> 6)] >> np.uint64(action & 63)) & np.uint64(1))
 
 
 @compiled
@@ -113,13 +113,13 @@ def forget(v: Views, slot: int, env: int) -> None:
 
 
 @compiled
-def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: int) -> None:
+def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64) -> None:
     """Begin the next episode of the chosen environments and write their first observations."""
     v = views(table)
     for index in range(chosen.shape[0]):
         if chosen[index]:
             env = lo + index
-            v.words[env, RUN_SEED] = np.uint64(seed)
+            v.words[env, RUN_SEED] = seed
             next_episode(v, env, v.level, v.speed)
             write_info(v, slot, env)
             show(v, slot, env)

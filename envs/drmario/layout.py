@@ -1,12 +1,13 @@
 """How one environment's state lies in memory.
 
-The whole state is one row of `WORDS` 64-bit words. The rules see it twice: as `board`, unsigned words (bit planes of 128 bits,
-cell `row * 8 + column`, row 0 on top, lowest bit first), and as `game`, the same memory as signed integers.
+The whole state is one row of `WORDS` 64-bit words. The rules see it twice: as `board`, unsigned words (bit planes of
+128 bits, cell `row * 8 + column`, row 0 on top, lowest bit first), and as `game`, the same memory as signed integers.
 """
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Callable
+from typing import TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,9 @@ from numpy.typing import NDArray
 Words: TypeAlias = NDArray[np.uint64]
 Ints: TypeAlias = NDArray[np.int64]
 Bytes: TypeAlias = NDArray[np.uint8]
+
+signed = cast("Callable[[np.generic | int], int]", np.int64)
+"""A number as a signed 64-bit integer, which is what kernels count with."""
 
 ROWS = 16
 COLUMNS = 8

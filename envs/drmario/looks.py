@@ -10,8 +10,9 @@ DIM = ("#3b2f17", "#3d1f2b", "#1b2d44")
 EYES = ("oo", "><", "^^")
 GLASS = "#13151d"
 
-# Pills are filled with their colour; the glass shows where a corner is cut away, so that joined halves have outer ends only.
+# Pills are filled with their colour and the glass cuts their corners away, so that joined halves have outer ends only.
 SHAPES = ("▌▐", "▌ ", " ▐", "▘▝", "▖▗")
+
 
 EMPTY = Glyph(wide="  ", narrow=" ", color=GLASS, ground=GLASS)
 HALVES = tuple(

@@ -22,13 +22,14 @@ from .layout import (
     Bytes,
     Ints,
     Words,
+    signed,
 )
 from .rules import hang
 
 
 @compiled
 def place_of(action: int) -> tuple[int, int, int]:
-    """Row, column and turn of the pill that an action locks (row of the lower or both cells, column of the left or both)."""
+    """Row of the lower (or both) cells, column of the left (or both) and turn of the pill that an action locks."""
     orientation, row, column = action >> 7, action >> 3 & 15, action & 7
     if orientation == 0:
         return row, column, 0
@@ -67,7 +68,7 @@ def climb(board: Words, row: int, place: int, scratch: Words) -> int:
     moves = 0
     while True:
         free = free_lanes(low, high, row)
-        entered = SPAWN if row == 0 else np.int64(board[REACHED + row - 1]) & free
+        entered = SPAWN if row == 0 else signed(board[REACHED + row - 1]) & free
         level = 0
         reached = entered
         while not reached & place:
@@ -76,7 +77,7 @@ def climb(board: Words, row: int, place: int, scratch: Words) -> int:
             level += 1
         while level > 0:
             level -= 1
-            place, button = before(place, np.int64(scratch[LEVELS + level]), free)
+            place, button = before(place, signed(scratch[LEVELS + level]), free)
             scratch[MOVES + moves] = np.uint64(row << 5 | button)
             moves += 1
         if row == 0:
@@ -85,7 +86,9 @@ def climb(board: Words, row: int, place: int, scratch: Words) -> int:
 
 
 @compiled
-def tap(game: Ints, row: int, moves: int, scratch: Words, path: Bytes, frames: int, here: int, counter: int) -> int:
+def tap(  # noqa: PLR0917 - compiled functions have no keyword-only arguments
+    game: Ints, row: int, moves: int, scratch: Words, path: Bytes, frames: int, here: int, counter: int
+) -> int:
     """Write the buttons of every frame until the pill locks in `row`; returns the number of frames.
 
     Moves are taps as quick as the controller allows; between them, and after the last, Down is held.
@@ -103,8 +106,8 @@ def tap(game: Ints, row: int, moves: int, scratch: Words, path: Bytes, frames: i
     longest, clock, previous = hang(game), game[CLOCK] + frames, 0
     while True:
         button = HOLD_DOWN
-        if moves > 0 and np.int64(scratch[MOVES + moves - 1]) >> 5 == here:
-            button = np.int64(scratch[MOVES + moves - 1]) & 31
+        if moves > 0 and signed(scratch[MOVES + moves - 1]) >> 5 == here:
+            button = signed(scratch[MOVES + moves - 1]) & 31
             if button == previous:
                 button = 0
             else:
@@ -137,7 +140,7 @@ def plan(board: Words, game: Ints, action: int, scratch: Words, path: Bytes) -> 
     """
     row, column, turn = place_of(action)
     position = 1 << (turn * COLUMNS + column)
-    if np.int64(board[REACHED + row]) & position:
+    if signed(board[REACHED + row]) & position:
         return tap(game, row, climb(board, row, position, scratch), scratch, path, 0, 0, 0)
     frames = hang(game) + 1
     search(board, frames, scratch)

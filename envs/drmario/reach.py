@@ -1,10 +1,11 @@
 """Where the pill in hand can lock, found row by row on 32-bit words.
 
-A word holds, for one row, a byte of columns for each of the four turns (`bottle.lanes`). Waiting is always allowed and a fall
-sets the gravity counter to 0, so whatever soft drops reach, patience reaches too: a pill spends the frames of natural gravity
-in every row. `flood` spends one elementary move (a column left or right, a turn with its kick) per round. A move takes a frame
-to press and a frame to release, so a row of F frames has room for F // 2 rounds: what those reach is certainly reachable, and
-what no number of rounds reaches certainly is not. Where the two differ, `exact` decides frame by frame.
+A word holds, for one row, a byte of columns for each of the four turns (`bottle.lanes`). Waiting is always allowed
+and a fall sets the gravity counter to 0, so whatever soft drops reach, patience reaches too: a pill spends the frames
+of natural gravity in every row. `flood` spends one elementary move (a column left or right, a turn with its kick) per
+round. A move takes a frame to press and a frame to release, so a row of F frames has room for F // 2 rounds: what
+those reach is certainly reachable, and what no number of rounds reaches certainly is not. Where the two differ,
+`exact` decides frame by frame.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ import numpy as np
 
 from .bottle import free_lanes, occupied
 from .compiled import compiled
-from .exact import LOCKS, search
+from .exact import search
 from .lanes import ALL_LANES, SPAWN, spread
-from .layout import MASK, NO_BITS, REACHED, ROWS, Ints, Words
+from .layout import LOCKS, MASK, NO_BITS, REACHED, ROWS, Ints, Words, signed
 from .rules import hang
 
 FOREVER = 1 << 30
@@ -49,8 +50,8 @@ def flood(board: Words, rounds: int, reached: Words, at: int) -> bool:
 def write_locks(board: Words, row: int, locks: int) -> None:
     """Add a row's lock positions to the mask of actions, orientation * 128 + row * 8 + column of the first half.
 
-    Orientations: the second half is right of the first (0), below (1), left (2), above (3). A standing pill at the rim whose
-    first half would be lost has no such cell and is left out.
+    Orientations: the second half is right of the first (0), below (1), left (2), above (3). A standing pill at the
+        rim whose first half would be lost has no such cell and is left out.
     """
     half, place = row >> 3, np.uint64(8 * (row & 7))
     board[MASK + half] |= np.uint64(locks & 0xFF) << place
@@ -80,8 +81,8 @@ def survey(board: Words, game: Ints, scratch: Words) -> None:
         board[word] = NO_BITS
     for row in range(ROWS):
         if complete:
-            locks = np.int64(board[REACHED + row]) & ~free_lanes(low, high, row + 1)
+            locks = signed(board[REACHED + row]) & ~free_lanes(low, high, row + 1)
         else:
-            locks = np.int64(scratch[LOCKS + row])
+            locks = signed(scratch[LOCKS + row])
         if locks:
             write_locks(board, row, locks)

@@ -1,19 +1,23 @@
 """The rules, frame by frame.
 
-A frame reads the held buttons. While a pill is under control, it is moved in the console's order: gravity, left and right, rotation.
+A frame reads the held buttons. While a pill is under control, it is moved in the console's order: gravity, left and
+right, rotation.
 
-- Gravity: the counter goes up every frame, and the pill falls by one row when it exceeds the table's value. Every second frame
-  (those with an odd number), Down as the only arrow makes it fall at once. Any fall sets the counter to 0.
-- Left and right: a newly pressed arrow moves at once; held, it moves again after 16 frames and then every 6. A blocked move
-  sets the charge to 15, so that a held arrow tries again on every frame. The charge outlives the pill.
-- Rotation: A turns clockwise, B counter-clockwise, each only when newly pressed. A pill that turns to lie and is blocked is
-  tried one column to the left; one that is not blocked, while Left is held, is moved one column to the left if it can.
+- Gravity: the counter goes up every frame, and the pill falls by one row when it exceeds the table's value. Every
+  second frame (those with an odd number), Down as the only arrow makes it fall at once. Any fall sets the counter to
+  0.
+- Left and right: a newly pressed arrow moves at once; held, it moves again after 16 frames and then every 6. A
+  blocked move sets the charge to 15, so that a held arrow tries again on every frame. The charge outlives the pill.
+- Rotation: A turns clockwise, B counter-clockwise, each only when newly pressed. A pill that turns to lie and is
+  blocked is tried one column to the left; one that is not blocked, while Left is held, is moved one column to the
+  left if it can.
 - A pill that cannot fall locks. A half above the bottle's rim is lost, and the other one is a single.
 
-Then nobody has control. After 15 frames of rest everything that hangs falls by one row, 16 frames later again, until nothing
-does. Three frames later lines of four vanish, and it starts over; if there are none, the next pill is thrown, which takes 24
-frames. At its end the game is lost if either of the two cells where the pill appears is taken, and the episode is cut off if
-it has lasted longer than its level allows. It is won on the frame on which the last virus vanishes.
+Then nobody has control. After 15 frames of rest everything that hangs falls by one row, 16 frames later again, until
+nothing does. Three frames later lines of four vanish, and it starts over; if there are none, the next pill is thrown,
+which takes 24 frames. At its end the game is lost if either of the two cells where the pill appears is taken, and the
+episode is cut off if it has lasted longer than its level allows. It is won on the frame on which the last virus
+vanishes.
 """
 
 from __future__ import annotations
@@ -64,6 +68,7 @@ from .layout import (
     WAIT,
     Ints,
     Words,
+    signed,
 )
 
 SPAWN_COLUMN = 3
@@ -95,7 +100,7 @@ GRAVITY_TABLE = np.array(
 @compiled
 def hang(game: Ints) -> int:
     """The counter value beyond which the pill falls."""
-    return GRAVITY_TABLE[SPEED_BASE[game[SPEED]] + game[SPEED_UPS]]
+    return signed(GRAVITY_TABLE[SPEED_BASE[game[SPEED]] + game[SPEED_UPS]])
 
 
 @compiled
@@ -194,8 +199,8 @@ def control(board: Words, game: Ints, buttons: int) -> None:
 def vanish(board: Words, game: Ints) -> None:
     """Remove all lines, count and score their viruses, and see what comes next.
 
-    The first virus that a pill removes, in however many passes, scores 100, 200 or 300 by speed; each further one twice the
-    one before, up to 32 times the first.
+    The first virus that a pill removes, in however many passes, scores 100, 200 or 300 by speed; each further one
+    twice the one before, up to 32 times the first.
     """
     hit_low, hit_high = matched(board)
     if (hit_low | hit_high) == NO_BITS:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from types import MappingProxyType
+from typing import Any
 
 from ..task import Field, Outcome, Panel, Parameter, Task, TaskFamily
 from .layout import ACTIONS, BUTTONS, COLUMNS, LEVELS, ROWS, SPEEDS, WORDS
 from .looks import COLOR_NAMES, GLYPHS
 
+TITLE = "Capsule Bottle"
+FRAME_TITLE = "Capsule Bottle, frame by frame"
 FRAME_RATE = 60.098813897
 PLACEMENT_PLANES = 20
 FRAME_PLANES = 23
@@ -64,48 +67,57 @@ ACTION_NAMES = tuple(
 def by_placement(spec: str, level: int, speed: str) -> Task:
     """One step is a placement of the pill in hand, until the next pill is under control.
 
-    Action: orientation * 128 + row * 8 + column of the pill's first half; its second half is right of it (orientation 0),
-    below (1), left (2) or above (3).
+    Action: orientation * 128 + row * 8 + column of the pill's first half; its second half is right of it (orientation
+    0), below (1), left (2) or above (3).
     """
-    return _task(spec, "drmario", "Capsule Bottle", PLACEMENT_PLANES, level, speed, {})
+    return Task(
+        name="drmario",
+        title=TITLE,
+        observation=_observation(PLACEMENT_PLANES),
+        num_actions=ACTIONS,
+        action_shape=(4, ROWS, COLUMNS),
+        masked=True,
+        slices=MappingProxyType(SLICES),
+        **_common(spec, level, speed),
+    )
 
 
 def by_frame(spec: str, level: int, speed: str) -> Task:
     """One step is a frame, in which one of 18 combinations of buttons is held."""
-    return _task(
-        spec, "drmario-frames", "Capsule Bottle, frame by frame", FRAME_PLANES, level, speed, {"falling": (20, 23)}
-    )
-
-
-def _task(
-    spec: str, name: str, title: str, planes: int, level: int, speed: str, slices: dict[str, tuple[int, int]]
-) -> Task:
-    placed = planes == PLACEMENT_PLANES
     return Task(
-        spec=spec,
-        name=name,
-        title=title,
-        factory=f"{__package__}.driver:Bottles",
-        observation=Field("observation", "uint8", (planes, ROWS, COLUMNS), "bits", per="seat", low=0, high=1),
-        num_actions=ACTIONS if placed else len(BUTTONS),
-        action_shape=(4, ROWS, COLUMNS) if placed else (),
-        action_names=() if placed else ACTION_NAMES,
-        masked=placed,
-        native=True,
-        frame_rate=FRAME_RATE,
-        reward_terms=("virus_clear", "clear", "topout"),
-        outcomes=OUTCOMES,
-        info=INFO,
-        panels=PANELS,
-        boards=BOARDS,
-        state=Field("state", "uint64", (WORDS,), timed=False, low=0),
-        slices=MappingProxyType({**SLICES, **slices}),
-        values=MappingProxyType({"level": level, "speed": speed}),
-        settings=MappingProxyType({"ppo": MappingProxyType(PPO)}),
+        name="drmario-frames",
+        title=FRAME_TITLE,
+        observation=_observation(FRAME_PLANES),
+        num_actions=len(BUTTONS),
+        action_names=ACTION_NAMES,
+        slices=MappingProxyType({**SLICES, "falling": (PLACEMENT_PLANES, FRAME_PLANES)}),
+        **_common(spec, level, speed),
     )
+
+
+def _observation(planes: int) -> Field:
+    return Field("observation", "uint8", (planes, ROWS, COLUMNS), "bits", per="seat", low=0, high=1)
+
+
+def _common(spec: str, level: int, speed: str) -> dict[str, Any]:
+    """What both tasks share."""
+    return {
+        "spec": spec,
+        "factory": f"{__package__}.driver:Bottles",
+        "native": True,
+        "frame_rate": FRAME_RATE,
+        "reward_terms": ("virus_clear", "clear", "topout"),
+        "outcomes": OUTCOMES,
+        "info": INFO,
+        "panels": PANELS,
+        "boards": BOARDS,
+        "state": Field("state", "uint64", (WORDS,), timed=False, low=0),
+        "values": MappingProxyType({"level": level, "speed": speed}),
+        "settings": MappingProxyType({"ppo": MappingProxyType(PPO)}),
+    }
 
 
 TASKS = (
-    TaskFamily("drmario", "Capsule Bottle", by_placement, PARAMETERS),
-    TaskFamily("drmario-frames", "Capsule Bottle, frame by frame", by_frame, PARAMETERS),
+    TaskFamily("drmario", TITLE, by_placement, PARAMETERS),
+    TaskFamily("drmario-frames", FRAME_TITLE, by_frame, PARAMETERS),
 )

@@ -35,7 +35,7 @@ CODE_RIGHT = 7
 CODE_TOP = 10
 CODE_BOTTOM = 13
 WEIGHTS = (1, 2, 3, 15, 3, 6, 9, 12)
-"""What each plane adds to a cell's code: 1-3 single halves, 4-6 left, 7-9 right, 10-12 top, 13-15 bottom, 16-18 viruses."""
+"""What each plane adds to a cell's code: 1-3 singles, 4-6 left, 7-9 right, 10-12 top, 13-15 bottom, 16-18 viruses."""
 
 
 @compiled

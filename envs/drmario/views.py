@@ -1,7 +1,7 @@
 """The arrays of the buffers as the kernels see them.
 
-A kernel takes a table of addresses and rebuilds the arrays from it: handing thirty arrays over costs 5 us a call, the table
-a tenth of it.
+A kernel takes a table of addresses and rebuilds the arrays from it: handing thirty arrays over costs 5 us a call, the
+table a tenth of it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import carray, types
+from numba import carray, types  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -24,8 +24,8 @@ TERMS = 3
 class Views(NamedTuple):
     """What kernels read and write, `(slots, environments, ...)`; what has no slot has no first axis.
 
-    Bits, cells and states are words of 64 bits; `codes` is the bottle's cells as bytes, `ints` and `reals` are the states as
-    signed integers and as floats. `scratch` and `path` are working memory.
+    Bits, cells and states are words of 64 bits; `codes` is the bottle's cells as bytes, `ints` and `reals` are the
+    states as signed integers and as floats. `scratch` and `path` are working memory.
     """
 
     level: int
@@ -88,7 +88,7 @@ NAMES = (
     "preview",
     "state",
 )
-"""The fields whose addresses stand in a table, after the numbers of slots, environments, observation words, level and speed."""
+"""The fields whose addresses stand in a table, after slots, environments, words of an observation, level and speed."""
 NUMBERS = 5
 
 
@@ -99,7 +99,7 @@ def table(buffers: Buffers, level: int, speed: int, scratch: Array, path: Array)
         ValueError: A field is not one contiguous block.
     """
     slots, num_envs = buffers["action"].shape
-    fields = [buffers[name] if name in buffers else None for name in NAMES]
+    fields = [buffers.get(name) for name in NAMES]
     for name, array in zip(NAMES, fields, strict=True):
         if array is not None and not array.flags.c_contiguous:
             raise ValueError(
@@ -109,14 +109,16 @@ def table(buffers: Buffers, level: int, speed: int, scratch: Array, path: Array)
     return np.array([slots, num_envs, buffers["observation"].shape[2] // 8, level, speed, *addresses], np.int64)
 
 
-@intrinsic  # type: ignore[misc]
-def pointer(_context: Any, address: Any, dtype: Any) -> Any:
+def _pointer(_context: Any, address: Any, dtype: Any) -> Any:
     """A pointer to elements of `dtype` at an address."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
 
-    return types.CPointer(dtype.dtype)(address, dtype), build
+    return types.CPointer(dtype.dtype)(address, dtype), build  # type: ignore[no-untyped-call]
+
+
+pointer: Any = intrinsic(_pointer)
 
 
 @compiled

@@ -51,8 +51,8 @@ class State:
 def drawn(text: str, pill: str = "as", speed: int = 0, speed_ups: int = 0) -> State:
     """A state with a pill under control over a bottle whose lowest rows are drawn.
 
-    Two characters a cell: a colour's letter (upper case for a virus) and `<`, `>`, `^`, `v` for a half that has its partner
-    right, left, below or above, or a space for a single.
+    Two characters a cell: a colour's letter (upper case for a virus) and `<`, `>`, `^`, `v` for a half that has its
+    partner right, left, below or above, or a space for a single.
     """
     state = State(np.zeros(WORDS, np.uint64))
     begin(state.board, state.game, np.uint64(7), 0, speed)
@@ -61,7 +61,7 @@ def drawn(text: str, pill: str = "as", speed: int = 0, speed_ups: int = 0) -> St
     viruses = 0
     for row, line in enumerate(lines, start=16 - len(lines)):
         for column in range(8):
-            letter, link = line[2 * column : 2 * column + 2]
+            letter, link = line[2 * column], line[2 * column + 1]
             if letter not in ". ":
                 put(state.board, LETTERS.index(letter.lower()), row, column)
             if letter.isupper():

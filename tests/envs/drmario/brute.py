@@ -1,6 +1,7 @@
 """Every placement that buttons reach, by trying all buttons in all states of the compiled rules.
 
-It knows nothing of rows, words or patience: a visited table over (place, gravity, charge, held buttons, parity of the frame).
+It knows nothing of rows, words or patience: a visited table over (place, gravity, charge, held buttons, parity of the
+frame).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pac.envs.drmario.layout import (
     STAGE,
     TURN,
     WORDS,
+    signed,
 )
 from pac.envs.drmario.rules import control, hang
 
@@ -38,7 +40,7 @@ def number(game: NDArray[np.int64], frames: int) -> int:
         hold = (1 if held & 1 else 17) + game[CHARGE]
     press = 1 if held & PRESS_A else (2 if held & PRESS_B else 0)
     place = (game[ROW] * 8 + game[COLUMN]) * 4 + game[TURN]
-    return (((place * frames + game[GRAVITY]) * 33 + hold) * 3 + press) * 2 + (game[CLOCK] & 1)
+    return signed((((place * frames + game[GRAVITY]) * 33 + hold) * 3 + press) * 2 + (game[CLOCK] & 1))
 
 
 @compiled

@@ -20,8 +20,7 @@ class Game:
         self.task = find(spec)
         self.num_envs = num_envs
         self.buffers: dict[str, NDArray[Any]] = allocate(self.task, num_envs, slots)
-        self.envs = self.task.make(0, num_envs, self.buffers, seed)
-        assert isinstance(self.envs, Bottles)
+        self.envs = Bottles(self.task, 0, num_envs, self.buffers, seed)
         self.envs.reset(np.ones(num_envs, np.bool_), 0)
 
     def state(self, env: int = 0) -> State:
@@ -40,4 +39,5 @@ class Game:
 
 def legal(mask: NDArray[np.uint8], random: np.random.Generator) -> NDArray[np.int64]:
     """A random legal action for each row of a mask."""
-    return (mask * random.random(mask.shape)).argmax(axis=-1)
+    chosen: NDArray[np.int64] = (mask * random.random(mask.shape)).argmax(axis=-1)
+    return chosen

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numba import njit
 
 from pac.envs import episode_seed
 from pac.envs.drmario import deal
+from pac.envs.drmario.compiled import compiled
 from pac.envs.drmario.layout import (
     CLEARED,
     CLOCK,
@@ -212,8 +212,8 @@ def test_the_compiled_seed_is_the_documented_one(numbers: tuple[int, int, int]):
     assert int(deal.episode_seed(*map(np.uint64, numbers))) == episode_seed(*numbers)
 
 
-@njit
-def worst_bottles(level: int) -> int:
+@compiled
+def broken_bottles(level: int) -> int:
     """Deal all bottles of a level; how many break a rule: a virus too few, too high, or a twin two cells away."""
     board = np.zeros(WORDS, np.uint64)
     game = board.view(np.int64)
@@ -239,4 +239,4 @@ def worst_bottles(level: int) -> int:
 @pytest.mark.parametrize("level", [0, 10, 16, 18, 20])
 def test_viruses_are_dealt_by_the_placement_rule(level: int):
     """Every bottle has 4 * (level + 1) viruses, none too high, none with its colour exactly two cells away."""
-    assert worst_bottles(level) == 0
+    assert broken_bottles(level) == 0

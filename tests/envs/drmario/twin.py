@@ -166,7 +166,7 @@ class Bottle:
             hand.gravity = 0
             if not self.fits((row + 1, column, turn)):
                 return hand, True
-            hand.place = row, column, turn = row + 1, column, turn
+            row += 1
         side = -1 if "left" in buttons else 1 if "right" in buttons else 0
         if side:
             hand.charge = 0 if pressed & {"left", "right"} else hand.charge + 1
@@ -189,7 +189,7 @@ class Bottle:
         return hand, False
 
     def placements(self) -> set[Place]:
-        """Where the pill under control can lock, by trying all buttons in all states that differ in what is ever read."""
+        """Where the pill can lock, by trying all buttons in all states that differ in what is ever read."""
         assert self.hand
         found: set[Place] = set()
         seen = set()

@@ -103,6 +103,10 @@ class Gate:
         """Raise `Interrupted` at the next pass, also of a closed gate."""
         self._set(INTERRUPT=1)
 
+    def calm(self) -> None:
+        """Forget an interruption that nobody has met yet: what it was for is done."""
+        self._set(INTERRUPT=0)
+
     def stop(self) -> None:
         """Raise `Stopped` at every pass from now on."""
         self._set(STOP=1)

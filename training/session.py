@@ -176,25 +176,27 @@ class Session:
                 metrics = self._trainer.iterate()
             except Interrupted:
                 self.clock.stop()
+                self._grant_wishes(anew=True)
             else:
                 row = self.monitor.end_iteration(metrics)
                 self._record(row)
-            self._grant_wishes()
+                self._grant_wishes()
 
-    def _grant_wishes(self) -> None:
-        """Do, between two steps, what other threads asked for."""
+    def _grant_wishes(self, *, anew: bool = False) -> None:
+        """Do, between two steps, what other threads asked for; `anew` after a rollout that cannot be continued."""
         assert self._trainer is not None
         if self.gate.stopping:
             raise Stopped
         with self._wish:
             wanted, self._wanted_envs = self._wanted_envs, None
+            self.gate.calm()
             checkpoint, self._wants_checkpoint = self._wants_checkpoint, False
         if checkpoint:
             self._checkpoint()
         if self._return_to is not None and wanted is None and self._baseline_done():
             wanted, self._return_to = self._return_to, None
-        if wanted is not None and wanted != self.num_envs_now:
-            self._resize(wanted)
+        if anew or wanted not in {None, self.num_envs_now}:
+            self._resize(wanted or self.num_envs_now)
         self.clock.go()
 
     def _resize(self, num_envs: int) -> None:
@@ -466,7 +468,7 @@ class Session:
         with self._wish:
             self._wanted_envs = num_envs
             self._return_to = None
-        self.gate.interrupt()
+            self.gate.interrupt()
 
     def measure_baseline(self) -> None:
         """Run one environment for some seconds, then return to N."""
@@ -474,7 +476,7 @@ class Session:
         with self._wish:
             self._return_to = self.num_envs_now
             self._wanted_envs = BASELINE_ENVS
-        self.gate.interrupt()
+            self.gate.interrupt()
 
     def checkpoint_soon(self) -> None:
         """Save a checkpoint at the end of the iteration."""

@@ -1,0 +1,118 @@
+"""The random policy, the registry of trainers, and the choice of a device."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from pac.backends import make
+from pac.envs import BadParameter, UnknownName
+from pac.training.device import NoSuchDevice, resolve_device
+from pac.training.ppo.team import Team
+from pac.training.random_policy import RandomPolicy, draw_legal_actions
+from pac.training.trainer import Context, Envs, Timer
+from pac.training.trainers import build_player, build_trainer, trainer_settings
+
+from .corridor import corridor
+
+
+def context(trainer: str = "random") -> Context:
+    task = corridor()
+
+    def envs(num_envs: int, slots: int) -> Envs:
+        return make(task, num_envs, "inline", slots=slots)
+
+    return Context(task, envs, trainer_settings(trainer, task, {}), "cpu", 1, Timer())
+
+
+def test_only_legal_actions_are_drawn_and_each_equally_often() -> None:
+    """Of many draws from one mask, every legal action has its share and no other appears."""
+    legal = np.array([0, 0, 1, 0, 0, 0, 0, 1, 1, 0, 0, 1], np.uint8)
+    masks = np.repeat(np.packbits(legal, bitorder="little")[None], 40_000, axis=0)
+    counts = np.array([number.bit_count() for number in range(256)], np.int64)
+    actions = np.zeros(len(masks), np.int64)
+    draw_legal_actions(np.array([7], np.uint64), counts, masks, actions)
+    shares = np.bincount(actions, minlength=len(legal)) / len(actions)
+    assert np.allclose(shares, legal / legal.sum(), atol=0.01)
+
+
+def test_random_policy_plays_and_resumes() -> None:
+    """It is a trainer like any other: steps, resizes, and goes on from its state."""
+    one = RandomPolicy(context())
+    one.start(4)
+    first = one.iterate()
+    one.resize(2)
+    assert one.iterate()["decisions"] == first["decisions"] * 1.5
+    tensors, data = one.state()
+    two = RandomPolicy(context())
+    two.load_state(tensors, data)
+    assert np.array_equal(two.state()[0]["generator"], tensors["generator"])
+    one.close()
+
+
+def test_random_policy_needs_no_torch() -> None:
+    """Measuring environments does not wait for PyTorch."""
+    code = "import sys, pac.training.random_policy, pac.training.trainers; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
+
+
+def test_trainers_are_found_by_name() -> None:
+    """Known ones are built; unknown ones are an error that lists the known."""
+    assert isinstance(build_trainer("random", context()), RandomPolicy)
+    assert type(build_trainer("ppo", context("ppo"))).__name__ == "PPO"
+    with pytest.raises(UnknownName, match=r"Did you mean ppo.*random"):
+        build_trainer("ppp", context())
+    with pytest.raises(UnknownName, match="policy to play"):
+        build_player("random", context())
+
+
+@pytest.mark.parametrize("name", ["gpu", "cuda:x", "cpu:0", "cuda:", ""])
+def test_a_device_that_is_none_is_refused(name: str) -> None:
+    """The error says what a device can be."""
+    with pytest.raises(BadParameter, match="auto, cpu, cuda"):
+        resolve_device(name)
+
+
+def test_auto_finds_a_device_that_is_here() -> None:
+    """And `cpu` is always here."""
+    assert torch.zeros(1, device=resolve_device("auto")).sum() == 0
+    assert resolve_device("cpu") == "cpu"
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
+def test_a_device_that_is_not_here_is_refused() -> None:
+    """The error says why, and what to use."""
+    with pytest.raises(NoSuchDevice, match="--device cpu"):
+        resolve_device("cuda:3")
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_a_team_returns_results_in_order(size: int) -> None:
+    """Whichever thread computed them; and an error in one is raised."""
+    team = Team(torch.device("cpu"), size)
+    assert team.run(lambda part: part * part, range(7)) == [part * part for part in range(7)]
+
+    def fail(part: int) -> Any:
+        return 1 // (part - 6)
+
+    with pytest.raises(ZeroDivisionError):
+        team.run(fail, range(7))
+
+
+def test_parts_of_a_gradient_add_up_to_the_whole() -> None:
+    """A gradient step over two threads' rows is that of one thread, but for rounding."""
+    from .test_ppo import training, weights
+
+    results = []
+    for threads, size in ((1, 10_000), (2, 16)):
+        with training(corridor(threads=threads), num_envs=3, minibatch=128, epochs=1, max_grad_norm=1e9) as trainer:
+            trainer.policy.network.rows_at_once = size  # type: ignore[misc]
+            trainer._actor.team.size = 1
+            trainer.iterate()
+            results.append(weights(trainer))
+    assert all(torch.allclose(results[0][name], results[1][name], atol=1e-5) for name in results[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -78,4 +79,5 @@ def _gymnasium_task(spec: str, name: str, given: dict[str, Any]) -> Task:
     except NoSuchEnvironment as error:
         if ":" in name:
             raise BadParameter(str(error)) from error
-        raise UnknownName("task", name, [*families(), *error.known]) from error
+        near = get_close_matches(name, error.known, n=3, cutoff=0.5)
+        raise UnknownName("task", name, [*families(), *near]) from error

@@ -1,8 +1,17 @@
-"""`python -m pac.tui` is `pac-tui`."""
+"""Starts the command. Ctrl-C ends it quietly from the first moment on, while everything else is still being imported."""
 
 import sys
 
-from .cli import main
+
+def main() -> int:
+    """Run a command and return its exit code."""
+    try:
+        from .cli import main as run
+
+        return run()
+    except KeyboardInterrupt:
+        return 130
+
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -33,8 +33,8 @@ class Actor:
     team: Team
     samplers: Sequence[torch.Generator]
 
-    def decide(self, storage: Storage, slot: int) -> Tensor:
-        """Draw the actions of a slot into the storage, with values and log-probabilities; return the masked logits."""
+    def decide(self, storage: Storage, slot: int) -> None:
+        """Draw the actions of a slot into the storage, with values, log-probabilities and masked logits."""
         observation, mask = storage.load(slot)
         parts = split(storage.rows, self.team.size)
 
@@ -48,25 +48,24 @@ class Actor:
             storage.logprobs[slot, rows] = logprob
             return torch.as_tensor(logits)
 
-        return torch.cat(self.team.run(part, range(len(parts))))
+        storage.logits = torch.cat(self.team.run(part, range(len(parts))))
+        storage.decided = slot
 
 
 @torch.inference_mode()
-def rollout(actor: Actor, envs: Envs, storage: Storage, timer: Timer) -> Tensor:
-    """Step the environments once per slot but the last; return the last step's masked logits `(R, num_actions)`.
+def rollout(actor: Actor, envs: Envs, storage: Storage, timer: Timer) -> None:
+    """Step the environments once per slot but the last.
 
     Afterwards `storage.values` holds T + 1 values and the buffer T transitions; observation t leads to reward t + 1.
     """
-    logits = torch.empty(0)
     for slot in range(storage.steps):
-        logits = actor.decide(storage, slot)
+        actor.decide(storage, slot)
         storage.publish_actions(slot)
         timer.lap("inference")
         envs.advance(slot)
     observation, _ = storage.load(storage.steps)
     storage.values[storage.steps].copy_(actor.policy.value(observation))
     timer.lap("inference")
-    return logits
 
 
 def split(rows: int, threads: int) -> list[slice]:

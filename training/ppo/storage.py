@@ -56,6 +56,8 @@ class Storage:
         rows: R.
         values: `(T + 1, R)` float32.
         logprobs: `(T, R)` float32.
+        logits: `(R, num_actions)`, masked, of the slot decided last; None before.
+        decided: That slot.
     """
 
     def __init__(self, task: Task, buffer: Buffers, device: str) -> None:
@@ -73,6 +75,8 @@ class Storage:
         self._here = self._host if device == "cpu" else self._mirror(buffer)
         self.values = torch.zeros(slots, rows, device=self._device)
         self.logprobs = torch.zeros(self.steps, rows, device=self._device)
+        self.logits: Tensor | None = None
+        self.decided = 0
 
     def _mirror(self, buffer: Buffers) -> dict[str, Tensor]:
         names = [name for name in ("action", *PER_STEP) if name in self._host]

@@ -47,7 +47,6 @@ class PPO:
         self.updates = 0
         self._envs: Envs | None = None
         self._storage: Storage | None = None
-        self._logits: Tensor | None = None
         self._begun = False
 
     def start(self, num_envs: int) -> None:
@@ -72,7 +71,7 @@ class PPO:
             self._envs.carry()
         self._begun = True
         timer.lap("python")
-        self._logits = rollout(self._actor, self._envs, self._storage, timer)
+        rollout(self._actor, self._envs, self._storage, timer)
         finals = final_values(self.policy, self._storage)
         timer.lap("inference")
         metrics = self._learn(self._storage.experience(), finals)
@@ -115,10 +114,11 @@ class PPO:
         }
 
     def inspect(self, row: int) -> PolicyOutput | None:
-        """What the policy thought of a row at the end of the last rollout; None before."""
-        if self._logits is None or self._storage is None or row >= len(self._logits):
+        """What the policy thinks of a row: of the observation that it decided on last; None before."""
+        storage = self._storage
+        if storage is None or storage.logits is None or row >= storage.rows:
             return None
-        return policy_output(self._logits[row], self._storage.values[-2, row])
+        return policy_output(storage.logits[row], storage.values[storage.decided, row])
 
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return copies of the weights, Adam's moments and the random generators; and the counters."""
@@ -148,7 +148,6 @@ class PPO:
 
     def close(self) -> None:
         """Let go of the buffer and close the environments."""
-        self._logits = None
         if self._storage is not None:
             self._storage.close()
             self._storage = None

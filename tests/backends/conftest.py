@@ -1,0 +1,63 @@
+"""What the backends' tests share: the faulty environments are importable, and nothing may be left behind."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pac.backends.segment import own_directory
+from pac.envs import Task
+from pac.envs.gym.task import describe
+
+HERE = Path(__file__).parent
+LIMIT = 20.0
+
+
+@pytest.fixture(autouse=True)
+def _clean(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.syspath_prepend(str(HERE))
+    gc.collect()
+    before = set(own_directory().iterdir())
+    yield
+    assert set(own_directory().iterdir()) <= before, "a backend left files behind"
+
+
+@pytest.fixture
+def toy() -> Callable[..., Task]:
+    """Describe an environment of `faulty.py`."""
+
+    def build(name: str, **arguments: object) -> Task:
+        tail = ",".join(f"{key}={value}" for key, value in arguments.items())
+        spec = f"faulty:{name}" + (f":{tail}" if tail else "")
+        return describe(spec, f"faulty:{name}", {key: str(value) for key, value in arguments.items()})
+
+    return build
+
+
+@pytest.fixture
+def until() -> Callable[..., None]:
+    """Call a condition until it is true; raise TimeoutError where it is not within the limit."""
+
+    def wait(condition: Callable[[], bool], limit: float = LIMIT) -> None:
+        end = time.monotonic() + limit
+        while not condition():
+            if time.monotonic() > end:
+                raise TimeoutError("the condition did not come true")
+
+    return wait
+
+
+@pytest.fixture
+def alive() -> Callable[[int], bool]:
+    """Tell whether a process runs; one that is dead but not reaped does not."""
+
+    def look(pid: int) -> bool:
+        try:
+            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        except OSError:
+            return False
+
+    return look

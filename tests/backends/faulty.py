@@ -1,0 +1,179 @@
+"""Gymnasium environments that go wrong on purpose, and small ones that don't."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+
+
+class Counter(gymnasium.Env):
+    """Counts its steps and ends after `length`; the observation is the count, the seed and the last action."""
+
+    def __init__(self, length: int = 7, *, truncates: bool = False) -> None:
+        self.observation_space = Box(-np.inf, np.inf, (3,), np.float32)
+        self.action_space = Discrete(4)
+        self.length, self.truncates = length, truncates
+        self.count = 0
+        self.key = 0
+
+    def observe(self, action: int = -1) -> np.ndarray:
+        return np.array([self.count, self.key, action], np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.count, self.key = 0, int(self.np_random.integers(1000))
+        return self.observe(), {}
+
+    def step(self, action):
+        self.count += 1
+        end = self.count >= self.length
+        terminated, truncated = (False, end) if self.truncates else (end, False)
+        return self.observe(action), float(action), terminated, truncated, {}
+
+
+class Fragile(Counter):
+    """Goes wrong in one way at step `at`, once per environment process if `flag` names a file, else always."""
+
+    def __init__(self, how: str, at: int = 3, flag: str = "") -> None:
+        super().__init__(length=1000)
+        self.how, self.at, self.flag = how, at, Path(flag) if flag else None
+
+    def step(self, action):
+        if self.count == self.at and not (self.flag and self.flag.exists()):
+            if self.flag:
+                self.flag.touch()
+            self.fail()
+        return super().step(action)
+
+    def fail(self) -> None:
+        if self.how == "raise":
+            raise ValueError("bad card")
+        if self.how == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.how == "exit":
+            os._exit(7)
+        if self.how == "hang":
+            signal.pause()
+        print("a last word", file=sys.stderr)
+        raise SystemError("unprintable")
+
+
+class Unbuildable(Counter):
+    """Fails in its constructor, but only in a worker."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        if sys.argv[0].endswith("worker.py"):
+            raise RuntimeError("no licence found")
+
+
+class Endless(Counter):
+    """Never finishes its constructor in a worker."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        if sys.argv[0].endswith("worker.py"):
+            signal.pause()
+
+
+class Slow(Counter):
+    """Takes a quarter of a second for a step."""
+
+    def step(self, action):
+        time.sleep(0.25)
+        return super().step(action)
+
+
+class NotANumber(Counter):
+    """Gives a reward or an observation that is no number at the third step."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(length=1000)
+        self.what = what
+
+    def step(self, action):
+        observation, reward, terminated, truncated, info = super().step(action)
+        if self.count == 3:
+            if self.what == "reward":
+                reward = float("nan")
+            else:
+                observation[1] = np.inf
+        return observation, reward, terminated, truncated, info
+
+
+class Shapeshifter(Counter):
+    """Promises three numbers and gives four at its second episode."""
+
+    episodes = 0
+
+    def reset(self, *, seed=None, options=None):
+        observation, info = super().reset(seed=seed)
+        self.episodes += 1
+        return (observation if self.episodes < 2 else np.zeros(4, np.float32)), info
+
+
+class Masked(Counter):
+    """Publishes which actions are legal in `info`: those that are congruent to the count."""
+
+    def mask(self) -> np.ndarray:
+        return np.arange(4) % 2 == self.count % 2
+
+    def reset(self, *, seed=None, options=None):
+        observation, _ = super().reset(seed=seed)
+        return observation, {"action_mask": self.mask()}
+
+    def step(self, action):
+        assert action % 2 == self.count % 2
+        observation, reward, terminated, truncated, _ = super().step(action)
+        return observation, reward, terminated, truncated, {"action_mask": self.mask()}
+
+
+class MaskMethod(Counter):
+    """Publishes which actions are legal by a method, and starts its actions at 10."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.action_space = Discrete(4, start=10)
+
+    def action_masks(self) -> np.ndarray:
+        return np.arange(4) > self.count % 3
+
+    def step(self, action):
+        assert action - 10 > self.count % 3
+        return super().step(action)
+
+
+class Painted(Counter):
+    """Can be drawn: a picture that is red above and blue below."""
+
+    metadata = {"render_modes": ["rgb_array"]}
+
+    def __init__(self, render_mode: str | None = None) -> None:
+        super().__init__()
+        self.render_mode = render_mode
+        self.drawn = 0
+
+    def render(self) -> np.ndarray:
+        picture = np.zeros((400, 600, 3), np.uint8)
+        picture[:200, :, 0] = 255
+        picture[200:, :, 2] = 200
+        return picture
+
+
+class Continuous(Counter):
+    """Has actions that are not Discrete."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.action_space = Box(-1, 1, (2,), np.float32)
+
+
+def not_an_environment() -> int:
+    return 5

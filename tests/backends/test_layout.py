@@ -1,0 +1,96 @@
+"""The buffer: alignment, the control block, carrying."""
+
+from __future__ import annotations
+
+import mmap
+import struct
+
+import numpy as np
+import pytest
+from pac.backends import LayoutMismatch, SharedMemoryFull
+from pac.backends.layout import ALIGNMENT, MAGIC, Layout
+from pac.envs import find
+
+TASK = find("drmario")
+
+
+def stamped(layout: Layout) -> mmap.mmap:
+    memory = mmap.mmap(-1, layout.size)
+    layout.stamp(memory)
+    return memory
+
+
+@pytest.mark.parametrize("num_envs", [1, 3, 16])
+def test_every_field_is_one_aligned_block(num_envs):
+    """Each field starts at a multiple of 64 bytes, has its shape, and overlaps no other."""
+    layout = Layout(TASK, num_envs, 4)
+    buffer = layout.map()
+    spans = []
+    for item in TASK.fields:
+        array = buffer[item.name]
+        assert array.ctypes.data % ALIGNMENT == 0
+        assert array.flags["C_CONTIGUOUS"]
+        assert array.shape == (4 if item.timed else 1, num_envs, *item.stored_shape)
+        spans.append((array.ctypes.data, array.ctypes.data + array.nbytes))
+    spans.sort()
+    assert all(end <= begin for (_, end), (begin, _) in zip(spans, spans[1:], strict=False))
+
+
+def test_the_control_block_says_what_the_segment_is():
+    """The first 20 bytes are the magic number, the version, N, and the sizes of an observation and of the actions."""
+    memory = stamped(Layout(TASK, 5, 2))
+    assert struct.unpack_from("<5I", memory) == (MAGIC, 2, 5, 20 * 16 * 8, 512)
+
+
+@pytest.mark.parametrize("offset", [0, 4, 8, 12, 16, 20, 28, 32])
+def test_a_segment_of_another_layout_is_refused(offset):
+    """Another magic number, version, size or field list is an error before anything is touched."""
+    layout = Layout(TASK, 5, 2)
+    memory = stamped(layout)
+    memory[offset] ^= 1
+    with pytest.raises(LayoutMismatch, match="another version"):
+        layout.map(memory)
+
+
+def test_a_short_segment_is_refused():
+    """A segment that ends before its control block does, or before its fields do, is an error."""
+    layout = Layout(TASK, 5, 2)
+    with pytest.raises(LayoutMismatch, match="control block"):
+        layout.map(mmap.mmap(-1, 16))
+    memory = mmap.mmap(-1, layout.size - 64)
+    memory[:64] = stamped(layout)[:64]
+    with pytest.raises(LayoutMismatch, match="promises"):
+        layout.map(memory)
+
+
+def test_two_mappings_are_one_buffer():
+    """What one side writes the other reads."""
+    layout = Layout(TASK, 2, 2)
+    memory = stamped(layout)
+    layout.map(memory)["reward"][1, 1] = 2.5
+    assert layout.map(memory)["reward"][1, 1] == 2.5
+
+
+def test_no_episode_has_begun_in_a_fresh_buffer():
+    """Episodes are counted from 0, so a fresh buffer says -1."""
+    assert (Layout(TASK, 3).map()["episode"] == -1).all()
+
+
+def test_carry_copies_the_last_slot_of_what_is_timed():
+    """Between two rollouts the last slot becomes the first; with one slot nothing happens."""
+    buffer = Layout(TASK, 2, 3).map()
+    buffer["reward"][:, :] = np.arange(3)[:, None]
+    buffer["episode"][:] = 4
+    buffer.carry()
+    assert buffer["reward"][:, 0].tolist() == [2, 1, 2]
+    assert (buffer["episode"] == 4).all()
+    single = Layout(TASK, 2).map()
+    single["reward"][:] = 7
+    single.carry()
+    assert (single["reward"] == 7).all()
+
+
+def test_more_memory_than_there_is_is_an_error():
+    """Ten million environments are refused before memory is touched."""
+    with pytest.raises(SharedMemoryFull, match="use fewer environments"):
+        Layout(TASK, 10_000_000, 129).map()

@@ -6,10 +6,11 @@ import time
 from abc import abstractmethod
 from collections.abc import Sequence
 from enum import Enum
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from gymnasium.spaces import Discrete, MultiDiscrete
+from gymnasium.spaces import Box, Discrete, MultiDiscrete
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
@@ -89,15 +90,19 @@ class Backend(VectorEnv[Array, Array, Array]):
         self._events: list[BackendEvent] = []
         self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_modes": []}
         self.single_observation_space = observation_space(task.observation)
-        self.observation_space = observation_space(task.observation, (self.num_envs,))
-        self.single_action_space = Discrete(task.num_actions)
-        self.action_space = MultiDiscrete(np.full(self.num_envs, task.num_actions))
         self._share = min(workers, num_envs) if workers else None
         self.buffer = self._open(Layout(task, num_envs, slots))
+        self.single_action_space = Discrete(task.num_actions)
+        self.action_space = MultiDiscrete(np.full(self.num_envs, task.num_actions))
         self._slot = 0
         self._views = Views(task, self.buffer, copy=copy)
         self._watch = NumberWatch(task, self.buffer)
         self._actions = [memoryview(row.view(np.uint64)) for row in self.buffer["action"]]
+
+    @cached_property
+    def observation_space(self) -> Box:  # type: ignore[override]
+        """The space of a batch; its bounds are as large as the batch, and few ask."""
+        return observation_space(self.task.observation, (self.num_envs,))
 
     # What a backend provides.
 

@@ -29,7 +29,7 @@ BUSY = 10
 BEAT = 11
 STEPS = 12
 """Of the worker's line: the reply's counter, whether the worker is blocked, its state (words), then (quads) nanoseconds
-that its last request took, the time of its last sign of life, and requests done."""
+that its last request took, the time of its last sign of life, and steps done."""
 
 STEP = 0
 RESET = 1 << 28
@@ -184,8 +184,8 @@ class Link:
         self._seen = words[REQUEST]
         return words[ORDER]
 
-    def reply(self, begun: int) -> None:
-        """Say that the order is done, which was begun at `begun`, in ns of the monotonic clock."""
+    def reply(self, begun: int, steps: int = 1) -> None:
+        """Say that the order is done, which was begun at `begun`, in ns of the monotonic clock, and was so many steps."""
         words, quads = self._words, self._quads
         if not STRONGLY_ORDERED:
             fence()
@@ -193,7 +193,7 @@ class Link:
         # The reply comes first: the figures may be a step late.
         quads[BEAT] = now = time.monotonic_ns()
         quads[BUSY] = now - begun
-        quads[STEPS] += 1
+        quads[STEPS] += steps
         fence()
         if words[AWAITED]:
             wake_up(self._block.reply)
@@ -212,7 +212,7 @@ class Link:
 
     @property
     def steps(self) -> int:
-        """Orders done."""
+        """Steps done."""
         return self._quads[STEPS]
 
     def _wake(self) -> None:

@@ -93,7 +93,7 @@ class Fleet:
         target: `module:function`, called in the worker as `(link, arguments)`.
         arguments: Plain data for each worker; the fleet adds `report`, the path of its failure report.
         ready_timeout: Seconds until a worker must be ready.
-        hang_timeout: Seconds without a sign of life after which a worker hangs.
+        hang_timeout: Seconds without a sign of life after which a worker hangs, once it has done a step.
         signs: A number per worker that changes while it works, besides its own beats.
     """
 
@@ -184,10 +184,10 @@ class Fleet:
         sign = self._sign(member)
         if sign != member.progress[0]:
             member.progress = sign, now
-        elif now - member.progress[1] > self.hang_timeout:
+        elif now - member.progress[1] > self._patience(member):
             member.hung = True
             self._dump(member)
-            return self._failure(member, f"no sign of life for {self.hang_timeout:g} s")
+            return self._failure(member, f"no sign of life for {self._patience(member):g} s")
         return None
 
     def refusal_of(self, member: Member) -> str | None:
@@ -224,6 +224,10 @@ class Fleet:
 
     def _sign(self, member: Member) -> int:
         return hash((member.block.quads[BEAT], self._signs(member.index)))
+
+    def _patience(self, member: Member) -> float:
+        """Until its first step is done a worker may be compiling or loading what it needs."""
+        return self.hang_timeout if member.block.quads[STEPS] else max(self.hang_timeout, self.ready_timeout)
 
     def _failure(self, member: Member, reason: str) -> Failure:
         lo, hi = member.span

@@ -44,5 +44,5 @@ def serve(link: Link, told: Mapping[str, Any]) -> None:
             report(Path(told["report"]), error)
             link.trouble(REFUSED)
             continue
-        link.reply(begun)
+        link.reply(begun, int(order < RESET))
     environments.close()

@@ -59,7 +59,7 @@ class Fragile(Counter):
             os.kill(os.getpid(), signal.SIGKILL)
         if self.how == "exit":
             os._exit(7)
-        if self.how == "hang":
+        while self.how == "hang":
             signal.pause()
         print("a last word", file=sys.stderr)
         raise SystemError("unprintable")

@@ -1,0 +1,207 @@
+"""Workers that die, hang or raise are replaced; the others go on, and the learner is not fed a lie."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+from pac.backends import BackendError, BackendTimeout, WorkerFailed, WorkerState, make
+from pac.backends.segment import own_directory
+from pac.envs import EnvironmentFailed
+
+
+def step(envs, slot):
+    """Step once, carrying at the end of the buffer; return the slot of the results."""
+    if slot == envs.slots - 1:
+        envs.carry()
+        slot = 0
+    envs.buffer["action"][slot] = 1
+    envs.advance(slot)
+    return slot + 1 if envs.slots > 1 else 0
+
+
+@pytest.mark.parametrize("slots", [1, 4])
+def test_a_worker_killed_in_the_middle_of_training(toy, until, slots):
+    """The others step on; its rows are inactive; at its return its episodes are truncated and the next ones begin."""
+    envs = make(toy("Counter", length=10**6), 6, "shm", workers=2, slots=slots)
+    try:
+        envs.start()
+        slot = step(envs, step(envs, 0))
+        os.kill(envs.workers[1].pid, signal.SIGKILL)
+        for _ in range(2):
+            slot = step(envs, slot)
+        rows = envs.buffer
+        assert rows["observation"][slot, :, 0].tolist()[:3] == [4, 4, 4]
+        assert rows["active"][slot].tolist() == [1, 1, 1, 0, 0, 0]
+        assert rows["reward"][slot].tolist() == [1, 1, 1, 0, 0, 0]
+        assert not rows["truncated"][slot].any()
+        died = envs.drain_events()[0]
+        assert (died.level, died.worker, died.lo, died.hi) == ("warning", 1, 3, 6)
+        assert "killed by SIGKILL" in died.text
+
+        def back() -> bool:
+            nonlocal slot
+            slot = step(envs, slot)
+            return bool(rows["truncated"][slot].any())
+
+        until(back)
+        assert rows["truncated"][slot].tolist() == [0, 0, 0, 1, 1, 1]
+        assert not rows["terminated"][slot].any()
+        assert rows["active"][slot].tolist() == [1, 1, 1, 0, 0, 0]
+        assert rows["episode_return"][slot, 3:].tolist() == [2, 2, 2]
+        assert rows["final_observation"][slot, 3:, 0].tolist() == [2, 2, 2]
+        assert rows["observation"][slot, 3:, 0].tolist() == [0, 0, 0]
+        assert rows["episode"].tolist() == [[0, 0, 0, 1, 1, 1]]
+        assert "is back" in envs.drain_events()[-1].text
+        slot = step(envs, slot)
+        assert rows["active"][slot].all()
+        assert rows["observation"][slot, 3:, 0].tolist() == [1, 1, 1]
+        assert envs.workers[1].restarts == 1
+    finally:
+        envs.close()
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [("kill", "killed by SIGKILL"), ("exit", "exit code 7"), ("raise", "ValueError: bad card"), ("hang", "no sign of life")],
+)
+def test_a_failure_in_a_step_is_reported_with_its_place(toy, tmp_path, how, reason):
+    """The event names the environment, the action and what happened; the only worker's return is waited for."""
+    envs = make(toy("Fragile", how=how, flag=tmp_path / how), 3, "shm", workers=1, slots=2, hang_timeout=0.3)
+    try:
+        envs.start()
+        for _ in range(3):
+            envs.buffer["action"][0] = [0, 1, 2]
+            envs.advance(0)
+            envs.carry()
+        envs.buffer["action"][0] = [3, 2, 1]
+        envs.advance(0)
+        text = envs.drain_events()[0].text
+        assert reason in text
+        assert "worker 0" in text
+        assert "after 3 steps" in text
+        if how in {"raise", "hang"}:
+            assert "environment 0, seed 0, action 3" in text
+            assert "faulty.py" in text
+        assert not envs.buffer["active"][1].any()
+        envs.carry()
+        envs.advance(0)
+        assert envs.buffer["truncated"][1].all()
+        envs.carry()
+        envs.advance(0)
+        assert envs.buffer["active"][1].all()
+    finally:
+        envs.close()
+
+
+def test_a_worker_that_fails_again_and_again(toy):
+    """The third failure within a minute is an error with everything a person needs; then only closing is left."""
+    envs = make(toy("Fragile", how="print"), 2, "shm", workers=1, seed=21)
+    try:
+        envs.start()
+        envs.buffer["action"][0] = 3
+        with pytest.raises(WorkerFailed, match="3 times within 60 s") as caught:
+            for _ in range(100):
+                envs.advance(0)
+        failure = caught.value.failure
+        assert (failure.worker, failure.lo, failure.hi, failure.environment) == (0, 0, 2, 0)
+        assert (failure.action, failure.seed) == (3, 21)
+        assert "SystemError: unprintable" in failure.traceback
+        assert "self.fail()" in failure.traceback
+        assert "a last word" in failure.output
+        with pytest.raises(BackendError, match="failed before"):
+            envs.advance(0)
+    finally:
+        envs.close()
+
+
+def test_an_exception_in_process_keeps_its_cause(toy):
+    """Without workers the original exception is the cause of the one that names the environment."""
+    envs = make(toy("Fragile", how="raise", at=0), 2, "inline")
+    envs.start()
+    with pytest.raises(EnvironmentFailed, match="environment 0 of .* raised ValueError: bad card") as caught:
+        envs.advance(0)
+    assert isinstance(caught.value.__cause__, ValueError)
+    envs.close()
+
+
+def test_an_environment_that_cannot_be_built(toy):
+    """A worker whose constructor raises is an error at once, with the original traceback."""
+    with pytest.raises(WorkerFailed, match="no licence found") as caught:
+        make(toy("Unbuildable"), 2, "shm", workers=2)
+    assert "RuntimeError: no licence found" in caught.value.failure.traceback
+    assert "__init__" in caught.value.failure.traceback
+
+
+def test_a_worker_that_is_not_ready_in_time(toy):
+    """A constructor that does not end is an error after the time limit."""
+    with pytest.raises(WorkerFailed, match=r"not ready within 0\.8 s"):
+        make(toy("Endless"), 1, "shm", timeout=0.8)
+
+
+def test_a_step_beyond_its_time_limit_can_be_waited_for_again(toy):
+    """A time limit of one wait is an error that leaves the step pending."""
+    envs = make(toy("Slow"), 1, "shm")
+    try:
+        envs.start()
+        envs.send(0)
+        with pytest.raises(BackendTimeout, match="wait again"):
+            envs.wait(timeout=0.05)
+        envs.wait()
+        assert envs.buffer["observation"][0, 0, 0] == 1
+    finally:
+        envs.close()
+
+
+def test_closing_does_not_wait_for_a_hung_worker(toy, alive):
+    """A worker that hangs in a step is killed at the close."""
+    envs = make(toy("Fragile", how="hang", at=0), 1, "shm")
+    envs.start()
+    envs.send(0)
+    pid, begun = envs.workers[0].pid, time.monotonic()
+    envs.close()
+    assert time.monotonic() - begun < 10
+    assert not alive(pid)
+
+
+def test_a_game_of_numbers_that_are_none(toy):
+    """A reward or an observation that is not finite is a warning that names the environment, not an end."""
+    for what in ("reward", "observation"):
+        envs = make(toy("NotANumber", what=what), 2, "inline")
+        envs.start()
+        with np.errstate(all="ignore"):
+            for _ in range(6):
+                envs.advance(0)
+        events = envs.drain_events()
+        envs.close()
+        assert len(events) == 1
+        assert f"environment 0 gave a {what} that is not a finite number" in events[0].text
+
+
+def test_what_the_workers_are_doing(toy):
+    """Each worker's status says its process, environments, steps, age and cost."""
+    envs = make(toy("Counter"), 5, "shm", workers=2)
+    try:
+        envs.start()
+        envs.advance(0)
+        first, second = envs.workers
+        assert (first.lo, first.hi, second.lo, second.hi) == (0, 2, 2, 5)
+        assert first.pid != second.pid != os.getpid()
+        assert first.state is WorkerState.READY
+        assert first.rss > 1 << 20
+        assert first.cpu_seconds > 0
+        assert first.heartbeat < 5
+        assert envs.busy_seconds > 0
+    finally:
+        envs.close()
+
+
+def test_nothing_is_left_after_a_failed_start(toy):
+    """A backend that could not be made leaves no file; the fixture looks after every test, this one names it."""
+    before = set(own_directory().iterdir())
+    with pytest.raises(WorkerFailed):
+        make(toy("Unbuildable"), 1, "shm")
+    assert set(own_directory().iterdir()) == before

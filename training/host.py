@@ -135,8 +135,9 @@ def launch(config: Config, *, headless: bool = False) -> SessionProcess:
         with contextlib.suppress(BrokenPipeError), process.stdin:
             process.stdin.write(json.dumps(request).encode())
         answer = _first_answer(process)
-    except BaseException:
-        process.kill()
+    except BaseException as error:
+        if not isinstance(error, SessionFailed):  # one that refuses ends by itself, and tidies up
+            process.kill()
         process.wait()
         process.stdout.close()
         raise

@@ -119,15 +119,15 @@ def parameters_and_flops(task: Task) -> Figures:
 
     Backwards takes a product for the weights and one for the input, which the first layer does not need.
     """
-    from ..ppo.networks import VALUE_CHANNELS, build_network
+    from ..ppo.networks import REACH, VALUE_CHANNELS, build_network
     from ..ppo.settings import Settings
 
     settings = Settings.for_task(task, SETTINGS)
     network = build_network(task, settings)
     planes, height, width = task.observation.shape
     cells = height * width
-    first = 2 * cells * 9 * planes * settings.channels
-    rest = 2 * cells * 9 * settings.channels**2 * (settings.layers - 1)
+    first = 2 * cells * (2 * REACH + 1) * planes * settings.channels
+    rest = 2 * cells * settings.channels**2 * (settings.layers - 1)
     rest += 2 * cells * settings.channels * (task.action_shape[0] + VALUE_CHANNELS)
     rest += 2 * (VALUE_CHANNELS * cells + 1) * settings.hidden
     return {
@@ -252,7 +252,7 @@ def sb3_policy() -> Any:
     from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
     from torch import nn
 
-    from ..ppo.networks import VALUE_CHANNELS
+    from ..ppo.networks import REACH, VALUE_CHANNELS
     from ..ppo.settings import Settings
 
     class Trunk(BaseFeaturesExtractor):
@@ -261,13 +261,16 @@ def sb3_policy() -> Any:
         def __init__(self, space: Any, settings: Settings) -> None:
             planes, height, width = space.shape
             super().__init__(space, settings.channels * height * width)
-            layers: list[nn.Module] = []
-            for before in [planes, *[settings.channels] * (settings.layers - 1)]:
-                layers += [nn.Conv2d(before, settings.channels, 3, padding=1), nn.ReLU()]
-            self.layers = nn.Sequential(*layers, nn.Flatten())
+            size, channels = 2 * REACH + 1, settings.channels
+            self.column = nn.Conv2d(planes, channels - channels // 2, (size, 1), padding=(REACH, 0))
+            self.row = nn.Conv2d(planes, channels // 2, (1, size), padding=(0, REACH))
+            layers: list[nn.Module] = [nn.ReLU()]
+            for _ in range(settings.layers - 1):
+                layers += [nn.Conv2d(channels, channels, 1), nn.ReLU()]
+            self.mixing = nn.Sequential(*layers, nn.Flatten())
 
         def forward(self, board: torch.Tensor) -> torch.Tensor:
-            features: torch.Tensor = self.layers(board)
+            features: torch.Tensor = self.mixing(torch.cat((self.column(board), self.row(board)), 1))
             return features
 
     class SamePolicy(MaskableActorCriticPolicy):
@@ -327,7 +330,8 @@ def _copy_weights(ours: Policy, theirs: nn.Module) -> None:
     network: Any = ours.network
     given: list[Any] = [layer for layer in theirs.modules() if isinstance(layer, nn.Linear | nn.Conv2d)]
     split = network.per_cell
-    wanted = [(layer.weight, layer.bias) for layer in network.convolutions]
+    ones = (network.lines.column, network.lines.row, *network.mixing)
+    wanted = [(layer.weight, layer.bias) for layer in ones]
     wanted += [(network.cell.weight[:split], network.cell.bias[:split])]
     wanted += [(network.cell.weight[split:], network.cell.bias[split:])]
     # Ours flattens cell by cell, theirs channel by channel.

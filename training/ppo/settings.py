@@ -31,8 +31,8 @@ class Settings(TrainerSettings):
     epochs: int = Field(4, gt=0, description="passes over a batch")
     minibatch: int = Field(256, gt=0, description="decisions per gradient step")
     target_kl: float | None = Field(None, gt=0, description="stop an update's passes beyond this KL divergence")
-    channels: int = Field(32, gt=0, description="channels of a convolutional trunk's layers")
-    layers: int = Field(2, gt=0, description="hidden layers of the trunk")
+    channels: int = Field(64, gt=0, description="channels of the hidden layers over a board")
+    layers: int = Field(2, gt=0, description="hidden layers")
     hidden: int = Field(64, gt=0, description="width of fully connected layers")
     threads: int = Field(0, ge=0, description="threads of PyTorch on the CPU; 0: one per usable core")
 

@@ -45,15 +45,15 @@ PANELS = (
 )
 OUTCOMES = (Outcome("cleared", "good"), Outcome("topped out", "bad"), Outcome("out of time", "neutral"))
 PPO = {
-    "learning_rate": 3e-4,
-    "gamma": 0.997,
+    "learning_rate": 2e-3,
+    "gamma": 0.97,
     "gae_lambda": 0.95,
     "clip": 0.2,
     "value_coefficient": 0.5,
-    "entropy_coefficient": 0.01,
+    "entropy_coefficient": 0.003,
     "max_grad_norm": 0.5,
     "batch": 512,
-    "epochs": 4,
+    "epochs": 2,
     "minibatch": 128,
     "huber_value_loss": True,
 }

@@ -325,8 +325,11 @@ class Snapshot:
         return 100 * self.speedup / self.num_envs if self.speedup is not None else None
 
 
-def take(reader: TelemetryReader, look: Look) -> Snapshot:
-    """Read what `look` asks for; follows the session to its newest segment first."""
+def take(reader: TelemetryReader, look: Look, before: Snapshot | None = None) -> Snapshot:
+    """Read what `look` asks for; follows the session to its newest segment first.
+
+    What did not change since the snapshot `before` is taken over from it.
+    """
     reader.follow()
     description = reader.description
     state = _record(reader.read("state"))
@@ -356,7 +359,7 @@ def take(reader: TelemetryReader, look: Look) -> Snapshot:
         focus_boards={name: reader.read(f"board:{name}", focus) for name in names} if focus is not None else {},
         policy=_policy(reader, focus),
         workers=_used(reader.read("workers")),
-        events=_events(reader),
+        events=_events(reader, before.events if before is not None else ()),
         scaling=tuple(
             Scaling(int(n), float(fps), float(low), float(high), int(samples), float(seconds))
             for n, samples, fps, low, high, seconds in reader.read("scaling").tolist()
@@ -413,8 +416,10 @@ def _policy(reader: TelemetryReader, focus: int | None) -> PolicyOutput | None:
     return PolicyOutput(record["value"], record["entropy"], actions[:count], probabilities[:count])
 
 
-def _events(reader: TelemetryReader) -> tuple[Event, ...]:
+def _events(reader: TelemetryReader, before: tuple[Event, ...]) -> tuple[Event, ...]:
     records = reader.read("events")
+    if before and before[-1].number == records["number"].max():
+        return before
     records = np.sort(records[records["number"] > 0], order="number")
     return tuple(
         Event(number, time, Level(level), env, _text(text)) for number, time, level, env, text in records.tolist()

@@ -202,7 +202,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         title, text, code = _told(error)
         if "--json" in tokens:
             print(json_module.dumps({"title": title, "error": text, "code": code}))
-        print(f"pac-tui: {title}: {text}", file=sys.stderr)
+        print(f"pac-tui: {text}", file=sys.stderr)
         return code
 
 

@@ -33,7 +33,7 @@ class NoTerminal(BadParameter):
     title = "No terminal"
 
 
-class ReportNotWritten(PacError):
+class ReportNotWritten(BadParameter):
     """The report's file cannot be written."""
 
     title = "Report not written"

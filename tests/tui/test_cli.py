@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -19,9 +20,10 @@ def elsewhere(tmp_path, monkeypatch):
     monkeypatch.setattr(cli_bench, "console", Console(highlight=False, width=160))
 
 
-def told(capsys, *arguments: str) -> dict:
+def told(capsys, *arguments: str) -> dict[str, Any]:
     assert main([*arguments, "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
 
 
 @pytest.mark.parametrize(

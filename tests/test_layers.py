@@ -1,0 +1,75 @@
+"""What may be imported by what, seen from fresh interpreters; and the names that each room offers."""
+
+import json
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+HEAVY = ("torch", "numba", "gymnasium", "textual", "pac.tui", "pac.training", "pac.backends")
+CHAINS: list[dict[str, tuple[str, ...]]] = [
+    {"pac.tui.cli": ("torch", "numba", "gymnasium", "textual", "numpy")},
+    {
+        "pac.envs": HEAVY,
+        "pac.envs.drmario.task": HEAVY,
+        "pac.backends": ("torch", "numba", "gymnasium", "textual", "pac.tui", "pac.training"),
+        "pac.training": ("torch", "numba", "gymnasium", "textual", "pac.tui"),
+        "pac.training.trainers": ("torch", "numba", "gymnasium", "textual", "pac.tui"),
+        "pac.training.host": ("torch", "numba", "gymnasium", "textual", "pac.tui"),
+        "pac.tui.app": ("torch", "numba", "gymnasium", "textual"),
+        "pac.tui.application": ("torch", "numba", "gymnasium"),
+        "pac.tui.play": ("torch", "numba", "gymnasium"),
+    },
+    {
+        "pac.training.session": ("torch", "textual", "pac.tui"),
+        "pac.training.random_policy": ("torch", "textual", "pac.tui"),
+        "pac.training.ppo.trainer": ("textual", "pac.tui"),
+    },
+]
+"""Modules imported one after the other in one fresh interpreter, and what must not have come along by then."""
+
+
+@pytest.fixture(scope="module")
+def imported():
+    """Return, for each module, what stands in `sys.modules` once it and those before it are imported."""
+    code = (
+        "import importlib, json, sys\n"
+        "for name in sys.argv[1:]:\n"
+        "    importlib.import_module(name)\n"
+        "    print(json.dumps([name, sorted(sys.modules)]))\n"
+    )
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, *chain], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        for chain in CHAINS
+    ]
+    found = {}
+    for process in started:
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 0, err
+        found.update({name: set(modules) for name, modules in map(json.loads, out.splitlines())})
+    return found
+
+
+@pytest.mark.parametrize(("name", "banned"), [item for chain in CHAINS for item in chain.items()])
+def test_an_import_brings_nothing_heavy(imported, name, banned):
+    """Importing a room brings along only what it needs."""
+    assert not imported[name] & set(banned)
+
+
+@pytest.mark.parametrize("room", ["pac.envs", "pac.backends"])
+def test_what_is_offered_exists(room):
+    """Every name that a room exports is there."""
+    module = import_module(room)
+    assert [name for name in module.__all__ if not hasattr(module, name)] == []
+    assert len(set(module.__all__)) == len(module.__all__)
+
+
+def test_a_game_is_one_folder():
+    """Every named task comes from a folder of its own under `envs`, and is found by its name."""
+    from pac.envs import families, find
+
+    assert {"drmario", "drmario-frames"} <= set(families())
+    assert all(find(name).name == name for name in families())

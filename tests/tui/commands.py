@@ -1,0 +1,119 @@
+"""Runs `pac-tui` as a person does: in a process of its own, on a pipe or on a terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pty
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+QUICK = ("--task", "CartPole-v1", "--trainer", "random", "--backend", "inline", "--num-envs", "2")
+"""A session that stands within a second: nothing to compile, no PyTorch."""
+LIMIT = 30.0
+
+
+@contextmanager
+def runtime() -> Iterator[Path]:
+    """Yield a new runtime directory, short enough for a socket's path, and remove it."""
+    parent = "/dev/shm" if Path("/dev/shm").is_dir() else None
+    folder = Path(tempfile.mkdtemp(prefix="pacc-", dir=parent))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    """Return the variables of a command whose runtime directory is `folder`."""
+    return {**os.environ, "PAC_RUNTIME_DIR": str(folder), **more}
+
+
+def start(arguments: tuple[str, ...], folder: Path, cwd: Path) -> subprocess.Popen[str]:
+    """Start `pac-tui` on pipes."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "pac.tui", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(folder),
+        cwd=cwd,
+    )
+
+
+def until(condition: Callable[[], object], what: str) -> None:
+    """Wait for a condition."""
+    end = time.monotonic() + LIMIT
+    while not condition():
+        assert time.monotonic() < end, f"not within {LIMIT:.0f} s: {what}"
+        time.sleep(0.02)
+
+
+def left(folder: Path) -> list[str]:
+    """Return what stands in a runtime directory, and the processes that use it."""
+    found = [str(path) for path in folder.glob("pac-*/*")]
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.environ().get("PAC_RUNTIME_DIR") == str(folder):
+                found.append(f"{process.pid} {' '.join(process.cmdline())}")
+    return found
+
+
+class Terminal:
+    """A command on a terminal of its own, which is read as it draws.
+
+    Attributes:
+        process: The command.
+        drawn: What it has written.
+    """
+
+    def __init__(self, arguments: tuple[str, ...], folder: Path, cwd: Path, **more: str) -> None:
+        self._ours, self._theirs = pty.openpty()
+        fcntl.ioctl(self._theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+        self.drawn = b""
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "pac.tui", *arguments],
+            stdin=self._theirs,
+            stdout=self._theirs,
+            stderr=self._theirs,
+            env=environment(folder, **{"TERM": "xterm-256color", **more}),
+            cwd=cwd,
+            start_new_session=True,
+        )
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        with contextlib.suppress(OSError):
+            while data := os.read(self._ours, 1 << 16):
+                self.drawn += data
+
+    def press(self, keys: str) -> None:
+        """Type."""
+        os.write(self._ours, keys.encode())
+
+    @property
+    def echoes(self) -> bool:
+        """Whether what is typed is shown, a line at a time: how a shell wants its terminal back."""
+        modes = termios.tcgetattr(self._theirs)[3]
+        return bool(modes & termios.ECHO and modes & termios.ICANON)
+
+    def close(self) -> None:
+        """Let go of the terminal."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        os.close(self._theirs)
+        os.close(self._ours)

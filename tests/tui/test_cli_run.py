@@ -1,0 +1,132 @@
+"""Sessions from the command line, in real processes: what they report, and how they end."""
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from .commands import QUICK, Terminal, left, runtime, start, until
+
+KEYS = {
+    *("task", "trainer", "backend", "device", "num_envs", "seconds", "frames", "steps", "episodes", "fps"),
+    *("fps_per_env", "sps", "speedup", "efficiency", "return_mean", "time_ms", "workers", "restarts", "events"),
+    *("run", "version"),
+}
+
+
+@pytest.fixture
+def shared():
+    """A runtime directory that must be empty again at the end, without a process that uses it."""
+    with runtime() as folder:
+        yield folder
+        until(lambda: not left(folder), f"all gone, but {left(folder)} is left")
+
+
+def card(cwd: Path) -> dict[str, object]:
+    """Return what the only run says of itself."""
+    (path,) = cwd.glob("runs/*/run.json")
+    found: dict[str, object] = json.loads(path.read_text())
+    return found
+
+
+def trains(cwd: Path) -> bool:
+    """Whether a run has learned something."""
+    return any(path.stat().st_size for path in cwd.glob("runs/*/metrics.jsonl"))
+
+
+def test_headless_reports_as_json(shared, tmp_path):
+    """A headless run prints one JSON object, writes the same to a file, and shows its progress on stderr."""
+    process = start(("run", "--headless", *QUICK, "--seconds", "0.3", "--json", "--report", "a.json"), shared, tmp_path)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    report = json.loads(out)
+    assert set(report) >= KEYS
+    assert (report["num_envs"], report["task"], report["trainer"]) == (2, "CartPole-v1", "random")
+    assert report["steps"] > 0
+    assert json.loads((tmp_path / "a.json").read_text()) == report
+    assert "CartPole-v1 random" in err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_saves_and_ends(shared, tmp_path, number):
+    """Ctrl-C, a termination and a closed terminal end a training whole: saved, reported, exit code 130."""
+    process = start(("run", "--headless", *QUICK, "--json"), shared, tmp_path)
+    until(lambda: trains(tmp_path) or process.poll() is not None, "it trains")
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert json.loads(out)["steps"] > 0
+    assert card(tmp_path)["state"] == "ended"
+    assert list(tmp_path.glob("runs/*/checkpoints/step-*"))
+
+
+def test_an_interrupt_while_it_starts(shared, tmp_path):
+    """Ctrl-C while PyTorch is being loaded ends it without a word of Python."""
+    process = start(("run", "--headless", "--task", "CartPole-v1", "--backend", "inline"), shared, tmp_path)
+    assert process.stderr is not None
+    assert process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+
+
+def test_two_at_once(shared, tmp_path):
+    """A second session runs beside the first."""
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for folder in folders:
+        folder.mkdir()
+    both = [start(("run", "--headless", *QUICK, "--seconds", "0.3", "--json"), shared, folder) for folder in folders]
+    reports = [json.loads(process.communicate(timeout=60)[0]) for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert all(report["steps"] > 0 for report in reports)
+
+
+def test_a_killed_command_leaves_no_orphan(shared, tmp_path):
+    """A session whose command was killed ends itself."""
+    process = start(("run", "--headless", *QUICK, "--linger", "0.1"), shared, tmp_path)
+    until(lambda: trains(tmp_path), "it trains")
+    process.kill()
+    process.communicate(timeout=60)
+    until(lambda: card(tmp_path)["state"] == "ended", "the session ended itself")
+
+
+@pytest.mark.parametrize("how", ["q", signal.SIGTERM])
+def test_the_app_gives_the_terminal_back(shared, tmp_path, how):
+    """However the app ends, the session is saved and the terminal echoes again."""
+    terminal = Terminal(("run", *QUICK), shared, tmp_path)
+    until(lambda: trains(tmp_path) or terminal.process.poll() is not None, "it trains")
+    if isinstance(how, str):
+        terminal.press(how)
+    else:
+        terminal.process.send_signal(how)
+    assert terminal.process.wait(60) == (0 if how == "q" else 130)
+    assert terminal.echoes
+    terminal.close()
+    assert b"Traceback" not in terminal.drawn
+    assert card(tmp_path)["state"] == "ended"
+
+
+@pytest.mark.slow
+def test_a_trained_policy_plays(shared, tmp_path):
+    """`eval` plays what a run has learned, and leaves the run as it was."""
+    tiny = ("--task", "CartPole-v1", "--backend", "inline", "--num-envs", "4")
+    train = start(
+        ("run", "--headless", *tiny, "--steps", "64", "--ppo.batch", "64", "--ppo.minibatch", "32", "--name", "one"),
+        shared,
+        tmp_path,
+    )
+    _, err = train.communicate(timeout=60)
+    assert train.returncode == 0, err
+    before = card(tmp_path)
+    play = start(("eval", "one", "--headless", "--episodes", "3", "--json"), shared, tmp_path)
+    out, err = play.communicate(timeout=60)
+    assert play.returncode == 0, err
+    assert json.loads(out)["episodes"] >= 3
+    assert card(tmp_path) == before
+    again = start(("run", "--headless", "--resume", "one", "--steps", "200", "--json"), shared, tmp_path)
+    out, err = again.communicate(timeout=60)
+    assert again.returncode == 0, err
+    assert card(tmp_path)["steps"] >= 200  # type: ignore[operator]

@@ -299,7 +299,7 @@ class Backend(VectorEnv[Array, Array, Array]):
             )
         if self._state is State.NEW and not mask.all():
             raise BackendBusy("the first reset must begin all environments; leave reset_mask out")
-        seats: NDArray[np.bool_] = mask.reshape(self.environments, -1).any(axis=1)
+        seats: NDArray[np.bool_] = np.any(mask.reshape(self.environments, -1), axis=1)
         return seats
 
     def _expect(self, *states: State) -> None:
@@ -320,9 +320,8 @@ class Backend(VectorEnv[Array, Array, Array]):
         count = self.task.num_actions
         row = int(np.flatnonzero((actions < 0) | (actions >= count))[0])
         seat = f", seat {row % self.task.players}" if self.task.players > 1 else ""
-        raise BadAction(
-            f"environment {row // self.task.players}{seat} was given action {actions[row]}; actions are 0 to {count - 1}"
-        )
+        where = f"environment {row // self.task.players}{seat}"
+        raise BadAction(f"{where} was given action {actions[row]}; actions are 0 to {count - 1}")
 
     def _event(self, level: Any, text: str, worker: int | None = None, lo: int = 0, hi: int | None = None) -> None:
         self._events.append(BackendEvent(time.time(), level, text, worker, lo, self.environments if hi is None else hi))

@@ -1,7 +1,7 @@
 """The words through which a fleet and a worker talk: a request and a reply, each a counter that the other side watches.
 
-A side that waits looks a few times, then yields its core for a bounded time, then blocks. It says so in a word of its own
-before it blocks, and the other side, behind a fence, wakes it only then: a quick exchange makes no system call.
+A side that waits looks a few times, then yields its core for a bounded time, then blocks. It says so in a word of its
+own before it blocks, and the other side, behind a fence, wakes it only then: a quick exchange makes no system call.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def size_of(workers: int) -> int:
 class Patience:
     """How long one side yields its core before it blocks.
 
-    Yielding keeps the core awake, where a wake-up costs some 50 us. It pays only while answers come soon and while nobody
-    else wants the core: a yield that takes long has given a time slice away, so the next waits block at once.
+    Yielding keeps the core awake, where a wake-up costs some 50 us. It pays only while answers come soon and while
+    nobody else wants the core: a yield that takes long has given a time slice away, so the next waits block at once.
 
     Args:
         limit: Nanoseconds to yield at most; 0 never to yield.
@@ -185,7 +185,7 @@ class Link:
         return words[ORDER]
 
     def reply(self, begun: int, steps: int = 1) -> None:
-        """Say that the order is done, which was begun at `begun`, in ns of the monotonic clock, and was so many steps."""
+        """Say that the order is done: begun at `begun`, in ns of the monotonic clock, it was so many steps."""
         words, quads = self._words, self._quads
         if not STRONGLY_ORDERED:
             fence()

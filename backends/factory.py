@@ -64,7 +64,14 @@ def make(
             raise BackendUnavailable(f"the {kind.name} backend cannot run {task.name} here: {reason}")
         notes.append(f"{kind.name} cannot run {task.name} here ({reason}), using {BACKENDS[kind.name][1]}")
         kind = _class(BACKENDS[kind.name][1])
-    options: dict[str, Any] = {"slots": slots, "seed": seed, "workers": workers, "timeout": timeout, "hang_timeout": hang_timeout, "copy": copy}
+    options: dict[str, Any] = {
+        "slots": slots,
+        "seed": seed,
+        "workers": workers,
+        "timeout": timeout,
+        "hang_timeout": hang_timeout,
+        "copy": copy,
+    }
     made = kind(task, num_envs, **options)
     made.requested, made.note = backend, "; ".join(notes)
     if notes:

@@ -18,8 +18,22 @@ from typing import Any
 
 import psutil
 
-from .control import AWAITED, BEAT, CLOSE, FAILED, LONG_SPIN, READY, REFUSED, REPLY, REQUEST, STARTING, STATE, STEPS
-from .control import Block, size_of
+from .control import (
+    AWAITED,
+    BEAT,
+    CLOSE,
+    FAILED,
+    LONG_SPIN,
+    READY,
+    REFUSED,
+    REPLY,
+    REQUEST,
+    STARTING,
+    STATE,
+    STEPS,
+    Block,
+    size_of,
+)
 from .cores import usable_cores
 from .errors import Failure, WorkerFailed
 from .futex import fence
@@ -41,7 +55,7 @@ MOST_FAILURES = 3
 WINDOW = 60.0
 """So many failures of one worker within so many seconds are too many."""
 
-# A worker is killed when the thread that spawned it ends, so one thread that lives as long as the process spawns them all.
+# A worker is killed when the thread that spawned it ends, so one thread that lives as long as the process spawns all.
 _spawner = ThreadPoolExecutor(1, thread_name_prefix="pac-spawner")
 
 

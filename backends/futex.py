@@ -1,7 +1,7 @@
 """Blocking on a 32-bit word that two processes share, and the fence that goes with it.
 
-Linux has futexes; macOS has the same under the name of ulock (not tried on a real Mac); elsewhere the waiter looks again
-every half millisecond.
+Linux has futexes; macOS has the same under the name of ulock (not tried on a real Mac); elsewhere the waiter looks
+again every half millisecond.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _linux(number: int) -> tuple[Callable[[int, int, float], None], Callable[[in
 
 def _macos() -> tuple[Callable[[int, int, float], None], Callable[[int], None]]:
     library = ctypes.CDLL(None)
-    blocking, waking = library.__ulock_wait, library.__ulock_wake
+    blocking, waking = getattr(library, "__ulock_wait"), getattr(library, "__ulock_wake")
 
     def wait(address: int, expected: int, seconds: float) -> None:
         blocking(ULOCK_SHARED, ctypes.c_void_p(address), ctypes.c_uint64(expected), ctypes.c_uint32(int(seconds * 1e6)))

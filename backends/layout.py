@@ -77,9 +77,7 @@ class Layout:
 
     def stamp(self, memory: mmap.mmap | NDArray[np.uint8]) -> None:
         """Write the control block into zeroed memory and count no episode as begun."""
-        memory[: HEADER.size] = (
-            np.frombuffer(self._header(), np.uint8) if isinstance(memory, np.ndarray) else self._header()
-        )
+        memoryview(memory)[: HEADER.size] = self._header()  # type: ignore[arg-type]
         self._view(memory).forget()
 
     def check(self, memory: mmap.mmap) -> None:

@@ -134,8 +134,8 @@ class Segment:
             free = os.statvfs(folder)
             raise SharedMemoryFull(
                 f"{human_bytes(size)} of shared memory are needed and {folder.parent.parent} has "
-                f"{human_bytes(free.f_bavail * free.f_frsize)} free: use fewer environments, set PAC_RUNTIME_DIR to a larger "
-                f"file system, or give the container more (--shm-size)"
+                f"{human_bytes(free.f_bavail * free.f_frsize)} free: use fewer environments, set PAC_RUNTIME_DIR to a "
+                f"larger file system, or give the container more (--shm-size)"
             ) from error
         finally:
             os.close(descriptor)

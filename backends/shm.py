@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -49,7 +50,7 @@ class ShmBackend(Backend):
             told = {"spec": self.task.spec, "num_envs": total, "slots": layout.slots, "seed": self.seed}
             told["segment"] = str(self._segment.path)
             bounds = [total * index // count for index in range(count + 1)]
-            spans = [{**told, "lo": lo, "hi": hi} for lo, hi in zip(bounds, bounds[1:], strict=False)]
+            spans = [{**told, "lo": lo, "hi": hi} for lo, hi in pairwise(bounds)]
             beats = [buffer["heartbeat"][0, span["lo"] : span["hi"]] for span in spans]
             self._fleet = Fleet(
                 "pac.backends.serve:serve",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import Literal
 
 
-class WorkerState(str, Enum):
+class WorkerState(StrEnum):
     """What a worker is doing."""
 
     STARTING = "starting"

@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -113,7 +114,7 @@ class ThreadsBackend(Backend):
         return buffer
 
     def _fill(self, buffer: Buffer, seed: int) -> None:
-        for index, (lo, hi) in enumerate(zip(self._bounds, self._bounds[1:], strict=False)):
+        for index, (lo, hi) in enumerate(pairwise(self._bounds)):
             self._helpers.append(Helper(self.task.make(lo, hi, buffer, seed), f"pac-envs-{index}"))
 
     def _reset(self, mask: NDArray[np.bool_], slot: int) -> None:
@@ -137,7 +138,9 @@ class ThreadsBackend(Backend):
             self._mine.pop().step(self._slot_pending)
         for helper in self._helpers:
             if not helper.wait(self.timeout if timeout is None else timeout):
-                raise BackendTimeout("a thread did not finish its step within the limit; wait again, or close the backend")
+                raise BackendTimeout(
+                    "a thread did not finish its step within the limit; wait again, or close the backend"
+                )
             if helper.error is not None:
                 raise helper.error
         costs = [helper.busy for helper in self._helpers]

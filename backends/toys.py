@@ -14,7 +14,7 @@ Step = tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]
 LENGTH = 1000
 
 
-class Idle(gymnasium.Env[NDArray[np.float32], int]):
+class Idle(gymnasium.Env[NDArray[np.float32], np.int64]):
     """Does nothing: an observation of 612 numbers and no end."""
 
     def __init__(self, size: int = 612) -> None:
@@ -28,7 +28,7 @@ class Idle(gymnasium.Env[NDArray[np.float32], int]):
         super().reset(seed=seed, options=options)
         return self._observation, self._info
 
-    def step(self, action: int) -> Step:  # noqa: ARG002
+    def step(self, action: np.int64 | int) -> Step:  # noqa: ARG002
         """Return zeros."""
         return self._observation, 0.0, False, False, self._info
 
@@ -47,11 +47,11 @@ class Burn(Idle):
         self._steps = 0
         return super().reset(seed=seed, options=options)
 
-    def step(self, action: int) -> Step:
+    def step(self, action: np.int64 | int) -> Step:
         """Burn, and return a number that depends on the action."""
         self._steps += 1
         total = sum(range(self._work))
-        self._observation[0] = (total + action) % 92 / 92
+        self._observation[0] = (total + int(action)) % 92 / 92
         return self._observation, 1.0, False, self._steps >= LENGTH, self._info
 
 

@@ -35,19 +35,21 @@ class Views:
         item, array = self._fields[name], self._buffer[name]
         wide = item.widen(array[slot if item.timed else 0])
         if item.encoding == "bits":
-            return wide.view(np.bool_)
+            flags: NDArray[np.bool_] = wide.view(np.bool_)
+            return flags
         return wide.copy() if self._copy else wide
 
     def flag(self, name: str, slot: int) -> NDArray[np.bool_]:
         """Return `(rows,)` of a flag."""
-        flags = self._buffer[name][slot].view(np.bool_)
+        flags: NDArray[np.bool_] = self._buffer[name][slot].view(np.bool_)
         return flags.copy() if self._copy else flags
 
     def masks(self, slot: int) -> NDArray[np.bool_]:
         """Return which actions are legal, `(rows, num_actions)`."""
         if not self._task.masked:
             return np.ones((self._rows, self._task.num_actions), np.bool_)
-        return self.field("action_mask", slot)
+        masks: NDArray[np.bool_] = self.field("action_mask", slot)
+        return masks
 
     def infos(self, slot: int, *, ends: bool = True) -> dict[str, Any]:
         """Return Gymnasium's infos: the task's own scalars, the action masks, and what ended in the last step."""

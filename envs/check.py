@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,8 +30,9 @@ def check(task: Task, *, steps: int = 200, seed: int = 7) -> None:
         seed: Seed of the run and of the actions.
 
     Raises:
-        NotConforming: Field types or shapes are wrong; a mask is empty; the same seed and actions give other bytes, or the
-            slicing changes them; an end lacks its final observation; returns don't add up; a restored state goes on otherwise.
+        NotConforming: Field names or ranges are wrong; a mask is empty; the same seed and actions give other bytes, or
+            the slicing changes them; an end lacks its final observation; returns don't add up; a restored state goes on
+            otherwise.
     """
     whole = Play(task, (0, UNEVEN), seed)
     again = Play(task, (0, UNEVEN), seed)
@@ -68,7 +71,7 @@ class Play:
         self.task = task
         self.buffers = allocate(task, bounds[-1], SLOTS)
         self.slot = 0
-        spans = list(zip(bounds, bounds[1:], strict=False))
+        spans = list(pairwise(bounds))
         self._parts: list[tuple[Environments, int]] = [
             (task.make(lo, hi, self.buffers, seed), hi - lo) for lo, hi in spans
         ]
@@ -93,7 +96,8 @@ class Play:
         empty = np.flatnonzero(~legal.any(axis=1))
         if len(empty):
             raise NotConforming(f"{self.task.name}: row {empty[0]} has no legal action; every mask needs at least one")
-        return np.where(legal, keys, -1.0).argmax(axis=1)
+        actions: NDArray[np.int64] = np.where(legal, keys, -1.0).argmax(axis=1)
+        return actions
 
     def step(self, actions: NDArray[np.int64]) -> None:
         """Step everywhere; carry the last slot to the first where the ring ends."""
@@ -147,7 +151,8 @@ def _check_step(play: Play) -> None:
     low, high = task.observation.low, task.observation.high
     if observations.min() < low or observations.max() > high:
         raise NotConforming(
-            f"{task.name}: observations lie within {low:g}..{high:g}, got {observations.min():g}..{observations.max():g}"
+            f"{task.name}: observations lie within {low:g}..{high:g}, "
+            f"got {observations.min():g}..{observations.max():g}"
         )
     if task.reward_terms and not np.allclose(play.field("reward_terms").sum(axis=-1), rewards, atol=1e-5):
         raise NotConforming(f"{task.name}: the reward is the sum of its terms {', '.join(task.reward_terms)}")

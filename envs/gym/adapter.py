@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-import traceback
-from collections.abc import Mapping
+import logging
 from typing import Any, NoReturn
 
 import gymnasium
@@ -15,6 +13,8 @@ from ..errors import EnvironmentFailed
 from ..task import Array, Buffers, Task, episode_seed, next_slot
 from .picture import shrink
 from .task import MaskReader, check_observation, create, masks_of
+
+log = logging.getLogger(__name__)
 
 LOOKED_AT = b"\x01"
 SEED_BITS = 0x7FFF_FFFF
@@ -98,7 +98,7 @@ class GymEnvironments:
                 observation, reward, terminated, truncated, info = advance(actions[index])
                 observations[index][...] = observation
                 rewards[index] = reward
-                returns[index] = totals[index] = totals[index] + reward
+                returns[index] = totals[index] = totals[index] + reward  # type: ignore[operator]
                 lengths[index] = beat - born[index]
                 beats[index] = beat
                 if mask_of:
@@ -121,7 +121,7 @@ class GymEnvironments:
     def _make(self, count: int) -> None:
         index = 0
         try:
-            for index in range(count):
+            for index in range(count):  # noqa: B007
                 self._envs.append(create(self._task.name, self._task.values))
         except Exception as error:
             self.close()
@@ -175,7 +175,7 @@ class GymEnvironments:
             board[...] = shrink(np.asarray(self._envs[index].render()), board.shape[:2])
         except Exception:
             # A picture is not worth a training: the environment goes on without one.
-            print(f"environment {self._lo + index} cannot be drawn:\n{traceback.format_exc()}", file=sys.stderr)
+            log.warning("environment %d cannot be drawn", self._lo + index, exc_info=True)
             self._looked[index] = 0
 
     def _fail(self, error: Exception, index: int, action: int | None) -> NoReturn:

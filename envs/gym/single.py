@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -20,7 +20,7 @@ def observation_space(item: Field, rows: tuple[int, ...] = ()) -> Box:
     """Return the space of one observation, or of a batch of `rows` of them; packed bits are booleans."""
     shape = (*rows, *item.shape)
     if item.encoding == "bits":
-        return Box(0, 1, shape, np.bool_)
+        return Box(0, 1, shape, np.bool_)  # type: ignore[arg-type]
     dtype = np.dtype(item.dtype)
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
@@ -39,13 +39,16 @@ def task_of(task: Task | str, parameters: dict[str, Any]) -> Task:
 class TaskEnv(gymnasium.Env[Array, np.int64]):
     """One environment of a task with one player.
 
+    Gymnasium samples actions without a mask, so an action that is not legal stands for the next one that is;
+    `info["action"]` says which was taken.
+
     Args:
         task: The task, or its name.
         render_mode: `ansi` or None.
         **parameters: The task's parameters.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 30}
+    metadata = {"render_modes": ["ansi"], "render_fps": 30}  # noqa: RUF012
 
     def __init__(self, task: Task | str, render_mode: str | None = None, **parameters: Any) -> None:
         self.task = task_of(task, parameters)
@@ -57,7 +60,7 @@ class TaskEnv(gymnasium.Env[Array, np.int64]):
         self._fields = {item.name: item for item in self.task.fields}
         self._buffers = allocate(self.task, 1)
         self._environments = self.task.make(0, 1, self._buffers, 0)
-        self._fresh = False
+        self._fresh = self._closed = False
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         """Begin the next episode, or with `seed` the first of that seed."""
@@ -77,18 +80,24 @@ class TaskEnv(gymnasium.Env[Array, np.int64]):
 
     def step(self, action: np.int64) -> Step:
         """Take one action; at the end of an episode the observation is its last one."""
-        self._buffers["action"][0, 0] = action
+        self._buffers["action"][0, 0] = taken = self._legal(int(action))
         self._environments.step(0)
         terminated, truncated = (bool(self._buffers[name][0, 0]) for name in ("terminated", "truncated"))
         self._fresh = terminated or truncated
         observation = self._field("final_observation" if self._fresh else "observation")
-        return observation, float(self._buffers["reward"][0, 0]), terminated, truncated, self._info()
+        return (
+            observation,
+            float(self._buffers["reward"][0, 0]),
+            terminated,
+            truncated,
+            {**self._info(), "action": taken},
+        )
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return which actions are legal, `(num_actions,)`."""
         return self._field("action_mask") if self.task.masked else np.ones(self.task.num_actions, np.bool_)
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """Return the board as text in mode `ansi`: one character per cell, or one number per line."""
         if self.render_mode != "ansi":
             return None
@@ -100,7 +109,17 @@ class TaskEnv(gymnasium.Env[Array, np.int64]):
 
     def close(self) -> None:
         """Release the environment."""
-        self._environments.close()
+        if not self._closed:
+            self._environments.close()
+        self._closed = True
+
+    def _legal(self, action: int) -> int:
+        if not 0 <= action < self.task.num_actions:
+            raise BadParameter(
+                f"{self.task.name} expects an action from 0 to {self.task.num_actions - 1}, got {action}"
+            )
+        legal = np.flatnonzero(np.roll(self.action_masks(), -action)) if self.task.masked else (0,)
+        return (action + int(legal[0])) % self.task.num_actions
 
     def _field(self, name: str) -> Array:
         item = self._fields[name]

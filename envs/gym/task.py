@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import math
-import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from operator import itemgetter
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -135,7 +135,7 @@ def check_observation(observation: Any, item: Field, name: str) -> None:
 
 
 def masks_of(env: gymnasium.Env[Any, Any], info: Mapping[str, Any]) -> MaskReader | None:
-    """Return how to learn which actions are legal: from `info["action_mask"]`, from `env.action_masks()`, or not at all."""
+    """Return how to learn which actions are legal: from `info["action_mask"]`, `env.action_masks()`, or not at all."""
     if "action_mask" in info:
         return itemgetter("action_mask")
     if env.has_wrapper_attr("action_masks"):
@@ -166,8 +166,9 @@ def _maker(name: str) -> tuple[Callable[..., Any], tuple[str, ...]]:
 
 def _imported(name: str, module: str, attribute: str) -> Callable[..., Any]:
     # A console script does not have the working directory on its path; last, so that it shadows nothing.
-    if os.getcwd() not in sys.path and "" not in sys.path:
-        sys.path.append(os.getcwd())
+    here = str(Path.cwd())
+    if here not in sys.path and "" not in sys.path:
+        sys.path.append(here)
     try:
         found: Any = import_module(module)
         for part in attribute.split("."):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from pac.backends.segment import own_directory
 from pac.envs import Task
 from pac.envs.gym.task import describe

@@ -26,7 +26,7 @@ class Counter(gymnasium.Env):
     def observe(self, action: int = -1) -> np.ndarray:
         return np.array([self.count, self.key, action], np.float32)
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed=None, **_):
         super().reset(seed=seed)
         self.count, self.key = 0, int(self.np_random.integers(1000))
         return self.observe(), {}
@@ -61,7 +61,7 @@ class Fragile(Counter):
             os._exit(7)
         while self.how == "hang":
             signal.pause()
-        print("a last word", file=sys.stderr)
+        sys.stderr.write("a last word\n")
         raise SystemError("unprintable")
 
 
@@ -113,7 +113,7 @@ class Shapeshifter(Counter):
 
     episodes = 0
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed=None, **_):
         observation, info = super().reset(seed=seed)
         self.episodes += 1
         return (observation if self.episodes < 2 else np.zeros(4, np.float32)), info
@@ -123,9 +123,9 @@ class Masked(Counter):
     """Publishes which actions are legal in `info`: those that are congruent to the count."""
 
     def mask(self) -> np.ndarray:
-        return np.arange(4) % 2 == self.count % 2
+        return np.equal(np.arange(4) % 2, self.count % 2)
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed=None, **_):
         observation, _ = super().reset(seed=seed)
         return observation, {"action_mask": self.mask()}
 
@@ -153,7 +153,7 @@ class MaskMethod(Counter):
 class Painted(Counter):
     """Can be drawn: a picture that is red above and blue below."""
 
-    metadata = {"render_modes": ["rgb_array"]}
+    metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012
 
     def __init__(self, render_mode: str | None = None) -> None:
         super().__init__()
@@ -173,6 +173,9 @@ class Continuous(Counter):
     def __init__(self) -> None:
         super().__init__()
         self.action_space = Box(-1, 1, (2,), np.float32)
+
+
+HERE = 5
 
 
 def not_an_environment() -> int:

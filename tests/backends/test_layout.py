@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import mmap
 import struct
+from itertools import pairwise
 
 import numpy as np
 import pytest
+
 from pac.backends import LayoutMismatch, SharedMemoryFull
 from pac.backends.layout import ALIGNMENT, MAGIC, Layout
 from pac.envs import find
@@ -33,7 +35,7 @@ def test_every_field_is_one_aligned_block(num_envs):
         assert array.shape == (4 if item.timed else 1, num_envs, *item.stored_shape)
         spans.append((array.ctypes.data, array.ctypes.data + array.nbytes))
     spans.sort()
-    assert all(end <= begin for (_, end), (begin, _) in zip(spans, spans[1:], strict=False))
+    assert all(end <= begin for (_, end), (begin, _) in pairwise(spans))
 
 
 def test_the_control_block_says_what_the_segment_is():

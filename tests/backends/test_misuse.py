@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from pac.backends import (
     BackendBusy,
     BackendClosed,
@@ -73,7 +74,9 @@ def test_actions_of_the_wrong_shape_or_type(begun, actions):
         begun.step(actions)
 
 
-@pytest.mark.parametrize("mask", [np.zeros(3, np.bool_), np.ones(2, np.bool_), np.ones(3, np.int64), [True, True, True]])
+@pytest.mark.parametrize(
+    "mask", [np.zeros(3, np.bool_), np.ones(2, np.bool_), np.ones(3, np.int64), [True, True, True]]
+)
 def test_a_bad_reset_mask(begun, mask):
     """A mask of another shape or type, or an empty one, is refused."""
     with pytest.raises(BadParameter, match="bool array of shape"):
@@ -91,7 +94,9 @@ def test_a_closed_backend(backend):
             call()
 
 
-@pytest.mark.parametrize(("options", "text"), [({"num_envs": 0}, "at least 1, got 0"), ({"num_envs": 2, "workers": 0}, "workers")])
+@pytest.mark.parametrize(
+    ("options", "text"), [({"num_envs": 0}, "at least 1, got 0"), ({"num_envs": 2, "workers": 0}, "workers")]
+)
 def test_too_few(options, text):
     """No environments, or no workers, is an error that says how many there must be."""
     with pytest.raises(BadParameter, match=text):

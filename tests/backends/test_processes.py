@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from pac.backends import SharedMemoryFull, make
 from pac.backends.segment import own_directory, remove_stale, runtime_directory
 
@@ -94,7 +95,9 @@ def test_shared_memory_that_is_too_small():
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 def test_a_small_file_system_is_full_without_a_crash(tmp_path):
     """On a 1 MiB tmpfs a segment of 2 MiB is refused with a sentence, not with SIGBUS."""
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", tmp_path], capture_output=True, check=False).returncode:
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "none", tmp_path], capture_output=True, check=False
+    ).returncode:
         pytest.skip("mounting is not allowed here")
     try:
         code = "from pac.backends import make; make('drmario', 64, 'shm', slots=33)"

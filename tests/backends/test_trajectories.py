@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from pac.backends import make
 from pac.backends.bench import RandomLegal
 from pac.envs import Task, find

@@ -1,0 +1,169 @@
+"""Any Gymnasium environment with Discrete actions and Box observations is a task."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+
+from pac.envs import BadParameter, EnvironmentFailed, UnknownName, allocate, check, episode_seed, find
+from pac.envs.gym.adapter import SEED_BITS
+from pac.envs.gym.picture import shrink
+from pac.envs.gym.task import NoSuchEnvironment, UnsupportedSpaces, describe
+
+
+@pytest.fixture(autouse=True)
+def _faulty(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "backends"))
+
+
+def made(spec: str, num_envs: int = 2, slots: int = 1):
+    """Return a task, its buffers and its environments, begun."""
+    task = find(spec)
+    buffers = allocate(task, num_envs, slots)
+    environments = task.make(0, num_envs, buffers, 3)
+    environments.reset(np.ones(num_envs, np.bool_), 0)
+    return task, buffers, environments
+
+
+@pytest.mark.parametrize(
+    "spec", ["CartPole-v1", "faulty:Counter:length=4", "faulty:Masked", "faulty:MaskMethod", "faulty:Painted"]
+)
+def test_adapted_environments_conform(spec):
+    """Adapted environments keep what every task promises."""
+    check(find(spec), steps=60)
+
+
+def test_a_step_is_the_environments_own_step():
+    """Observations, rewards and ends are those of the environment itself, seeded per episode."""
+    _, buffers, environments = made("CartPole-v1")
+    env = gymnasium.make("CartPole-v1")
+    episode = 0
+    observation, _ = env.reset(seed=episode_seed(3, 1, episode) & SEED_BITS)
+    assert np.array_equal(buffers["observation"][0, 1], observation)
+    for count in range(60):
+        buffers["action"][0] = action = count % 3 == 0
+        environments.step(0)
+        observation, reward, terminated, truncated, _ = env.step(int(action))
+        assert (buffers["reward"][0, 1], buffers["terminated"][0, 1]) == (reward, terminated)
+        if terminated or truncated:
+            assert np.array_equal(buffers["final_observation"][0, 1], observation)
+            episode += 1
+            observation, _ = env.reset(seed=episode_seed(3, 1, episode) & SEED_BITS)
+        assert np.array_equal(buffers["observation"][0, 1], observation)
+    assert episode > 0
+    assert buffers["episode"][0, 1] == episode
+
+
+def test_arguments_reach_the_environment():
+    """What follows the name's last colon are keyword arguments, as the Python values they spell."""
+    task = find("faulty:Counter:length=2,truncates=True")
+    assert task.values == {"length": 2, "truncates": True}
+    _, buffers, environments = made("faulty:Counter:length=2,truncates=True")
+    for _ in range(2):
+        environments.step(0)
+    assert buffers["truncated"].all()
+    assert (buffers["outcome"] == 2).all()
+
+
+def test_masks_from_info_and_from_a_method():
+    """A mask in `info` or from `action_masks()` makes the task masked; otherwise it is not."""
+    for spec, masks in (
+        ("faulty:Masked", [[1, 0, 1, 0], [0, 1, 0, 1]]),
+        ("faulty:MaskMethod", [[0, 1, 1, 1], [0, 0, 1, 1]]),
+    ):
+        task, buffers, environments = made(spec)
+        assert task.masked
+        for expected in masks:
+            mask = np.unpackbits(buffers["action_mask"][0, 0], count=4, bitorder="little")
+            assert mask.tolist() == expected
+            buffers["action"][0] = mask.argmax()
+            environments.step(0)
+    assert not find("CartPole-v1").masked
+
+
+def test_pictures_are_drawn_while_someone_looks():
+    """An `rgb_array` becomes a small picture, of the environments that are looked at only."""
+    task, buffers, environments = made("faulty:Painted")
+    assert (task.panels[0].kind, task.panels[0].main) == ("pixels", True)
+    assert buffers["picture"].shape == (1, 2, 64, 96, 3)
+    environments.step(0)
+    assert not buffers["picture"].any()
+    buffers["looked_at"][0, 1] = 1
+    environments.step(0)
+    assert not buffers["picture"][0, 0].any()
+    assert buffers["picture"][0, 1, 0, 0].tolist() == [255, 0, 0]
+    assert buffers["picture"][0, 1, -1, -1].tolist() == [0, 0, 200]
+
+
+def test_without_a_picture_the_observation_is_drawn():
+    """Numbers are drawn as bars, one per element."""
+    task, buffers, environments = made("faulty:Counter")
+    assert (task.panels[0].kind, task.panels[0].labels) == ("bars", ("0", "1", "2"))
+    buffers["looked_at"][:] = 1
+    buffers["action"][:] = 2
+    environments.step(0)
+    assert buffers["bars"][0, 0].tolist() == buffers["observation"][0, 0].tolist()
+
+
+def test_shrinking_takes_the_mean():
+    """Each small pixel is the mean of the area it covers, also where the sizes don't divide."""
+    picture = np.zeros((5, 4, 3), np.uint8)
+    picture[:2] = 100
+    assert shrink(picture, (1, 1))[0, 0].tolist() == [40, 40, 40]
+    assert shrink(picture, (5, 4)).tolist() == picture.tolist()
+
+
+def test_an_exception_names_environment_and_action():
+    """An environment that raises is named, with its action and the original exception as the cause."""
+    _, buffers, environments = made("faulty:Fragile:how=raise,at=0")
+    buffers["action"][0] = [1, 2]
+    with pytest.raises(
+        EnvironmentFailed, match="environment 0 of faulty:Fragile raised ValueError: bad card"
+    ) as caught:
+        environments.step(0)
+    assert (caught.value.environment, caught.value.action) == (0, 1)
+
+
+def test_an_observation_of_another_shape():
+    """An observation whose shape is not the promised one is an error that names both."""
+    _, _, environments = made("faulty:Shapeshifter:length=1")
+    with pytest.raises(EnvironmentFailed, match=r"observations of shape \(3,\) and gave one of shape \(4,\)"):
+        environments.step(0)
+
+
+@pytest.mark.parametrize(
+    ("spec", "kind", "text"),
+    [
+        ("CartPole-v9", UnknownName, "CartPole-v1"),
+        ("faulty:Nobody", BadParameter, "has no 'Nobody'"),
+        ("no_such_module:Env", BadParameter, "no module named 'no_such_module'"),
+        ("faulty:not_an_environment", BadParameter, r"gymnasium\.Env, got int"),
+        ("faulty:SEED", BadParameter, "has no 'SEED'"),
+        ("faulty:HERE", BadParameter, "class or a callable"),
+        ("faulty:Counter:size=3", BadParameter, "unexpected keyword argument 'size'"),
+        ("faulty:Continuous", UnsupportedSpaces, "Discrete actions"),
+        ("FrozenLake-v1", UnsupportedSpaces, "Box observations"),
+    ],
+)
+def test_what_cannot_be_a_task(spec, kind, text):
+    """Each reason is an error of its own that says what was expected."""
+    with pytest.raises(kind, match=text):
+        find(spec)
+
+
+def test_an_unknown_environment_lists_the_known_ones():
+    """The error carries the registered ids."""
+    with pytest.raises(NoSuchEnvironment) as caught:
+        describe("Nothing-v0", "Nothing-v0", {})
+    assert "CartPole-v1" in caught.value.known
+
+
+def test_the_working_directory_is_importable(tmp_path, monkeypatch):
+    """A module in the working directory can be named even where the interpreter does not look there by itself."""
+    (tmp_path / "homemade_env.py").write_text("from faulty import Counter as Mine\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", [entry for entry in __import__("sys").path if entry not in {"", str(tmp_path)}])
+    assert find("homemade_env:Mine").title == "Mine"

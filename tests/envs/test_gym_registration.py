@@ -1,0 +1,96 @@
+"""Our games are Gymnasium environments."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from pac.envs import BadParameter
+from pac.envs.gym import GAMES, TaskEnv
+
+
+@pytest.mark.parametrize("name", list(GAMES))
+def test_gymnasiums_own_checker(name):
+    """Each game passes Gymnasium's environment checker without a warning."""
+    env = gymnasium.make(name).unwrapped
+    check_env(env)
+    env.close()
+
+
+def test_made_in_a_fresh_interpreter():
+    """`gym.make("pac.envs.gym:...")` is all that a user needs."""
+    code = "import gymnasium; print(gymnasium.make('pac.envs.gym:pac/DrMario-v0', level=3).reset(seed=1)[1]['viruses'])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.stdout.strip() == "16", result.stderr
+
+
+def test_an_episode_of_masked_actions():
+    """Legal actions are accepted until the end; the last observation is the ended episode's, a reset begins anew."""
+    env = gymnasium.make("pac/DrMario-v0", level=20)
+    observation, info = env.reset(seed=4)
+    assert observation in env.observation_space
+    terminated = truncated = False
+    while not (terminated or truncated):
+        assert np.array_equal(info["action_mask"], env.get_wrapper_attr("action_masks")())
+        observation, _, terminated, truncated, info = env.step(int(info["action_mask"].argmax()))
+    assert info["outcome"] > 0
+    following, info = env.reset()
+    assert not np.array_equal(observation, following)
+    assert info["viruses"] == 84
+    env.close()
+
+
+def test_same_seed_same_episode():
+    """A seed begins at its first episode, whatever was played before."""
+    env = TaskEnv("drmario")
+    first, info = env.reset(seed=8)
+    env.step(info["action_mask"].argmax())
+    env.reset()
+    again, _ = env.reset(seed=8)
+    assert np.array_equal(first, again)
+    env.close()
+
+
+def test_drawn_as_text():
+    """In mode `ansi` the board is text, a character per cell."""
+    env = gymnasium.make("pac/DrMario-v0", render_mode="ansi")
+    env.reset(seed=1)
+    lines = str(env.render()).splitlines()
+    assert {len(line) for line in lines} == {8}
+    assert len(lines) == 16
+    env.close()
+
+
+def test_a_vector_environment():
+    """`make_vec` gives a backend whose batches are copies."""
+    envs = gymnasium.make_vec("pac/DrMario-v0", num_envs=3, level=1)
+    observations, infos = envs.reset(seed=1)
+    before = observations.copy()
+    envs.step(infos["action_mask"].argmax(axis=1))
+    assert observations.shape == (3, 20, 16, 8)
+    assert np.array_equal(before, observations)
+    assert infos["viruses"].tolist() == [8, 8, 8]
+    envs.close()
+
+
+def test_unknown_parameters():
+    """A parameter that the game does not have is an error that lists those it has."""
+    with pytest.raises(BadParameter, match="Known: level, speed"):
+        TaskEnv("drmario", stage=3)
+
+
+def test_an_action_that_is_not_legal_stands_for_the_next_one():
+    """Actions sampled without the mask can be played; one out of range cannot."""
+    env = TaskEnv("drmario")
+    _, info = env.reset(seed=8)
+    illegal = np.flatnonzero(~info["action_mask"])[0]
+    legal = next(action for action in range(int(illegal), 512) if info["action_mask"][action])
+    assert env.step(illegal)[4]["action"] == legal
+    with pytest.raises(BadParameter, match="from 0 to 511, got 512"):
+        env.step(np.int64(512))
+    env.close()

@@ -1,0 +1,49 @@
+"""Tasks by their text."""
+
+from __future__ import annotations
+
+import pytest
+
+from pac.envs import BadParameter, UnknownName, find
+from pac.envs.registry import split_spec
+
+
+@pytest.mark.parametrize(
+    ("spec", "name", "parameters"),
+    [
+        ("drmario", "drmario", {}),
+        ("drmario:level=5,speed=hi", "drmario", {"level": "5", "speed": "hi"}),
+        ("my_pkg.my_module:MyEnv", "my_pkg.my_module:MyEnv", {}),
+        ("my_pkg.my_module:MyEnv:size=3", "my_pkg.my_module:MyEnv", {"size": "3"}),
+        ("ALE/Pong-v5", "ALE/Pong-v5", {}),
+    ],
+)
+def test_a_name_and_its_parameters(spec, name, parameters):
+    """Parameters follow the last colon; a colon without them belongs to the name."""
+    assert split_spec(spec) == (name, parameters)
+
+
+@pytest.mark.parametrize("spec", ["drmario:level=", "drmario:=5", "drmario:level=5,,speed=hi"])
+def test_parameters_that_are_no_pairs(spec):
+    """The error says what they look like."""
+    with pytest.raises(BadParameter, match="key=value"):
+        find(spec)
+
+
+def test_a_found_task_says_how_to_find_it_again():
+    """A worker finds an equal task by the spec."""
+    task = find("drmario:level=5")
+    assert task.values["level"] == 5
+    assert find(task.spec) == task
+
+
+def test_an_unknown_task():
+    """The error lists the known ones, nearest first."""
+    with pytest.raises(UnknownName, match="Did you mean drmario"):
+        find("drmaryo")
+
+
+def test_an_unknown_parameter():
+    """The error names the task and lists its parameters."""
+    with pytest.raises(UnknownName, match=r"parameter of drmario 'levl'. Did you mean level"):
+        find("drmario:levl=3")

@@ -1,0 +1,117 @@
+"""Tasks as data: fields, parameters, seeds."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pac.envs import (
+    BadParameter,
+    Field,
+    NotConforming,
+    Parameter,
+    allocate,
+    check,
+    episode_seed,
+    families,
+    find,
+    next_slot,
+)
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=40))
+def test_bits_widen_to_what_was_packed(bits):
+    """A packed field holds one bit per element, the first in the lowest bit."""
+    item = Field("mask", "uint8", (len(bits),), encoding="bits")
+    packed = np.packbits(np.array(bits), bitorder="little")
+    assert packed.shape == item.stored_shape
+    assert item.row_bytes == len(packed)
+    assert item.widen(packed).tolist() == [int(bit) for bit in bits]
+
+
+@given(st.integers(0, 2**70), st.integers(0, 2**20), st.integers(0, 2**20))
+def test_an_episodes_seed_has_64_bits(seed, env, episode):
+    """It is a number below 2**64, and the next environment's and episode's are others."""
+    own = episode_seed(seed, env, episode)
+    assert 0 <= own < 2**64
+    assert len({own, episode_seed(seed, env + 1, episode), episode_seed(seed, env, episode + 1)}) == 3
+
+
+def test_the_next_slot():
+    """A rollout's step writes the next slot; with one slot a step is in place."""
+    assert (next_slot(0, 1), next_slot(0, 2), next_slot(7, 9)) == (0, 1, 8)
+
+
+def test_fresh_buffers():
+    """Untimed fields have one slot, seats have rows of their own, and no episode has begun."""
+    task = find("drmario")
+    buffers = allocate(task, 3, 5)
+    assert buffers["observation"].shape[:2] == (5, 3)
+    assert buffers["bottle"].shape[:2] == (1, 3)
+    assert (buffers["episode"] == -1).all()
+
+
+@pytest.mark.parametrize(
+    ("parameter", "text", "value"),
+    [
+        (Parameter("level", 0, 0, 20), "7", 7),
+        (Parameter("rate", 0.5), "1e-3", 1e-3),
+        (Parameter("fast", default=False), "yes", True),
+        (Parameter("speed", "low", choices=("low", "hi")), "hi", "hi"),
+    ],
+)
+def test_a_parameters_text_becomes_its_type(parameter, text, value):
+    """The default's type is the parameter's."""
+    assert parameter.parse(text) == value
+
+
+@pytest.mark.parametrize(
+    ("parameter", "text", "complaint"),
+    [
+        (Parameter("level", 0, 0, 20), "21", "0 to 20"),
+        (Parameter("level", 0, 0, 20), "high", "expects int"),
+        (Parameter("speed", "low", choices=("low", "hi")), "fast", "one of low, hi"),
+    ],
+)
+def test_a_value_that_does_not_fit(parameter, text, complaint):
+    """The error says what was expected and what came."""
+    with pytest.raises(BadParameter, match=complaint):
+        parameter.parse(text)
+
+
+@pytest.mark.parametrize("name", sorted(families()))
+def test_every_registered_task_conforms(name):
+    """Each task keeps what trainers and backends rely on."""
+    check(find(name))
+
+
+@pytest.mark.parametrize(
+    ("liar", "promise"),
+    [
+        ("Generous", "sum of its terms"),
+        ("Forgetful", "same bytes"),
+        ("Stingy", "no legal action"),
+        ("Wild", "finite"),
+        ("Amnesiac", "outcome is set exactly"),
+    ],
+)
+def test_a_task_that_does_not_conform(monkeypatch, liar, promise):
+    """The check names the promise that was broken."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    with pytest.raises(NotConforming, match=promise):
+        check(replace(find("drmario"), factory=f"liars:{liar}"))
+
+
+def test_describing_loads_no_rules():
+    """Importing the tasks loads neither torch, numba nor gymnasium."""
+    heavy = "', '.join({'torch', 'numba', 'gymnasium'} & set(sys.modules))"
+    code = f"import sys, pac.envs; pac.envs.find('drmario'); sys.exit({heavy} or None)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr

@@ -1,4 +1,4 @@
-"""The gate: where the training thread can be paused, stepped, slowed, interrupted and stopped, without the algorithm knowing.
+"""The gate: where the training thread is paused, stepped, slowed, interrupted and stopped, unknown to the algorithm.
 
 Its state is a few words in shared memory, so that any process of the session can pass the same gate.
 """

@@ -1,8 +1,8 @@
 """The process that a session runs in, and how another process starts it.
 
-`launch` starts `python -m pac.training.host` in a process session of its own. The configuration goes to its stdin; on its stdout
-come two lines of JSON: where the session stands (or why it could not begin), and at the end the report (or the error).
-Everything else that it prints goes to the run's `session.log`.
+`launch` starts `python -m pac.training.host` in a process session of its own. The configuration goes to its stdin; on
+its stdout come two lines of JSON: where the session stands (or why it could not begin), and at the end the report (or
+the error). Everything else that it prints goes to the run's `session.log`.
 """
 
 from __future__ import annotations
@@ -259,7 +259,7 @@ def main() -> int:
             traceback.print_exc()
         _say(pipe, _as_data(error))
         return FAILED
-    log = session.run_folder.log if session.run_folder else session.directory / "session.log"
+    log = session.keeper.folder.log if session.keeper.folder else session.directory / "session.log"
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(descriptor, 1)
     os.dup2(descriptor, 2)

@@ -1,6 +1,7 @@
 """Watches the environments step, in the training thread, and publishes what viewers look at.
 
-Steps are counted when something needs the counts, not one by one: the buffer still holds the slots of the running rollout.
+Steps are counted when something needs the counts, not one by one: the buffer still holds the slots of the running
+rollout.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ import numpy as np
 from ..backends.base import Backend
 from ..envs import Task, next_slot
 from .gate import Gate
-from .snapshot import Level, Look, Phase
+from .snapshot import Look, Phase
 from .telemetry import MAX_HISTORY, MAX_METRICS, TelemetryWriter
 from .throughput import Mark, Throughput, TrainingClock
 from .trainer import PHASES, PolicyOutput, Timer
 
 RATES = {"focus": 1 / 30, "grid": 1 / 10, "nobody": 1 / 2}
 RECENT = 100
+COUNTERS = ("steps", "frames", "episodes", "iterations")
 
 
 class Monitor:
@@ -88,6 +90,7 @@ class Monitor:
 
     def mark(self) -> Mark:
         """Return the counters of now."""
+        self._count()
         return Mark(self.clock.now(), self.frames, self.steps, tuple(self._timer.seconds[phase] for phase in PHASES))
 
     def step(self, slot: int) -> None:
@@ -144,9 +147,13 @@ class Monitor:
         self._terms[env] = 0
         self.on_episode(env)
 
+    def counters(self) -> dict[str, int]:
+        """Return what has been counted so far; a resumed run counts on."""
+        return {name: getattr(self, name) for name in COUNTERS}
+
     def count_on(self, counters: Mapping[str, int]) -> None:
         """Continue the counters of a run that is resumed."""
-        for name in ("steps", "frames", "episodes", "iterations"):
+        for name in COUNTERS:
             setattr(self, name, counters[name])
         self.resumed = self.mark()
 
@@ -220,6 +227,7 @@ class Monitor:
         self._write_state()
         if self._writer and self._backend is not None:
             self._write_times()
+            self._write_scaling(self._writer)
             self._write_environments(self._writer, self._backend)
             self._write_policy(self._writer)
 
@@ -256,6 +264,12 @@ class Monitor:
             times["steps"] = last.steps - first.steps
             for index, phase in enumerate(PHASES):
                 times[phase] = last.phases[index] - first.phases[index]
+
+    def _write_scaling(self, writer: TelemetryWriter) -> None:
+        with writer.write("scaling") as block:
+            block[:] = 0
+            for index, entry in enumerate(self.throughput.scaling()[: len(block)]):
+                block[index] = (entry.num_envs, entry.samples, entry.fps, entry.low, entry.high, entry.seconds)
 
     def _write_environments(self, writer: TelemetryWriter, backend: Backend) -> None:
         """Copy the newest slot's table and boards."""
@@ -306,22 +320,3 @@ class Monitor:
                 policy["value"], policy["entropy"], policy["count"] = output.value, output.entropy, count
                 policy["actions"][:count] = output.actions[:count]
                 policy["probabilities"][:count] = output.probabilities[:count]
-
-
-class EventLog:
-    """The ring of events; any thread may add."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.recent: deque[tuple[int, float, Level, int, str]] = deque(maxlen=256)
-
-    def add(self, level: Level, text: str, env: int = -1) -> None:
-        """Add an event of now."""
-        self.count += 1
-        self.recent.append((self.count, time.time(), level, env, text))
-
-    def write(self, writer: TelemetryWriter) -> None:
-        """Write all that is kept."""
-        with writer.write("events") as events:
-            for number, when, level, env, text in list(self.recent):
-                events[(number - 1) % len(events)] = (number, when, level, env, text.encode()[:240])

@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 
 
 def make_report(session: Session) -> dict[str, Any]:
-    """Return the figures of the whole run, as `run --headless --json` prints them; times are ms per environment step."""
+    """Return a run's figures, as `run --headless --json` prints them; times are ms per environment step."""
     monitor, seconds = session.monitor, session.clock.now()
     baseline = monitor.throughput.baseline
     steps, frames = monitor.steps - monitor.resumed.steps, monitor.frames - monitor.resumed.frames
     measured = {entry.num_envs: entry.fps for entry in monitor.throughput.scaling()}
     fps = measured.get(session.num_envs_now) or monitor.throughput.rates(monitor.mark())[0]
+    fps = fps or (frames / seconds if seconds > 0 else 0.0)
     speedup = fps / baseline if baseline else None
     times = {phase: 1000 * spent / max(1, steps) for phase, spent in session.timer.seconds.items()}
     accounted = sum(session.timer.seconds.values())
@@ -30,7 +31,7 @@ def make_report(session: Session) -> dict[str, Any]:
         "device": session.device,
         "num_envs": session.num_envs_now,
         "seconds": seconds,
-        **session.counters(),
+        **monitor.counters(),
         "fps": fps,
         "fps_per_env": fps / session.num_envs_now,
         "sps": steps / seconds if seconds > 0 else 0.0,
@@ -54,6 +55,6 @@ def make_report(session: Session) -> dict[str, Any]:
         "workers": len(session.backend.workers) if session.backend else 0,
         "restarts": session.restarts,
         "events": [text for _, _, level, _, text in session.events.recent if level >= Level.WARNING],
-        "run": str(session.run_folder.path) if session.run_folder else None,
+        "run": str(session.keeper.folder.path) if session.keeper.folder else None,
         "version": version("pac-tui"),
     }

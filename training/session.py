@@ -1,7 +1,7 @@
 """One live training: a task, a trainer, a backend, a device, N. It owns the training thread.
 
-`Session.run` is that thread. Other threads ask by `handle`, which only sets words and wishes; the training thread acts on
-them between two steps.
+`Session.run` is that thread. Other threads only set words and wishes; the training thread acts on them between two
+steps.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import os
 import threading
 import time
 import traceback
-from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -20,15 +19,15 @@ import numpy as np
 from ..backends import BACKENDS
 from ..backends import make as make_backend
 from ..backends.base import Backend
-from ..envs import BadParameter, PacError, UnknownName, find
-from .checkpoint import load_newest, save
+from ..envs import PacError, UnknownName, find
 from .config import Config
 from .device import resolve_device
+from .events import EventLog
 from .gate import Gate, Interrupted, Stopped
-from .monitor import EventLog, Monitor
+from .keeper import Keeper
+from .monitor import Monitor
 from .pulse import Pulse
 from .report import make_report
-from .runs import RunFolder, new_name
 from .snapshot import Level, Phase
 from .telemetry import TelemetryWriter, describe
 from .throughput import WINDOW, TrainingClock
@@ -96,12 +95,12 @@ class Session:
             raise UnknownName("backend", config.backend, BACKENDS)
         self.settings = trainer_settings(config.trainer, self.task, config.settings)
         self.num_envs = config.num_envs or default_num_envs()
-        self.run_folder = self._open_run()
         self.events = EventLog()
         self.timer = Timer()
         self.gate = Gate(directory, waiting=self._while_closed)
         self.clock = TrainingClock()
         self.monitor = Monitor(self.task, self.gate, self.timer, self.clock)
+        self.keeper = Keeper(config, self.task, self.settings, self.monitor, self.events)
         self.backend: Backend | None = None
         self.detached = False
         self.error: BaseException | None = None
@@ -119,14 +118,6 @@ class Session:
         self._say(Phase.STARTING, "reading the configuration")
         self._new_segment(self.num_envs)
         self.pulse = Pulse(self)
-
-    def _open_run(self) -> RunFolder | None:
-        if not self.config.learn:
-            return None
-        if self.config.resume:
-            return RunFolder.find(self.config.runs_dir, self.config.resume)
-        name = self.config.name or new_name(self.task.name, self.config.trainer)
-        return RunFolder.create(self.config.runs_dir, name)
 
     # -- the training thread ------------------------------------------------------------------------------------------
 
@@ -160,8 +151,8 @@ class Session:
             self._trainer = build_player(self.config.trainer, context, greedy=self.config.greedy)
         self.monitor.inspect = self._trainer.inspect
         self.monitor.on_episode = self._episode_ended
-        self._resume(self._trainer)
-        self._save_card()
+        self.keeper.resume(self._trainer)
+        self._write_card("running")
         first = BASELINE_ENVS if self.config.baseline and self.num_envs != BASELINE_ENVS else self.num_envs
         if first != self.num_envs:
             self._return_to = self.num_envs
@@ -179,7 +170,8 @@ class Session:
                 self._grant_wishes(anew=True)
             else:
                 row = self.monitor.end_iteration(metrics)
-                self._record(row)
+                self._publish()
+                self.keeper.record(row)
                 self._grant_wishes()
 
     def _grant_wishes(self, *, anew: bool = False) -> None:
@@ -192,7 +184,7 @@ class Session:
             self.gate.calm()
             checkpoint, self._wants_checkpoint = self._wants_checkpoint, False
         if checkpoint:
-            self._checkpoint()
+            self.keeper.checkpoint(self._trainer, self.num_envs)
         if self._return_to is not None and wanted is None and self._baseline_done():
             wanted, self._return_to = self._return_to, None
         if anew or wanted not in {None, self.num_envs_now}:
@@ -278,7 +270,7 @@ class Session:
         before, self._generation = self._writer, self._generation + 1
         description = describe(
             self.task,
-            run=self.run_folder.name if self.run_folder else f"{self.config.resume} (playing)",
+            run=self.keeper.name,
             trainer=self.config.trainer,
             backend=self.config.backend,
             device=self.device,
@@ -319,10 +311,6 @@ class Session:
             self._drain(self.backend)
         if self._writer is not None:
             self.events.write(self._writer)
-            with self._writer.write("scaling") as block:
-                block[:] = 0
-                for index, entry in enumerate(self.monitor.throughput.scaling()[: len(block)]):
-                    block[index] = (entry.num_envs, entry.samples, entry.fps, entry.low, entry.high, entry.seconds)
             self.monitor.publish()
 
     def _drain(self, backend: Backend) -> None:
@@ -358,88 +346,14 @@ class Session:
     def _limit_reached(self) -> bool:
         return self._limit() >= 1 and self._return_to is None
 
-    def _record(self, row: Mapping[str, float]) -> None:
-        """Append an iteration's figures to the run's metrics."""
-        self._publish()
-        if self.run_folder is None:
-            return
-        counters = {"steps": self.monitor.steps, "frames": self.monitor.frames, "episodes": self.monitor.episodes}
-        try:
-            self.run_folder.append_metrics({**counters, "seconds": round(self.clock.now(), 3), **row})
-        except OSError as error:
-            self.events.add(
-                Level.ERROR, f"cannot write {self.run_folder.path}/metrics.jsonl: {error.strerror}; training goes on"
-            )
-
-    def counters(self) -> dict[str, int]:
-        """Return what has been counted so far; a resumed run counts on."""
-        monitor = self.monitor
-        return {name: getattr(monitor, name) for name in ("steps", "frames", "episodes", "iterations")}
-
-    def _checkpoint(self) -> None:
-        """Save what was learned; a failure is an event, not the end."""
-        if self.run_folder is None or self._trainer is None or not self.monitor.iterations:
-            return
-        tensors, data = self._trainer.state()
-        facts = {
-            "task": self.task.spec,
-            "trainer": self.config.trainer,
-            "num_envs": self.num_envs,
-            "seed": self.config.seed,
-        }
-        try:
-            save(
-                self.run_folder.checkpoints,
-                self.monitor.steps,
-                tensors,
-                {**facts, "counters": self.counters(), "data": data},
-            )
-        except (OSError, PacError) as error:
-            self.events.add(Level.ERROR, f"no checkpoint: {error}; make room and press on")
-        else:
-            self.events.add(Level.GOOD, f"checkpoint at {self.monitor.steps:,} steps")
-
-    def _resume(self, trainer: Trainer) -> None:
-        """Load the newest checkpoint that verifies."""
-        if not self.config.resume:
-            return
-        folder = RunFolder.find(self.config.runs_dir, self.config.resume)
-        loaded = load_newest(folder.checkpoints)
-        for sentence in loaded.skipped:
-            self.events.add(Level.WARNING, sentence)
-        facts = loaded.data
-        if facts["trainer"] != self.config.trainer or facts["task"] != self.task.spec:
-            raise BadParameter(
-                f"{folder.name} trains {facts['task']} with {facts['trainer']}, and {self.task.spec} with "
-                f"{self.config.trainer} is asked for: leave --task and --trainer out, or start a new run"
-            )
-        trainer.load_state(loaded.tensors, facts["data"])
-        if self.config.learn:
-            self.monitor.count_on(facts["counters"])
-        self.events.add(
-            Level.GOOD, f"resumed {folder.name} at {facts['counters']['steps']:,} steps; episodes begin anew"
-        )
-
-    def _save_card(self) -> None:
-        if self.run_folder is not None:
-            self.run_folder.write_card(
-                {
-                    "task": self.task.spec,
-                    "trainer": self.config.trainer,
-                    "device": self.device,
-                    "num_envs": self.num_envs,
-                    "started": self._started,
-                    "version": version("pac-tui"),
-                    "state": "running",
-                    "config": {**self.config.model_dump(mode="json"), "settings": self.settings},
-                }
-            )
+    def _write_card(self, state: str) -> None:
+        self.keeper.write_card(state, device=self.device, num_envs=self.num_envs, started=self._started)
 
     def _end(self) -> dict[str, Any]:
         """Save, stop the workers, say how it ended; return the report."""
-        if not isinstance(self.error, PacError) or self.monitor.iterations:
+        if self._trainer is not None and self.monitor.iterations:
             self._say(Phase.STOPPING, "saving a checkpoint")
-            self._checkpoint()
+            self.keeper.checkpoint(self._trainer, self.num_envs)
         report = make_report(self)
         self._say(Phase.STOPPING, "stopping the workers")
         if self._trainer is not None:
@@ -447,13 +361,8 @@ class Session:
         if self.backend is not None:
             self.backend.close()
         self.pulse.stop()
-        if self.run_folder is not None:
-            card = {**self.run_folder.card(), **self.counters()} if self._trainer else self.counters()
-            state = "failed" if self.error else "ended"
-            self.run_folder.write_card(
-                {**card, "state": state, "ended": time.time(), "return_mean": self.monitor.return_mean}
-            )
         failed = self.error is not None
+        self._write_card("failed" if failed else "ended")
         self._say(Phase.FAILED if failed else Phase.ENDED, _sentence(self.error) if failed else "ended")
         return report
 

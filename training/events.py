@@ -1,0 +1,28 @@
+"""What happened in a session, the latest of it."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+
+from .snapshot import Level
+from .telemetry import MAX_EVENTS, TelemetryWriter
+
+
+class EventLog:
+    """The ring of events; any thread may add."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.recent: deque[tuple[int, float, Level, int, str]] = deque(maxlen=MAX_EVENTS)
+
+    def add(self, level: Level, text: str, env: int = -1) -> None:
+        """Add an event of now."""
+        self.count += 1
+        self.recent.append((self.count, time.time(), level, env, text))
+
+    def write(self, writer: TelemetryWriter) -> None:
+        """Write all that is kept."""
+        with writer.write("events") as events:
+            for number, when, level, env, text in list(self.recent):
+                events[(number - 1) % len(events)] = (number, when, level, env, text.encode()[:240])

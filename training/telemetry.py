@@ -1,9 +1,9 @@
 """Everything that can be seen of a session, in one shared-memory segment: written by the session, read by anyone.
 
-The segment is a control block, a JSON header and a row of blocks. Each block carries a sequence number that is odd while
-the writer is inside, so a reader never returns half a record and never blocks the writer. Each block has one writing
-thread. A segment's `next_generation` differs from its own generation once the session has moved on to another segment (a
-restart at another N): readers then attach to `telemetry.<next_generation>` in the same directory.
+The segment is a control block, a JSON header and a row of blocks. Each block carries a sequence number that is odd
+while the writer is inside, so a reader never returns half a record and never blocks the writer. Each block has one
+writing thread. A segment's `next_generation` differs from its own generation once the session has moved on to another
+segment (a restart at another N): readers then attach to `telemetry.<next_generation>` in the same directory.
 """
 
 from __future__ import annotations
@@ -224,8 +224,8 @@ class TelemetryReader:
         magic, version, *_, header_bytes, size, _, _ = CONTROL.unpack_from(segment.map, 0)
         if magic != MAGIC or version != VERSION or size != len(segment.map):
             raise NotTelemetry(
-                f"{segment.path} is not telemetry of version {VERSION} (magic {magic:#x}, version {version}, {size} bytes "
-                f"in its header, {len(segment.map)} on disk): use the same pac-tui for the app and the session"
+                f"{segment.path} is not telemetry of version {VERSION} (magic {magic:#x}, version {version}, {size} "
+                f"bytes in its header, {len(segment.map)} on disk): use the same pac-tui for the app and the session"
             )
         header = json.loads(segment.map[CONTROL_BYTES : CONTROL_BYTES + header_bytes])
         blocks = [Block(name, _dtype(spec), tuple(shape)) for name, spec, shape in header["blocks"]]

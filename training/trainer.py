@@ -15,7 +15,7 @@ PHASES = ("environment", "transport", "inference", "learner", "python")
 
 
 class Envs(Protocol):
-    """The environments as a trainer sees them: a buffer and a step. A backend is one, a session's gate around it too."""
+    """The environments as a trainer sees them: a buffer and a step. A backend is one, a session's gate too."""
 
     @property
     def buffer(self) -> Buffers:
@@ -107,7 +107,7 @@ class Context:
 
 
 class Trainer(Protocol):
-    """One algorithm, driven iteration by iteration. What a call into `Envs` raises passes through it: so the gate works."""
+    """One algorithm, driven iteration by iteration. What a call into `Envs` raises passes through."""
 
     def start(self, num_envs: int) -> None:
         """Make the environments and begin."""

@@ -8,7 +8,7 @@ import signal
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from textual.app import ComposeResult, SystemCommand
 from textual.binding import BindingType
@@ -27,7 +27,11 @@ from .messages import EnvironmentOpened, SessionLost, SnapshotTaken, ViewChosen
 from .theme import THEME
 from .views import EnvironmentView, LearningView, Shot, SummaryView, TimingView, View, WorkersView
 
-TOASTS = {Level.GOOD: "information", Level.WARNING: "warning", Level.ERROR: "error"}
+TOASTS: dict[Level, Literal["information", "warning", "error"]] = {
+    Level.GOOD: "information",
+    Level.WARNING: "warning",
+    Level.ERROR: "error",
+}
 PERIODS = {"summary": GRID, "environment": FOCUS}
 
 
@@ -37,13 +41,13 @@ class PacApp(CommandedApp):
     CSS_PATH = "pac.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings()
     COMMAND_PALETTE_BINDING = "ctrl+p"
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual says so
         (0, "-slim"),
         (70, "-narrow"),
         (100, "-normal"),
         (150, "-wide"),
     ]
-    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-low"), (20, "-short"), (34, "-tall"), (50, "-high")]
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-short"), (34, "-tall"), (50, "-high")]  # noqa: RUF012
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
@@ -51,6 +55,7 @@ class PacApp(CommandedApp):
         self._place = "summary"
         self._look: Look | None = None
         self._toasted = 0
+        self._resized = False
 
     def compose(self) -> ComposeResult:
         """A head, the views, a foot."""
@@ -74,9 +79,15 @@ class PacApp(CommandedApp):
                 asyncio.get_running_loop().add_signal_handler(number, self.exit, INTERRUPTED, INTERRUPTED)
         self._tick()
 
-    def on_resize(self) -> None:
-        """Draw the edges for another width."""
-        self.call_after_refresh(self.hurry)
+    def on_lines_resized(self) -> None:
+        """Draw everything for the new sizes, once all of them are known."""
+        if not self._resized:
+            self._resized = True
+            self.call_after_refresh(self._redraw)
+
+    def _redraw(self) -> None:
+        self._resized = False
+        self.hurry()
 
     # -- from the session to the screen -------------------------------------------------------------------------------
 
@@ -120,7 +131,7 @@ class PacApp(CommandedApp):
 
     def watch_snapshot(self, snapshot: Snapshot | None) -> None:
         """Show it; say what happened; leave with the session."""
-        if snapshot is None or not self.is_mounted:
+        if snapshot is None or not self.is_running:
             return
         self.env = min(self.env, max(0, snapshot.num_envs - 1))
         self._toast(snapshot)
@@ -177,7 +188,6 @@ class PacApp(CommandedApp):
             self._place = name
             self.query_one("#views", ContentSwitcher).current = name
         self.hurry()
-        self.call_after_refresh(self.hurry)
 
     def action_summary(self) -> None:
         """Show all environments."""

@@ -28,11 +28,12 @@ class Grid(NamedTuple):
 DOTS = Grid(BRAILLE, 0x2800, "") if SIGNS.braille else Grid(HALVES, 0, HALF_BLOCKS)
 
 
-def columns_of(x: Reals, y: Reals, count: int, begin: float, end: float) -> tuple[Reals, Reals]:
-    """Return the lowest and the highest `y` in each of `count` columns between `begin` and `end`; `x` must rise.
+def columns_of(x: Reals, y: Reals, count: int, axis: tuple[float, float]) -> tuple[Reals, Reals]:
+    """Return the lowest and the highest `y` in each of `count` columns of an axis; `x` must rise.
 
     Columns between two points are on the line between them; those before the first and after the last are NaN.
     """
+    begin, end = axis
     span = end - begin
     at = np.clip(((x - begin) / span * (count - 1) + 0.5 if span > 0 else np.zeros(len(x))), 0, count - 1).astype(int)
     starts = np.flatnonzero(np.diff(at, prepend=-1))
@@ -42,9 +43,9 @@ def columns_of(x: Reals, y: Reals, count: int, begin: float, end: float) -> tupl
     return np.interp(every, at[starts], low, **outside), np.interp(every, at[starts], high, **outside)
 
 
-def dots(low: Reals, high: Reals, bottom: float, top: float, width: int, height: int) -> list[str]:
+def dots(low: Reals, high: Reals, axis: tuple[float, float], width: int, height: int) -> list[str]:
     """Return `height` lines of `width` characters that show the band between `low` and `high`, a connected curve."""
-    tall, wide = DOTS.weights.shape
+    (bottom, top), tall = axis, DOTS.weights.shape[0]
     scale = (height * tall - 1) / (top - bottom) if top > bottom else 0.0
     with np.errstate(invalid="ignore"):
         lows, highs = (np.rint((values - bottom) * scale) for values in (low, high))
@@ -83,8 +84,8 @@ def sparkline(x: Reals, y: Reals, width: int, height: int, color: str = ACCENT) 
     """Return a curve without axes."""
     if len(x) < 2 or width < 1 or height < 1:
         return [(part(" " * max(0, width)),)] * max(0, height)
-    low, high = columns_of(x, y, width * DOTS.weights.shape[1], float(x[0]), float(x[-1]))
-    return [(part(line, color),) for line in dots(low, high, *bounds(low, high), width, height)]
+    low, high = columns_of(x, y, width * DOTS.weights.shape[1], (float(x[0]), float(x[-1])))
+    return [(part(line, color),) for line in dots(low, high, bounds(low, high), width, height)]
 
 
 def chart(x: Reals, y: Reals, width: int, height: int, *, seconds: bool, color: str = ACCENT) -> list[Row]:
@@ -92,14 +93,14 @@ def chart(x: Reals, y: Reals, width: int, height: int, *, seconds: bool, color: 
     inner, tall = width - LABEL - 1, height - 2
     if len(x) < 2 or inner < 8 or tall < 1:
         return [(part("waiting for two points" if inner >= 8 else "", FAINT),)]
-    low, high = columns_of(x, y, inner * DOTS.weights.shape[1], float(x[0]), float(x[-1]))
+    low, high = columns_of(x, y, inner * DOTS.weights.shape[1], (float(x[0]), float(x[-1])))
     bottom, top = bounds(low, high)
     labels = {0: short(top), tall - 1: short(bottom)}
     if tall >= 7:
         labels[tall // 2] = short(bottom + (top - bottom) * (tall - 1 - tall // 2) / (tall - 1))
     rows: list[Row] = [
         (part(f"{labels.get(y, ''):>{LABEL}}", FAINT), part("┤" if y in labels else "│", LINE), part(line, color))
-        for y, line in enumerate(dots(low, high, bottom, top, inner, tall))
+        for y, line in enumerate(dots(low, high, (bottom, top), inner, tall))
     ]
     spell = clock if seconds else short
     unit = "" if seconds else " steps"
@@ -118,9 +119,9 @@ def against_ideal(counts: list[int], speedups: list[float], width: int, height: 
     top = float(most)
     line = np.linspace(0, top, wide)
     ideal = np.where(np.arange(wide) % 4 == 0, line, np.nan)
-    under = dots(ideal, ideal, 0.0, top, width, height)
-    low, high = columns_of(np.array(counts, float), np.array(speedups, float), wide, 0.0, float(most))
-    over = dots(low, high, 0.0, top, width, height)
+    under = dots(ideal, ideal, (0.0, top), width, height)
+    low, high = columns_of(np.array(counts, float), np.array(speedups, float), wide, (0.0, top))
+    over = dots(low, high, (0.0, top), width, height)
     for count, speedup in zip(counts, speedups, strict=True):
         x = min(width - 1, round(count / most * (width - 1)))
         y = min(height - 1, max(0, round((1 - speedup / top) * (height - 1))))

@@ -15,6 +15,7 @@ from .connection import Connection
 from .governor import Governor
 from .ink import FAINT, ORANGE, TEXT, YELLOW, Row, part
 from .messages import Refused
+from .picture import svg_of
 from .prompt import NumberPrompt
 from .restart import PendingRestart
 from .threads import Commander, Watcher
@@ -194,12 +195,16 @@ class CommandedApp(App[int]):
             return (part(text, YELLOW, bold=True), part("  Enter now   Esc cancel   [ ] change", TEXT))
         return None
 
-    def action_screenshot(self) -> None:
+    def picture(self) -> str:
+        """Return what is on the screen as an SVG."""
+        return svg_of(self.screen._compositor.render_strips())  # noqa: SLF001 - Textual's own pictures need a web font
+
+    def action_picture(self) -> None:
         """Save a picture of the screen in the working directory."""
-        name = time.strftime("pac-tui-%Y%m%d-%H%M%S.svg")
+        path = Path(time.strftime("pac-tui-%Y%m%d-%H%M%S.svg")).resolve()
         try:
-            path = Path(self.save_screenshot(name, path="."))
+            path.write_text(self.picture())
         except OSError as error:
-            self.notify(f"cannot write {name} here: {error.strerror}", title="Screenshot", severity="error")
+            self.notify(f"cannot write {path}: {error.strerror}", title="Screenshot", severity="error")
         else:
-            self.notify(f"saved {path.resolve()}", title="Screenshot")
+            self.notify(f"saved {path}", title="Screenshot")

@@ -70,7 +70,7 @@ class Connection:
         now = float(self._reader.read("state")["now"]) + float(self._reader.read("system")["pulse"])
         if self._last is not None and self._last[:2] == (look, now):
             return self._last[2]
-        snapshot = take(self._reader, look)
+        snapshot = take(self._reader, look, self._last[2] if self._last is not None else None)
         self._last = look, now, snapshot
         return snapshot
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.screen import ModalScreen
@@ -16,7 +18,7 @@ SHOWN = 12
 class Help(ModalScreen[None]):
     """Shows the table of keys until a key closes it."""
 
-    BINDINGS: list[BindingType] = [("escape,question_mark,q,enter,space", "dismiss", "Close")]  # noqa: RUF012 - Textual's
+    BINDINGS: ClassVar[list[BindingType]] = [("escape,question_mark,q,enter,space", "dismiss", "Close")]
 
     def compose(self) -> ComposeResult:
         """One panel."""

@@ -5,6 +5,7 @@ Every Segment has a style of its own: under `NO_COLOR`, Textual fails on one tha
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ Row: TypeAlias = tuple[Segment, ...]
 GROUND = "#10141b"
 RAISED = "#1a212c"
 LINE = "#2c3644"
-FAINT = "#5b6778"
+FAINT = "#6a778a"
 SOFT = "#8793a5"
 TEXT = "#c9d1dc"
 BRIGHT = "#f2f5f9"
@@ -36,19 +37,19 @@ TONES = {"good": GREEN, "bad": RED, "neutral": YELLOW}
 
 
 @cache
-def ink(color: str = TEXT, ground: str | None = None, *, bold: bool = False) -> Style:
+def ink(color: str = TEXT, ground: str = GROUND, *, bold: bool = False) -> Style:
     """Return the style of a colour on a ground."""
     return Style(color=color, bgcolor=ground, bold=bold or None)
 
 
-def part(text: str, color: str = TEXT, *, ground: str | None = None, bold: bool = False) -> Segment:
+def part(text: str, color: str = TEXT, *, ground: str = GROUND, bold: bool = False) -> Segment:
     """Return styled text."""
     return Segment(text, ink(color, ground, bold=bold))
 
 
-def blank(width: int) -> Segment:
+def blank(width: int, ground: str = GROUND) -> Segment:
     """Return `width` spaces."""
-    return Segment(" " * max(0, width), ink())
+    return Segment(" " * max(0, width), ink(ground=ground))
 
 
 def width_of(row: Iterable[Segment]) -> int:
@@ -63,10 +64,10 @@ def fit(text: str, width: int) -> str:
     return set_cell_size(text, max(0, width - 1)) + "…" if width > 0 else ""
 
 
-def spread(left: Row, right: Row, width: int) -> Row:
+def spread(left: Row, right: Row, width: int, ground: str = GROUND) -> Row:
     """Return both ends of a row of `width` columns; the right one goes where there is no room for both."""
     room = width - width_of(left) - width_of(right)
-    return (*left, blank(room), *right) if room > 0 else left
+    return (*left, blank(room, ground), *right) if room > 0 else left
 
 
 @dataclass(frozen=True)
@@ -81,12 +82,18 @@ class Signs:
     broken: str
     dot: str
     braille: bool
-    corners: str
-    bars: str
+    corners: tuple[str, str, str, str]
+    full: str
+    half: str
+    track: str
 
 
-RICH = Signs("✓", "✗", "○", "▸", "‖", "!", "●", braille=True, corners="╭╮╰╯", bars=" ▏▎▍▌▋▊▉█")
-PLAIN = Signs("+", "x", "o", ">", "=", "!", "*", braille=False, corners="┌┐└┘", bars=" ▌█")
+RICH = Signs(
+    "✓", "✗", "○", "▸", "‖", "!", "●", braille=True, corners=("╭", "╮", "╰", "╯"), full="━", half="╸", track="─"
+)
+PLAIN = Signs(
+    "+", "x", "o", ">", "=", "!", "*", braille=False, corners=("┌", "┐", "└", "┘"), full="█", half="▌", track="░"
+)
 
 
 def signs_for(environment: Mapping[str, str]) -> Signs:
@@ -97,12 +104,9 @@ def signs_for(environment: Mapping[str, str]) -> Signs:
 SIGNS = signs_for(os.environ)
 
 
-def bar(share: float, width: int, color: str, *, ground: str = RAISED) -> Row:
-    """Return a bar of `width` columns, filled to `share` in eighths of a column."""
-    if width <= 0:
-        return ()
-    steps = len(SIGNS.bars) - 1
-    filled = round(min(1.0, max(0.0, share if share == share else 0.0)) * width * steps)  # noqa: PLR0124
-    whole, rest = divmod(filled, steps)
-    text = SIGNS.bars[-1] * whole + (SIGNS.bars[rest] if rest else "")
-    return (part(text, color, ground=ground), part(" " * (width - len(text)), color, ground=ground))
+def bar(share: float, width: int, color: str) -> Row:
+    """Return a bar of `width` columns, filled to `share` in halves of a column."""
+    halves = round(min(1.0, max(0.0, share if math.isfinite(share) else 0.0)) * 2 * max(0, width))
+    whole, rest = divmod(halves, 2)
+    filled = SIGNS.full * whole + SIGNS.half * rest
+    return (part(filled, color), part(SIGNS.track * (width - len(filled)), LINE))

@@ -58,7 +58,7 @@ KEYS: tuple[Key, ...] = (
     Key("envs.double", "right_curly_bracket", "}", "scale(2.0)", "Restart with twice the environments", SCALE),
     Key("envs.number", "number_sign", "#", "ask_envs", "Type a number of environments", SCALE),
     Key("baseline", "B", "B", "baseline", "Measure the baseline: fps of one environment", SCALE, "baseline"),
-    Key("screenshot", "s", "s", "screenshot", "Save a picture of the screen", OTHER),
+    Key("screenshot", "s", "s", "picture", "Save a picture of the screen", OTHER),
     Key("help", "question_mark", "?", "help", "All keys", OTHER, "help"),
     Key("palette", "ctrl+p", "Ctrl+P", "command_palette", "All commands by name", OTHER),
     Key("quit", "q", "q", "stop", "Stop the session and quit", OTHER, "quit"),

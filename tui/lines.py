@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from textual.filter import ANSIToTruecolor, LineFilter
 from textual.geometry import Region, Size
+from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -27,6 +28,9 @@ class Painted(Widget):
 
 class Lines(Painted):
     """Rows of text. `show` redraws what differs from the last time."""
+
+    class Resized(Message):
+        """The rows were made for another size."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
@@ -58,6 +62,10 @@ class Lines(Painted):
         marked = [Region(0, y, width, 1) for y in lines if y < height]
         if marked and width:
             self.refresh(*marked)
+
+    def on_resize(self) -> None:
+        """Ask for rows of this size."""
+        self.post_message(self.Resized())
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002 - Textual's
         """As many lines as there are rows, where the style leaves it open."""
@@ -103,7 +111,7 @@ class Panel(Lines):
     def render_line(self, y: int) -> Strip:
         """Draw a line of the frame, or a row between its sides."""
         width, height = self.size
-        left_top, right_top, left_bottom, right_bottom = SIGNS.corners
+        left_bottom, right_bottom = SIGNS.corners[2:]
         if y == 0:
             return Strip(frame_top(self.title, self.note, width))
         if y == height - 1:
@@ -115,7 +123,7 @@ class Panel(Lines):
 
 def frame_top(title: str, note: str, width: int) -> Row:
     """Return the top of a frame, with a title on the left and a note on the right where there is room."""
-    left, right, *_ = SIGNS.corners
+    left, right = SIGNS.corners[:2]
     name = f" {fit(title, width - 4).rstrip()} " if title and width > 6 else ""
     end = f" {note} " if note and len(name) + len(note) + 6 <= width else ""
     rule = "─" * max(0, width - 3 - len(name) - len(end) - bool(end))

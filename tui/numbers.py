@@ -23,7 +23,13 @@ def decimal(value: float | None, digits: int = 2) -> str:
     """Return `1,234.50`, and large numbers without the digits nobody reads."""
     if value is None or not known(value):
         return NA
-    return f"{value:,.{digits if abs(value) < 10_000 else 0}f}"
+    return steady(value, digits if abs(value) < 10_000 else 0)
+
+
+def steady(value: float, digits: int) -> str:
+    """Return `value` with a fixed number of digits, and no minus before a zero."""
+    text = f"{value:,.{digits}f}"
+    return text.removeprefix("-") if not text.strip("-0.,") else text
 
 
 def figure(value: float | None) -> str:
@@ -79,6 +85,6 @@ def duration(seconds: float) -> str:
     if not known(seconds):
         return NA
     for scale, unit in ((1.0, "s"), (1e-3, "ms")):
-        if seconds >= scale:
+        if abs(seconds) >= scale:
             return f"{seconds / scale:.2f} {unit}"
-    return f"{seconds * 1e6:.1f} us"
+    return f"{steady(seconds * 1e6, 1)} us"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
@@ -12,7 +14,7 @@ from textual.widgets import Input, Label
 class NumberPrompt(ModalScreen[int | None]):
     """A number, or None if the person thought better of it."""
 
-    BINDINGS: list[BindingType] = [("escape", "cancel", "Cancel")]  # noqa: RUF012 - Textual's
+    BINDINGS: ClassVar[list[BindingType]] = [("escape", "cancel", "Cancel")]
 
     def __init__(self, question: str) -> None:
         super().__init__()

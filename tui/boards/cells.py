@@ -13,7 +13,7 @@ from ..ink import Row, ink
 QUADRANTS = " ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█"
 """Block characters by the quarters they fill: upper left 1, upper right 2, lower left 4, lower right 8."""
 FACTORS = {"huge": 3, "large": 2}
-FIGURE = 0.62
+FIGURE = 0.35
 
 
 def mixed(color: str, ground: str, share: float) -> str:
@@ -29,7 +29,7 @@ def brightness(color: str) -> int:
 
 
 def essence(glyph: Glyph) -> str:
-    """Return the one colour that stands for a glyph: of a shape its brighter colour, of text a mix, so that both differ."""
+    """Return the one colour that stands for a glyph: a shape's brighter one, and of text a mix, so that both differ."""
     if not glyph.wide.strip():
         return glyph.ground
     if all(letter in QUADRANTS for letter in glyph.wide):

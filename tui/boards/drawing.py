@@ -41,7 +41,9 @@ class Scale:
 class Drawing(Protocol):
     """How one panel is drawn. A board is prepared for a scale, as rows to compare and to draw lines from."""
 
-    scales: tuple[Scale, ...]
+    @property
+    def scales(self) -> tuple[Scale, ...]:
+        """The sizes it can be drawn at, largest first."""
 
     def prepare(self, boards: Array, scale: Scale) -> Array:
         """Return boards `(count, ...)` as `(count, lines / span, ...)`."""
@@ -73,7 +75,7 @@ class Cells:
         count, height, width = boards.shape
         if height % 2:
             boards = np.concatenate([boards, np.zeros((count, 1, width), boards.dtype)], axis=1)
-        return boards.reshape(count, -1, 2 * width)
+        return boards.reshape(count, -(-height // 2), 2 * width)
 
     def line(self, row: Array, part_of_row: int, scale: Scale) -> Row:
         """One line, from the cache: rows of cells repeat."""
@@ -169,7 +171,7 @@ class Values:
 class Nothing:
     """A task without a board: a line that says so."""
 
-    scales = (Scale("line", 18, 1),)
+    scales: tuple[Scale, ...] = (Scale("line", 18, 1),)
 
     def prepare(self, boards: Array, scale: Scale) -> Array:  # noqa: ARG002 - the protocol's
         """One row, always the same."""

@@ -110,6 +110,8 @@ class Boards(Painted):
         if self._drawing is None or self._fitting is None:
             return
         count = min(len(boards), len(frames), self._fitting.page)
+        if not count:
+            return
         rows = self._drawing.prepare(boards[:count], self._fitting.scale)
         frames = frames[:count]
         before, self._rows = self._rows, rows

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical
@@ -10,7 +12,7 @@ from textual.message import Message
 from ...training.snapshot import Look, PanelLook, Snapshot
 from ..boards import Boards, Drawing, Frame, drawing_of
 from ..chart import chart
-from ..ink import FAINT, LINE, part
+from ..ink import FAINT, Row, part
 from ..lines import Panel
 from . import figures, thoughts
 from .base import Shot, View
@@ -18,6 +20,16 @@ from .summary import CURVE
 from .wait import Waiting
 
 LEAST_RIGHT = 58
+TALL = 26
+FEW = 4
+MAKERS: dict[str, Callable[[Snapshot, int, int], list[Row]]] = {
+    "episode": thoughts.episode,
+    "info": thoughts.info,
+    "perf": thoughts.perf,
+    "policy": thoughts.policy,
+    "reward": thoughts.reward,
+    "env-learning": lambda snapshot, _env, width: figures.learning(snapshot, width),
+}
 
 
 class EnvironmentView(View):
@@ -46,9 +58,9 @@ class EnvironmentView(View):
                 yield Panel("Perf", id="perf")
                 yield Panel("Policy", id="policy")
                 yield Panel("Reward", id="reward")
+                yield Panel("Return, mean of 100 episodes", id="env-curve")
             with Vertical(id="column-c"):
                 yield Panel("Learning", id="env-learning")
-                yield Panel("Return, mean of 100 episodes", id="env-curve")
 
     def look(self, env: int) -> Look:
         """One environment, its policy output and the learning curve."""
@@ -116,18 +128,11 @@ class EnvironmentView(View):
         snapshot, env = shot.snapshot, shot.env
         if env >= len(snapshot.environments):
             return
-        rows = {
-            "episode": lambda width: thoughts.episode(snapshot, env, width),
-            "info": lambda width: thoughts.info(snapshot, env, width),
-            "perf": lambda width: thoughts.perf(snapshot, env, width),
-            "policy": lambda width: thoughts.policy(snapshot, width),
-            "reward": lambda width: thoughts.reward(snapshot, env, width),
-            "env-learning": lambda width: figures.learning(snapshot, width),
-        }
-        for name, maker in rows.items():
+        for name, maker in MAKERS.items():
             panel = self.query_one(f"#{name}", Panel)
             if panel.room.width:
-                panel.show(maker(panel.room.width))
+                rows = maker(snapshot, env, panel.room.width)
+                panel.show(rows[:FEW] if name == "perf" and self.size.height < TALL else rows)
         curve, panel = snapshot.curves.get(CURVE), self.query_one("#env-curve", Panel)
         if panel.room and curve is not None:
             x = curve.seconds if shot.by_time else curve.steps
@@ -149,4 +154,4 @@ class _Extra(Boards):
     def take(self, snapshot: Snapshot) -> None:
         """Show this panel's field of the environment that is looked at."""
         title = self._panel.title
-        self.show(snapshot.focus_boards[self._panel.field][None], [Frame(title, color=LINE)])
+        self.show(snapshot.focus_boards[self._panel.field][None], [Frame(title, color=FAINT)])

@@ -12,6 +12,7 @@ from ..ink import (
     BRIGHT,
     FAINT,
     GREEN,
+    GROUND,
     LINE,
     MAGENTA,
     ORANGE,
@@ -21,11 +22,12 @@ from ..ink import (
     TONES,
     YELLOW,
     Row,
+    bar,
     blank,
     fit,
     part,
 )
-from ..numbers import NA, decimal, figure, percent, times, whole
+from ..numbers import NA, decimal, figure, percent, steady, times, whole
 
 UNIT = 6
 JUST = 1.0  # s that an ended episode colours its board
@@ -170,33 +172,39 @@ def stacked(snapshot: Snapshot, width: int) -> Row:
     at = np.rint(np.cumsum([0.0, *(max(0.0, seconds) for _, seconds in found)]) / wall * width).astype(int)
     at = np.minimum(at, width)
     return tuple(
-        part("█" * int(end - begin), COLORS[name])
+        part(_label(name, int(end - begin)), GROUND, ground=COLORS[name], bold=True)
         for (name, _), begin, end in zip(found, at[:-1], at[1:], strict=True)
         if end > begin
     )
 
 
-def time_table(snapshot: Snapshot, width: int) -> list[Row]:
-    """Where a step's time goes, in a few rows."""
+def _label(name: str, width: int) -> str:
+    """A phase's name within its share of a bar, if there is room for it."""
+    return f" {NAMES[name]} ".ljust(width) if width >= len(NAMES[name]) + 2 else " " * width
+
+
+def time_table(snapshot: Snapshot, width: int, height: int) -> list[Row]:
+    """Where a step's time goes, in a few rows; with bars where there is room."""
     wall, steps = float(snapshot.times["wall"]), float(snapshot.times["steps"])
     if wall <= 0 or steps <= 0:
         return hint("waiting for a window of 2 s", width)
     per_step = 1000 * snapshot.num_envs / steps
-    return [
-        stacked(snapshot, width),
-        (),
-        *(
+    found = shares(snapshot)
+    rows: list[Row] = [stacked(snapshot, width), ()]
+    for name, seconds in found:
+        rows.append(
             (
                 part("■ ", COLORS[name]),
                 part(fit(NAMES[name], max(0, width - 20)), SOFT),
-                part(f"{seconds * per_step:>9,.3f}"),
+                part(f"{steady(seconds * per_step, 3):>9}"),
                 part(" ms", FAINT),
-                part(f"{100 * seconds / wall:>4.0f}"),
+                part(f"{steady(100 * seconds / wall, 0):>4}"),
                 part(" %", FAINT),
             )
-            for name, seconds in shares(snapshot)
-        ),
-    ]
+        )
+        if height >= 3 * len(found) + 2:
+            rows += [bar(seconds / wall, width, COLORS[name]), ()]
+    return rows
 
 
 def frames_of(snapshot: Snapshot, first: int, count: int, now: float, selected: int | None) -> list[Frame]:
@@ -205,15 +213,14 @@ def frames_of(snapshot: Snapshot, first: int, count: int, now: float, selected: 
     total = len(snapshot.environments)
     columns = (table[name].tolist() for name in ("status", "ended", "last_outcome", "episode_return"))
     return [
-        _frame(snapshot, Frame(f"Env {first + index + 1}/{total}", selected=first + index == selected), now, *values)
+        _frame(snapshot, Frame(f"Env {first + index + 1}/{total}", selected=first + index == selected), now, values)
         for index, values in enumerate(zip(*columns, strict=True))
     ]
 
 
-def _frame(
-    snapshot: Snapshot, frame: Frame, now: float, status: int, ended: float, outcome: int, score: float
-) -> Frame:
-    """Colour, sign and caption of one board."""
+def _frame(snapshot: Snapshot, frame: Frame, now: float, values: tuple[int, float, int, float]) -> Frame:
+    """Colour, sign and caption of one board, of its status, end, outcome and return."""
+    status, ended, outcome, score = values
     if status:
         return frame._replace(sign=SIGNS.broken, color=MAGENTA, caption="hung" if status == 1 else "dead")
     if 0 <= now - ended < JUST and outcome:
@@ -222,8 +229,8 @@ def _frame(
         return frame._replace(sign=sign, color=TONES.get(tone, YELLOW), caption=name)
     caption = decimal(score, 2)
     if snapshot.phase in {Phase.RUNNING, Phase.BASELINE}:
-        return frame._replace(sign=SIGNS.stepping, color=BRIGHT if frame.selected else STEPPING, caption=caption)
-    return frame._replace(sign=SIGNS.paused, color=BRIGHT if frame.selected else FAINT, caption=caption)
+        return frame._replace(sign=SIGNS.stepping, color=STEPPING, caption=caption)
+    return frame._replace(sign=SIGNS.paused, color=FAINT, caption=caption)
 
 
 def learning(snapshot: Snapshot, width: int) -> list[Row]:

@@ -15,7 +15,7 @@ FIRST = ("return_mean", "length_mean")
 LAST = ("fps", "sps", "learning_rate")
 MOST = 12
 CHART = (36, 9)
-TITLES = {"return_mean": "return, mean of 100 episodes", "length_mean": "length, mean of 100 episodes, steps"}
+TITLES = {"return_mean": "return, mean of 100", "length_mean": "length, mean of 100"}
 
 
 class LearningView(View):

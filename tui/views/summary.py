@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal, Vertical
-from textual.events import Resize
 from textual.message import Message
 
-from ...training.snapshot import Look, Phase, PanelLook
+from ...training.snapshot import Look, PanelLook, Phase
 from ..boards import Boards, Drawing, drawing_of
 from ..chart import chart, sparkline
 from ..ink import FAINT, Row, part
@@ -52,6 +51,7 @@ class SummaryView(View):
             yield Panel("Speedup over N", id="speedup")
             yield Panel("Episodes", id="episodes")
             yield Panel("Return", id="curve")
+            yield Panel("Trainer", id="trainer")
 
     @property
     def grid(self) -> Boards:
@@ -101,15 +101,21 @@ class SummaryView(View):
 
     def _show_panels(self, shot: Shot) -> None:
         snapshot = shot.snapshot
-        makers = {"throughput": figures.throughput, "scaling": figures.scaling, "episodes": figures.episodes}
+        makers = {
+            "throughput": figures.throughput,
+            "scaling": figures.scaling,
+            "episodes": figures.episodes,
+            "trainer": figures.learning,
+        }
         for name, maker in makers.items():
             panel = self.query_one(f"#{name}", Panel)
-            panel.show(maker(snapshot, panel.room.width))
+            if panel.room.width and panel.display:
+                panel.show(maker(snapshot, panel.room.width))
         for name in ("speedup", "time"):
             panel = self.query_one(f"#{name}", Panel)
             if panel.display and panel.room:
                 curve = figures.scaling_curve(snapshot, *panel.room) if name == "speedup" else ()
-                panel.show(curve if name == "speedup" else figures.time_table(snapshot, panel.room.width))
+                panel.show(curve if name == "speedup" else figures.time_table(snapshot, *panel.room))
         self._show_curves(shot)
 
     def _show_curves(self, shot: Shot) -> None:
@@ -141,11 +147,12 @@ class SummaryView(View):
         roomy = fitting is not None and spare >= LEAST_CHARTS and stage.size.width >= 60
         if charts.display != roomy:
             charts.display = roomy
+            self.set_class(roomy, "-charted")
         wanted = used if roomy else stage.size.height
         if grid.styles.height is None or grid.styles.height.value != wanted:
             grid.styles.height = wanted
 
-    def on_resize(self, event: Resize) -> None:
+    def on_resize(self) -> None:
         """Arrange anew."""
         self._arrange()
 

@@ -11,7 +11,7 @@ from ..ink import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SOFT, TEXT, TONES, Ro
 from ..numbers import NA, decimal, figure, percent, whole
 from .figures import hint, pair
 
-COLUMN = 9
+COLUMN = 8
 NAME = 12
 
 
@@ -27,9 +27,9 @@ def episode(snapshot: Snapshot, env: int, width: int) -> list[Row]:
         pair("length", whole(int(record["episode_length"])), "steps", width),
         pair("last reward", decimal(reward), "", width, GREEN if reward > 0 else RED if reward < 0 else TEXT),
         pair("last action", action_name(snapshot.description, int(record["action"])), "", width),
-        pair("last episode", name, "", width, TONES.get(tone, TEXT)),
-        pair("  its return", decimal(float(record["last_return"])), "", width),
-        pair("  its length", whole(int(record["last_length"])) if outcome else NA, "steps", width),
+        pair("last end", name, "", width, TONES.get(tone, TEXT)),
+        pair("  return", decimal(float(record["last_return"])), "", width),
+        pair("  length", whole(int(record["last_length"])) if outcome else NA, "steps", width),
     ]
 
 
@@ -69,9 +69,9 @@ def perf(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     ]
 
 
-def policy(snapshot: Snapshot, width: int) -> list[Row]:
+def policy(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     """Value, entropy and the likeliest actions."""
-    output = snapshot.policy
+    output = snapshot.policy if snapshot.focus == env else None
     if output is None:
         return hint("nothing published yet: the policy speaks when it next acts", width)
     rows = [
@@ -107,6 +107,6 @@ def reward(snapshot: Snapshot, env: int, width: int) -> list[Row]:
 
 
 def _amount(value: float, *, bold: bool = False) -> Segment:
-    text = decimal(value) if math.isfinite(value) else "–"
+    text = decimal(value) if math.isfinite(value) else "-"
     color = FAINT if not math.isfinite(value) or value == 0 else GREEN if value > 0 else RED
     return part(f"{text:>{COLUMN}}", color, bold=bold)

@@ -7,7 +7,7 @@ from textual.app import ComposeResult
 from ...training.snapshot import Snapshot
 from ..ink import BRIGHT, FAINT, SOFT, TEXT, Row, bar, blank, fit, part
 from ..lines import Panel
-from ..numbers import duration, whole
+from ..numbers import duration, steady, whole
 from .base import Shot, View
 from .figures import COLORS, NAMES, hint, shares, stacked
 
@@ -52,13 +52,15 @@ def rows_of(snapshot: Snapshot, width: int, height: int) -> list[Row]:
     entries = shares(snapshot)
     roomy = height >= 3 * len(entries) + 8
     stack = stacked(snapshot, width)
-    rows: list[Row] = [stack, stack, (), _head(width), ()] if roomy else [stack, (), _head(width)]
+    rows: list[Row] = [stack, (), _head(width), ()] if roomy else [stack, (), _head(width)]
     for name, seconds in entries:
-        rows.append(_phase(name, seconds / wall, seconds * n / steps, seconds / steps, width))
+        numbers = _figures(seconds / wall, seconds * n / steps, seconds / steps)
+        rows.append(_phase(name, seconds / wall, numbers, width))
         if roomy:
             rows += [(blank(2), part(MEANINGS[name], FAINT)), ()]
     rows.append((part("─" * width, FAINT),))
-    rows.append(_numbers("one step of all environments", BRIGHT, 1.0, wall * n / steps, wall / steps, width))
+    total = _figures(1.0, wall * n / steps, wall / steps)
+    rows.append((part(fit("one step of all environments", max(0, width - NUMBERS)), BRIGHT), *total))
     return rows
 
 
@@ -66,26 +68,17 @@ def _head(width: int) -> Row:
     return (blank(width - NUMBERS), part(f"{'ms/step':>12}{'per env step':>15}{'share':>9}", FAINT))
 
 
-def _phase(name: str, share: float, step: float, env_step: float, width: int) -> Row:
+def _phase(name: str, share: float, numbers: Row, width: int) -> Row:
     room = width - NUMBERS - NAME - 2
     if room < 4:
-        return _numbers(NAMES[name], COLORS[name], share, step, env_step, width)
-    return (
-        part(fit(NAMES[name], NAME), SOFT),
-        *bar(share, room, COLORS[name]),
-        blank(2),
-        *_figures(share, step, env_step),
-    )
-
-
-def _numbers(label: str, color: str, share: float, step: float, env_step: float, width: int) -> Row:
-    return (part(fit(label, max(0, width - NUMBERS)), color), *_figures(share, step, env_step))
+        return (part(fit(NAMES[name], max(0, width - NUMBERS)), COLORS[name]), *numbers)
+    return (part(fit(NAMES[name], NAME), SOFT), *bar(share, room, COLORS[name]), blank(2), *numbers)
 
 
 def _figures(share: float, step: float, env_step: float) -> Row:
     """Milliseconds of a step of all environments, the time of one environment's, and the share."""
     return (
-        part(f"{1000 * step:>12,.3f}", TEXT),
+        part(f"{steady(1000 * step, 3):>12}", TEXT),
         part(f"{duration(env_step):>15}", SOFT),
-        part(f"{100 * share:>7.1f} %", TEXT),
+        part(f"{steady(100 * share, 1):>7} %", TEXT),
     )

@@ -1,0 +1,105 @@
+"""Takes the pictures in `screenshots/`: the real app over a real, short training, at three sizes of terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from ..training.config import Config
+from ..training.host import launch
+from ..training.snapshot import Phase, Snapshot
+from .application import PacApp
+from .connection import Connection
+
+SIZES = ((80, 24), (120, 40), (200, 60))
+VIEWS = {"summary": "0", "environment": "3", "timing": "t", "learning": "l", "workers": "w"}
+TRIED = (2, 4, 8)
+PATIENCE = 180.0
+SETTLE = 2.5  # s in which a view fills, and its cost becomes known
+
+
+async def wait_for(pilot: Pilot[int], what: str, condition: Callable[[Snapshot], bool]) -> None:
+    """Wait until a snapshot fulfils a condition.
+
+    Raises:
+        TimeoutError: It did not in time.
+    """
+    app = pilot.app
+    assert isinstance(app, PacApp)
+    limit = time.monotonic() + PATIENCE
+    while app.snapshot is None or not condition(app.snapshot):
+        if time.monotonic() > limit or app.phase.over:
+            said = app.lost or (app.snapshot.message if app.snapshot else "nothing")
+            raise TimeoutError(f"waiting for {what}; the session is {app.phase.name.lower()} and said: {said}")
+        await asyncio.sleep(0.05)
+
+
+async def train(pilot: Pilot[int], seconds: float) -> None:
+    """Let the session measure its baseline and some N, and learn for a while."""
+    await wait_for(pilot, "the first episodes", lambda shot: shot.phase is Phase.RUNNING and shot.state["episodes"] > 0)
+    await pilot.press("B")
+    await wait_for(pilot, "the baseline", lambda shot: shot.baseline is not None and shot.phase is Phase.RUNNING)
+    app = pilot.app
+    assert isinstance(app, PacApp)
+    for count in TRIED:
+        app.command("restart", num_envs=count)
+        await wait_for(pilot, f"{count} environments", partial(_tried, count))
+    begin = float(app.snapshot.state["training_seconds"]) if app.snapshot else 0.0
+    await wait_for(pilot, "some learning", lambda shot: shot.state["training_seconds"] > begin + seconds)
+
+
+def _tried(count: int, snapshot: Snapshot) -> bool:
+    running = snapshot.phase is Phase.RUNNING and snapshot.num_envs == count
+    return running and any(item.num_envs == count for item in snapshot.scaling)
+
+
+async def take_pictures(folder: Path, config: Config, seconds: float) -> list[Path]:
+    """Train and take a picture of every view at every size; return the files."""
+    app = PacApp(Connection(lambda: launch(config)))
+    pictures = []
+    async with app.run_test(size=SIZES[-1]) as pilot:
+        await train(pilot, seconds)
+        for width, height in SIZES:
+            await pilot.resize_terminal(width, height)
+            for name, key in VIEWS.items():
+                await pilot.press(key)
+                await pilot.pause(SETTLE)
+                path = folder / f"{name}-{width}x{height}.svg"
+                path.write_text(app.picture())
+                pictures.append(path)
+        await pilot.press("q")
+        await wait_for(pilot, "the end", lambda shot: shot.phase.over)
+    return pictures
+
+
+def to_png(picture: Path) -> None:
+    """Convert a picture, if there is something to convert it with."""
+    converter = shutil.which("rsvg-convert")
+    if converter:
+        subprocess.run([converter, "--zoom", "1", "-o", picture.with_suffix(".png"), picture], check=True)
+
+
+def main() -> int:
+    """Take the pictures into the folder named by the first argument; the second is how many seconds to learn."""
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("screenshots")
+    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 30.0
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as runs:
+        config = Config(num_envs=TRIED[-1], runs_dir=Path(runs), name="drmario-ppo")
+        for picture in asyncio.run(take_pictures(folder, config, seconds)):
+            to_png(picture)
+            sys.stdout.write(f"{picture}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

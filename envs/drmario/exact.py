@@ -1,9 +1,9 @@
 """The frame-by-frame search, for the rare pill that falls too fast for `reach.flood` to be sure.
 
-A set of full controller states is `SET_WORDS` words of lanes: for each of three states of the rotation buttons
-(released, A held, B held), one word per state of the arrows (`HOLDS`): none held, Left held with a charge of 0 to 15,
-Right held likewise. Holding a rotation button longer than its frame never helps, nor does a soft drop, so neither is
-tried: the pill falls on the frames on which gravity alone lets it fall.
+A set of full controller states is `SET_WORDS` words of lanes: for each of three states of the rotation buttons (none, A
+held, B held), one word per state of the arrows (`HOLDS`): none held, Left held with a charge of 0 to 15, Right just
+pressed. What never helps is not tried: a soft drop, a rotation button held longer than its frame, and Right held on,
+since its next move may as well be a press. Left held on does help: it moves a pill that turns to lie.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ A_HELD = 1
 B_HELD = 2
 NEUTRAL = 0
 LEFT_0 = 1
-RIGHT_0 = LEFT_0 + CHARGED
+RIGHT = LEFT_0 + CHARGED
 
 
 @compiled
@@ -53,26 +53,21 @@ def pressable(sets: Words, at: int, press: int, hold: int) -> int:
 @compiled
 def move(sets: Words, at: int, to: int, press: int, free: int) -> None:
     """Do the arrows of one frame for the states from which `press` is possible."""
-    left, right = 0, 0
+    left = 0
     for charge in range(CHARGED):
-        here, there = pressable(sets, at, press, LEFT_0 + charge), pressable(sets, at, press, RIGHT_0 + charge)
+        here = pressable(sets, at, press, LEFT_0 + charge)
         left |= here
-        right |= there
         if charge < CHARGED - 1:
             sets[to + LEFT_0 + charge + 1] = np.uint64(here)
-            sets[to + RIGHT_0 + charge + 1] = np.uint64(there)
-    still = pressable(sets, at, press, NEUTRAL)
-    sets[to + NEUTRAL] = np.uint64(still | left | right)
-    repeat_left = pressable(sets, at, press, LEFT_0 + CHARGED - 1)
-    repeat_right = pressable(sets, at, press, RIGHT_0 + CHARGED - 1)
+    still, right = pressable(sets, at, press, NEUTRAL), pressable(sets, at, press, RIGHT)
+    repeat = pressable(sets, at, press, LEFT_0 + CHARGED - 1)
     can_left, can_right = (free << 1) & NOT_LAST, (free >> 1) & NOT_FIRST
-    tap_left, tap_right = still | right, still | left
-    sets[to + LEFT_0] = np.uint64((tap_left & can_left) >> 1)
-    sets[to + RIGHT_0] = np.uint64((tap_right & can_right) << 1)
-    sets[to + LEFT_0 + RECHARGE] |= np.uint64((repeat_left & can_left) >> 1)
-    sets[to + RIGHT_0 + RECHARGE] |= np.uint64((repeat_right & can_right) << 1)
-    sets[to + LEFT_0 + BLOCKED] |= np.uint64((tap_left | repeat_left) & ~can_left)
-    sets[to + RIGHT_0 + BLOCKED] |= np.uint64((tap_right | repeat_right) & ~can_right)
+    tap = still | right
+    sets[to + NEUTRAL] = np.uint64(still | left | right)
+    sets[to + RIGHT] = np.uint64(((still | left) & can_right) << 1)
+    sets[to + LEFT_0] = np.uint64((tap & can_left) >> 1)
+    sets[to + LEFT_0 + RECHARGE] |= np.uint64((repeat & can_left) >> 1)
+    sets[to + LEFT_0 + BLOCKED] |= np.uint64((tap | repeat) & ~can_left)
 
 
 @compiled
@@ -82,7 +77,7 @@ def turn(sets: Words, to: int, press: int, free: int) -> None:
         if sets[to + hold] != NO_BITS:
             word = signed(sets[to + hold])
             word = clockwise(word) if press == A_HELD else counterclockwise(word)
-            held_left = LEFT_0 <= hold < RIGHT_0
+            held_left = LEFT_0 <= hold < RIGHT
             sets[to + hold] = np.uint64(turned_left(word, free) if held_left else turned(word, free))
 
 
@@ -137,15 +132,15 @@ def slid(place: int, hold: int, to: int, free: int) -> int:
     """Where a pill is after the arrows of a frame that lead from one arrow state to another; 0 if they don't."""
     if to == NEUTRAL:
         return place
-    base = LEFT_0 if to < RIGHT_0 else RIGHT_0
-    charge = CHARGED if hold < base or hold >= base + CHARGED else hold - base + 1
-    if charge < CHARGED:
-        return place if to == base + charge else 0
-    moved = ((place >> 1) & NOT_FIRST if base == LEFT_0 else (place << 1) & NOT_LAST) & free
+    if to == RIGHT:
+        return 0 if hold == RIGHT else (place << 1) & NOT_LAST & free
+    held = LEFT_0 <= hold < RIGHT
+    if held and hold < RIGHT - 1:
+        return place if to == hold + 1 else 0
+    moved = (place >> 1) & NOT_FIRST & free
     if moved == 0:
-        return place if to == base + BLOCKED else 0
-    tapped = hold < base or hold >= base + CHARGED
-    return moved if to == base + (0 if tapped else RECHARGE) else 0
+        return place if to == LEFT_0 + BLOCKED else 0
+    return moved if to == LEFT_0 + (RECHARGE if held else 0) else 0
 
 
 @compiled
@@ -155,7 +150,7 @@ def leads(place: int, hold: int, to: int, press: int, free: int) -> int:
     if place == 0 or press == RELEASED:
         return place
     word = clockwise(place) if press == A_HELD else counterclockwise(place)
-    return turned_left(word, free) if LEFT_0 <= to < RIGHT_0 else turned(word, free)
+    return turned_left(word, free) if LEFT_0 <= to < RIGHT else turned(word, free)
 
 
 @compiled
@@ -220,7 +215,7 @@ def trace(  # noqa: PLR0917 - compiled functions have no keyword-only arguments
     word = holder(scratch, replay(scratch, row, phases, free), place)
     for step in range(total):
         arrows, press = word % HOLDS, word // HOLDS
-        held = 0 if arrows == NEUTRAL else (HOLD_LEFT if arrows < RIGHT_0 else HOLD_RIGHT)
+        held = 0 if arrows == NEUTRAL else (HOLD_LEFT if arrows < RIGHT else HOLD_RIGHT)
         path[total - 1 - step] = held | (0 if press == RELEASED else (PRESS_A if press == A_HELD else PRESS_B))
         phases -= 1
         word, place = earlier(scratch, replay(scratch, row, phases, free), word, place, free)

@@ -69,7 +69,7 @@ class GatedEnvs:
 
     def carry(self) -> None:
         """Copy the last slot to slot 0."""
-        self.backend.buffer.carry()
+        self.backend.carry()
 
     def close(self) -> None:
         """Stop the workers."""

@@ -193,13 +193,9 @@ def measure_peers(*, quick: bool, tell: Told) -> Figures:
 
 def measure_sb3(*, quick: bool, tell: Told) -> Figures:
     """Compare rollouts and training with SB3-contrib's MaskablePPO."""
-    from ..training.bench import sb3
+    from ..training.bench.sb3 import compare
 
-    rounds = 3 if quick else 7
-    tell("rollouts over MaskablePPO", 0.0)
-    rollout = sb3.rollout_ratio(rounds=rounds)
-    tell("training over MaskablePPO", 0.5)
-    return {"rollout": rollout, "training": sb3.training_ratio(rounds=rounds)}
+    return compare(seconds=4.0, pairs=1, progress=tell) if quick else compare(progress=tell)
 
 
 @app.command(name="app")
@@ -298,11 +294,16 @@ def _show(name: str, result: Figures, *, json: bool) -> int:
     shown = plain_table("", "")
     shown.show_header = False
     for key, value in _flat(result):
-        shown.add_row(
-            key, f"{value:,.3f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
-        )
+        shown.add_row(key, _figure(value))
     console.print(shown)
     return 0
+
+
+def _figure(value: Any) -> str:
+    """Return a number with separators and no more digits than mean something."""
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return f"{value:,}" if type(value) is int else str(value)
 
 
 def _flat(figures: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

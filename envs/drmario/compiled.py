@@ -20,8 +20,11 @@ SOURCES = sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).pa
 
 def compiled(function: Function) -> Function:
     """Return `function` as a kernel that releases the GIL, compiled at its first call unless the disk has it."""
-    kernel: Any = njit(cache=True, nogil=True)(function)
-    if hasattr(kernel, "_cache"):
-        index = kernel._cache._cache_file  # noqa: SLF001 - numba has no public way to add to a cache's stamp
-        index._source_stamp = (index._source_stamp, SOURCES)  # noqa: SLF001
+    try:
+        kernel: Any = njit(cache=True, nogil=True)(function)
+    except RuntimeError:  # no folder of this machine can be written to
+        kernel = njit(nogil=True)(function)
+    stamped = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
+    if stamped:
+        stamped._source_stamp = (stamped._source_stamp, SOURCES)  # noqa: SLF001 - numba has no public way to widen it
     return cast("Function", kernel)

@@ -30,6 +30,7 @@ from .layout import (
     VIRUSES_AT_START,
     Ints,
     Words,
+    signed,
 )
 from .plan import place_of, plan
 from .reach import survey
@@ -75,7 +76,7 @@ def show(v: Views, slot: int, env: int) -> None:
     draw_pill(game, v.codes[env])
     draw_next(game, v.preview[env])
     v.active[slot, env] = 1
-    v.episode[env] = np.int64(board[EPISODES]) - 1
+    v.episode[env] = signed(board[EPISODES]) - 1
 
 
 @compiled

@@ -140,10 +140,13 @@ def plan(board: Words, game: Ints, action: int, scratch: Words, path: Bytes) -> 
     """
     row, column, turn = place_of(action)
     position = 1 << (turn * COLUMNS + column)
+    moves, written, here, counter = 0, 0, 0, 0
     if signed(board[REACHED + row]) & position:
-        return tap(game, row, climb(board, row, position, scratch), scratch, path, 0, 0, 0)
-    frames = hang(game) + 1
-    search(board, frames, scratch)
-    here, phases = first_time(board, row, position, frames, scratch)
-    written = trace(board, here, phases, position, frames, scratch, path)
-    return tap(game, row, 0, scratch, path, written, here, phases - 1 if here > 0 else phases)
+        moves = climb(board, row, position, scratch)
+    else:
+        frames = hang(game) + 1
+        search(board, frames, scratch)
+        here, phases = first_time(board, row, position, frames, scratch)
+        written = trace(board, here, phases, position, frames, scratch, path)
+        counter = phases - 1 if here > 0 else phases
+    return tap(game, row, moves, scratch, path, written, here, counter)

@@ -233,7 +233,7 @@ def appear(board: Words, game: Ints) -> None:
     """Bring the pill in hand under control, unless the way is blocked or the time is up."""
     game[ROW], game[COLUMN], game[TURN], game[GRAVITY] = 0, SPAWN_COLUMN, 0, 0
     game[STAGE] = FALLING
-    if not fits(board, 0, SPAWN_COLUMN, 0):
+    if not fits(board, game[ROW], game[COLUMN], game[TURN]):
         game[STAGE], game[OUTCOME] = OVER, TOPPED_OUT
     elif game[CLOCK] >= frame_limit(game[LEVEL]):
         game[STAGE], game[OUTCOME] = OVER, OUT_OF_TIME

@@ -13,9 +13,9 @@ from numba import carray, types  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from ..task import Array, Buffers
+from ..task import Array, Buffers, Task
 from .compiled import compiled
-from .layout import ACTIONS, COLUMNS, LONGEST_FALL, ROWS, SCRATCH, WORDS
+from .layout import ACTIONS, COLUMNS, LONGEST_FALL, ROWS, SCRATCH, SPEEDS, WORDS
 
 MASK_WORDS = ACTIONS // 64
 TERMS = 3
@@ -92,21 +92,30 @@ NAMES = (
 NUMBERS = 5
 
 
-def table(buffers: Buffers, level: int, speed: int, scratch: Array, path: Array) -> NDArray[np.int64]:
-    """The table of `buffers`, which must outlive it; a task by frames has no mask.
+def table(task: Task, buffers: Buffers, scratch: Array, path: Array) -> NDArray[np.int64]:
+    """The table of a task's `buffers`, which must outlive it; a task by frames has no mask.
 
     Raises:
-        ValueError: A field is not one contiguous block.
+        ValueError: A field is not what the task describes, or not one contiguous block.
     """
     slots, num_envs = buffers["action"].shape
-    fields = [buffers.get(name) for name in NAMES]
-    for name, array in zip(NAMES, fields, strict=True):
-        if array is not None and not array.flags.c_contiguous:
+    for item in task.fields:
+        array, shape = buffers[item.name], (slots if item.timed else 1, num_envs, *item.stored_shape)
+        if array.shape != shape or array.dtype != item.dtype or not array.flags.c_contiguous:
+            got = f"{array.dtype} {array.shape} with strides {array.strides}"
             raise ValueError(
-                f"the field {name} must be one contiguous block, got strides {array.strides}; pass whole buffers"
+                f"{item.name} must be one contiguous block of {item.dtype} {shape}, got {got}; pass whole buffers"
             )
+    fields = [buffers.get(name) for name in NAMES]
     addresses = [0 if array is None else array.ctypes.data for array in (*fields, scratch, path)]
-    return np.array([slots, num_envs, buffers["observation"].shape[2] // 8, level, speed, *addresses], np.int64)
+    numbers = (
+        slots,
+        num_envs,
+        buffers["observation"].shape[2] // 8,
+        task.values["level"],
+        SPEEDS.index(task.values["speed"]),
+    )
+    return np.array([*numbers, *addresses], np.int64)
 
 
 def _pointer(_context: Any, address: Any, dtype: Any) -> Any:

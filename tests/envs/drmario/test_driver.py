@@ -221,6 +221,13 @@ def test_scattered_buffers_are_refused():
         Bottles(task, 0, 4, buffers, 0)
 
 
+def test_a_slot_that_is_none_is_refused():
+    """A step of a rollout's last slot has nowhere to write to."""
+    game = Game("drmario", 1, 0, slots=3)
+    with pytest.raises(IndexError, match="from 0 to 2"):
+        game.envs.step(2)
+
+
 def test_the_observation_shows_board_and_pills():
     """Planes stand where the slices say: every cell has one colour, hand and preview are whole planes of one colour."""
     game = advanced(Game("drmario:level=5", 1, 3), 30, 3)

@@ -30,7 +30,9 @@ class WidenBits(nn.Module):
     def forward(self, stored: Tensor) -> Tensor:
         """Return the bits as floats."""
         wide = nn.functional.embedding(stored.int(), self.table)
-        return wide.flatten(1)[:, : self.count].view(-1, *self.shape)
+        if self.count % 8:
+            wide = wide.flatten(1)[:, : self.count]
+        return wide.view(-1, *self.shape)
 
 
 class Scale(nn.Module):

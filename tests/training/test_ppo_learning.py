@@ -1,0 +1,54 @@
+"""PPO learns real tasks: minutes on one core, so not in the quick part."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pac.backends import make
+from pac.envs import find
+from pac.envs.task import Array
+from pac.training.ppo.trainer import PPO
+from pac.training.random_policy import RandomPolicy
+from pac.training.trainer import Context, Envs, Timer, Trainer
+from pac.training.trainers import trainer_settings
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+
+def ended_episodes(trainer_class: type[Trainer], spec: str, field: str, decisions: int) -> Array:
+    """Return `field` at the end of every episode, in their order."""
+    task = find(spec)
+    made: list[Envs] = []
+
+    def envs(num_envs: int, slots: int) -> Envs:
+        made.append(make(task, num_envs, "inline", slots=slots, seed=0))
+        return made[-1]
+
+    name = "ppo" if trainer_class is PPO else "random"
+    settings = trainer_settings(name, task, {})
+    trainer = trainer_class(Context(task, envs, settings, "cpu", 0, Timer()))  # type: ignore[call-arg]
+    trainer.start(16)
+    found: list[float] = []
+    done = 0.0
+    while done < decisions:
+        done = trainer.iterate()["decisions"]
+        buffer = made[-1].buffer
+        ended = ((buffer["terminated"] | buffer["truncated"]) > 0)[1:]
+        found += buffer[field][1:][ended].tolist()
+    trainer.close()
+    return np.array(found)
+
+
+def test_learns_cartpole_through_the_adapter() -> None:
+    """Anybody's environment: from 20 steps an episode to more than 200."""
+    lengths = ended_episodes(PPO, "CartPole-v1", "episode_length", 60_000)
+    assert lengths[:50].mean() < 60
+    assert lengths[-20:].mean() > 200
+
+
+def test_learns_the_bottle_game() -> None:
+    """Three times the viruses of random legal play, with a wide margin, within 90,000 decisions."""
+    random = ended_episodes(RandomPolicy, "drmario", "cleared", 90_000)
+    learned = ended_episodes(PPO, "drmario", "cleared", 90_000)
+    assert learned[-100:].mean() > 4 * random.mean()

@@ -24,6 +24,7 @@ from .views import Views
 from .watch import NumberWatch
 
 Batch = tuple[Array, Array, NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]
+maximum = np.maximum.reduce
 FEW = 24
 """Up to so many actions, Python's `max` is quicker than NumPy's."""
 
@@ -97,7 +98,9 @@ class Backend(VectorEnv[Array, Array, Array]):
         self._slot = 0
         self._views = Views(task, self.buffer, copy=copy)
         self._watch = NumberWatch(task, self.buffer)
-        self._actions = [memoryview(row.view(np.uint64)) for row in self.buffer["action"]]
+        self._in_place = slots == 1
+        self._actions = list(self.buffer["action"].view(np.uint64))
+        self._few_actions = [memoryview(row) for row in self._actions] if self.num_envs <= FEW else []
 
     @cached_property
     def observation_space(self) -> Box:  # type: ignore[override]
@@ -161,13 +164,14 @@ class Backend(VectorEnv[Array, Array, Array]):
         """
         if self._state is not State.READY:
             self._expect(State.READY)
-        actions = self._actions[slot]
-        if (max(actions) if len(actions) <= FEW else np.maximum.reduce(actions)) >= self.task.num_actions:
+        few = self._few_actions
+        if (max(few[slot]) if few else maximum(self._actions[slot])) >= self.task.num_actions:
             self._refuse(self.buffer["action"][slot])
         self._slot = slot
         self._begin(slot)
         self._state = State.STEPPING
-        if self._watch.look(slot):
+        # A rollout is looked at as a whole, when it is full.
+        if self._in_place and self._watch.look(slot):
             self._events += self._watch.events()
 
     def wait(self, timeout: float | None = None) -> None:
@@ -202,6 +206,8 @@ class Backend(VectorEnv[Array, Array, Array]):
     def carry(self) -> None:
         """Copy the last slot to slot 0, between two rollouts."""
         self.buffer.carry()
+        if any([self._watch.look(slot) for slot in range(1, self.slots)]):
+            self._events += self._watch.events()
 
     def drain_events(self) -> list[BackendEvent]:
         """Return what happened since the last call, oldest first."""
@@ -230,7 +236,7 @@ class Backend(VectorEnv[Array, Array, Array]):
             self.seed = seed
             self._reseed(seed)
         if self._slot and not mask.all():
-            self.buffer.carry()
+            self.carry()
         self._slot = 0
         self._run_reset(mask, 0)
         return self._views.field("observation", 0), self._views.infos(0, ends=False)
@@ -239,7 +245,7 @@ class Backend(VectorEnv[Array, Array, Array]):
         """Let all environments step by `actions`, integers `(num_envs,)`."""
         self._expect(State.READY)
         if self._slot and self._slot == self.slots - 1:
-            self.buffer.carry()
+            self.carry()
             self._slot = 0
         given = np.asarray(actions)
         if given.shape != (self.num_envs,) or given.dtype.kind not in "iu":

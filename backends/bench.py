@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 IDLE = "pac.backends.toys:Idle"
 BURN = "pac.backends.toys:Burn"
 Figures = dict[str, Any]
+SLOTS = 65
+"""A rollout of 64 steps, as trainers collect them."""
 KEYS = 64
 """Random keys are drawn once and used in turn: drawing should not be what is measured."""
 
@@ -30,11 +32,11 @@ class RandomLegal:
     Every action has a random key; the legal one with the highest is taken, and keys change with every step.
     """
 
-    def __init__(self, task: Task, rows: int, seed: int = 0) -> None:
+    def __init__(self, task: Task, rows: int, *, seed: int = 0, masked: bool = True) -> None:
         generator = np.random.default_rng(seed)
         self._keys = generator.integers(1, 256, (KEYS, rows, task.num_actions), np.uint8)
         self._plain = self._keys.argmax(axis=2)
-        self._masked = task.masked
+        self._masked = task.masked and masked
         self._turn = 0
 
     def __call__(self, backend: Backend, slot: int) -> None:
@@ -84,9 +86,9 @@ def throughput(
     Returns:
         `sps`: steps of single environments per second of wall time; `env_sps`: the same without the drawing of actions.
     """
-    envs = make(task, num_envs, backend, workers=workers)
+    envs = make(task, num_envs, backend, workers=workers, slots=SLOTS)
     try:
-        envs.start()
+        _drive(envs, seconds / 4)
         rate, stepping = _drive(envs, seconds)
     finally:
         envs.close()
@@ -98,15 +100,16 @@ def python_env_ratio(
 ) -> Figures:
     """Compare `shm` with a plain loop over the same environments, which burn `cost` seconds a step each.
 
+    Both take actions that were drawn before; every action of these environments is legal.
+
     Returns:
         `ratio`: the median over the rounds of the two rates, each pair taken one after the other.
     """
     work = work_for(cost)
     loop = _loop([Burn(work) for _ in range(num_envs)])
-    envs = make(f"{BURN}:work={work}", num_envs, "shm", workers=workers)
+    envs = make(f"{BURN}:work={work}", num_envs, "shm", workers=workers, slots=SLOTS)
     try:
-        envs.start()
-        pairs = [(loop(seconds), _drive(envs, seconds)[0]) for _ in range(rounds)]
+        pairs = [(loop(seconds), _drive(envs, seconds, masked=False)[0]) for _ in range(rounds)]
     finally:
         envs.close()
     return _compared(pairs, "loop_sps", "shm_sps", num_envs=num_envs, workers=workers, cost_us=cost * 1e6)
@@ -125,10 +128,9 @@ def async_ratio(
     from ..envs.gym.single import TaskEnv
 
     described = find(task)
-    envs = make(described, num_envs, "shm", workers=workers)
+    envs = make(described, num_envs, "shm", workers=workers, slots=SLOTS)
     peer = AsyncVectorEnv([lambda: TaskEnv(task) for _ in range(num_envs)], context="spawn")
     try:
-        envs.start()
         drive = _peer(peer, described, num_envs)
         pairs = [(drive(seconds), _drive(envs, seconds)[0]) for _ in range(rounds)]
     finally:
@@ -137,11 +139,11 @@ def async_ratio(
     return _compared(pairs, "async_sps", "shm_sps", num_envs=num_envs, workers=workers, task=task)
 
 
-def _drive(envs: Backend, seconds: float) -> tuple[float, float]:
+def _drive(envs: Backend, seconds: float, *, masked: bool = True) -> tuple[float, float]:
     """Return the steps per second of wall time, and of the time spent in the backend."""
-    choose, clock = RandomLegal(envs.task, envs.num_envs), time.perf_counter
-    inside, steps, slots = 0.0, 0, envs.slots
-    slot = 0
+    choose, clock = RandomLegal(envs.task, envs.num_envs, masked=masked), time.perf_counter
+    inside, steps, slots, slot = 0.0, 0, envs.slots, 0
+    envs.start()
     begun = now = clock()
     while now - begun < seconds:
         choose(envs, slot)

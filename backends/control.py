@@ -46,9 +46,10 @@ REFUSED = 3
 POLLS = range(200)
 LONG_SPIN = 300_000
 """Nanoseconds that a side yields before it blocks, as long as answers come within that time."""
+ONE_YIELD = 1
 SLOW_YIELD = 100_000
 """Nanoseconds above which a yield has lost a time slice."""
-SHY = 64
+SHY = 1000
 """Waits that then do without yielding."""
 IDLE = 0.5
 """Seconds between two signs of life of a worker that has nothing to do."""
@@ -73,21 +74,20 @@ class Patience:
         self._limit = self._budget = limit
         self._shy = 0
 
-    def outlasts(self, words: memoryview, index: int, old: int) -> bool:
-        """Yield until a word is no longer `old`; return whether that came true in time."""
+    def outlasts(self, words: memoryview, index: int, old: int, most: int = LONG_SPIN) -> bool:
+        """Yield until a word is no longer `old`, at most for `most` ns; return whether that came true in time."""
         if self._shy:
             self._shy -= 1
             return False
         now = time.monotonic_ns()
-        end = now + self._budget
-        while now < end:
+        end = now + min(self._budget, most)
+        while now < end and not self._shy:
             os.sched_yield()
             if words[index] != old:
                 return True
             before, now = now, time.monotonic_ns()
             if now - before > SLOW_YIELD:
                 self._shy = SHY
-                return False
         return False
 
     def learn(self, waited: int) -> None:
@@ -198,7 +198,7 @@ class Link:
         if words[AWAITED]:
             wake_up(self._block.reply)
             # The one just woken may be waiting for this very core.
-            os.sched_yield()
+            self._patience.outlasts(words, REQUEST, self._seen, ONE_YIELD)
 
     def trouble(self, state: int) -> None:
         """Say that the order failed; the report stands in a file."""

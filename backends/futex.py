@@ -40,15 +40,18 @@ class _TimeSpec(ctypes.Structure):
 
 
 def _linux(number: int) -> tuple[Callable[[int, int, float], None], Callable[[int], None]]:
-    syscall = ctypes.CDLL(None, use_errno=True).syscall
-    call, address_type, word = ctypes.c_long(number), ctypes.c_void_p, ctypes.c_uint32
+    syscall = ctypes.CDLL(None).syscall
+    syscall.argtypes = (ctypes.c_long, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint32, ctypes.c_void_p)
+    limits: dict[float, _TimeSpec] = {}
 
     def wait(address: int, expected: int, seconds: float) -> None:
-        limit = _TimeSpec(int(seconds), int(seconds % 1 * 1e9))
-        syscall(call, address_type(address), FUTEX_WAIT, word(expected), ctypes.byref(limit), None, 0)
+        limit = limits.get(seconds)
+        if limit is None:
+            limit = limits[seconds] = _TimeSpec(int(seconds), int(seconds % 1 * 1e9))
+        syscall(number, address, FUTEX_WAIT, expected, ctypes.addressof(limit))
 
     def wake(address: int) -> None:
-        syscall(call, address_type(address), FUTEX_WAKE, 1, None, None, 0)
+        syscall(number, address, FUTEX_WAKE, 1, None)
 
     return wait, wake
 

@@ -127,13 +127,16 @@ class ShmBackend(Backend):
         old = words[REPLY]
         if old == ticket or self._patience.outlasts(words, REPLY, old):
             return True
-        self._fleet.observe(member)
         limit = begun + int((self.timeout if timeout is None else timeout) * 1e9)
+        observed = False
         while True:
             member.block.block_on_reply(ticket, LOOK)
             if words[REPLY] == ticket:
                 self._patience.learn(time.monotonic_ns() - begun)
                 return True
+            if not observed:
+                self._fleet.observe(member)
+                observed = True
             if self._lost(member, slot):
                 return False
             if time.monotonic_ns() > limit:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -57,7 +58,9 @@ class Burn(Idle):
 
 def work_for(seconds: float) -> int:
     """Return the `work` at which a step of `Burn` takes about so long on this machine."""
-    count = 100_000
-    begun = time.perf_counter()
-    sum(range(count))
-    return max(1, int(count * seconds / (time.perf_counter() - begun)))
+    count, best = 20_000, math.inf
+    for _ in range(50):
+        begun = time.perf_counter()
+        sum(range(count))
+        best = min(best, time.perf_counter() - begun)
+    return max(1, int(count * seconds / best))

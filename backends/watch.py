@@ -12,7 +12,7 @@ from ..envs import Task
 from .layout import Buffer
 from .status import BackendEvent
 
-ELEMENTS = 4096
+ELEMENTS = 1024
 """So many elements of the observations are looked at per step; larger batches take turns."""
 FEW = 2
 """Up to so many rewards, Python's `sum` is quicker than NumPy's `dot`."""

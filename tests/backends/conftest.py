@@ -47,6 +47,7 @@ def until() -> Callable[..., None]:
         while not condition():
             if time.monotonic() > end:
                 raise TimeoutError("the condition did not come true")
+            time.sleep(0.002)
 
     return wait
 

@@ -206,6 +206,21 @@ def test_what_the_workers_are_doing(toy):
         envs.close()
 
 
+def test_a_paused_session_costs_nothing(toy, until):
+    """Between two signs of life an idle worker uses no processor: it is blocked."""
+    envs = make(toy("Counter"), 1, "shm")
+    try:
+        envs.start()
+        envs.advance(0)
+        until(lambda: envs.workers[0].heartbeat > 0.3)
+        before = envs.workers[0].cpu_seconds
+        until(lambda: envs.workers[0].heartbeat < 0.3)
+        until(lambda: envs.workers[0].heartbeat > 0.3)
+        assert envs.workers[0].cpu_seconds - before <= 0.02
+    finally:
+        envs.close()
+
+
 def test_nothing_is_left_after_a_failed_start(toy):
     """A backend that could not be made leaves no file; the fixture looks after every test, this one names it."""
     before = set(own_directory().iterdir())

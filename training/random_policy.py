@@ -8,7 +8,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from ..envs.task import Array
+from ..envs.task import MASK_64, Array
 from .trainer import Context, Envs, Metrics, PolicyOutput
 
 STEPS = 64
@@ -69,7 +69,7 @@ class RandomPolicy:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._state = np.array([context.seed], np.uint64)
+        self._state = np.array([context.seed & MASK_64], np.uint64)
         self._bits_in = np.array([number.bit_count() for number in range(256)], np.int64)
         self._envs: Envs | None = None
         self._actions: list[Array] = []

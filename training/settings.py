@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Self, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from ..envs import BadParameter, UnknownName
 
@@ -20,7 +20,8 @@ def _read_schedule(value: Any) -> Any:
     return [(int(float(at)), float(number)) for at, _, number in points]
 
 
-Schedule: TypeAlias = Annotated[float | tuple[Point, ...], BeforeValidator(_read_schedule)]
+Points: TypeAlias = Annotated[tuple[Point, ...], Field(min_length=1)]
+Schedule: TypeAlias = Annotated[float | Points, BeforeValidator(_read_schedule)]
 """A constant, or points `(decisions, value)` joined by lines and flat beyond them; as text `0:3e-4,1e6:1e-4`."""
 
 

@@ -113,7 +113,7 @@ def gradient_step(learner: Learner, batch: Batch, chosen: Tensor, entropy_coeffi
         statistics += figures
     for parameter, gradient in zip(parameters, gradients, strict=True):
         parameter.grad = gradient
-    norm = nn.utils.clip_grad_norm_(parameters, settings.max_grad_norm, foreach=True)
+    norm = nn.utils.clip_grad_norm_(parameters, settings.max_grad_norm)
     learner.optimizer.step()
     return torch.cat((statistics, norm.unsqueeze(0)))
 

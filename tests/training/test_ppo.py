@@ -65,14 +65,20 @@ def buffer_of(trainer: PPO) -> Any:
     return trainer._context.make_envs.made[-1].buffer  # type: ignore[attr-defined]
 
 
-def test_learns_the_corridor() -> None:
-    """After a few thousand decisions nearly every episode takes the shortest way."""
+@pytest.fixture(scope="module")
+def trained() -> tuple[dict[str, torch.Tensor], dict[str, Any], Any]:
+    """The state after 4,000 decisions in the corridor, and the lengths of the last rollout's episodes."""
     with training(corridor()) as trainer:
-        for _ in range(40):
+        for _ in range(32):
             trainer.iterate()
         buffer = buffer_of(trainer)
         ended = (buffer["terminated"] | buffer["truncated"]) > 0
-        lengths = buffer["episode_length"][ended]
+        return *trainer.state(), buffer["episode_length"][ended].copy()
+
+
+def test_learns_the_corridor(trained) -> None:
+    """After a few thousand decisions nearly every episode takes the shortest way."""
+    _, _, lengths = trained
     assert len(lengths) > 10
     assert lengths.mean() < CELLS - 1 + 0.5
 
@@ -195,14 +201,10 @@ def test_inspect_shows_only_legal_actions_as_likely() -> None:
     assert 0 <= output.entropy <= np.log(2) + 1e-5
 
 
-def test_player_plays_the_weights_and_does_not_learn() -> None:
+def test_player_plays_the_weights_and_does_not_learn(trained) -> None:
     """A player given a trained state walks straight, and its weights stay."""
-    task = corridor()
-    with training(task) as trainer:
-        for _ in range(40):
-            trainer.iterate()
-        tensors, data = trainer.state()
-    player = Player(context(task), greedy=True)
+    tensors, data, _ = trained
+    player = Player(context(corridor()), greedy=True)
     player.start(4)
     player.load_state(tensors, data)
     player.iterate()

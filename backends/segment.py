@@ -50,11 +50,16 @@ def runtime_directory() -> Path:
     """Return the per-user directory, mode 0700, below `PAC_RUNTIME_DIR`, /dev/shm or the temporary directory.
 
     Raises:
-        UnsafeDirectory: It exists and is not a directory of this user's alone.
+        UnsafeDirectory: It cannot be made, or is not a directory of this user's alone.
     """
     base = os.environ.get("PAC_RUNTIME_DIR") or (SHM if SHM.is_dir() else tempfile.gettempdir())
     path = Path(base) / f"pac-{os.getuid()}"
-    path.mkdir(mode=0o700, exist_ok=True)
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise UnsafeDirectory(
+            f"{path} cannot be made: {error.strerror}; set PAC_RUNTIME_DIR to a directory that you may write to"
+        ) from error
     found = path.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
         raise UnsafeDirectory(f"{path} must be a directory of this user's with mode 0700; remove it and start again")

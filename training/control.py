@@ -27,6 +27,12 @@ class SessionGone(PacError):
     title = "Session is gone"
 
 
+class NoSocket(PacError):
+    """The socket that commands would come through cannot be made."""
+
+    title = "No socket"
+
+
 class CommandRefused(PacError):
     """The session understood a command and would not do it."""
 
@@ -56,7 +62,13 @@ class ControlServer:
         self._handle = handle
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         path = directory / SOCKET
-        self._socket.bind(str(path))
+        try:
+            self._socket.bind(str(path))
+        except OSError as error:
+            self._socket.close()
+            raise NoSocket(
+                f"no socket can be made at {path}: {error.args[-1]}; set PAC_RUNTIME_DIR to a short path, at most 50 letters"
+            ) from error
         path.chmod(0o600)
         self._socket.listen()
         threading.Thread(target=self._accept, name="control", daemon=True).start()

@@ -67,7 +67,8 @@ class ControlServer:
         except OSError as error:
             self._socket.close()
             raise NoSocket(
-                f"no socket can be made at {path}: {error.args[-1]}; set PAC_RUNTIME_DIR to a short path, at most 50 letters"
+                f"no socket can be made at {path}: {error.args[-1]}; "
+                "set PAC_RUNTIME_DIR to a short path, at most 50 letters"
             ) from error
         path.chmod(0o600)
         self._socket.listen()

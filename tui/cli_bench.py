@@ -229,6 +229,22 @@ def measure_keys(*, quick: bool, tell: Told) -> Figures:
     return key_latency(presses=20 if quick else 100)
 
 
+@app.command
+def start(*, quick: Quick = False, json: Json = False) -> int:
+    """Time from the command to the first screen, and to the first moving board."""
+    with telling("start") as tell:
+        result = measure_start(quick=quick, tell=tell)
+    return _show("start", result, json=json)
+
+
+def measure_start(*, quick: bool, tell: Told) -> Figures:
+    """Start the app on a terminal."""
+    from .bench import start_up
+
+    tell("starting the app", 0.0)
+    return start_up(repetitions=1 if quick else 5)
+
+
 PARTS: Mapping[str, Callable[..., Figures]] = {
     "engine": measure_engine,
     "transports": measure_transports,
@@ -236,6 +252,7 @@ PARTS: Mapping[str, Callable[..., Figures]] = {
     "sb3": measure_sb3,
     "app": measure_app,
     "keys": measure_keys,
+    "start": measure_start,
 }
 
 

@@ -1,0 +1,52 @@
+"""The memory of a fight, and the rows that a team comes in.
+
+A team is up to nine rows of `TEAM_WORDS` numbers. Columns and rows of the board count from the team's own left and
+back: row 0 is its back row, row 2 faces the enemy.
+"""
+
+from __future__ import annotations
+
+from .kinds import STATS
+
+SIDE_SIZE = 9
+SLOTS = 2 * SIDE_SIZE
+COLUMNS, ROWS = 8, 6
+
+# A team's row: the stats of `kinds`, then these.
+SPECIES = STATS
+X = STATS + 1
+Y = STATS + 2
+MAX_PP = STATS + 3
+ABILITY = STATS + 4
+ABILITY_POWER = STATS + 5
+TEAM_WORDS = STATS + 6
+
+# The arena: one block of `SLOTS` words per field, the row's fields first; times are in ms, PP in thousandths.
+NEXT = TEAM_WORDS * SLOTS
+DUE = NEXT + SLOTS
+HIT_AT = DUE + SLOTS
+HIT_ON = HIT_AT + SLOTS
+HIT_FOR = HIT_ON + SLOTS
+SIDE = HIT_FOR + SLOTS
+FULL_HP = SIDE + SLOTS
+CHARGED_AT = FULL_HP + SLOTS
+TARGET = CHARGED_AT + SLOTS
+RANDOM = TARGET + SLOTS
+TAKEN = RANDOM + 1
+STANDING = TAKEN + 1
+DEALT = STANDING + 2
+COUNT = DEALT + 2
+ARENA_WORDS = COUNT + 1
+
+# The result of a fight.
+WINNER = 0
+SURVIVORS = 1
+DAMAGE = 3
+DURATION = 5
+RESULT_WORDS = 6
+NO_WINNER = -1
+
+NEVER = 1 << 40
+CAP = 45_000
+WAKING = 250
+STUN_TIME = 1_500

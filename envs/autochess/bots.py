@@ -1,0 +1,186 @@
+"""Seven scripted players of rising strength. They use the rules' own functions, whole turns at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..native import below
+from .bag import NO_CELL, board_size, copies_in, free_bench, line_of, shift, worth
+from .compiled import compiled
+from .layout import (
+    BENCH,
+    CELLS,
+    ENDED,
+    GOLD,
+    KIND,
+    LEVEL,
+    MAX_LEVEL,
+    NO_OFFER,
+    NOBODY,
+    OFFER_UNIT,
+    OFFERED,
+    OFFERS,
+    RANDOM,
+    SHOP,
+    SHOP_SLOTS,
+    STAGE,
+    UNIT,
+    XP_COST,
+    Ints,
+)
+from .market import buy, has_room, sell
+from .tables import LINE_COST, LINE_TYPES, TYPES
+from .teams import count_kinds
+from .turn import buy_xp, combine, end_turn, pair, pick, pick_legal, place_for, refresh
+
+PURCHASES, COPIES_MATTER, KINDS_MATTER, SWAPS, COMBINES, LEVELS, RESERVE, ROLLS = range(8)
+SKILLS = np.array(
+    [
+        [1, 0, 0, 0, 0, 0, 0, 0],
+        [2, 0, 0, 0, 0, 0, 0, 0],
+        [3, 1, 0, 0, 1, 0, 0, 0],
+        [4, 1, 0, 0, 1, 1, 0, 0],
+        [6, 1, 0, 1, 1, 1, 0, 0],
+        [6, 1, 1, 1, 1, 1, 10, 1],
+        [6, 1, 1, 1, 1, 1, 20, 4],
+    ]
+)
+"""By strength: purchases a turn, whether copies and kinds matter, whether the best come to the board and components are
+combined, whether it buys experience, gold kept for interest, rolls a turn."""
+RESERVE_STAGES = 20
+LEVEL_STAGES = np.array([0, 0, 0, 2, 4, 7, 11, 15, 20, 26])
+"""The stage by which a bot wants to be of a level."""
+
+
+@compiled
+def score(game: Ints, me: int, species: int, skill: int) -> int:
+    """How much a bot would like to have a creature."""
+    if SKILLS[skill, COPIES_MATTER] == 0:
+        return 1 + below(game, RANDOM, 8)
+    total = 4 * worth(species)
+    for cell in range(CELLS):
+        unit = game[me + UNIT + cell]
+        if unit > 0 and line_of(unit) == line_of(species):
+            total += 12 * copies_in(unit)
+    if SKILLS[skill, KINDS_MATTER]:
+        for place in range(TYPES):
+            kind = LINE_TYPES[line_of(species), place]
+            if kind != NOBODY:
+                total += 2 * game[me + KIND + kind]
+    return total
+
+
+@compiled
+def choose(game: Ints, me: int, skill: int) -> None:
+    """Pick one of the offers, if any can be picked."""
+    best, most = NOBODY, -1
+    for offer in range(OFFERS):
+        if pick_legal(game, me, offer):
+            species = game[me + OFFER_UNIT + offer]
+            liked = score(game, me, species, skill) if species > 0 else below(game, RANDOM, 8)
+            if liked > most:
+                best, most = offer, liked
+    if best != NOBODY:
+        pick(game, me, best)
+
+
+@compiled
+def clear_bench(game: Ints, me: int, skill: int) -> None:
+    """Sell the least liked creature of a full bench."""
+    if free_bench(game, me) != NO_CELL:
+        return
+    worst, least = NO_CELL, 1 << 30
+    for cell in range(BENCH):
+        liked = score(game, me, game[me + UNIT + cell], skill)
+        if liked < least:
+            worst, least = cell, liked
+    sell(game, me, worst)
+
+
+@compiled
+def wanted(game: Ints, me: int, skill: int, reserve: int) -> int:
+    """The slot of the shop that a bot likes most among those it can pay, or -1."""
+    best, most = NOBODY, 0
+    for slot in range(SHOP_SLOTS):
+        species = game[me + SHOP + slot]
+        if species > 0 and game[me + GOLD] - LINE_COST[line_of(species)] >= reserve and has_room(game, me, species):
+            liked = score(game, me, species, skill)
+            if liked > most:
+                best, most = slot, liked
+    return best
+
+
+@compiled
+def shop(game: Ints, me: int, skill: int, reserve: int) -> None:
+    """Buy what is liked most, as often as the bot does in a turn, and roll for more."""
+    purchases = SKILLS[skill, PURCHASES]
+    for _ in range(1 + SKILLS[skill, ROLLS]):
+        while purchases > 0:
+            if SKILLS[skill, SWAPS]:
+                swap_in(game, me)
+                clear_bench(game, me, skill)
+            slot = wanted(game, me, skill, reserve)
+            if slot == NOBODY:
+                break
+            buy(game, me, slot)
+            count_kinds(game, me)
+            purchases -= 1
+        if purchases == 0 or game[me + GOLD] <= reserve:
+            return
+        if game[me + GOLD] > reserve + 2 and SKILLS[skill, ROLLS] > 0:
+            refresh(game, me)
+
+
+@compiled
+def swap_in(game: Ints, me: int) -> None:
+    """Exchange the worthiest of the bench for the least worthy of the board, while that makes the team better."""
+    for _ in range(MAX_LEVEL):
+        best, worst = NO_CELL, NO_CELL
+        for cell in range(CELLS):
+            unit = game[me + UNIT + cell]
+            if unit > 0 and cell < BENCH and (best == NO_CELL or worth(unit) > worth(game[me + UNIT + best])):
+                best = cell
+            if unit > 0 and cell >= BENCH and (worst == NO_CELL or worth(unit) < worth(game[me + UNIT + worst])):
+                worst = cell
+        if best == NO_CELL:
+            return
+        if board_size(game, me) < game[me + LEVEL]:
+            shift(game, me, best, place_for(game, me, game[me + UNIT + best]))
+        elif worst != NO_CELL and worth(game[me + UNIT + best]) > worth(game[me + UNIT + worst]):
+            shift(game, me, best, worst)
+            place = place_for(game, me, game[me + UNIT + worst])
+            if place != NO_CELL:
+                shift(game, me, worst, place)
+        else:
+            return
+
+
+@compiled
+def level_up(game: Ints, me: int, reserve: int) -> None:
+    """Buy experience while behind the level that the stage asks for."""
+    while (
+        game[me + LEVEL] < MAX_LEVEL
+        and game[STAGE] >= LEVEL_STAGES[game[me + LEVEL] + 1]
+        and game[me + GOLD] >= reserve + XP_COST
+    ):
+        buy_xp(game, me)
+
+
+@compiled
+def bot_turn(game: Ints, me: int, skill: int) -> None:
+    """Play a bot's turn, `skill` 0 to 6."""
+    if game[me + ENDED]:
+        return
+    if game[me + OFFERED] != NO_OFFER:
+        choose(game, me, skill)
+    reserve = SKILLS[skill, RESERVE] if game[STAGE] < RESERVE_STAGES else 0
+    if SKILLS[skill, LEVELS]:
+        level_up(game, me, reserve)
+    shop(game, me, skill, reserve)
+    if SKILLS[skill, COMBINES]:
+        while pair(game, me, 0) >= 0:
+            combine(game, me, 0)
+    if SKILLS[skill, SWAPS]:
+        swap_in(game, me)
+    end_turn(game, me)
+    count_kinds(game, me)

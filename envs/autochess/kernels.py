@@ -1,0 +1,239 @@
+"""Loops over games, compiled, with the GIL released: they read actions and write all else in place."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..native import episode_seed
+from ..task import Array
+from .bag import board_size, held_count, player
+from .bots import bot_turn
+from .compiled import compiled
+from .layout import (
+    ACTED,
+    ALIVE,
+    ENDED,
+    EPISODES,
+    GOLD,
+    LEVEL,
+    LIFE,
+    MASK,
+    MASK_WORDS,
+    OVER,
+    RANK,
+    RETURN,
+    RUN_SEED,
+    SEATS,
+    STAGE,
+    STEPS,
+    TERMS,
+    TIERS,
+    Floats,
+    Ints,
+)
+from .reward import last_terms, round_terms
+from .rounds import begin, bury, close_turns, go_on, is_last, rank, run_fights
+from .turn import is_legal, take
+from .view import draw, draw_numbers, observe
+from .views import Extras, Views, extras, views, working
+from .work import Work
+
+ALL_LEGAL = -1
+TOP_HALF = 4
+
+
+@compiled
+def pay_round(game: Ints, preset: int, work: Work, players: int) -> None:
+    """Rank everybody, write what the round was worth, and bury the dead; ends the game when it is over."""
+    rank(game)
+    for seat in range(SEATS):
+        me = player(seat)
+        if game[me + ALIVE]:
+            round_terms(game, me, preset, work.terms[seat])
+            if game[me + LIFE] <= 0:
+                last_terms(game, me, preset, work.terms[seat])
+                bury(game, me)
+    if is_last(game, players):
+        game[OVER] = 1
+        for seat in range(SEATS):
+            if game[player(seat) + ALIVE]:
+                last_terms(game, player(seat), preset, work.terms[seat])
+
+
+@compiled
+def play_round(game: Ints, preset: int, players: int, work: Work) -> None:
+    """Fight, pay, bury, and open the next stage unless the game is over."""
+    close_turns(game)
+    run_fights(game, work)
+    pay_round(game, preset, work, players)
+    if not game[OVER]:
+        go_on(game)
+
+
+@compiled
+def play_bots(game: Ints, players: int, bots: int) -> None:
+    """Let the seats that nobody learns in play: bot k in seat k, or everywhere the same one."""
+    for seat in range(players, SEATS):
+        if game[player(seat) + ALIVE]:
+            bot_turn(game, player(seat), seat - 1 if bots == 0 else bots - 1)
+
+
+@compiled
+def all_ended(game: Ints, players: int) -> bool:
+    """Whether no learning seat has anything to do in this turn."""
+    ended = True
+    for seat in range(players):
+        ended = ended and game[player(seat) + ENDED] == 1
+    return ended
+
+
+@compiled
+def play_step(game: Ints, actions: Ints, preset: int, bots: int, work: Work) -> None:
+    """Let every seat that has not ended its turn play its action; when all have, the bots play and the fights run."""
+    players = actions.shape[0]
+    work.terms[:] = 0
+    for seat in range(players):
+        if not game[player(seat) + ENDED]:
+            take(game, player(seat), actions[seat])
+    if all_ended(game, players):
+        play_bots(game, players, bots)
+        play_round(game, preset, players, work)
+    game[STEPS] += 1
+
+
+@compiled
+def show(v: Views, x: Extras, slot: int, env: int) -> None:
+    """Write observations, masks and boards of a state."""
+    game = v.state[env]
+    for seat in range(v.players):
+        row, me = env * v.players + seat, player(seat)
+        observe(game, seat, v.observation[slot, row])
+        for word in range(MASK_WORDS):
+            v.mask[slot, row, word] = game[me + MASK + word]
+        v.active[slot, row] = 1 - game[me + ENDED]
+    draw(game, x.creatures[env], x.stars[env], x.shop[env], x.fight[env])
+    draw_numbers(game, x.kinds[env], x.lives[env], x.purse[env])
+    v.episode[env] = game[EPISODES] - 1
+
+
+@compiled
+def write_info(game: Ints, x: Extras, slot: int, env: int) -> None:
+    """Write the numbers of the first seat."""
+    me = player(0)
+    x.life[slot, env] = game[me + LIFE]
+    x.rank[slot, env] = game[me + RANK]
+    x.stage[slot, env] = game[STAGE]
+    x.level[slot, env] = game[me + LEVEL]
+    x.gold[slot, env] = game[me + GOLD]
+    x.board_size[slot, env] = board_size(game, me)
+    x.kinds_active[slot, env] = game[me + TIERS]
+    x.items_held[slot, env] = held_count(game, me)
+    x.actions_taken[slot, env] = game[me + ACTED]
+
+
+@compiled
+def next_episode(v: Views, env: int) -> None:
+    """Begin an environment's next game."""
+    game = v.state[env]
+    seed = episode_seed(np.uint64(game[RUN_SEED]), np.uint64(env), np.uint64(game[EPISODES]))
+    game[EPISODES] += 1
+    begin(game, seed)
+
+
+@compiled
+def forget(v: Views, slot: int, env: int) -> None:
+    """Write that an environment has not been stepped yet."""
+    v.length[slot, env] = v.frames[slot, env] = 0
+    v.outcome[slot, env] = 0
+    for row in range(env * v.players, (env + 1) * v.players):
+        v.reward[slot, row] = v.returns[slot, row] = 0
+        v.terminated[slot, row] = v.truncated[slot, row] = 0
+        v.terms[slot, row] = 0
+
+
+@compiled
+def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: int) -> None:
+    """Begin the next game of the chosen environments and write their first observations."""
+    v, x = views(table), extras(table)
+    for index in range(chosen.shape[0]):
+        if chosen[index]:
+            env = lo + index
+            v.state[env, RUN_SEED] = seed
+            next_episode(v, env)
+            write_info(v.state[env], x, slot, env)
+            show(v, x, slot, env)
+            forget(v, slot, env)
+
+
+@compiled
+def write_reward(v: Views, slot: int, row: int, total: int, terms: Floats) -> None:
+    """Write a seat's reward, its terms, and its return, whose sum stands at `total` of the state's floats."""
+    reward = np.float32(0)
+    for term in range(TERMS):
+        v.terms[slot, row, term] = terms[term]
+        reward += terms[term]
+    env = row // v.players
+    v.reals[env, total] += reward
+    v.reward[slot, row] = reward
+    v.returns[slot, row] = v.reals[env, total]
+
+
+@compiled
+def outcome_of(place: int) -> int:
+    """How a game ended for a seat: 1 won, 2 top half, 3 lost."""
+    if place == 1:
+        return 1
+    return 2 if place <= TOP_HALF else 3
+
+
+@compiled
+def finish(v: Views, x: Extras, slot: int, env: int, work: Work) -> None:
+    """Write what a step did, and begin a new game if this one is over."""
+    game, over = v.state[env], v.state[env, OVER]
+    v.length[slot, env] = game[STEPS]
+    v.frames[slot, env] = 1
+    v.outcome[slot, env] = outcome_of(game[player(0) + RANK]) if over else 0
+    v.heartbeat[env] += np.uint64(1)
+    write_info(game, x, slot, env)
+    for seat in range(v.players):
+        row = env * v.players + seat
+        write_reward(v, slot, row, 2 * (player(seat) + RETURN), work.terms[seat])
+        v.terminated[slot, row] = over
+        v.truncated[slot, row] = 0
+        if over:
+            observe(game, seat, v.final[slot, row])
+    if over:
+        next_episode(v, env)
+    show(v, x, slot, env)
+
+
+@compiled
+def first_illegal(v: Views, lo: int, hi: int, slot: int) -> int:
+    """The first row whose action its mask forbids, or `ALL_LEGAL`."""
+    for row in range(lo * v.players, hi * v.players):
+        game, me = v.state[row // v.players], player(row % v.players)
+        if not is_legal(game, me, v.action[slot, row]):
+            return row
+    return ALL_LEGAL
+
+
+@compiled
+def step_envs(table: Array, lo: int, hi: int, slot: int, following: int) -> int:
+    """Step every game by one action per seat; returns the first row whose action is illegal, having stepped none."""
+    v, x, work = views(table), extras(table), working(table)
+    wrong = first_illegal(v, lo, hi, slot)
+    if wrong != ALL_LEGAL:
+        return wrong
+    for env in range(lo, hi):
+        actions = v.action[slot, env * v.players : (env + 1) * v.players]
+        play_step(v.state[env], actions, v.preset, v.bots, work)
+        finish(v, x, following, env, work)
+    return ALL_LEGAL
+
+
+@compiled
+def show_envs(table: Array, lo: int, hi: int, slot: int) -> None:
+    """Write the observations, masks and boards of states that were put there from outside."""
+    v, x = views(table), extras(table)
+    for env in range(lo, hi):
+        show(v, x, slot, env)

@@ -1,0 +1,116 @@
+"""How one game's state lies in memory: words of 64 bits, first the game's own, then eight players' words each.
+
+Rules see it as `game`, signed integers; `me` is where a player's words begin. A cell is `y * 8 + x`: y 0 is the bench,
+1 to 3 the board, 3 facing the enemy.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float32]
+
+SEATS = 8
+CELLS = 32
+BENCH = 8
+SHOP_SLOTS = 6
+OFFERS = 6
+BAG = 10
+POOL_LINES = 94
+KIND_SLOTS = 31
+MAX_LEVEL = 9
+FIGHT_ROWS, FIGHT_COLUMNS = 6, 8
+NOBODY = -1
+
+OBSERVATION = 612
+ACTIONS = 92
+MASK_WORDS = 3
+
+# The game's own words.
+RUN_SEED = 0
+EPISODES = 1
+RANDOM = 2
+STAGE = 3
+STEPS = 4
+WEATHER = 5
+LIVING = 6
+OVER = 7
+POOL = 8
+PLAYERS = POOL + POOL_LINES
+
+# Words of a player, after `me`.
+LIFE = 0
+GOLD = 1
+LEVEL = 2
+XP = 3
+STREAK = 4
+ALIVE = 5
+RANK = 6
+FREE_ROLLS = 7
+REROLLS = 8
+LOCKED = 9
+EARNED = 10
+DAMAGE = 11
+ENDED = 12
+ACTED = 13
+MOVED = 14
+LOCK_USED = 15
+OFFERED = 16
+FOE = 17
+RESULT = 18
+KILLS = 19
+BEST_TIERS = 20
+TIERS = 21
+TOP_KINDS = 22
+RETURN = 26
+MASK = 27
+SHOP = MASK + MASK_WORDS
+OFFER_UNIT = SHOP + SHOP_SLOTS
+OFFER_ITEM = OFFER_UNIT + OFFERS
+HELD = OFFER_ITEM + OFFERS
+UNIT = HELD + BAG
+GEAR = UNIT + CELLS
+KIND = GEAR + CELLS
+MET = KIND + KIND_SLOTS
+MET_AT = MET + SEATS
+FIGHT = MET_AT + SEATS
+PLAYER_WORDS = FIGHT + FIGHT_ROWS * FIGHT_COLUMNS
+WORDS = PLAYERS + SEATS * PLAYER_WORDS
+
+# Values of OFFERED and RESULT.
+NO_OFFER, CREATURES_OFFERED, ITEMS_OFFERED = 0, 1, 2
+DRAW, WON, LOST = 0, 1, 2
+
+# Actions, the first of each kind.
+BUY = 0
+REFRESH = 6
+BUY_XP = 7
+LOCK = 8
+END_TURN = 9
+MOVE = 10
+SELL = 42
+REMOVE = 74
+PICK = 80
+COMBINE = 86
+
+# Terms of a reward.
+TERM_FIGHT, TERM_DEATH, TERM_PLACE, TERM_INTEREST, TERM_KIND, TERM_KILLS, TERM_LIFE, TERM_BENCH, TERM_HOARD = range(9)
+TERMS = 9
+PRESETS = ("v1", "v3")
+
+# Rules.
+START_LIFE = 100
+START_GOLD = 5
+START_LEVEL = 2
+XP_COST = 4
+XP_GAIN = 4
+ROUND_XP = 2
+MAX_STEPS_IN_TURN = 12
+MOVES_IN_ROW = 2
+LAST_STAGE = 45
+GEAR_SLOTS = 3
+"""What one creature can carry."""

@@ -1,0 +1,93 @@
+"""The reward presets `v1` and `v3`: what a round is worth to a player, in terms that add up."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .bag import count_units
+from .compiled import compiled
+from .layout import (
+    BENCH,
+    BEST_TIERS,
+    DRAW,
+    GOLD,
+    KILLS,
+    LIFE,
+    RANK,
+    RESULT,
+    STAGE,
+    TERM_BENCH,
+    TERM_DEATH,
+    TERM_FIGHT,
+    TERM_HOARD,
+    TERM_INTEREST,
+    TERM_KILLS,
+    TERM_KIND,
+    TERM_LIFE,
+    TERM_PLACE,
+    TIERS,
+    WON,
+    Floats,
+    Ints,
+)
+from .rounds import interest
+
+V1, V3 = 0, 1
+PLACES_V3 = np.array([28, 15, 8, -5, -9, -14, -19, -26], np.float32)
+RAMP = 30
+"""Stages over which v3's fights grow to their full weight."""
+GOLD_LIMIT = 55
+HOARD_RATE = 0.01
+HOARD_CAP = 10.0
+
+
+@compiled
+def fight_term(game: Ints, me: int, preset: int) -> float:
+    """What the fight's result is worth; under v3 a win counts 0.25 to 3 times, a loss 0.5 to 2 times, by stage."""
+    result = game[me + RESULT]
+    if result == DRAW:
+        return 0.0
+    if preset == V1:
+        return 0.5 if result == WON else -0.3
+    share = min(1.0, game[STAGE] / RAMP)
+    return 0.75 * (0.25 + 2.75 * share) if result == WON else -0.5 * (0.5 + 1.5 * share)
+
+
+@compiled
+def tiers_term(game: Ints, me: int) -> float:
+    """0.1 for every tier of a kind beyond the most that the player had before."""
+    gained = max(0, game[me + TIERS] - game[me + BEST_TIERS])
+    game[me + BEST_TIERS] += gained
+    return 0.1 * gained
+
+
+@compiled
+def hoard_term(gold: int) -> float:
+    """Quadratic in the gold over 55, at least -10."""
+    excess = max(0, gold - GOLD_LIMIT)
+    return -min(HOARD_CAP, HOARD_RATE * excess * excess)
+
+
+@compiled
+def round_terms(game: Ints, me: int, preset: int, terms: Floats) -> None:
+    """Write the terms of the round that a living player has fought, before anybody is buried."""
+    terms[TERM_FIGHT] = fight_term(game, me, preset)
+    if preset == V1:
+        terms[TERM_INTEREST] = 0.05 * interest(game, me)
+        terms[TERM_KIND] = tiers_term(game, me)
+        terms[TERM_KILLS] = 0.02 * game[me + KILLS]
+        terms[TERM_LIFE] = 0.005 * max(0, game[me + LIFE]) / 100
+        terms[TERM_BENCH] = -0.01 * count_units(game, me, 0, BENCH)
+    else:
+        terms[TERM_INTEREST] = 0.06 * interest(game, me)
+        terms[TERM_HOARD] = hoard_term(game[me + GOLD])
+
+
+@compiled
+def last_terms(game: Ints, me: int, preset: int, terms: Floats) -> None:
+    """Add what a player's place is worth, and under v1 its death."""
+    if preset == V1:
+        terms[TERM_PLACE] = (9 - game[me + RANK]) * 2 - 6
+        terms[TERM_DEATH] = -2.0 if game[me + LIFE] <= 0 else 0.0
+    else:
+        terms[TERM_PLACE] = PLACES_V3[game[me + RANK] - 1]

@@ -1,0 +1,318 @@
+"""The game around the turns: how it begins, whom everybody fights, what a fight costs and earns, when it is over."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..native import below
+from .arena import NO_WINNER, SURVIVORS, WINNER
+from .bag import keep, player
+from .combat import fight
+from .compiled import compiled
+from .creatures import COMMON
+from .display import keep_picture
+from .layout import (
+    ACTED,
+    ALIVE,
+    CELLS,
+    CREATURES_OFFERED,
+    DAMAGE,
+    DRAW,
+    EARNED,
+    ENDED,
+    EPISODES,
+    FOE,
+    FREE_ROLLS,
+    GOLD,
+    KILLS,
+    LAST_STAGE,
+    LEVEL,
+    LIFE,
+    LIVING,
+    LOCK_USED,
+    LOCKED,
+    LOST,
+    MET,
+    MET_AT,
+    MOVED,
+    NOBODY,
+    OFFER_ITEM,
+    OFFER_UNIT,
+    OFFERED,
+    RANDOM,
+    RANK,
+    RESULT,
+    ROUND_XP,
+    RUN_SEED,
+    SEATS,
+    STAGE,
+    START_GOLD,
+    START_LEVEL,
+    START_LIFE,
+    STREAK,
+    UNIT,
+    WEATHER,
+    WON,
+    WORDS,
+    Ints,
+)
+from .market import clear_shop, draw_of, fill_pool, fill_shop, give_back, receive
+from .tables import COMPONENT_COUNT, FIRST_LINE, OFFER_COUNT, OFFER_KIND, WILD_TEAMS
+from .teams import count_kinds, muster, muster_wild
+from .turn import add_xp, drop_offers, end_turn, offer_items, survey
+from .work import Work
+
+WEATHER_STAGES = 5
+SEED_BITS = 1 << 31
+POOLED = 5
+FAR = 1 << 30
+
+
+@compiled
+def begin(game: Ints, seed: np.uint64) -> None:
+    """Begin a game; what it remembers of the run stays."""
+    run_seed, episodes = game[RUN_SEED], game[EPISODES]
+    for word in range(WORDS):
+        game[word] = 0
+    game[RUN_SEED], game[EPISODES] = run_seed, episodes
+    game[RANDOM] = np.int64(seed)
+    game[LIVING] = SEATS
+    fill_pool(game)
+    for seat in range(SEATS):
+        me = player(seat)
+        game[me + LIFE], game[me + GOLD], game[me + LEVEL] = START_LIFE, START_GOLD, START_LEVEL
+        game[me + ALIVE], game[me + RANK], game[me + FOE] = 1, seat + 1, NOBODY
+        receive(game, me, draw_of(game, COMMON))
+        offer_creatures(game, me, COMMON, OFFER_COUNT[0])
+    next_stage(game)
+
+
+@compiled
+def offer_creatures(game: Ints, me: int, rarity: int, count: int) -> None:
+    """Offer creatures of a rarity, a component with each; those of the pool leave it."""
+    first, lines = FIRST_LINE[rarity], FIRST_LINE[rarity + 1] - FIRST_LINE[rarity]
+    game[me + OFFERED] = CREATURES_OFFERED
+    start = below(game, RANDOM, lines)
+    for offer in range(count):
+        if rarity < POOLED:
+            game[me + OFFER_UNIT + offer] = draw_of(game, rarity)
+        else:
+            game[me + OFFER_UNIT + offer] = 1 + 3 * (first + (start + offer) % lines)
+        game[me + OFFER_ITEM + offer] = 1 + below(game, RANDOM, COMPONENT_COUNT)
+
+
+@compiled
+def open_turn(game: Ints, me: int) -> None:
+    """Begin a living player's turn."""
+    if game[me + LOCKED] == 0:
+        fill_shop(game, me)
+    game[me + LOCKED] = game[me + ENDED] = game[me + ACTED] = game[me + MOVED] = game[me + LOCK_USED] = 0
+    kind = OFFER_KIND[game[STAGE]]
+    if kind > 0:
+        offer_creatures(game, me, kind - 1, OFFER_COUNT[game[STAGE]])
+    elif kind < 0:
+        offer_items(game, me, OFFER_COUNT[game[STAGE]])
+    count_kinds(game, me)
+    survey(game, me)
+
+
+@compiled
+def next_stage(game: Ints) -> None:
+    """Go on to the next stage and open everybody's turn; the weather changes every five stages."""
+    game[STAGE] += 1
+    if game[STAGE] % WEATHER_STAGES == 0:
+        game[WEATHER] = below(game, RANDOM, 5)
+    for seat in range(SEATS):
+        if game[player(seat) + ALIVE]:
+            open_turn(game, player(seat))
+
+
+@compiled
+def preference(game: Ints, seat: int, other: int) -> int:
+    """How much `seat` should rather not fight `other`: repeats first, then how lately, then chance."""
+    me = player(seat)
+    return (game[me + MET + other] * 64 + game[me + MET_AT + other]) * 64 + below(game, RANDOM, 64)
+
+
+@compiled
+def rival(game: Ints, seat: int, unpaired: bool) -> int:
+    """The living player that `seat` should fight, among the unpaired ones or among all; -1 if there is none."""
+    best, least = NOBODY, FAR
+    for other in range(SEATS):
+        them = player(other)
+        if other != seat and game[them + ALIVE] and not (unpaired and game[them + FOE] != NOBODY):
+            reluctance = preference(game, seat, other)
+            if reluctance < least:
+                best, least = other, reluctance
+    return best
+
+
+@compiled
+def meet(game: Ints, seat: int, other: int) -> None:
+    """Remember that two players met."""
+    game[player(seat) + MET + other] += 1
+    game[player(seat) + MET_AT + other] = game[STAGE]
+
+
+@compiled
+def match(game: Ints) -> None:
+    """Pair the living, from a random one on; one who is left over fights the ghost of another, `FOE` 8 + its seat."""
+    start = below(game, RANDOM, SEATS)
+    for step in range(SEATS):
+        seat = (start + 3 * step) % SEATS
+        me = player(seat)
+        if game[me + ALIVE] and game[me + FOE] == NOBODY:
+            other = rival(game, seat, unpaired=True)
+            if other == NOBODY:
+                ghost = rival(game, seat, unpaired=False)
+                game[me + FOE] = SEATS + ghost
+                meet(game, seat, ghost)
+            else:
+                game[me + FOE], game[player(other) + FOE] = other, seat
+                meet(game, seat, other)
+                meet(game, other, seat)
+
+
+@compiled
+def settle(game: Ints, me: int, side: int, work: Work, wild: bool) -> None:
+    """Write what a fight did to one of its sides."""
+    winner, foes = work.result[WINNER], work.sizes[1 - side]
+    game[me + KILLS] = foes - work.result[SURVIVORS + 1 - side]
+    game[me + DAMAGE] += game[me + KILLS]
+    if winner == NO_WINNER:
+        game[me + RESULT] = DRAW
+    elif winner == side:
+        game[me + RESULT] = WON
+        if wild:
+            game[me + FREE_ROLLS] = min(3, game[me + FREE_ROLLS] + 1)
+            keep(game, me, below(game, RANDOM, COMPONENT_COUNT))
+    else:
+        game[me + RESULT] = LOST
+        hurt = (game[STAGE] + 1) // 2 + work.result[SURVIVORS + 1 - side]
+        game[me + LIFE] -= hurt
+    if not wild:
+        count_streak(game, me)
+
+
+@compiled
+def count_streak(game: Ints, me: int) -> None:
+    """Lengthen or begin a streak: positive for wins, negative for losses, 0 at its first fight; a draw keeps it."""
+    streak, result = game[me + STREAK], game[me + RESULT]
+    if result == WON:
+        game[me + STREAK] = min(10, streak + 1) if streak >= 0 else 0
+    elif result == LOST:
+        game[me + STREAK] = max(-10, streak - 1) if streak <= 0 else 0
+
+
+@compiled
+def run_fight(game: Ints, seat: int, foe: int, work: Work) -> None:
+    """Let a player fight another one, a ghost (8 + seat) or wild creatures (-1)."""
+    me = player(seat)
+    work.sizes[0] = muster(game, me, game[WEATHER], work.one, work.cells)
+    if foe == NOBODY:
+        work.sizes[1] = muster_wild(game[STAGE], work.other)
+    else:
+        work.sizes[1] = muster(game, player(foe % SEATS), game[WEATHER], work.other, work.cells)
+    seed = below(game, RANDOM, SEED_BITS)
+    fight(work.one, work.sizes[0], work.other, work.sizes[1], seed, work.arena, work.result)
+    settle(game, me, 0, work, foe == NOBODY)
+    keep_picture(game, me, work.arena, 0)
+    if 0 <= foe < SEATS:
+        settle(game, player(foe), 1, work, wild=False)
+        keep_picture(game, player(foe), work.arena, 1)
+
+
+@compiled
+def run_fights(game: Ints, work: Work) -> None:
+    """Let all living players fight, each pair once."""
+    for seat in range(SEATS):
+        game[player(seat) + FOE] = NOBODY
+    wild = WILD_TEAMS[game[STAGE], 0] > 0
+    if not wild:
+        match(game)
+    for seat in range(SEATS):
+        me = player(seat)
+        foe = game[me + FOE]
+        if game[me + ALIVE] and not 0 <= foe < seat:
+            run_fight(game, seat, foe, work)
+
+
+@compiled
+def before(game: Ints, one: int, other: int) -> bool:
+    """Whether a player ranks before another: more life, then a higher level, then the lower seat."""
+    me, them = player(one), player(other)
+    if game[me + LIFE] != game[them + LIFE]:
+        return bool(game[me + LIFE] > game[them + LIFE])
+    if game[me + LEVEL] != game[them + LEVEL]:
+        return bool(game[me + LEVEL] > game[them + LEVEL])
+    return one < other
+
+
+@compiled
+def rank(game: Ints) -> None:
+    """Rank those who lived before this round; the dying get their last rank by it."""
+    for seat in range(SEATS):
+        me = player(seat)
+        if game[me + ALIVE]:
+            game[me + RANK] = 1
+            for other in range(SEATS):
+                if other != seat and game[player(other) + ALIVE] and before(game, other, seat):
+                    game[me + RANK] += 1
+
+
+@compiled
+def bury(game: Ints, me: int) -> None:
+    """Take a player out of the game: all copies return to the pool."""
+    game[me + ALIVE] = game[me + LIFE] = 0
+    game[me + ENDED] = 1
+    game[LIVING] -= 1
+    clear_shop(game, me)
+    drop_offers(game, me)
+    for cell in range(CELLS):
+        give_back(game, game[me + UNIT + cell])
+        game[me + UNIT + cell] = 0
+    count_kinds(game, me)
+    survey(game, me)
+
+
+@compiled
+def interest(game: Ints, me: int) -> int:
+    """Gold for every ten gold, up to 5."""
+    return int(min(5, game[me + GOLD] // 10))
+
+
+@compiled
+def income(game: Ints, me: int) -> None:
+    """Pay a living player for the round: 5, interest, the streak, 1 for a win against a player."""
+    won = game[me + RESULT] == WON and game[me + FOE] != NOBODY
+    gold = 5 + interest(game, me) + min(5, abs(game[me + STREAK])) + won
+    game[me + GOLD] += gold
+    game[me + EARNED] += gold
+    add_xp(game, me, ROUND_XP)
+
+
+@compiled
+def close_turns(game: Ints) -> None:
+    """End the turns of all living players that have not."""
+    for seat in range(SEATS):
+        me = player(seat)
+        if game[me + ALIVE]:
+            if not game[me + ENDED]:
+                end_turn(game, me)
+            count_kinds(game, me)
+
+
+@compiled
+def is_last(game: Ints, players: int) -> bool:
+    """Whether the game is over: one living player at most, the only learner dead, or the last stage played."""
+    return bool(game[LIVING] <= 1 or game[STAGE] >= LAST_STAGE or (players == 1 and game[player(0) + ALIVE] == 0))
+
+
+@compiled
+def go_on(game: Ints) -> None:
+    """Pay the living and open the next stage."""
+    for seat in range(SEATS):
+        me = player(seat)
+        if game[me + ALIVE]:
+            income(game, me)
+    next_stage(game)

@@ -1,0 +1,105 @@
+"""The data of the game as arrays, as kernels read it. Species are numbered 1 + 3 * line + stars - 1; 0 is nobody."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .creatures import COPIES as COPIES_BY_RARITY
+from .creatures import COSTS, LINES, ROLES, STAR_ATTACK, STAR_DEFENCE, STAR_HP, STAR_POWER, STRENGTH
+from .items import COMPONENTS, ITEMS, NOTHING, PAIRS
+from .kinds import ATTACK, CRIT, DEFENCE, HP, KINDS, RANGE, SPECIAL_DEFENCE, SPEED, STATS
+from .layout import POOL_LINES, Ints
+
+SPECIES = 3 * len(LINES)
+BASE_CRIT = 10
+TYPES = 4
+TIERS_OF_KIND = 4
+NEVER = 99
+
+LINE_RARITY: Ints = np.array([line.rarity for line in LINES])
+LINE_COST: Ints = np.array([COSTS[line.rarity] for line in LINES])
+LINE_TYPES: Ints = np.array([[*line.kinds, *[NOTHING] * (TYPES - len(line.kinds))] for line in LINES])
+LINE_ABILITY: Ints = np.array([line.ability for line in LINES])
+LINE_MAX_PP: Ints = np.array([ROLES[line.role].max_pp for line in LINES])
+LINE_RANGE: Ints = np.array([ROLES[line.role].range for line in LINES])
+COPIES: Ints = np.array(COPIES_BY_RARITY)
+FIRST_LINE: Ints = np.searchsorted(LINE_RARITY, np.arange(len(COSTS) + 1)).astype(np.int64)
+"""The first line of each rarity, and past the last of all."""
+
+SHOP_ODDS: Ints = np.array(
+    [
+        [100, 0, 0, 0, 0],
+        [70, 30, 0, 0, 0],
+        [50, 40, 10, 0, 0],
+        [36, 42, 20, 2, 0],
+        [25, 40, 30, 5, 0],
+        [16, 33, 35, 15, 1],
+        [11, 27, 35, 22, 5],
+        [5, 20, 35, 30, 10],
+    ]
+)
+"""Percent of each rarity, by level from 2 on."""
+XP_NEEDED: Ints = np.array([0, 2, 2, 6, 10, 22, 34, 52, 72, 0])
+"""XP to the next level, by level."""
+RARITY_SCALE = np.array([0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0], np.float32)
+
+
+def _stats() -> Ints:
+    """Stats of every species, `(species + 1, STATS)`."""
+    table = np.zeros((SPECIES + 1, STATS), np.int64)
+    for number, line in enumerate(LINES):
+        role, strength = ROLES[line.role], STRENGTH[line.rarity]
+        for star in range(3):
+            row = table[1 + 3 * number + star]
+            row[HP] = role.hp * strength * STAR_HP[star] // 10_000
+            row[ATTACK] = role.attack * strength * STAR_ATTACK[star] // 10_000
+            row[DEFENCE] = role.defence * STAR_DEFENCE[star] // 100
+            row[SPECIAL_DEFENCE] = role.special_defence * STAR_DEFENCE[star] // 100
+            row[SPEED], row[RANGE], row[CRIT] = role.speed, role.range, BASE_CRIT
+    return table
+
+
+UNIT_STATS = _stats()
+ABILITY_POWER: Ints = np.array(
+    [0, *(STAR_POWER[star] * STRENGTH[line.rarity] // 100 for line in LINES for star in range(3))]
+)
+"""Damage or healing of a species' ability, before what adds to it."""
+
+KIND_STAT: Ints = np.array([kind.stat for kind in KINDS])
+KIND_TEAM: Ints = np.array([int(kind.team) for kind in KINDS])
+KIND_AT: Ints = np.array([[*kind.thresholds, *[NEVER] * (TIERS_OF_KIND - len(kind.thresholds))] for kind in KINDS])
+KIND_GAIN: Ints = np.array([[0, *kind.gains, *[0] * (TIERS_OF_KIND - len(kind.gains))] for kind in KINDS])
+"""What a kind gives at each tier, from none on."""
+
+ITEM_KIND: Ints = np.array([item.kind for item in ITEMS])
+ITEM_GAINS: Ints = np.zeros((len(ITEMS), STATS), np.int64)
+for _number, _item in enumerate(ITEMS):
+    for _stat, _gain in _item.gains:
+        ITEM_GAINS[_number, _stat] += _gain
+COMPONENT_COUNT = len(COMPONENTS)
+CRAFTED: Ints = np.zeros((COMPONENT_COUNT, COMPONENT_COUNT), np.int64)
+for _number, (_one, _other) in enumerate(PAIRS):
+    CRAFTED[_one, _other] = CRAFTED[_other, _one] = COMPONENT_COUNT + _number
+"""What two components make."""
+
+WILD_STAGES = (1, 2, 3, 9, 14, 19, 24, 28, 32, 36, 40)
+ITEM_STAGES = (4, 12, 17, 22, 27, 34)
+WILD_TEAMS: Ints = np.zeros((64, 9), np.int64)
+"""Species that a stage's wild creatures are; nobody where players fight each other."""
+for _stage, _count, _star, _rarity in (
+    (1, 1, 0, 0), (2, 2, 0, 0), (3, 3, 0, 0), (9, 4, 0, 2), (14, 5, 1, 1), (19, 6, 1, 2), (24, 7, 1, 3),
+    (28, 8, 1, 4), (32, 8, 2, 2), (36, 9, 2, 3), (40, 9, 2, 4),
+):  # fmt: skip
+    for _place in range(_count):
+        _first, _last = FIRST_LINE[_rarity], FIRST_LINE[_rarity + 1]
+        WILD_TEAMS[_stage, _place] = 1 + 3 * (_first + (7 * _stage + 5 * _place) % (_last - _first)) + _star
+
+OFFER_KIND: Ints = np.zeros(64, np.int64)
+"""What a stage begins with: 1 + the rarity of creatures to pick one of, -1 for items, 0 for nothing."""
+for _stage, _rarity in ((5, 1), (8, 2), (10, 5), (11, 3), (20, 6)):
+    OFFER_KIND[_stage] = 1 + _rarity
+OFFER_KIND[list(ITEM_STAGES)] = -1
+OFFER_COUNT: Ints = np.where(np.isin(np.arange(64), (0, 10, 20)), 6, 3).astype(np.int64)
+
+assert FIRST_LINE[len(COPIES_BY_RARITY)] == POOL_LINES
+assert DEFENCE < STATS

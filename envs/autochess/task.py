@@ -1,0 +1,128 @@
+"""The auto-battler described: an eight-player game in which one policy plays a seat against bots, or all eight."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from ..task import Field, Outcome, Panel, Parameter, Task, TaskFamily
+from .kinds import KINDS
+from .layout import (
+    ACTIONS,
+    BENCH,
+    CELLS,
+    FIGHT_COLUMNS,
+    FIGHT_ROWS,
+    OBSERVATION,
+    OFFERS,
+    PRESETS,
+    SEATS,
+    SHOP_SLOTS,
+    WORDS,
+)
+from .looks import FIGHT_GLYPHS, GLYPHS, STAR_GLYPHS
+
+TITLE = "Eightfold Arena"
+PURSE = ("stage", "gold", "level", "xp to go", "streak", "rank")
+REWARD_TERMS = ("fight", "death", "place", "interest", "kinds", "kills", "life", "bench", "hoard")
+
+PARAMETERS = (
+    Parameter("players", 1, low=1, high=SEATS, help="seats that learn, 1 or 8; bots play the others"),
+    Parameter("bots", 0, low=0, high=SEATS - 1, help="0: one bot of each strength; 1 to 7: all of that strength"),
+    Parameter("reward", "v1", choices=PRESETS, help="reward preset"),
+)
+SLICES = {
+    "player": (0, 14),
+    "shop": (14, 68),
+    "cells": (68, 452),
+    "items": (452, 462),
+    "synergies": (462, 493),
+    "game": (493, 500),
+    "opponents": (500, 570),
+    "propositions": (570, 612),
+}
+INFO = (
+    Field("life", "int32", low=0, high=100),
+    Field("rank", "int32", low=1, high=SEATS),
+    Field("stage", "int32", low=0),
+    Field("level", "int32", low=2, high=9),
+    Field("gold", "int32", low=0),
+    Field("board_size", "int32", low=0, high=9),
+    Field("kinds_active", "int32", low=0),
+    Field("items_held", "int32", low=0, high=10),
+    Field("actions_taken", "int32", low=0),
+)
+LIVES = ("seat 1", *(f"seat {seat}" for seat in range(2, SEATS + 1)))
+BOARDS = (
+    Field("creatures", "uint8", (CELLS // BENCH, BENCH), timed=False, low=0, high=len(GLYPHS) - 1),
+    Field("stars", "uint8", (CELLS // BENCH, BENCH), timed=False, low=0, high=3),
+    Field("shop", "uint8", (1, SHOP_SLOTS), timed=False, low=0, high=len(GLYPHS) - 1),
+    Field("fight", "uint8", (FIGHT_ROWS, FIGHT_COLUMNS), timed=False, low=0, high=len(FIGHT_GLYPHS) - 1),
+    Field("kinds", "float32", (len(KINDS),), timed=False, low=0, high=10),
+    Field("lives", "float32", (SEATS,), timed=False, low=0, high=100),
+    Field("purse", "float32", (len(PURSE),), timed=False),
+)
+PANELS = (
+    Panel("cells", "Board and bench", "creatures", glyphs=GLYPHS, main=True),
+    Panel("cells", "Stars", "stars", glyphs=STAR_GLYPHS),
+    Panel("cells", "Shop", "shop", glyphs=GLYPHS),
+    Panel("table", "Purse", "purse", labels=PURSE),
+    Panel("bars", "Life", "lives", labels=LIVES),
+    Panel("cells", "After the last fight", "fight", glyphs=FIGHT_GLYPHS),
+    Panel("bars", "Kinds", "kinds", labels=tuple(kind.name for kind in KINDS)),
+)
+OUTCOMES = (Outcome("won", "good"), Outcome("top half", "good"), Outcome("lost", "bad"))
+PPO = {
+    "learning_rate": ((0, 3e-5), (32_000, 3e-4), (3_000_000, 3e-4), (10_000_000, 5e-5)),
+    "gamma": 0.99,
+    "gae_lambda": 0.95,
+    "clip": 0.2,
+    "entropy_coefficient": ((0, 0.05), (5_000_000, 0.03)),
+    "batch": 8192,
+    "minibatch": 512,
+    "epochs": 5,
+    "hidden": 256,
+    "layers": 2,
+}
+ACTION_NAMES = (
+    *(f"buy {slot}" for slot in range(1, SHOP_SLOTS + 1)),
+    "refresh",
+    "buy experience",
+    "lock",
+    "end turn",
+    *(f"move to {cell % 8 + 1},{cell // 8}" for cell in range(CELLS)),
+    *(f"sell {cell % 8 + 1},{cell // 8}" for cell in range(CELLS)),
+    *(f"remove {slot}" for slot in range(1, SHOP_SLOTS + 1)),
+    *(f"pick {offer}" for offer in range(1, OFFERS + 1)),
+    *(f"combine {number}" for number in range(1, 7)),
+)
+
+
+def build(spec: str, players: int, bots: int, reward: str) -> Task:
+    """One step is one action of every seat that has not ended its turn; the last END_TURN runs the fights.
+
+    A seat that has ended its turn, or is dead, is inactive: `active` is 0 and only END_TURN is legal.
+    """
+    return Task(
+        spec=spec,
+        name="autochess",
+        title=TITLE,
+        factory=f"{__package__}.driver:Games",
+        observation=Field("observation", "float32", (OBSERVATION,), per="seat", low=0, high=1),
+        num_actions=ACTIONS,
+        masked=True,
+        players=players,
+        native=True,
+        reward_terms=REWARD_TERMS,
+        outcomes=OUTCOMES,
+        info=INFO,
+        panels=PANELS,
+        boards=BOARDS,
+        state=Field("state", "int64", (WORDS,), timed=False),
+        slices=MappingProxyType(SLICES),
+        action_names=ACTION_NAMES,
+        values=MappingProxyType({"players": players, "bots": bots, "reward": reward}),
+        settings=MappingProxyType({"ppo": MappingProxyType(PPO)}),
+    )
+
+
+TASKS = (TaskFamily("autochess", TITLE, build, PARAMETERS),)

@@ -1,0 +1,362 @@
+"""A player's turn: which actions are legal, what each does, and what happens by itself when it ends."""
+
+from __future__ import annotations
+
+from ..native import below
+from .bag import (
+    NO_CELL,
+    equip,
+    gear_count,
+    held_count,
+    keep,
+    line_of,
+    shift,
+    take_out,
+    team_room,
+    worth,
+)
+from .compiled import compiled
+from .layout import (
+    ACTED,
+    ACTIONS,
+    BAG,
+    BENCH,
+    BUY,
+    BUY_XP,
+    CELLS,
+    COMBINE,
+    CREATURES_OFFERED,
+    END_TURN,
+    ENDED,
+    FREE_ROLLS,
+    GOLD,
+    HELD,
+    ITEMS_OFFERED,
+    LEVEL,
+    LOCK,
+    LOCK_USED,
+    LOCKED,
+    MASK,
+    MASK_WORDS,
+    MAX_LEVEL,
+    MAX_STEPS_IN_TURN,
+    MOVE,
+    MOVED,
+    MOVES_IN_ROW,
+    NO_OFFER,
+    OFFER_ITEM,
+    OFFER_UNIT,
+    OFFERED,
+    OFFERS,
+    PICK,
+    RANDOM,
+    REFRESH,
+    REMOVE,
+    REROLLS,
+    SELL,
+    SHOP,
+    SHOP_SLOTS,
+    UNIT,
+    XP,
+    XP_COST,
+    XP_GAIN,
+    Ints,
+)
+from .market import buy, fill_shop, give_back, has_room, receive, sell
+from .tables import COMPONENT_COUNT, CRAFTED, LINE_COST, LINE_RANGE, XP_NEEDED
+from .teams import count_kinds
+
+ALL_CELLS = (1 << CELLS) - 1
+BENCH_CELLS = (1 << BENCH) - 1
+PLACES = (3, 4, 2, 5, 1, 6, 0, 7)
+"""Columns from the middle outwards."""
+FRONT, BACK = 3, 1
+WORD = 32
+
+
+@compiled
+def allow(game: Ints, me: int, first: int, bits: int) -> None:
+    """Allow the actions `first + k` for the bits k that are set, up to 32 of them."""
+    word, offset = me + MASK + first // WORD, first % WORD
+    game[word] |= (bits << offset) & ALL_CELLS
+    if offset > 0 and bits >> (WORD - offset):
+        game[word + 1] |= bits >> (WORD - offset)
+
+
+@compiled
+def is_legal(game: Ints, me: int, action: int) -> bool:
+    """Whether the player's mask allows an action; false out of range."""
+    if action < 0 or action >= ACTIONS:
+        return False
+    return bool(game[me + MASK + action // WORD] >> (action % WORD) & 1)
+
+
+@compiled
+def occupied(game: Ints, me: int) -> int:
+    """The cells that hold a creature, as bits."""
+    cells = 0
+    for cell in range(CELLS):
+        if game[me + UNIT + cell] > 0:
+            cells |= 1 << cell
+    return cells
+
+
+@compiled
+def mover(game: Ints, me: int) -> int:
+    """The creature that moves: the first of the bench, else the first of the board; -1 if there is none."""
+    for cell in range(CELLS):
+        if game[me + UNIT + cell] > 0:
+            return cell
+    return NO_CELL
+
+
+@compiled
+def allow_cells(game: Ints, me: int) -> None:
+    """Allow moves to free cells, bench to board only below the team size, and sales."""
+    taken = occupied(game, me)
+    room = BAG - held_count(game, me)
+    for cell in range(CELLS):
+        if taken >> cell & 1 and gear_count(game, me, cell) <= room:
+            allow(game, me, SELL + cell, 1)
+    source = mover(game, me)
+    if source != NO_CELL and game[me + MOVED] < MOVES_IN_ROW:
+        free = ~taken & ALL_CELLS
+        if source < BENCH and team_room(game, me) <= 0:
+            free &= BENCH_CELLS
+        allow(game, me, MOVE, free)
+
+
+@compiled
+def allow_shop(game: Ints, me: int) -> None:
+    """Allow what gold suffices for."""
+    gold = game[me + GOLD]
+    for slot in range(SHOP_SLOTS):
+        species = game[me + SHOP + slot]
+        if species > 0 and gold >= LINE_COST[line_of(species)]:
+            allow(game, me, REMOVE + slot, 1)
+            if has_room(game, me, species):
+                allow(game, me, BUY + slot, 1)
+    if gold >= 1 or game[me + FREE_ROLLS] > 0:
+        allow(game, me, REFRESH, 1)
+    if gold >= XP_COST and game[me + LEVEL] < MAX_LEVEL:
+        allow(game, me, BUY_XP, 1)
+    if game[me + LOCK_USED] == 0:
+        allow(game, me, LOCK, 1)
+
+
+@compiled
+def pair(game: Ints, me: int, number: int) -> int:
+    """The bag's places of the n-th pair of components, as 16 * first + second; -1 if there are fewer."""
+    count = held_count(game, me)
+    for first in range(count):
+        for second in range(first + 1, count):
+            if game[me + HELD + first] <= COMPONENT_COUNT and game[me + HELD + second] <= COMPONENT_COUNT:
+                if number == 0:
+                    return 16 * first + second
+                number -= 1
+    return -1
+
+
+@compiled
+def pick_legal(game: Ints, me: int, offer: int) -> bool:
+    """Whether something offered can be picked."""
+    if game[me + OFFERED] == ITEMS_OFFERED:
+        return bool(game[me + OFFER_ITEM + offer] > 0 and held_count(game, me) < BAG)
+    species = game[me + OFFER_UNIT + offer]
+    return bool(species > 0 and has_room(game, me, species))
+
+
+@compiled
+def survey(game: Ints, me: int) -> None:
+    """Write the mask: with offers pending only picks, after the turn only END_TURN."""
+    for word in range(MASK_WORDS):
+        game[me + MASK + word] = 0
+    if game[me + ENDED]:
+        allow(game, me, END_TURN, 1)
+        return
+    if game[me + OFFERED] != NO_OFFER:
+        picks = 0
+        for offer in range(OFFERS):
+            if pick_legal(game, me, offer):
+                picks |= 1 << offer
+        allow(game, me, PICK, picks)
+        if picks == 0:
+            allow(game, me, END_TURN, 1)
+        return
+    allow(game, me, END_TURN, 1)
+    allow_shop(game, me)
+    allow_cells(game, me)
+    for number in range(6):
+        if pair(game, me, number) < 0:
+            break
+        allow(game, me, COMBINE + number, 1)
+
+
+@compiled
+def add_xp(game: Ints, me: int, amount: int) -> None:
+    """Add experience, and the levels it reaches."""
+    if game[me + LEVEL] < MAX_LEVEL:
+        game[me + XP] += amount
+    while game[me + LEVEL] < MAX_LEVEL and game[me + XP] >= XP_NEEDED[game[me + LEVEL]]:
+        game[me + XP] -= XP_NEEDED[game[me + LEVEL]]
+        game[me + LEVEL] += 1
+    if game[me + LEVEL] == MAX_LEVEL:
+        game[me + XP] = 0
+
+
+@compiled
+def refresh(game: Ints, me: int) -> None:
+    """Pay for six new creatures, if no roll is free."""
+    if game[me + FREE_ROLLS] > 0:
+        game[me + FREE_ROLLS] -= 1
+    else:
+        game[me + GOLD] -= 1
+    game[me + REROLLS] += 1
+    fill_shop(game, me)
+
+
+@compiled
+def buy_xp(game: Ints, me: int) -> None:
+    """Pay 4 gold for 4 experience."""
+    game[me + GOLD] -= XP_COST
+    add_xp(game, me, XP_GAIN)
+
+
+@compiled
+def remove_offer(game: Ints, me: int, slot: int) -> None:
+    """Take a creature out of the shop, which stays as it is for the next round."""
+    give_back(game, game[me + SHOP + slot])
+    game[me + SHOP + slot] = 0
+    game[me + LOCKED] = 1
+
+
+@compiled
+def drop_offers(game: Ints, me: int) -> None:
+    """Take back what is offered."""
+    for offer in range(OFFERS):
+        give_back(game, game[me + OFFER_UNIT + offer])
+        game[me + OFFER_UNIT + offer] = game[me + OFFER_ITEM + offer] = 0
+    game[me + OFFERED] = NO_OFFER
+
+
+@compiled
+def pick(game: Ints, me: int, offer: int) -> None:
+    """Take one of the offers: the creature, the item, or both."""
+    species, item = game[me + OFFER_UNIT + offer], game[me + OFFER_ITEM + offer]
+    if game[me + OFFERED] == CREATURES_OFFERED:
+        game[me + OFFER_UNIT + offer] = 0
+        receive(game, me, species)
+    if item > 0:
+        keep(game, me, item - 1)
+    drop_offers(game, me)
+
+
+@compiled
+def combine(game: Ints, me: int, number: int) -> None:
+    """Make an item of a pair of components."""
+    places = pair(game, me, number)
+    second = take_out(game, me, places & 15)
+    first = take_out(game, me, places >> 4)
+    keep(game, me, CRAFTED[first, second])
+
+
+@compiled
+def apply(game: Ints, me: int, action: int) -> None:
+    """Do a legal action that is not END_TURN."""
+    game[me + MOVED] = game[me + MOVED] + 1 if MOVE <= action < SELL else 0
+    if action < REFRESH:
+        buy(game, me, action - BUY)
+    elif action == REFRESH:
+        refresh(game, me)
+    elif action == BUY_XP:
+        buy_xp(game, me)
+    elif action == LOCK:
+        game[me + LOCKED] = 1 - game[me + LOCKED]
+        game[me + LOCK_USED] = 1
+    elif MOVE <= action < SELL:
+        shift(game, me, mover(game, me), action - MOVE)
+    elif action < REMOVE:
+        sell(game, me, action - SELL)
+    elif action < PICK:
+        remove_offer(game, me, action - REMOVE)
+    elif action < COMBINE:
+        pick(game, me, action - PICK)
+    else:
+        combine(game, me, action - COMBINE)
+
+
+@compiled
+def take(game: Ints, me: int, action: int) -> None:
+    """Play a legal action; the turn ends with END_TURN or with its last step."""
+    game[me + ACTED] += 1
+    if action != END_TURN:
+        apply(game, me, action)
+    if action == END_TURN or game[me + ACTED] >= MAX_STEPS_IN_TURN:
+        end_turn(game, me)
+    count_kinds(game, me)
+    survey(game, me)
+
+
+@compiled
+def place_for(game: Ints, me: int, species: int) -> int:
+    """A free cell of the board for a creature: fighters in front, shooters behind, from the middle outwards."""
+    front = LINE_RANGE[line_of(species)] == 1
+    for row in range(3):
+        y = FRONT - row if front else BACK + row
+        for column in range(8):
+            cell = 8 * y + PLACES[column]
+            if game[me + UNIT + cell] == 0:
+                return cell
+    return NO_CELL
+
+
+@compiled
+def deploy(game: Ints, me: int) -> None:
+    """Send creatures from the bench to the board while the team has room, the worthiest first."""
+    while team_room(game, me) > 0:
+        best = NO_CELL
+        for cell in range(BENCH):
+            unit = game[me + UNIT + cell]
+            if unit > 0 and (best == NO_CELL or worth(unit) > worth(game[me + UNIT + best])):
+                best = cell
+        if best == NO_CELL:
+            return
+        shift(game, me, best, place_for(game, me, game[me + UNIT + best]))
+
+
+@compiled
+def hand_out(game: Ints, me: int) -> None:
+    """Give each item that was made to the worthiest creature of the board that can carry it."""
+    place = 0
+    while place < held_count(game, me):
+        best = NO_CELL
+        if game[me + HELD + place] > COMPONENT_COUNT:
+            for cell in range(BENCH, CELLS):
+                unit = game[me + UNIT + cell]
+                if (
+                    unit > 0
+                    and gear_count(game, me, cell) < 3
+                    and (best == NO_CELL or worth(unit) > worth(game[me + UNIT + best]))
+                ):
+                    best = cell
+        if best == NO_CELL:
+            place += 1
+        else:
+            equip(game, me, best, take_out(game, me, place))
+
+
+@compiled
+def end_turn(game: Ints, me: int) -> None:
+    """End the turn: offers lapse, the team fills up from the bench, items are handed out."""
+    drop_offers(game, me)
+    deploy(game, me)
+    hand_out(game, me)
+    game[me + ENDED] = 1
+
+
+@compiled
+def offer_items(game: Ints, me: int, count: int) -> None:
+    """Offer components to pick one of."""
+    game[me + OFFERED] = ITEMS_OFFERED
+    for offer in range(count):
+        game[me + OFFER_ITEM + offer] = 1 + below(game, RANDOM, COMPONENT_COUNT)

@@ -1,0 +1,258 @@
+"""What is written of a state for others: the observation of a seat, and the boards."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .bag import board_size, gear_at, gear_count, line_of, player, stars_of
+from .compiled import compiled
+from .kinds import ATTACK, HP, RANGE
+from .layout import (
+    ALIVE,
+    BAG,
+    CELLS,
+    DAMAGE,
+    EARNED,
+    FIGHT,
+    FIGHT_COLUMNS,
+    FIGHT_ROWS,
+    FREE_ROLLS,
+    GOLD,
+    HELD,
+    KIND,
+    KIND_SLOTS,
+    LEVEL,
+    LIFE,
+    LIVING,
+    LOCKED,
+    NO_OFFER,
+    OFFER_ITEM,
+    OFFER_UNIT,
+    OFFERED,
+    OFFERS,
+    RANK,
+    REROLLS,
+    SEATS,
+    SHOP,
+    SHOP_SLOTS,
+    STAGE,
+    STREAK,
+    TOP_KINDS,
+    UNIT,
+    WEATHER,
+    XP,
+    Floats,
+    Ints,
+)
+from .market import grows
+from .rounds import interest
+from .tables import (
+    ITEM_GAINS,
+    LINE_COST,
+    LINE_RARITY,
+    LINE_TYPES,
+    RARITY_SCALE,
+    SPECIES,
+    TYPES,
+    UNIT_STATS,
+    WILD_TEAMS,
+    XP_NEEDED,
+)
+
+AT_PLAYER = 0
+AT_SHOP = 14
+SHOP_FLOATS = 9
+AT_CELLS = AT_SHOP + SHOP_SLOTS * SHOP_FLOATS
+CELL_FLOATS = 12
+AT_BAG = AT_CELLS + CELLS * CELL_FLOATS
+AT_KINDS = AT_BAG + BAG
+AT_GAME = AT_KINDS + KIND_SLOTS
+AT_RIVALS = AT_GAME + 7
+RIVAL_FLOATS = 10
+AT_OFFERS = AT_RIVALS + (SEATS - 1) * RIVAL_FLOATS
+OFFER_FLOATS = 7
+TYPE_SCALE = np.float32(1 / 31)
+ITEM_SCALE = np.float32(1 / 65)
+SPECIES_SCALE = np.float32(1 / SPECIES)
+WEATHER_SCALE = np.float32(1 / 4)
+
+
+@compiled
+def share(value: int, most: int) -> float:
+    """A number as a share of what counts as most, 0 to 1."""
+    return np.float32(min(1.0, max(0.0, value / most)))
+
+
+@compiled
+def write_types(line: int, out: Floats, at: int) -> None:
+    """Write the four kinds of a line, 1 + the kind over 31, 0 for none."""
+    for place in range(TYPES):
+        out[at + place] = (LINE_TYPES[line, place] + 1) * TYPE_SCALE
+
+
+@compiled
+def write_player(game: Ints, me: int, out: Floats) -> None:
+    """Write the 14 numbers of a player."""
+    level = game[me + LEVEL]
+    out[0] = share(game[me + LIFE], 100)
+    out[1] = share(game[me + GOLD], 100)
+    out[2] = share(level, 9)
+    out[3] = share(abs(game[me + STREAK]), 10)
+    out[4] = share(interest(game, me), 5)
+    out[5] = game[me + ALIVE]
+    out[6] = share(game[me + RANK], 8)
+    out[7] = share(board_size(game, me), 9)
+    out[8] = share(XP_NEEDED[level] - game[me + XP], 32)
+    out[9] = share(game[me + FREE_ROLLS], 3)
+    out[10] = share(game[me + REROLLS], 20)
+    out[11] = game[me + LOCKED]
+    out[12] = share(game[me + EARNED], 200)
+    out[13] = share(game[me + DAMAGE], 100)
+
+
+@compiled
+def write_shop(game: Ints, me: int, out: Floats) -> None:
+    """Write 9 numbers for each slot of the shop."""
+    for slot in range(SHOP_SLOTS):
+        species = game[me + SHOP + slot]
+        if species > 0:
+            at, line = AT_SHOP + slot * SHOP_FLOATS, line_of(species)
+            out[at] = 1
+            out[at + 1] = species * SPECIES_SCALE
+            out[at + 2] = RARITY_SCALE[LINE_RARITY[line]]
+            out[at + 3] = share(LINE_COST[line], 10)
+            write_types(line, out, at + 4)
+            out[at + 8] = grows(game, me, species)
+
+
+@compiled
+def stat_of(game: Ints, me: int, cell: int, stat: int) -> int:
+    """A stat of a creature with what it carries."""
+    value = UNIT_STATS[game[me + UNIT + cell], stat]
+    for place in range(gear_count(game, me, cell)):
+        value += ITEM_GAINS[gear_at(game, me, cell, place), stat]
+    return int(value)
+
+
+@compiled
+def write_cells(game: Ints, me: int, out: Floats) -> None:
+    """Write 12 numbers for each cell."""
+    for cell in range(CELLS):
+        species = game[me + UNIT + cell]
+        if species > 0:
+            at, line = AT_CELLS + cell * CELL_FLOATS, line_of(species)
+            out[at] = 1
+            out[at + 1] = species * SPECIES_SCALE
+            out[at + 2] = share(stars_of(species), 3)
+            out[at + 3] = RARITY_SCALE[LINE_RARITY[line]]
+            write_types(line, out, at + 4)
+            out[at + 8] = share(stat_of(game, me, cell, ATTACK), 50)
+            out[at + 9] = share(stat_of(game, me, cell, HP), 500)
+            out[at + 10] = share(UNIT_STATS[species, RANGE], 4)
+            out[at + 11] = share(gear_count(game, me, cell), 3)
+
+
+@compiled
+def write_bag(game: Ints, me: int, out: Floats) -> None:
+    """Write the items in the bag and how many lines of each kind are on the board."""
+    for place in range(BAG):
+        if game[me + HELD + place] == 0:
+            break
+        out[AT_BAG + place] = game[me + HELD + place] * ITEM_SCALE
+    for kind in range(KIND_SLOTS):
+        out[AT_KINDS + kind] = share(game[me + KIND + kind], 10)
+
+
+@compiled
+def write_game(game: Ints, me: int, out: Floats) -> None:
+    """Write the 7 numbers of the game."""
+    out[AT_GAME] = share(game[STAGE], 50)
+    out[AT_GAME + 1] = game[me + OFFERED] != NO_OFFER
+    out[AT_GAME + 2] = share(game[LIVING], SEATS)
+    out[AT_GAME + 3] = game[me + OFFERED] != NO_OFFER
+    out[AT_GAME + 4] = game[WEATHER] * WEATHER_SCALE
+    out[AT_GAME + 5] = WILD_TEAMS[game[STAGE], 0] > 0
+    out[AT_GAME + 6] = share(game[me + LEVEL], 9)
+
+
+@compiled
+def write_rival(game: Ints, them: int, out: Floats, at: int) -> None:
+    """Write 10 numbers of another player."""
+    out[at] = share(game[them + LIFE], 100)
+    out[at + 1] = share(game[them + RANK], 8)
+    out[at + 2] = share(game[them + LEVEL], 9)
+    out[at + 3] = share(game[them + GOLD], 100)
+    out[at + 4] = share(abs(game[them + STREAK]), 10)
+    out[at + 5] = share(board_size(game, them), 9)
+    for place in range(2):
+        kind, count = game[them + TOP_KINDS + 2 * place], game[them + TOP_KINDS + 2 * place + 1]
+        out[at + 6 + 2 * place] = (kind + 1) * TYPE_SCALE
+        out[at + 7 + 2 * place] = share(count, 10)
+
+
+@compiled
+def write_offers(game: Ints, me: int, out: Floats) -> None:
+    """Write 7 numbers for each thing offered."""
+    for offer in range(OFFERS):
+        at, species = AT_OFFERS + offer * OFFER_FLOATS, game[me + OFFER_UNIT + offer]
+        if species > 0:
+            out[at] = species * SPECIES_SCALE
+            out[at + 1] = RARITY_SCALE[LINE_RARITY[line_of(species)]]
+            write_types(line_of(species), out, at + 2)
+        out[at + 6] = game[me + OFFER_ITEM + offer] * ITEM_SCALE
+
+
+@compiled
+def observe(game: Ints, seat: int, out: Floats) -> None:
+    """Write a seat's observation, 612 numbers from 0 to 1; rivals follow the seat in turn."""
+    out[:] = 0
+    me = player(seat)
+    write_player(game, me, out)
+    write_shop(game, me, out)
+    write_cells(game, me, out)
+    write_bag(game, me, out)
+    write_game(game, me, out)
+    for step in range(1, SEATS):
+        write_rival(game, player((seat + step) % SEATS), out, AT_RIVALS + (step - 1) * RIVAL_FLOATS)
+    if game[me + OFFERED] != NO_OFFER:
+        write_offers(game, me, out)
+
+
+@compiled
+def shown_seat(game: Ints) -> int:
+    """The seat whose board is drawn: the first one, and when it is dead the first that lives."""
+    for seat in range(SEATS):
+        if game[player(seat) + ALIVE]:
+            return seat
+    return 0
+
+
+@compiled
+def draw(game: Ints, cells: Ints, stars: Ints, offers: Ints, fight: Ints) -> None:
+    """Draw a seat's cells, the board on top and the bench below, its stars, its shop, and its last fight."""
+    me = player(shown_seat(game))
+    for cell in range(CELLS):
+        at, species = (3 - (cell >> 3)) * 8 + (cell & 7), game[me + UNIT + cell]
+        cells[at] = 1 + line_of(species) if species > 0 else 0
+        stars[at] = stars_of(species) if species > 0 else 0
+    for slot in range(SHOP_SLOTS):
+        species = game[me + SHOP + slot]
+        offers[slot] = 1 + line_of(species) if species > 0 else 0
+    for place in range(FIGHT_ROWS * FIGHT_COLUMNS):
+        fight[place] = game[me + FIGHT + place]
+
+
+@compiled
+def draw_numbers(game: Ints, kinds: Ints, lives: Ints, purse: Ints) -> None:
+    """Write the numbers beside the board: lines of each kind, everybody's life, and the player's own."""
+    me = player(shown_seat(game))
+    for kind in range(kinds.shape[0]):
+        kinds[kind] = game[me + KIND + kind]
+    for seat in range(SEATS):
+        lives[seat] = game[player(seat) + LIFE]
+    purse[0] = game[STAGE]
+    purse[1] = game[me + GOLD]
+    purse[2] = game[me + LEVEL]
+    purse[3] = XP_NEEDED[game[me + LEVEL]] - game[me + XP]
+    purse[4] = game[me + STREAK]
+    purse[5] = game[me + RANK]

@@ -1,0 +1,79 @@
+"""What compiled games share: a compiler that keeps kernels on disk, arrays from addresses, seeds and random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numba import njit, types  # type: ignore[attr-defined]
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+GOLDEN = np.uint64(0x9E37_79B9_7F4A_7C15)
+MIX_1 = np.uint64(0xBF58_476D_1CE4_E5B9)
+MIX_2 = np.uint64(0x94D0_49BB_1331_11EB)
+
+
+def compiler(folder: Path) -> Callable[[Function], Function]:
+    """Return a decorator for kernels whose rules stand in `folder`: cached on disk until any of its sources changes.
+
+    Numba looks at a function's own file only, and would go on using a kernel into which another file's older rules were
+    built. The GIL is released.
+    """
+    sources = [Path(__file__), *sorted(folder.glob("*.py"))]
+    stamp = sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+
+    def compiled(function: Function) -> Function:
+        kernel: Any = njit(cache=True, nogil=True)(function)
+        if hasattr(kernel, "_cache"):
+            index = kernel._cache._cache_file  # noqa: SLF001 - numba has no public way to add to a cache's stamp
+            index._source_stamp = (index._source_stamp, stamp)  # noqa: SLF001
+        return cast("Function", kernel)
+
+    return compiled
+
+
+def _pointer(_context: Any, address: Any, dtype: Any) -> Any:
+    """A pointer to elements of `dtype` at an address."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
+
+    return types.CPointer(dtype.dtype)(address, dtype), build  # type: ignore[no-untyped-call]
+
+
+pointer: Any = intrinsic(_pointer)
+"""In kernels: `pointer(address, np.float32)`, for `numba.carray`."""
+
+
+@njit(cache=True, nogil=True)
+def mixed(word: np.uint64) -> np.uint64:
+    """The finaliser of SplitMix64 (Steele, Lea, Flood, 2014)."""
+    word = (word ^ (word >> np.uint64(30))) * MIX_1
+    word = (word ^ (word >> np.uint64(27))) * MIX_2
+    return word ^ (word >> np.uint64(31))
+
+
+@njit(cache=True, nogil=True)
+def episode_seed(seed: np.uint64, env: np.uint64, episode: np.uint64) -> np.uint64:
+    """The compiled twin of `pac.envs.episode_seed`."""
+    state = np.uint64(0)
+    for part in (seed, env, episode):
+        state = mixed(state + part + GOLDEN)
+    return state
+
+
+@njit(cache=True, nogil=True)
+def below(memory: NDArray[np.int64], at: int, bound: int) -> int:
+    """A random number from 0 to `bound - 1`; the generator's state is the word `memory[at]`.
+
+    Its bias is below `bound / 2^31`.
+    """
+    state = np.uint64(memory[at]) + GOLDEN
+    memory[at] = np.int64(state)
+    return (np.int64(mixed(state) >> np.uint64(33)) * bound) >> 31

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from functools import cached_property
 from typing import Any, ClassVar
@@ -98,7 +98,6 @@ class Backend(VectorEnv[Array, Array, Array]):
         self._slot = 0
         self._views = Views(task, self.buffer, copy=copy)
         self._watch = NumberWatch(task, self.buffer)
-        self._in_place = slots == 1
         self._actions = list(self.buffer["action"].view(np.uint64))
         self._few_actions = [memoryview(row) for row in self._actions] if self.num_envs <= FEW else []
 
@@ -170,9 +169,6 @@ class Backend(VectorEnv[Array, Array, Array]):
         self._slot = slot
         self._begin(slot)
         self._state = State.STEPPING
-        # A rollout is looked at as a whole, when it is full.
-        if self._in_place and self._watch.look(slot):
-            self._events += self._watch.events()
 
     def wait(self, timeout: float | None = None) -> None:
         """Wait for the pending step; its results stand in the next slot.
@@ -204,10 +200,9 @@ class Backend(VectorEnv[Array, Array, Array]):
         self.wait()
 
     def carry(self) -> None:
-        """Copy the last slot to slot 0, between two rollouts."""
+        """Copy the last slot to slot 0, between two rollouts, and look at the numbers of the full one."""
         self.buffer.carry()
-        if any([self._watch.look(slot) for slot in range(1, self.slots)]):
-            self._events += self._watch.events()
+        self._look(range(1, self.slots))
 
     def drain_events(self) -> list[BackendEvent]:
         """Return what happened since the last call, oldest first."""
@@ -259,6 +254,7 @@ class Backend(VectorEnv[Array, Array, Array]):
         """Wait for `step_async`; return observations, rewards, terminations, truncations and infos."""
         self.wait(timeout)
         slot = self._slot = next_slot(self._slot, self.slots)
+        self._look((slot,))
         views = self._views
         flags = views.flag("terminated", slot), views.flag("truncated", slot)
         return views.field("observation", slot), views.field("reward", slot), *flags, views.infos(slot)
@@ -290,6 +286,11 @@ class Backend(VectorEnv[Array, Array, Array]):
             self._state = State.BROKEN
             raise
         self._state = State.READY
+
+    def _look(self, slots: Iterable[int]) -> None:
+        found = [slot for slot in slots if self._watch.look(slot)]
+        if found:
+            self._events += self._watch.events()
 
     def _reset_mask(self, mask: Any) -> NDArray[np.bool_]:
         if mask is None:

@@ -49,8 +49,9 @@ LONG_SPIN = 300_000
 ONE_YIELD = 1
 SLOW_YIELD = 100_000
 """Nanoseconds above which a yield has lost a time slice."""
-SHY = 1000
-"""Waits that then do without yielding."""
+SHY = 64
+MOST_SHY = 4096
+"""Waits that then do without yielding, twice as many each time, down again while yields are quick."""
 IDLE = 0.5
 """Seconds between two signs of life of a worker that has nothing to do."""
 
@@ -73,6 +74,7 @@ class Patience:
     def __init__(self, limit: int) -> None:
         self._limit = self._budget = limit
         self._shy = 0
+        self._next = SHY
 
     def outlasts(self, words: memoryview, index: int, old: int, most: int = LONG_SPIN) -> bool:
         """Yield until a word is no longer `old`, at most for `most` ns; return whether that came true in time."""
@@ -84,10 +86,12 @@ class Patience:
         while now < end and not self._shy:
             os.sched_yield()
             if words[index] != old:
+                self._next = max(SHY, self._next // 2)
                 return True
             before, now = now, time.monotonic_ns()
             if now - before > SLOW_YIELD:
-                self._shy = SHY
+                self._shy = self._next
+                self._next = min(MOST_SHY, 2 * self._next)
         return False
 
     def learn(self, waited: int) -> None:

@@ -11,12 +11,7 @@ import sys
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
-
-import psutil
 
 from .control import (
     AWAITED,
@@ -37,67 +32,19 @@ from .control import (
 from .cores import usable_cores
 from .errors import Failure, WorkerFailed
 from .futex import fence
+from .member import Member, ending, kill, start, status, tail
 from .segment import Segment, own_directory, remove_stale
-from .status import WorkerState, WorkerStatus
+from .status import WorkerStatus
 
-ONE_THREAD = dict.fromkeys(
-    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS"), "1"
-)
 GRACE = 2.0
 """Seconds that workers have to close."""
 DUMP = 0.2
 """Seconds that a hung worker has to say where it hangs."""
 LOOK = 0.02
 """Seconds between two looks at starting workers."""
-TAIL = 4096
-LOG_LIMIT = 1 << 20
 MOST_FAILURES = 3
 WINDOW = 60.0
 """So many failures of one worker within so many seconds are too many."""
-
-# A worker is killed when the thread that spawned it ends, so one thread that lives as long as the process spawns all.
-_spawner = ThreadPoolExecutor(1, thread_name_prefix="pac-spawner")
-
-
-@dataclass
-class Member:
-    """A worker as the fleet sees it.
-
-    Attributes:
-        index: Its number.
-        arguments: What its function is called with; `lo` and `hi` say which environments are its own.
-        block: Its words.
-        log: Where its output goes.
-        report: Where it reports a failure.
-        process: The process itself.
-        spawned: When it was spawned, on the monotonic clock.
-        progress: The last sign of life that was seen, and when it was seen to change.
-        failures: When it failed, on the monotonic clock.
-        last_error: Its last failure in a sentence.
-        hung: Whether it was found hanging.
-    """
-
-    index: int
-    arguments: dict[str, Any]
-    block: Block
-    log: Path
-    report: Path
-    process: subprocess.Popen[bytes] | None = None
-    spawned: float = 0.0
-    progress: tuple[int, float] = (0, 0.0)
-    failures: list[float] = field(default_factory=list)
-    last_error: str = ""
-    hung: bool = False
-
-    @property
-    def span(self) -> tuple[int, int]:
-        """Its environments."""
-        return self.arguments.get("lo", 0), self.arguments.get("hi", 0)
-
-    @property
-    def ready(self) -> bool:
-        """Whether it takes orders."""
-        return self.block.words[STATE] == READY
 
 
 class Fleet:
@@ -161,7 +108,7 @@ class Fleet:
             "arguments": member.arguments,
         }
         member.spawned = time.monotonic()
-        member.process = _spawner.submit(_start, member.log, json.dumps(told).encode()).result()
+        member.process = start(member.log, json.dumps(told).encode())
         member.hung = False
 
     def wait_ready(self) -> None:
@@ -190,7 +137,7 @@ class Fleet:
             return self._failure(member, "it failed")
         code = process.poll()
         if code is not None:
-            return self._failure(member, _ending(code))
+            return self._failure(member, ending(code))
         now = time.monotonic()
         if state == STARTING:
             late = now - member.spawned > self.ready_timeout
@@ -221,7 +168,7 @@ class Fleet:
         now = time.monotonic()
         member.last_error = failure.summary()
         member.failures.append(now)
-        _kill(member.process)
+        kill(member.process)
         if sum(now - then < WINDOW for then in member.failures) >= MOST_FAILURES:
             raise WorkerFailed(
                 failure, f"It failed {MOST_FAILURES} times within {WINDOW:g} s, so it was not started again."
@@ -230,7 +177,7 @@ class Fleet:
 
     def statuses(self) -> tuple[WorkerStatus, ...]:
         """Return all workers as they are now; shortens logs that have grown too long."""
-        return tuple(_status(member) for member in self.members)
+        return tuple(status(member) for member in self.members)
 
     def stop(self) -> None:
         """End all workers, by force where they don't end themselves, and remove every file."""
@@ -249,7 +196,7 @@ class Fleet:
         facts = {
             "seed": member.arguments.get("seed", 0),
             "step": member.block.quads[STEPS],
-            "output": _tail(member.log),
+            "output": tail(member.log),
         }
         return Failure(member.index, lo, hi, **{**facts, **known})
 
@@ -260,34 +207,6 @@ class Fleet:
         member.process.send_signal(signal.SIGUSR1)
         while member.log.stat().st_size == size and time.monotonic() < end:
             os.sched_yield()
-
-
-def _start(log: Path, told: bytes) -> subprocess.Popen[bytes]:
-    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_TRUNC, 0o600)
-    try:
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "pac.backends.worker"],
-            stdin=subprocess.PIPE,
-            stdout=descriptor,
-            stderr=descriptor,
-            start_new_session=True,
-            env={**os.environ, **ONE_THREAD, "PYTHONUNBUFFERED": "1"},
-        )
-    finally:
-        os.close(descriptor)
-    assert process.stdin is not None
-    with process.stdin as pipe:
-        pipe.write(told)
-    return process
-
-
-def _kill(process: subprocess.Popen[bytes] | None) -> None:
-    """End a worker and everything it started, and reap it."""
-    if process is None:
-        return
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
 
 
 def _end(members: list[Member], segment: Segment) -> None:
@@ -303,45 +222,8 @@ def _end(members: list[Member], segment: Segment) -> None:
         try:
             member.process.wait(max(0.0, end - time.monotonic()) if member.ready else 0.0)
         except subprocess.TimeoutExpired:
-            _kill(member.process)
+            kill(member.process)
     for member in members:
         member.log.unlink(missing_ok=True)
         member.report.unlink(missing_ok=True)
     segment.unlink()
-
-
-def _ending(code: int) -> str:
-    if code >= 0:
-        return f"it ended with exit code {code}"
-    names = {int(one): one.name for one in signal.Signals}
-    return f"killed by {names.get(-code, f'signal {-code}')}"
-
-
-def _tail(log: Path) -> str:
-    data = log.read_bytes() if log.exists() else b""
-    return data[-TAIL:].decode(errors="replace")
-
-
-def _status(member: Member) -> WorkerStatus:
-    words, quads, process = member.block.words, member.block.quads, member.process
-    pid = process.pid if process else 0
-    used, rss = 0.0, 0
-    try:
-        with psutil.Process(pid).oneshot():
-            times = psutil.Process(pid).cpu_times()
-            used, rss = times.user + times.system, psutil.Process(pid).memory_info().rss
-    except psutil.Error:
-        pass
-    if member.log.exists() and member.log.stat().st_size > LOG_LIMIT:
-        os.truncate(member.log, 0)
-    owing = WorkerState.STEPPING if words[REPLY] != words[REQUEST] else WorkerState.READY
-    state = {STARTING: WorkerState.STARTING, FAILED: WorkerState.DEAD}.get(words[STATE], owing)
-    if member.hung:
-        state = WorkerState.HUNG
-    elif process is None or process.returncode is not None:
-        state = WorkerState.DEAD
-    age = max(0.0, time.monotonic() - quads[BEAT] / 1e9) if quads[BEAT] else time.monotonic() - member.spawned
-    lo, hi = member.span
-    return WorkerStatus(
-        member.index, pid, lo, hi, state, quads[STEPS], age, len(member.failures), used, rss, member.last_error
-    )

@@ -9,11 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from ..envs import PacError, find
+from ..envs import PacError, Task, allocate, find
 from .control import ARGUMENT, CLOSE, REFUSED, RESEED, RESET, Link
 from .layout import Layout
 from .segment import Segment
 from .worker import report
+
+
+def warm_up(task: Task) -> None:
+    """Step once in memory of this process's own, so that no kernel has to be loaded while others wait."""
+    buffers = allocate(task, 1, 2)
+    environments = task.make(0, 1, buffers, 0)
+    environments.reset(np.ones(1, np.bool_), 0)
+    if task.masked:
+        mask = np.unpackbits(buffers["action_mask"][0], axis=-1, bitorder="little")
+        buffers["action"][0] = mask.argmax(axis=-1)
+    environments.step(0)
+    environments.close()
 
 
 def serve(link: Link, told: Mapping[str, Any]) -> None:
@@ -23,6 +35,8 @@ def serve(link: Link, told: Mapping[str, Any]) -> None:
     segment = Segment.attach(Path(told["segment"]), writable=True)
     buffer = layout.map(segment.map)
     chosen = np.frombuffer(segment.map, np.bool_, hi - lo, layout.size + lo)
+    if task.native:
+        warm_up(task)
     environments = task.make(lo, hi, buffer, told["seed"])
     step = environments.step
     link.ready()

@@ -19,9 +19,10 @@ from .base import Backend, State
 from .control import ASLEEP, BUSY, LONG_SPIN, MASK_32, ORDER, POLLS, REPLY, REQUEST, RESEED, RESET, SEED, STEP, Patience
 from .cores import usable_cores
 from .errors import BackendClosed, BackendTimeout, Failure
-from .fleet import Fleet, Member
+from .fleet import Fleet
 from .futex import STRONGLY_ORDERED, fence, wake_up
 from .layout import Buffer, Layout
+from .member import Member
 from .segment import Segment
 from .status import WorkerStatus
 

@@ -176,12 +176,11 @@ def test_closing_does_not_wait_for_a_hung_worker(toy, alive):
 
 def test_a_game_of_numbers_that_are_none(toy):
     """A reward or an observation that is not finite is a warning that names the environment, not an end."""
-    for what in ("reward", "observation"):
-        envs = make(toy("NotANumber", what=what), 2, "inline")
-        envs.start()
-        with np.errstate(all="ignore"):
-            for _ in range(6):
-                envs.advance(0)
+    for what, slots in (("reward", 1), ("observation", 1), ("reward", 9), ("observation", 9)):
+        envs = make(toy("NotANumber", what=what), 2, "inline", slots=slots)
+        envs.reset()
+        for _ in range(9):
+            envs.step(np.zeros(2, np.int64))
         events = envs.drain_events()
         envs.close()
         assert len(events) == 1

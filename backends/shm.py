@@ -28,6 +28,8 @@ from .status import WorkerStatus
 
 FEW_POLLS = range(20)
 """How often this process looks for a reply before it blocks, without a core to spare."""
+COMPILING = 5
+"""How much longer workers of native tasks may take to get ready: the very first start compiles."""
 LOOK = 0.05
 """Seconds between two looks at a worker that does not reply."""
 
@@ -56,7 +58,7 @@ class ShmBackend(Backend):
             self._fleet = Fleet(
                 "pac.backends.serve:serve",
                 spans,
-                ready_timeout=self.timeout,
+                ready_timeout=self.timeout * (COMPILING if self.task.native else 1),
                 hang_timeout=self.hang_timeout,
                 signs=lambda index: int(beats[index].sum()),
             )

@@ -202,7 +202,8 @@ def _build(given: Mapping[str, Origin]) -> Config:
     try:
         kind = trainer_kind(trainer)
         settings = {key.partition(".")[2]: given[key].value for key in given if key.startswith(f"{trainer}.")}
-        kind.settings_class.read(trainer, settings)
+        if settings:
+            kind.settings_class.read(trainer, settings)
         config = Config.model_validate({**plain, "settings": settings})
     except ValidationError as error:
         raise BadConfiguration(sentence(error.errors()[0], given)) from None

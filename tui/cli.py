@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, CycloptsError, Parameter
 from cyclopts import ValidationError as FlagsError
-from pydantic import Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from ..training.config import Config
 
@@ -30,6 +30,8 @@ Json = Annotated[bool, Parameter(help="Print one JSON object and nothing else on
 
 class Flags(Config):
     """The configuration as flags."""
+
+    model_config = ConfigDict(defer_build=True)
 
     settings: Annotated[dict[str, Any], Hidden] = Field(default_factory=dict)
     learn: Annotated[bool, Hidden] = True
@@ -166,8 +168,7 @@ def load_flags(flags: Flags | None, **fixed: Any) -> Loaded:
     """
     from ..training.loading import load
 
-    flags = flags or Flags()
-    return load(flags.given(), file=flags.config, **fixed)
+    return load(flags.given(), file=flags.config, **fixed) if flags else load(**fixed)
 
 
 def load_config(flags: Flags | None, **fixed: Any) -> Config:

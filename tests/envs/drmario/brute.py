@@ -6,10 +6,12 @@ frame).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
-from pac.envs.drmario.compiled import compiled
 from pac.envs.drmario.layout import (
     BUTTONS,
     CHARGE,
@@ -28,10 +30,12 @@ from pac.envs.drmario.layout import (
 )
 from pac.envs.drmario.rules import control, hang
 
+uncached: Any = njit
+
 ALL_BUTTONS = np.array(BUTTONS, np.int64)
 
 
-@compiled
+@uncached
 def number(game: NDArray[np.int64], frames: int) -> int:
     """Index of the falling pill's state; what no rule will ever read is left out."""
     held = game[HELD]
@@ -43,7 +47,7 @@ def number(game: NDArray[np.int64], frames: int) -> int:
     return signed((((place * frames + game[GRAVITY]) * 33 + hold) * 3 + press) * 2 + (game[CLOCK] & 1))
 
 
-@compiled
+@uncached
 def explore(
     states: NDArray[np.uint64], games: NDArray[np.int64], seen: NDArray[np.uint8], todo: NDArray[np.int64]
 ) -> NDArray[np.uint8]:

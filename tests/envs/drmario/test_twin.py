@@ -212,8 +212,10 @@ def test_many_masks(level: int, seed: int, speed_ups: int):
     play_placements(*begun(level, "hi", seed, speed_ups), seed, 6, masks=1)
 
 
-@settings(max_examples=10, deadline=None)
-@given(seed=SEEDS, speed_ups=st.integers(20, 49))
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@settings(max_examples=200, deadline=None)
+@given(seed=SEEDS, speed_ups=st.integers(10, 49))
 def test_masks_by_the_compiled_rules(seed: int, speed_ups: int):
     """The mask allows what brute force over the compiled rules reaches, and nothing else."""
     game, _ = maze(seed, speed_ups)

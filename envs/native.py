@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from numba import njit, types  # type: ignore[attr-defined]
+from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -76,4 +76,4 @@ def below(memory: NDArray[np.int64], at: int, bound: int) -> int:
     """
     state = np.uint64(memory[at]) + GOLDEN
     memory[at] = np.int64(state)
-    return (np.int64(mixed(state) >> np.uint64(33)) * bound) >> 31
+    return int((np.int64(mixed(state) >> np.uint64(33)) * bound) >> 31)

@@ -39,20 +39,20 @@ def copies_in(species: int) -> int:
 @compiled
 def worth(species: int) -> int:
     """How much a creature counts for, roughly: its cost, times 3 per star."""
-    return (LINE_COST[line_of(species)] + 1) * copies_in(species)
+    return int((LINE_COST[line_of(species)] + 1) * copies_in(species))
 
 
 @compiled
 def gear_at(game: Ints, me: int, cell: int, place: int) -> int:
     """The item in one of a creature's three places, or -1."""
-    return ((game[me + GEAR + cell] >> (GEAR_BITS * place)) & GEAR_MASK) - 1
+    return int((game[me + GEAR + cell] >> (GEAR_BITS * place)) & GEAR_MASK) - 1
 
 
 @compiled
 def gear_count(game: Ints, me: int, cell: int) -> int:
     """How many items a creature carries."""
     gear = game[me + GEAR + cell]
-    return (gear > 0) + (gear > GEAR_MASK) + (gear >> (2 * GEAR_BITS) > 0)
+    return int(gear > 0) + int(gear > GEAR_MASK) + int(gear >> (2 * GEAR_BITS) > 0)
 
 
 @compiled

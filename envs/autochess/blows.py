@@ -73,7 +73,7 @@ def reduced(arena: Ints, slot: int, damage: int, sort: int) -> int:
     if sort == TRUE:
         return max(1, damage)
     defence = arena[DEFENCE * SLOTS + slot] if sort == PHYSICAL else arena[SPECIAL_DEFENCE * SLOTS + slot]
-    return max(1, (20 * damage + 19 + defence) // (20 + defence))
+    return int(max(1, (20 * damage + 19 + defence) // (20 + defence)))
 
 
 @compiled

@@ -41,12 +41,14 @@ SKILLS = np.array(
         [3, 1, 0, 0, 1, 0, 0, 0],
         [4, 1, 0, 0, 1, 1, 0, 0],
         [6, 1, 0, 1, 1, 1, 0, 0],
-        [6, 1, 1, 1, 1, 1, 10, 1],
-        [6, 1, 1, 1, 1, 1, 20, 4],
+        [9, 1, 1, 1, 1, 1, 10, 3],
+        [15, 1, 1, 1, 1, 2, 20, 12],
     ]
 )
 """By strength: purchases a turn, whether copies and kinds matter, whether the best come to the board and components are
-combined, whether it buys experience, gold kept for interest, rolls a turn."""
+combined, whether it buys experience (2: with all that it can spare, too), gold kept for interest, rolls a turn."""
+PLENTY = 30
+"""Gold beyond the reserve that can be spared."""
 RESERVE_STAGES = 20
 LEVEL_STAGES = np.array([0, 0, 0, 2, 4, 7, 11, 15, 20, 26])
 """The stage by which a bot wants to be of a level."""
@@ -156,13 +158,13 @@ def swap_in(game: Ints, me: int) -> None:
 
 
 @compiled
-def level_up(game: Ints, me: int, reserve: int) -> None:
-    """Buy experience while behind the level that the stage asks for."""
-    while (
-        game[me + LEVEL] < MAX_LEVEL
-        and game[STAGE] >= LEVEL_STAGES[game[me + LEVEL] + 1]
-        and game[me + GOLD] >= reserve + XP_COST
-    ):
+def level_up(game: Ints, me: int, skill: int, reserve: int) -> None:
+    """Buy experience while behind the level that the stage asks for, or while there is plenty of gold."""
+    while game[me + LEVEL] < MAX_LEVEL and game[me + GOLD] >= reserve + XP_COST:
+        due = game[STAGE] >= LEVEL_STAGES[game[me + LEVEL] + 1]
+        rich = SKILLS[skill, LEVELS] > 1 and game[me + GOLD] >= reserve + PLENTY
+        if not due and not rich:
+            return
         buy_xp(game, me)
 
 
@@ -175,7 +177,7 @@ def bot_turn(game: Ints, me: int, skill: int) -> None:
         choose(game, me, skill)
     reserve = SKILLS[skill, RESERVE] if game[STAGE] < RESERVE_STAGES else 0
     if SKILLS[skill, LEVELS]:
-        level_up(game, me, reserve)
+        level_up(game, me, skill, reserve)
     shop(game, me, skill, reserve)
     if SKILLS[skill, COMBINES]:
         while pair(game, me, 0) >= 0:

@@ -129,7 +129,7 @@ def buy(game: Ints, me: int, slot: int) -> None:
 @compiled
 def price(species: int) -> int:
     """Gold that a creature sells for."""
-    return LINE_COST[line_of(species)] * stars_of(species)
+    return int(LINE_COST[line_of(species)] * stars_of(species))
 
 
 @compiled

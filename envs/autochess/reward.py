@@ -49,14 +49,14 @@ def fight_term(game: Ints, me: int, preset: int) -> float:
         return 0.0
     if preset == V1:
         return 0.5 if result == WON else -0.3
-    share = min(1.0, game[STAGE] / RAMP)
+    share = float(min(1.0, game[STAGE] / RAMP))
     return 0.75 * (0.25 + 2.75 * share) if result == WON else -0.5 * (0.5 + 1.5 * share)
 
 
 @compiled
 def tiers_term(game: Ints, me: int) -> float:
     """0.1 for every tier of a kind beyond the most that the player had before."""
-    gained = max(0, game[me + TIERS] - game[me + BEST_TIERS])
+    gained = int(max(0, game[me + TIERS] - game[me + BEST_TIERS]))
     game[me + BEST_TIERS] += gained
     return 0.1 * gained
 

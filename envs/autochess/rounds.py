@@ -131,7 +131,7 @@ def next_stage(game: Ints) -> None:
 def preference(game: Ints, seat: int, other: int) -> int:
     """How much `seat` should rather not fight `other`: repeats first, then how lately, then chance."""
     me = player(seat)
-    return (game[me + MET + other] * 64 + game[me + MET_AT + other]) * 64 + below(game, RANDOM, 64)
+    return int(game[me + MET + other] * 64 + game[me + MET_AT + other]) * 64 + below(game, RANDOM, 64)
 
 
 @compiled

@@ -78,7 +78,7 @@ WEATHER_SCALE = np.float32(1 / 4)
 
 
 @compiled
-def share(value: int, most: int) -> float:
+def share(value: int, most: int) -> np.float32:
     """A number as a share of what counts as most, 0 to 1."""
     return np.float32(min(1.0, max(0.0, value / most)))
 

@@ -1,0 +1,151 @@
+"""How fast one core plays: `python -m pac.envs.autochess.bench`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from time import perf_counter
+
+import numpy as np
+
+from ..native import below
+from ..registry import find
+from ..task import Array, allocate
+from .arena import ARENA_WORDS, CAP, COUNT, DUE, HIT_AT, NEXT, RESULT_WORDS, SIDE_SIZE, STANDING, TEAM_WORDS
+from .bag import line_of, player
+from .combat import begin, conclude, fight, happen
+from .compiled import compiled
+from .driver import Games
+from .kernels import step_envs
+from .layout import ACTIONS, SEATS, Ints
+from .tables import LINE_RANGE
+from .teams import write_row
+from .turn import is_legal
+from .views import views
+
+ENVIRONMENTS = 16
+BATCH = 100
+TEAMS = 64
+TEAM_SIZE = 7
+TICK = 50
+RUNS = 5
+
+
+@compiled
+def choose(game: Ints, me: int, random: Ints) -> int:
+    """The first legal action from a random one on."""
+    first = below(random, 0, ACTIONS)
+    for offset in range(ACTIONS):
+        action = (first + offset) % ACTIONS
+        if is_legal(game, me, action):
+            return action
+    return -1
+
+
+@compiled
+def play(table: Array, num_envs: int, steps: int, random: Ints) -> int:
+    """Step all games with random legal actions; returns how many ended."""
+    v = views(table)
+    games = 0
+    for _ in range(steps):
+        for row in range(num_envs * v.players):
+            v.action[0, row] = choose(v.state[row // v.players], player(row % v.players), random)
+        step_envs(table, 0, num_envs, 0, 0)
+        for env in range(num_envs):
+            games += v.outcome[0, env] > 0
+    return games
+
+
+@compiled
+def in_ticks(one: Ints, other: Ints, seed: int, arena: Ints, result: Ints) -> None:
+    """The same fight in fixed steps of 50 ms: everybody acts whose time has come."""
+    begin(one, TEAM_SIZE, other, TEAM_SIZE, seed, arena)
+    time = 0
+    while time < CAP and arena[STANDING] > 0 and arena[STANDING + 1] > 0:
+        time += TICK
+        for slot in range(arena[COUNT]):
+            if arena[DUE + slot] <= time and arena[STANDING] > 0 and arena[STANDING + 1] > 0:
+                happen(arena, slot, time)
+                arena[DUE + slot] = min(arena[NEXT + slot], arena[HIT_AT + slot])
+    conclude(arena, time, result)
+
+
+@compiled
+def many(teams: Ints, ticking: bool, arena: Ints, result: Ints) -> None:
+    """Let each team fight the next one."""
+    for index in range(teams.shape[0] - 1):
+        if ticking:
+            in_ticks(teams[index], teams[index + 1], index, arena, result)
+        else:
+            fight(teams[index], TEAM_SIZE, teams[index + 1], TEAM_SIZE, index, arena, result)
+
+
+def median_rate(work: Callable[[], int], seconds: float) -> float:
+    """Units of work per second, median of 5 runs; the first call, which may compile, is not counted."""
+    work()
+    rates = []
+    for _ in range(RUNS):
+        done, start = 0, perf_counter()
+        while perf_counter() - start < seconds / RUNS:
+            done += work()
+        rates.append(done / (perf_counter() - start))
+    return sorted(rates)[RUNS // 2]
+
+
+def decisions_per_second(spec: str, seconds: float = 1.0) -> tuple[float, float]:
+    """Rows stepped and games played per second by one thread: random legal actions, fights and observations included.
+
+    Args:
+        spec: The task and its parameters.
+        seconds: Time to spend, compilation not counted.
+    """
+    task = find(spec)
+    games = Games(task, 0, ENVIRONMENTS, allocate(task, ENVIRONMENTS), 0)
+    games.reset(np.ones(ENVIRONMENTS, np.bool_), 0)
+    random, ended = np.zeros(1, np.int64), [0, 0.0]
+
+    def work() -> int:
+        start = perf_counter()
+        ended[0] += play(games.table, ENVIRONMENTS, BATCH, random)
+        ended[1] += perf_counter() - start
+        return BATCH * ENVIRONMENTS * task.players
+
+    work()
+    ended[:] = [0, 0.0]
+    return median_rate(work, seconds), ended[0] / ended[1]
+
+
+def random_teams(seed: int = 0) -> Ints:
+    """Rows of random teams of two-star creatures, `(TEAMS, ...)`."""
+    random = np.random.default_rng(seed)
+    teams = np.zeros((TEAMS, SIDE_SIZE * TEAM_WORDS), np.int64)
+    for team in teams:
+        for index, line in enumerate(random.integers(0, 94, TEAM_SIZE)):
+            species = 2 + 3 * int(line)
+            write_row(team, index, species, index, 2 if LINE_RANGE[line_of(species)] == 1 else 0)
+    return teams
+
+
+def fights_per_second(*, ticking: bool, seconds: float = 1.0) -> float:
+    """Fights of seven against seven per second of one thread, from event to event or in steps of 50 ms."""
+    teams, arena, result = random_teams(), np.zeros(ARENA_WORDS, np.int64), np.zeros(RESULT_WORDS, np.int64)
+
+    def work() -> int:
+        many(teams, ticking, arena, result)
+        return TEAMS - 1
+
+    return median_rate(work, seconds)
+
+
+def main() -> None:
+    """Print the figures."""
+    for players in (1, SEATS):
+        rows, games = decisions_per_second(f"autochess:players={players}", 2.0)
+        sys.stdout.write(f"{players} learning seats: {rows:,.0f} rows/s, {games:,.0f} games/s on one core\n")
+    for ticking in (False, True):
+        rate = fights_per_second(ticking=ticking)
+        sys.stdout.write(f"{'steps of 50 ms' if ticking else 'event to event'}: {rate:,.0f} fights/s on one core\n")
+
+
+if __name__ == "__main__":
+    main()

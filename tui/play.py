@@ -18,7 +18,7 @@ from ..envs.task import Array
 from ..training.snapshot import PanelLook
 from .boards import Boards, Frame, drawing_of
 from .cli_run import check_terminal
-from .ink import BRIGHT, FAINT, LINE, SOFT, TONES, YELLOW, part
+from .ink import BRIGHT, FAINT, SOFT, TONES, YELLOW, part
 from .lines import Lines, Panel
 from .theme import THEME
 
@@ -135,7 +135,7 @@ class PlayApp(App[None]):
     Screen { background: #10141b; color: #c9d1dc; layout: vertical; }
     Lines { height: 1; }
     #table { height: 1fr; align: center middle; }
-    #board { height: 1fr; width: 60%; max-width: 110; }
+    #board { height: 1fr; width: 1fr; }
     #side { width: 26; height: 1fr; }
     #side Panel { height: auto; }
     """
@@ -219,11 +219,11 @@ class PlayApp(App[None]):
 
     def _draw(self) -> None:
         game, task = self.game, self.game.task
-        note, color = ("paused: p goes on", YELLOW) if self.paused else ("", LINE)
+        note, color = ("paused: p goes on", YELLOW) if self.paused else ("", SOFT)
         if game.ended:
             note, color = f"{game.ended.name}: Enter plays on", TONES[game.ended.tone]
         for panel in self._panels:
-            frame = Frame(task.title if panel.main else panel.title, note * panel.main, color if panel.main else LINE)
+            frame = Frame(task.title if panel.main else panel.title, note * panel.main, color if panel.main else FAINT)
             self._boards[panel.field].show(game.shown[panel.field][None], [frame])
         figures = self.query_one("#figures", Panel)
         seconds = game.frames / self.rate
@@ -234,7 +234,7 @@ class PlayApp(App[None]):
         width = max(12, figures.room.width)
         figures.show(
             [
-                (part(key.replace("_", " ").ljust(width - 8), FAINT), part(value.rjust(8), BRIGHT))
+                (part(key.replace("_", " ").ljust(width - 8), SOFT), part(value.rjust(8), BRIGHT))
                 for key, value in shown.items()
             ]
         )

@@ -16,6 +16,7 @@ from pac.training.ppo.evaluate import Player
 from pac.training.ppo.state import WrongCheckpoint
 from pac.training.ppo.storage import Storage
 from pac.training.ppo.trainer import PPO
+from pac.training.ppo.update import NotFinite
 from pac.training.trainer import Context, Envs, Timer
 from pac.training.trainers import trainer_settings
 
@@ -169,6 +170,24 @@ def test_every_action_taken_is_legal() -> None:
             legal = np.unpackbits(buffer["action_mask"], axis=-1, count=CELLS, bitorder="little")[:-1]
             taken = np.take_along_axis(legal, buffer["action"][:-1, :, None], axis=-1)
             assert taken.all()
+
+
+def test_a_reward_that_is_no_number_is_refused_before_it_is_learned() -> None:
+    """The error names the row, and the weights stay as they were."""
+    with training(corridor()) as trainer:
+        trainer.iterate()
+        before = weights(trainer)
+        envs = trainer._context.make_envs.made[-1]  # type: ignore[attr-defined]
+        step = envs.advance
+
+        def advance(slot: int) -> None:
+            step(slot)
+            envs.buffer["reward"][3, 5] = np.nan
+
+        envs.advance = advance
+        with pytest.raises(NotFinite, match="a reward was not one, in a rollout of row 5 of 8"):
+            trainer.iterate()
+        assert equal(before, weights(trainer))
 
 
 def test_metrics_are_finite_and_named() -> None:

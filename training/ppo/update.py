@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
+from ...envs import PacError
 from ..trainer import Metrics
 from .distribution import log_probability_and_entropy
 from .policy import Policy
@@ -18,6 +19,12 @@ from .team import Team
 
 STATISTICS = ("loss/policy", "loss/value", "loss/entropy", "approx_kl", "clip_fraction", "grad_norm")
 KL = STATISTICS.index("approx_kl")
+
+
+class NotFinite(PacError):
+    """A reward or an observation is infinite or not a number; nothing was learned from it."""
+
+    title = "Not a number"
 
 
 @dataclass(frozen=True)
@@ -44,9 +51,13 @@ class Batch:
 
     @classmethod
     def of(cls, experience: Experience, advantages: Tensor, returns: Tensor) -> Batch:
-        """Leave out the rows that took no decision."""
+        """Leave out the rows that took no decision.
+
+        Raises:
+            NotFinite: A reward or an observation is infinite or not a number.
+        """
         index = experience.active.flatten().nonzero().squeeze(-1)
-        return cls(
+        batch = cls(
             index=index,
             observations=experience.observations,
             masks=experience.masks,
@@ -55,6 +66,19 @@ class Batch:
             advantages=advantages.flatten()[index],
             returns=returns.flatten()[index],
         )
+        batch._check(experience)
+        return batch
+
+    def _check(self, experience: Experience) -> None:
+        bad = self.index[~self.advantages.isfinite()]
+        if len(bad):
+            rows = experience.rewards.shape[1]
+            finite = bool(experience.rewards.isfinite().all())
+            what = "an observation" if finite else "a reward"
+            raise NotFinite(
+                f"finite numbers were expected and {what} was not one, in a rollout of row {int(bad[0]) % rows} of "
+                f"{rows}; the weights are those from before. Look for a division by zero or an overflow in the environment"
+            )
 
 
 @dataclass(frozen=True)

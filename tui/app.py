@@ -44,6 +44,7 @@ def run_app(config: Config, *, in_process: bool = False, report: Path | None = N
         code = app.return_code or 0
     finally:
         _see_off(connection)
+        connection.close()
         signal.signal(signal.SIGHUP, before)
     return _finish(connection, code, report)
 
@@ -84,4 +85,4 @@ def _hang_up(connection: Connection, _number: int, _frame: FrameType | None) -> 
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
     _see_off(connection)
-    os._exit(128 + signal.SIGHUP)
+    os._exit(INTERRUPTED)

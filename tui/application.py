@@ -56,19 +56,25 @@ class PacApp(CommandedApp):
         self._look: Look | None = None
         self._toasted = 0
         self._resized = False
+        self._head, self._tabs, self._status, self._keys = (
+            Lines(id="head"),
+            Tabs(),
+            Lines(id="status"),
+            Lines(id="keys"),
+        )
+        colors = not self.no_color
+        self._summary = SummaryView(colors=colors)
+        views = (self._summary, EnvironmentView(colors=colors), TimingView(), LearningView(), WorkersView())
+        self._views: dict[str, View] = {str(view.id): view for view in views}
+        self._switcher = ContentSwitcher(*views, id="views", initial=self._place)
 
     def compose(self) -> ComposeResult:
         """A head, the views, a foot."""
-        yield Lines(id="head")
-        yield Tabs()
-        with ContentSwitcher(id="views", initial="summary"):
-            yield SummaryView(colors=not self.no_color)
-            yield EnvironmentView(colors=not self.no_color)
-            yield TimingView()
-            yield LearningView()
-            yield WorkersView()
-        yield Lines(id="status")
-        yield Lines(id="keys")
+        yield self._head
+        yield self._tabs
+        yield self._switcher
+        yield self._status
+        yield self._keys
 
     def on_mount(self) -> None:
         """Begin to look."""
@@ -94,10 +100,12 @@ class PacApp(CommandedApp):
     @property
     def view(self) -> View:
         """The view that is shown."""
-        return self.query_one(f"#{self._place}", View)
+        return self._views[self._place]
 
     def _tick(self) -> None:
         """Ask for a look, as often as the view needs it and the app may cost."""
+        if not self.is_running:
+            return
         period = GRID if self.pending.wanted is not None else PERIODS.get(self._place, FIGURES)
         self.set_timer(period * self.governor.stretch, self._tick)
         self.governor.measure()
@@ -107,6 +115,8 @@ class PacApp(CommandedApp):
             self._draw_foot()
         if self.snapshot is None:
             self._draw_head()
+        elif self.snapshot.phase is Phase.STARTING:
+            self._show(self.snapshot)
 
     def _request(self) -> None:
         """Request a snapshot of what is looked at; tell the session when that changes."""
@@ -118,6 +128,8 @@ class PacApp(CommandedApp):
 
     def hurry(self) -> None:
         """Look at the session now and draw all of it."""
+        if not self.is_running:
+            return
         self.governor.at_once()
         self._draw_head()
         self._draw_foot()
@@ -149,21 +161,19 @@ class PacApp(CommandedApp):
             self._draw_head()
 
     def _draw_head(self) -> None:
-        top = self.query_one("#head", Lines)
         shown = self.snapshot
         if shown is not None and self.lost is not None:
             shown = replace(shown, phase=Phase.FAILED)
-        top.show([head(shown, top.size.width)])
-        pages = self.query_one(SummaryView).pages if self._place == "summary" else (1, 1)
-        note = f"page {pages[0]}/{pages[1]} PgUp PgDn" if pages[1] > 1 else ""
-        self.query_one(Tabs).draw(self._place, self.env, self.snapshot.num_envs if self.snapshot else 0, note)
+        self._head.show([head(shown, self._head.size.width)])
+        pages = self._summary.pages if self._place == "summary" else (1, 1)
+        note = f"page {pages[0]}/{pages[1]}" if pages[1] > 1 else ""
+        self._tabs.draw(self._place, self.env, self.snapshot.num_envs if self.snapshot else 0, note)
 
     def _draw_foot(self) -> None:
         """The system's figures and the keys; a note goes before either."""
-        status, bottom = self.query_one("#status", Lines), self.query_one("#keys", Lines)
-        note, low = self.note(), not status.display
-        status.show([note if note and not low else system(self.snapshot, self.governor.cost, status.size.width)])
-        bottom.show([note if note and low else keys(bottom.size.width)])
+        note, low, width = self.note(), not self._status.display, self._keys.size.width
+        self._status.show([note if note and not low else system(self.snapshot, self.governor.cost, width)])
+        self._keys.show([note if note and low else keys(width)])
 
     def _toast(self, snapshot: Snapshot) -> None:
         """Show what happened since the last look."""
@@ -186,7 +196,7 @@ class PacApp(CommandedApp):
         """Show a view."""
         if name != self._place:
             self._place = name
-            self.query_one("#views", ContentSwitcher).current = name
+            self._switcher.current = name
         self.hurry()
 
     def action_summary(self) -> None:
@@ -220,7 +230,7 @@ class PacApp(CommandedApp):
     def action_move(self, columns: int, rows: int) -> None:
         """Move the selection in the grid; in the environment view, go to the neighbour."""
         if self._place == "summary":
-            self.env = self.query_one(SummaryView).moved(self.env, columns, rows)
+            self.env = self._summary.moved(self.env, columns, rows)
             self.hurry()
         elif self._place == "workers" and rows:
             self.action_page(rows)

@@ -104,6 +104,11 @@ class Connection:
         if self._ready.wait(START_LIMIT) and self._session is not None:
             self._session.terminate()
 
+    def close(self) -> None:
+        """Leave; the session notices."""
+        if self._client is not None:
+            self._client.close()
+
     def report(self) -> dict[str, Any]:
         """Wait for the end of the session; return its report.
 

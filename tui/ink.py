@@ -64,6 +64,14 @@ def fit(text: str, width: int) -> str:
     return set_cell_size(text, max(0, width - 1)) + "…" if width > 0 else ""
 
 
+def padded(row: Row, width: int) -> Row:
+    """Return a row in exactly `width` columns."""
+    room = width - width_of(row)
+    if room == 0:
+        return row
+    return (*row, blank(room)) if room > 0 else tuple(Segment.adjust_line_length(list(row), max(0, width)))
+
+
 def spread(left: Row, right: Row, width: int, ground: str = GROUND) -> Row:
     """Return both ends of a row of `width` columns; the right one goes where there is no room for both."""
     room = width - width_of(left) - width_of(right)

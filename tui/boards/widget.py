@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from ...envs.task import Array
-from ..ink import LINE, SIGNS, Row, blank, fit, ink, part
+from ..ink import LINE, SIGNS, Row, blank, fit, ink, padded, part
 from ..lines import Painted
 from .drawing import Drawing, Scale
 from .fitting import GAP, Fitting, fitting
@@ -167,7 +167,8 @@ class Boards(Painted):
         for index in range(row * grid.columns, min(len(self._edges), (row + 1) * grid.columns)):
             segments.extend(self._piece(index, line, tall))
             segments.append(blank(GAP))
-        return Strip(segments).adjust_cell_length(self.size.width, ink())
+        width = self.size.width
+        return Strip(padded(tuple(segments), width), width)
 
     def _piece(self, index: int, line: int, tall: int) -> Row:
         """One board's share of a line."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...training.snapshot import Phase, Snapshot
 from ..boards import Frame
-from ..chart import against_ideal
+from ..chart import against_ideal, chart, sparkline
 from ..ink import (
     ACCENT,
     BRIGHT,
@@ -28,7 +28,10 @@ from ..ink import (
     part,
 )
 from ..numbers import NA, decimal, figure, percent, steady, times, whole
+from .base import Shot
 
+RETURN = "return_mean"
+LEAST_CHART = 6
 UNIT = 6
 JUST = 1.0  # s that an ended episode colours its board
 STEPPING = "#8f8055"
@@ -143,7 +146,7 @@ def ends_row(snapshot: Snapshot, width: int) -> list[Row]:
         return [pair(f"  {name}", whole(count), "", width, color) for name, count, color in found]
     parts = [part(text, color) for text, (_, _, color) in zip(texts, found, strict=True)]
     commas = [segment for item in parts[:-1] for segment in (item, part(", ", FAINT))]
-    return [(part(f"{total:,}: ", BRIGHT), *commas, *parts[-1:])] if found else [()]
+    return [(part(f"{total:,}: ", BRIGHT), *commas, *parts[-1:])] if found else []
 
 
 def episodes(snapshot: Snapshot, width: int) -> list[Row]:
@@ -231,6 +234,15 @@ def _frame(snapshot: Snapshot, frame: Frame, now: float, values: tuple[int, floa
     if snapshot.phase in {Phase.RUNNING, Phase.BASELINE}:
         return frame._replace(sign=SIGNS.stepping, color=STEPPING, caption=caption)
     return frame._replace(sign=SIGNS.paused, color=FAINT, caption=caption)
+
+
+def curve(shot: Shot, width: int, height: int) -> list[Row]:
+    """The mean return over steps or wall time, with axes where there is room for them."""
+    found = shot.snapshot.curves.get(RETURN)
+    if found is None or len(found.values) < 2:
+        return hint("no episode has ended yet", width)
+    x, y = (found.seconds if shot.by_time else found.steps).astype(float), found.values.astype(float)
+    return sparkline(x, y, width, height) if height < LEAST_CHART else chart(x, y, width, height, seconds=shot.by_time)
 
 
 def learning(snapshot: Snapshot, width: int) -> list[Row]:

@@ -6,10 +6,12 @@ from textual.app import ComposeResult
 
 from ...training.snapshot import Look, Snapshot
 from ..chart import chart
-from ..ink import ACCENT, CYAN, GREEN, ORANGE
-from ..lines import Panel
+from ..ink import ACCENT, CYAN, GREEN, ORANGE, Row
+from ..lines import Lines
 from ..numbers import figure
+from ..panels import Rows, Section, beside, column, shares
 from .base import Shot, View
+from .figures import hint
 
 FIRST = ("return_mean", "length_mean")
 LAST = ("fps", "sps", "learning_rate")
@@ -25,11 +27,11 @@ class LearningView(View):
         super().__init__(id="learning")
         self._page = 0
         self._names: list[str] = []
+        self._lines = Lines()
 
     def compose(self) -> ComposeResult:
         """A grid of charts."""
-        for index in range(MOST):
-            yield Panel("", id=f"chart-{index}")
+        yield self._lines
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -55,30 +57,36 @@ class LearningView(View):
         self._names = ordered(shot.snapshot)
         across, down = self.shape
         self._page = min(self._page, max(0, (len(self._names) - 1) // (across * down)))
-        names = self.shown
-        down = max(1, min(down, -(-len(names) // across)))
-        if (self.styles.grid_size_columns, self.styles.grid_size_rows) != (across, down):
-            self.styles.grid_size_columns, self.styles.grid_size_rows = across, down
-        for index in range(MOST):
-            panel = self.query_one(f"#chart-{index}", Panel)
-            panel.display = index < max(1, len(names))
-            if index < len(names):
-                self._draw(panel, names[index], shot)
-
-    @staticmethod
-    def _draw(panel: Panel, name: str, shot: Shot) -> None:
-        curve = shot.snapshot.curves.get(name)
-        panel.caption(TITLES.get(name, name), figure(shot.snapshot.metrics.get(name)))
-        if curve is None or not panel.room:
+        charts = [_section(name, shot) for name in self.shown]
+        width, height = self._lines.size
+        if not charts:
+            self._lines.show(hint("the first iteration is not over yet", width))
             return
-        x = (curve.seconds if shot.by_time else curve.steps).astype(float)
-        panel.show(chart(x, curve.values.astype(float), *panel.room, seconds=shot.by_time, color=color_of(name)))
+        lines = [charts[start : start + across] for start in range(0, len(charts), across)]
+        rows: list[Row] = []
+        for line, tall in zip(lines, shares(height, len(lines)), strict=True):
+            widths = shares(width, across)[: len(line)]
+            rows += beside([column([chart], wide, tall) for chart, wide in zip(line, widths, strict=True)], widths)
+        self._lines.show(rows)
 
     def turn_page(self, by: int) -> None:
         """Show other curves."""
         across, down = self.shape
         last = max(0, (len(self._names) - 1) // (across * down))
         self._page = min(last, max(0, self._page + by))
+
+
+def _section(name: str, shot: Shot) -> Section:
+    """A curve with its axes, and its latest value."""
+    curve = shot.snapshot.curves.get(name)
+
+    def rows(width: int, height: int) -> Rows:
+        if curve is None:
+            return ()
+        x = (curve.seconds if shot.by_time else curve.steps).astype(float)
+        return chart(x, curve.values.astype(float), width, height, seconds=shot.by_time, color=color_of(name))
+
+    return Section(TITLES.get(name, name), rows, fills=True, note=figure(shot.snapshot.metrics.get(name)))
 
 
 def ordered(snapshot: Snapshot) -> list[str]:

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 from textual.app import ComposeResult
-from textual.containers import Container, Horizontal, Vertical
+from textual.containers import Vertical
 from textual.message import Message
 
-from ...training.snapshot import Look, PanelLook, Phase
+from ...envs.task import Array
+from ...training.snapshot import Look, PanelLook, Snapshot
 from ..boards import Boards, Drawing, drawing_of
-from ..chart import chart, sparkline
-from ..ink import FAINT, Row, part
-from ..lines import Panel
+from ..lines import Lines
 from ..messages import EnvironmentOpened
 from ..numbers import figure
+from ..panels import Section, beside, column
 from . import figures
 from .base import Shot, View
 from .wait import Waiting
 
-CURVE = "return_mean"
 LEAST_CHARTS = 9
-QUIET = {Phase.STARTING, Phase.RESTARTING, Phase.STOPPING, Phase.FAILED}
+SLIMMEST_CHARTS = 60
+TALL, HIGH = 30, 46
+CURVE_LINES, HIGH_CURVE_LINES = 9, 13
 
 
 class SummaryView(View):
@@ -31,130 +32,95 @@ class SummaryView(View):
 
     def __init__(self, *, colors: bool) -> None:
         super().__init__(id="summary")
+        self.grid = Boards(id="grid")
         self._colors = colors
         self._panel: PanelLook | None = None
         self._drawing: Drawing | None = None
         self._count = 0
         self._first = 0
+        self._waiting, self._charts, self._side = Waiting(), Lines(id="charts"), Lines(id="side")
+        self._stage = Vertical(self._waiting, self.grid, self._charts, id="stage")
 
     def compose(self) -> ComposeResult:
         """Boards and charts on the left, panels on the right."""
-        with Vertical(id="stage"):
-            yield Waiting(id="waiting")
-            yield Boards(id="grid")
-            with Horizontal(id="charts"):
-                yield Panel("Return, mean of 100 episodes", id="wide-curve")
-                yield Panel("Time of a step", id="time")
-        with Container(id="side"):
-            yield Panel("Throughput", id="throughput")
-            yield Panel("Scaling", id="scaling")
-            yield Panel("Speedup over N", id="speedup")
-            yield Panel("Episodes", id="episodes")
-            yield Panel("Return", id="curve")
-            yield Panel("Trainer", id="trainer")
-
-    @property
-    def grid(self) -> Boards:
-        """The boards."""
-        return self.query_one("#grid", Boards)
+        yield self._stage
+        yield self._side
 
     def look(self, env: int) -> Look:  # noqa: ARG002 - the grid looks at all of its page
         """The boards of this page and the learning curve."""
-        return Look(self._first, self.grid.page, curves=(CURVE,))
+        return Look(self._first, self.grid.page, curves=(figures.RETURN,))
 
     def show(self, shot: Shot) -> None:
         """Draw the boards, and what else is due."""
-        snapshot = shot.snapshot
-        self._prepare(shot)
-        quiet = self.query_one("#waiting", Waiting).take(shot)
+        self._prepare(shot.snapshot)
+        quiet = self._waiting.take(shot)
         self.grid.display = not quiet
-        if not quiet:
-            self._show_boards(shot)
+        self._arrange(quiet=quiet)
+        if not quiet and shot.snapshot.first == self._first:
+            boards = self._boards_of(shot.snapshot)
+            self.grid.show(boards, figures.frames_of(shot.snapshot, self._first, len(boards), shot.now, shot.env))
         if shot.figures:
-            self._show_panels(shot)
-        self.query_one("#charts").set_class(quiet or snapshot.phase in QUIET, "-quiet")
+            self._side.show(column(self._sections(shot), *self._side.size))
+            if self._charts.display:
+                self._show_charts(shot)
 
-    def _prepare(self, shot: Shot) -> None:
+    def _prepare(self, snapshot: Snapshot) -> None:
         """Take over another task or N."""
-        board = shot.snapshot.description.board
-        if board is not self._panel or self._drawing is None:
-            if board != self._panel or self._drawing is None:
-                self._drawing = drawing_of(board, colors=self._colors)
-            self._panel = board
-        count = shot.snapshot.num_envs
-        if count != self._count:
-            self._count = count
-            self._first = 0
-        self.grid.use(self._drawing, count)
-        self._arrange()
+        board = snapshot.description.board
+        if self._drawing is None or board != self._panel:
+            self._drawing = drawing_of(board, colors=self._colors)
+        self._panel = board
+        if snapshot.num_envs != self._count:
+            self._count, self._first = snapshot.num_envs, 0
+        self.grid.use(self._drawing, self._count)
 
-    def _show_boards(self, shot: Shot) -> None:
-        snapshot, board = shot.snapshot, self._panel
-        if board is None:
-            boards = np.zeros((max(0, snapshot.num_envs - snapshot.first), 1), np.uint8)
-        else:
-            boards = snapshot.boards.get(board.field, np.zeros((0, *board.shape), np.uint8))
-        if snapshot.first != self._first:
-            return
-        frames = figures.frames_of(snapshot, self._first, len(boards), shot.now, shot.env)
-        self.grid.show(boards, frames)
+    def _boards_of(self, snapshot: Snapshot) -> Array:
+        if self._panel is None:
+            return np.zeros((max(0, snapshot.num_envs - snapshot.first), 1), np.uint8)
+        return snapshot.boards.get(self._panel.field, np.zeros((0, *self._panel.shape), np.uint8))
 
-    def _show_panels(self, shot: Shot) -> None:
-        snapshot = shot.snapshot
-        makers = {
-            "throughput": figures.throughput,
-            "scaling": figures.scaling,
-            "episodes": figures.episodes,
-            "trainer": figures.learning,
-        }
-        for name, maker in makers.items():
-            panel = self.query_one(f"#{name}", Panel)
-            if panel.room.width and panel.display:
-                panel.show(maker(snapshot, panel.room.width))
-        for name in ("speedup", "time"):
-            panel = self.query_one(f"#{name}", Panel)
-            if panel.display and panel.room:
-                curve = figures.scaling_curve(snapshot, *panel.room) if name == "speedup" else ()
-                panel.show(curve if name == "speedup" else figures.time_table(snapshot, *panel.room))
-        self._show_curves(shot)
+    def _sections(self, shot: Shot) -> list[Section]:
+        """The panels of the right column, for its height and for what the charts show already."""
+        snapshot, height = shot.snapshot, self._side.size.height
+        sections = [
+            Section("Throughput", lambda width, _: figures.throughput(snapshot, width)),
+            Section("Scaling", lambda width, _: figures.scaling(snapshot, width)),
+            Section("Episodes", lambda width, _: figures.episodes(snapshot, width)),
+        ]
+        if height >= TALL:
+            lines = HIGH_CURVE_LINES if height >= HIGH else CURVE_LINES
+            curve = Section("Speedup over N", lambda width, _: figures.scaling_curve(snapshot, width, lines))
+            sections.insert(2, curve)
+        if self._charts.display:
+            return [*sections, Section("Trainer", lambda width, _: figures.learning(snapshot, width), fills=True)]
+        return [*sections, self._curve(shot)]
 
-    def _show_curves(self, shot: Shot) -> None:
-        snapshot = shot.snapshot
-        curve = snapshot.curves.get(CURVE)
-        for name in ("curve", "wide-curve"):
-            panel = self.query_one(f"#{name}", Panel)
-            if not panel.room or not panel.display:
-                continue
-            if curve is None or len(curve.values) < 2:
-                panel.show([(part("no episode has ended twice yet", FAINT),)])
-                continue
-            x = (curve.seconds if shot.by_time else curve.steps).astype(float)
-            values = curve.values.astype(float)
-            panel.caption(panel.title, figure(float(values[-1])))
-            small = name == "curve" and panel.room.height < 6
-            rows: list[Row] = (
-                sparkline(x, values, *panel.room) if small else chart(x, values, *panel.room, seconds=shot.by_time)
-            )
-            panel.show(rows)
+    @staticmethod
+    def _curve(shot: Shot) -> Section:
+        latest = figure(shot.snapshot.metrics.get(figures.RETURN))
+        return Section("Return", lambda *room: figures.curve(shot, *room), fills=True, note=latest)
 
-    def _arrange(self) -> None:
+    def _show_charts(self, shot: Shot) -> None:
+        """The learning curve and the time of a step, below the boards."""
+        width, height = self._charts.size
+        widths = [width - width // 3, width // 3]
+        times = Section("Time of a step", lambda *room: figures.time_table(shot.snapshot, *room), fills=True)
+        blocks = [
+            column([section], wide, height) for section, wide in zip((self._curve(shot), times), widths, strict=True)
+        ]
+        self._charts.show(beside(blocks, widths))
+
+    def _arrange(self, *, quiet: bool) -> None:
         """Give the boards the lines they take, and the charts what is left."""
-        grid, stage = self.grid, self.query_one("#stage")
-        fitting = grid.fit_within(stage.size.width, stage.size.height)
-        used = fitting.rows * fitting.tile[1] if fitting else stage.size.height
-        spare = stage.size.height - used
-        charts = self.query_one("#charts")
-        roomy = fitting is not None and spare >= LEAST_CHARTS and stage.size.width >= 60
-        if charts.display != roomy:
-            charts.display = roomy
-            self.set_class(roomy, "-charted")
-        wanted = used if roomy else stage.size.height
-        if grid.styles.height is None or grid.styles.height.value != wanted:
-            grid.styles.height = wanted
-
-    def on_resize(self) -> None:
-        """Arrange anew."""
-        self._arrange()
+        width, height = self._stage.size
+        grid = self.grid.fit_within(width, height)
+        used = grid.rows * grid.tile[1] if grid else height
+        roomy = not quiet and grid is not None and height - used >= LEAST_CHARTS and width >= SLIMMEST_CHARTS
+        if self._charts.display != roomy:
+            self._charts.display = roomy
+        wanted = used if roomy else height
+        if self.grid.styles.height is None or self.grid.styles.height.value != wanted:
+            self.grid.styles.height = wanted
 
     def on_boards_refitted(self, event: Boards.Refitted) -> None:
         """Keep the page within the boards; ask for another look."""
@@ -171,21 +137,19 @@ class SummaryView(View):
         """Show another page of boards."""
         page = self.grid.page
         last = max(0, self._count - 1) // page * page
-        first = min(last, max(0, self._first + by * page))
-        if first != self._first:
-            self._first = first
-            self.post_message(self.PageTurned())
+        self._go(min(last, max(0, self._first + by * page)))
 
     def moved(self, env: int, columns: int, rows: int) -> int:
         """Return the environment beside `env` in the grid; turns the page where that is on another one."""
-        grid = self.grid.fitting
-        across = grid.columns if grid else 1
+        across = self.grid.fitting.columns if self.grid.fitting else 1
         found = min(max(0, self._count - 1), max(0, env + columns + rows * across))
-        page = self.grid.page
-        if found // page * page != self._first:
-            self._first = found // page * page
-            self.post_message(self.PageTurned())
+        self._go(found // self.grid.page * self.grid.page)
         return found
+
+    def _go(self, first: int) -> None:
+        if first != self._first:
+            self._first = first
+            self.post_message(self.PageTurned())
 
     @property
     def pages(self) -> tuple[int, int]:

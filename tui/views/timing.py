@@ -6,8 +6,9 @@ from textual.app import ComposeResult
 
 from ...training.snapshot import Snapshot
 from ..ink import BRIGHT, FAINT, SOFT, TEXT, Row, bar, blank, fit, part
-from ..lines import Panel
+from ..lines import Lines
 from ..numbers import duration, steady, whole
+from ..panels import Section, column
 from .base import Shot, View
 from .figures import COLORS, NAMES, hint, shares, stacked
 
@@ -28,19 +29,23 @@ class TimingView(View):
 
     def __init__(self) -> None:
         super().__init__(id="timing")
+        self._lines = Lines()
 
     def compose(self) -> ComposeResult:
         """One panel."""
-        yield Panel("Where the time of a step goes", id="times")
+        yield self._lines
 
     def show(self, shot: Shot) -> None:
         """Draw the bars."""
         if shot.figures:
-            panel = self.query_one("#times", Panel)
-            steps = float(shot.snapshot.times["steps"])
-            panel.caption(panel.title, f"window: {float(shot.snapshot.times['wall']):.1f} s, {whole(steps)} steps")
-            if panel.room.width:
-                panel.show(rows_of(shot.snapshot, panel.room.width, panel.room.height))
+            steps, wall = float(shot.snapshot.times["steps"]), float(shot.snapshot.times["wall"])
+            bars = Section(
+                "Where the time of a step goes",
+                lambda width, height: rows_of(shot.snapshot, width, height),
+                fills=True,
+                note=f"window: {wall:.1f} s, {whole(steps)} steps",
+            )
+            self._lines.show(column([bars], *self._lines.size))
 
 
 def rows_of(snapshot: Snapshot, width: int, height: int) -> list[Row]:

@@ -9,8 +9,9 @@ from textual.app import ComposeResult
 from ...envs.task import Array
 from ...training.snapshot import Event, Level
 from ..ink import BRIGHT, FAINT, GREEN, MAGENTA, RED, SOFT, TEXT, YELLOW, Row, fit, part
-from ..lines import Panel
+from ..lines import Lines
 from ..numbers import percent, size, whole
+from ..panels import Section, column
 from .base import Shot, View
 from .figures import hint
 
@@ -32,6 +33,7 @@ COLUMNS = (
     ("cpu", 8),
     ("rss", 10),
 )
+SHARE = 0.6
 NARROW = ("worker", "envs", "state", "steps/s", "heartbeat", "restarts", "cpu", "rss")
 
 
@@ -44,27 +46,39 @@ class WorkersView(View):
         self._rates: dict[int, float] = {}
         self._first = 0
         self._count = 0
+        self._lines = Lines()
 
     def compose(self) -> ComposeResult:
         """Two panels."""
-        yield Panel("Workers", id="worker-table")
-        yield Panel("Events", id="events")
+        yield self._lines
+
+    @property
+    def page(self) -> int:
+        """Workers that have room beside the events."""
+        return max(1, int(self._lines.size.height * SHARE) - 3)
 
     def show(self, shot: Shot) -> None:
         """Draw both."""
         if not shot.figures:
             return
-        table, events = self.query_one("#worker-table", Panel), self.query_one("#events", Panel)
-        workers = shot.snapshot.workers
+        snapshot = shot.snapshot
+        workers = snapshot.workers
         self._count = len(workers)
         self._measure(workers)
-        if table.room.width:
-            self._first = min(self._first, max(0, self._count - (table.room.height - 1)))
-            table.caption("Workers", f"{len(workers)} x {shot.snapshot.state['backend']}")
-            table.show(worker_rows(workers, self._rates, table.room.width, self._first))
-        if events.room:
-            events.caption("Events", f"{len(shot.snapshot.events)}")
-            events.show(event_rows(shot.snapshot.events, *events.room))
+        self._first = max(0, min(self._first, self._count - self.page))
+        shown = slice(self._first, self._first + self.page)
+        table = Section(
+            "Workers",
+            lambda width, _: worker_rows(workers, self._rates, width, shown),
+            note=f"{len(workers)} x {snapshot.state['backend']}",
+        )
+        log = Section(
+            "Events",
+            lambda width, height: event_rows(snapshot.events, width, height),
+            fills=True,
+            note=str(len(snapshot.events)),
+        )
+        self._lines.show(column([table, log], *self._lines.size))
 
     def _measure(self, workers: Array) -> None:
         """Steps per second of every worker, over at least a second."""
@@ -80,19 +94,17 @@ class WorkersView(View):
 
     def turn_page(self, by: int) -> None:
         """Scroll the table of workers."""
-        table = self.query_one("#worker-table", Panel)
-        step = max(1, table.room.height - 1)
-        self._first = max(0, min(self._first + by * step, self._count - step))
+        self._first = max(0, min(self._first + by * self.page, self._count - self.page))
 
 
-def worker_rows(workers: Array, rates: dict[int, float], width: int, first: int) -> list[Row]:
-    """Return the table from worker `first` on, with its heading."""
+def worker_rows(workers: Array, rates: dict[int, float], width: int, shown: slice) -> list[Row]:
+    """Return the table of the workers `shown`, with its heading."""
     if not len(workers):
         return hint("no workers: the environments are stepped in the session's own process", width)
     columns = [column for column in COLUMNS if width >= sum(wide for _, wide in COLUMNS) + 8 or column[0] in NARROW]
     taken = sum(wide for _, wide in columns)
     rows: list[Row] = [(part("".join(f"{name:>{wide}}" for name, wide in columns) + "  last error", FAINT),)]
-    for index in range(first, len(workers)):
+    for index in range(len(workers))[shown]:
         record = workers[index]
         state = record["state"].decode()
         cells = {

@@ -1,0 +1,38 @@
+"""The app on a stage: a real segment and a real socket, played by the test."""
+
+from contextlib import asynccontextmanager
+
+import pytest
+
+from pac.tui.application import PacApp
+from pac.tui.connection import Connection
+from pac.tui.governor import Governor
+
+from .stage import Stage, until
+
+
+@pytest.fixture
+def stage(runtime_directory):
+    """Eight bottles that run."""
+    with_bottles = Stage(runtime_directory)
+    yield with_bottles
+    with_bottles.close()
+
+
+@pytest.fixture
+def open_app():
+    """Return a context that runs the app over a stage, until it has seen the session."""
+
+    @asynccontextmanager
+    async def opened(stage, size=(120, 40), *, wait=True):
+        connection = Connection(lambda: stage)
+        app = PacApp(connection)
+        # A busy machine must not make the app draw less often than the tests expect.
+        app.governor = Governor(cpu=lambda: 0.0)
+        async with app.run_test(size=size, notifications=True) as pilot:
+            if wait:
+                await until(lambda: app.snapshot is not None, "the first snapshot")
+            yield app, pilot
+        connection.close()
+
+    return opened

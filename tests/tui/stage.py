@@ -1,0 +1,195 @@
+"""A session's telemetry and socket without its process: a real segment and a real server, filled by the test."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from pac.envs import Field, Glyph, Outcome, Panel, Task, find
+from pac.training.control import CommandRefused, ControlServer
+from pac.training.host import SessionFailed
+from pac.training.snapshot import Level, Phase
+from pac.training.telemetry import TelemetryWriter, describe
+
+PATIENCE = 10.0
+FACTS = {"trainer": "ppo", "backend": "shm", "device": "cpu", "seed": 7, "version": "0.1.0", "pid": 1}
+
+CHESS = Task(
+    spec="toy",
+    name="toy",
+    title="Toy",
+    factory="nowhere:nothing",
+    observation=Field("observation", "float32", (4,), per="seat"),
+    num_actions=3,
+    action_names=("wait", "left", "right"),
+    outcomes=(Outcome("won", "good"), Outcome("lost", "bad")),
+    panels=(
+        Panel(
+            "cells",
+            "Board",
+            "board",
+            glyphs=(Glyph("..", ".", "#333333", "#000000"), Glyph("██", "#", "#ffffff", "#000000")),
+            main=True,
+        ),
+        Panel("pixels", "Picture", "picture"),
+        Panel("bars", "Forces", "forces", labels=("push", "pull")),
+        Panel("table", "Numbers", "numbers", labels=("height", "speed")),
+    ),
+    boards=(
+        Field("board", "uint8", (4, 6), timed=False),
+        Field("picture", "uint8", (8, 8, 3), timed=False),
+        Field("forces", "float32", (2,), timed=False),
+        Field("numbers", "float32", (2,), timed=False),
+    ),
+)
+
+
+class Stage:
+    """A session that a test plays.
+
+    Attributes:
+        commands: What the app commanded, but for looks.
+        looks: What it looked at.
+        refusal: What every command is answered with, if anything.
+        code: The exit code of the session's process; None while it runs.
+    """
+
+    pid = 1
+
+    def __init__(self, parent: Path, task: Task | str = "drmario", num_envs: int = 8) -> None:
+        self.directory = Path(tempfile.mkdtemp(dir=parent))
+        self.task = find(task) if isinstance(task, str) else task
+        self.commands: list[tuple[str, dict[str, object]]] = []
+        self.looks: list[dict[str, object]] = []
+        self.refusal = ""
+        self.code: int | None = None
+        self.killed = False
+        self.generation = 0
+        self.events = 0
+        self.random = np.random.default_rng(1)
+        self.server = ControlServer(self.directory, self.handle)
+        self.writer: TelemetryWriter | None = None
+        self.restart(num_envs)
+
+    def handle(self, _viewer, request):
+        """Record a command."""
+        arguments = {key: value for key, value in request.items() if key != "command"}
+        if request["command"] == "look":
+            self.looks.append(arguments)
+        else:
+            self.commands.append((request["command"], arguments))
+            if self.refusal:
+                raise CommandRefused(self.refusal)
+
+    def restart(self, num_envs: int) -> None:
+        """Publish into a new segment."""
+        before, self.generation = self.writer, self.generation + 1
+        description = describe(self.task, run="toy-run", **FACTS)
+        self.writer = TelemetryWriter(self.task, description, num_envs, self.generation, self.directory)
+        self.num_envs = num_envs
+        self.say(
+            phase=Phase.RUNNING, num_envs=num_envs, baseline=np.nan, progress=np.nan, limit=np.nan, started=time.time()
+        )
+        self.say(backend=b"shm", device=b"cpu", return_mean=-0.5, length_mean=40.0, fps=2400.0, sps=120.0)
+        with self.writer.write("environments") as table:
+            table["last_return"] = np.nan
+            table["worker"] = np.arange(num_envs) // max(1, num_envs // 2)
+        if before is not None:
+            before.hand_over(self.generation)
+
+    def say(self, **values: object) -> None:
+        """Write the state."""
+        with self.writer.write("state") as state:
+            for name, value in values.items():
+                state[name] = value
+            state["now"] = time.time()
+
+    def write(self, block: str, **values: object) -> None:
+        """Write fields of a block, and the time into the state so that it counts as news."""
+        with self.writer.write(block) as array:
+            for name, value in values.items():
+                array[name] = value
+        self.say()
+
+    def board(self, name: str, values: object) -> None:
+        """Write all boards of a field."""
+        with self.writer.write(f"board:{name}") as boards:
+            boards[:] = values
+        self.say()
+
+    def shuffle(self) -> None:
+        """Let every board change, and the counters rise."""
+        for panel in self.task.panels:
+            high = max(1, len(panel.glyphs)) if panel.kind == "cells" else 255
+            with self.writer.write(f"board:{panel.field}") as boards:
+                boards[:] = self.random.integers(0, high, boards.shape)
+        self.say(steps=self.writer.array("state")["steps"] + self.num_envs)
+
+    def event(self, level: Level, text: str) -> None:
+        """Log an event."""
+        self.events += 1
+        with self.writer.write("events") as events:
+            events[(self.events - 1) % len(events)] = (self.events, time.time(), level, -1, text.encode())
+        self.say()
+
+    def history(self, **curves: list[float]) -> None:
+        """Write metrics and their history, a point every 100 steps and every second."""
+        with self.writer.write("metric_names") as names:
+            names[: len(curves)] = [name.encode() for name in curves]
+        with self.writer.write("metrics") as values:
+            values[: len(curves)] = [points[-1] for points in curves.values()]
+        with self.writer.write("history") as history:
+            for column, points in enumerate(curves.values()):
+                history[: len(points), 0] = 100 * np.arange(1, len(points) + 1)
+                history[: len(points), 1] = np.arange(1, len(points) + 1)
+                history[: len(points), 2] = 1
+                history[: len(points), 3 + column] = points
+        self.say()
+
+    def scaling(self, **fps: float) -> None:
+        """Write what was measured at `n1`, `n2`, ..."""
+        with self.writer.write("scaling") as block:
+            for index, (name, value) in enumerate(fps.items()):
+                block[index] = (int(name[1:]), 3, value, value, value, 6.0)
+        self.say(baseline=fps["n1"])
+
+    def poll(self) -> int | None:
+        """As a running session."""
+        return self.code
+
+    def report(self) -> dict[str, object]:
+        """As a running session."""
+        if self.code:
+            raise SessionFailed("Session failed", "the test said so")
+        return {"task": self.task.spec}
+
+    def terminate(self) -> None:
+        """As a running session."""
+        self.commands.append(("terminate", {}))
+
+    def kill(self) -> None:
+        """As a running session."""
+        self.killed = True
+
+    def close(self) -> None:
+        """Stop listening, remove the segment."""
+        self.server.close()
+        self.writer.unlink()
+
+
+async def until(condition: Callable[[], object], what: str = "") -> None:
+    """Wait for a condition."""
+    limit = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < limit, f"still waiting for {what or condition}"
+        await asyncio.sleep(0.01)
+
+
+def screen_text(app) -> str:
+    """Return what is on the screen."""
+    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())

@@ -1,0 +1,241 @@
+"""Keys command the session and choose what is seen; what happens is told."""
+
+import pytest
+
+from pac.training.snapshot import Level, Phase
+from pac.tui.help import Help
+from pac.tui.prompt import NumberPrompt
+
+from .stage import screen_text, until
+
+
+async def commanded(stage, name):
+    """Wait for a command; return its arguments."""
+    await until(lambda: any(command == name for command, _ in stage.commands), name)
+    return next(arguments for command, arguments in stage.commands if command == name)
+
+
+COMMANDS = [
+    (["space"], "pause", {}),
+    (["n"], "step", {"count": 1}),
+    (["N", "2", "5", "enter"], "step", {"count": 25}),
+    (["3", "f"], "episode", {"env": 2}),
+    (["minus"], "speed", {"sps": 60.0}),
+    (["m"], "speed", {"sps": 0.0}),
+    (["B"], "baseline", {}),
+    (["right_square_bracket", "enter"], "restart", {"num_envs": 9}),
+    (["left_square_bracket", "left_square_bracket", "enter"], "restart", {"num_envs": 6}),
+    (["right_curly_bracket"], "restart", {"num_envs": 16}),
+    (["left_curly_bracket", "enter"], "restart", {"num_envs": 4}),
+    (["number_sign", "1", "2", "enter", "enter"], "restart", {"num_envs": 12}),
+]
+
+
+async def test_keys_command_the_session(stage, open_app):
+    """Each key sends its command, whole and once."""
+    async with open_app(stage) as (_, pilot):
+        for keys, command, arguments in COMMANDS:
+            stage.commands.clear()
+            await pilot.press(*keys)
+            await until(lambda: stage.commands, str(keys))
+            assert stage.commands == [(command, arguments)], keys
+
+
+@pytest.mark.parametrize("key", ["q", "ctrl+c", "ctrl+q"])
+async def test_keys_stop_the_session(stage, open_app, key):
+    """Quitting asks the session to stop."""
+    async with open_app(stage, (80, 24)) as (_, pilot):
+        await pilot.press(key)
+        assert await commanded(stage, "stop") == {}
+
+
+async def test_space_resumes_a_paused_session(stage, open_app):
+    """The same key pauses and resumes."""
+    stage.say(phase=Phase.PAUSED)
+    async with open_app(stage) as (app, pilot):
+        await pilot.press("space")
+        await commanded(stage, "resume")
+        await until(lambda: "‖ paused" in screen_text(app))
+
+
+async def test_faster_doubles_a_limit(stage, open_app):
+    """With a limit of 100 steps/s, + asks for 200."""
+    stage.say(speed=100.0)
+    async with open_app(stage) as (_, pilot):
+        await pilot.press("plus")
+        assert await commanded(stage, "speed") == {"sps": 200.0}
+
+
+PLACES = [
+    (["tab"], "environment", 0),
+    (["tab", "tab"], "environment", 1),
+    (["shift+tab"], "environment", 7),
+    (["tab", "shift+tab"], "summary", 0),
+    (["3"], "environment", 2),
+    (["3", "0"], "summary", 2),
+    (["e", "8", "enter"], "environment", 7),
+    (["e", "5", "escape"], "summary", 0),
+    (["9"], "summary", 0),
+    (["t"], "timing", 0),
+    (["l"], "learning", 0),
+    (["w"], "workers", 0),
+    (["w", "escape"], "summary", 0),
+    (["right", "down", "enter"], "environment", 5),
+    (["down", "left"], "summary", 3),
+]
+
+
+async def test_keys_choose_the_view(stage, open_app):
+    """Views and environments are where their keys say; a number that is none stays where it is."""
+    async with open_app(stage) as (app, pilot):
+        await until(lambda: app.query_one("#grid").fitting is not None and app.query_one("#grid").fitting.columns == 4)
+        for keys, view, env in PLACES:
+            app.env = 0
+            app.action_summary()
+            await pilot.press(*keys)
+            await until(lambda view=view, env=env: (app.view.id, app.env) == (view, env), str(keys))
+
+
+async def test_the_session_hears_what_is_looked_at(stage, open_app):
+    """A grid of boards, then one environment, then none."""
+    async with open_app(stage) as (_, pilot):
+        await until(lambda: stage.looks and stage.looks[-1]["count"] >= 8)
+        await pilot.press("4")
+        await until(lambda: stage.looks[-1]["focus"] == 3)
+        await pilot.press("t")
+        await until(lambda: stage.looks[-1]["count"] == 0 and stage.looks[-1]["focus"] is None)
+
+
+async def test_a_restart_counts_down_and_happens(stage, open_app):
+    """The foot says what will happen, then that it does; the new number of boards is shown."""
+    async with open_app(stage) as (app, pilot):
+        await pilot.press("right_square_bracket")
+        await until(lambda: "num_envs=9 in 0." in screen_text(app))
+        assert await commanded(stage, "restart") == {"num_envs": 9}
+        stage.say(phase=Phase.RESTARTING, target_envs=9)
+        await until(lambda: "restarting with num_envs=9..." in screen_text(app))
+        stage.restart(9)
+        await until(lambda: "Env 9/9" in screen_text(app))
+
+
+async def test_escape_cancels_a_restart(stage, open_app):
+    """Nothing is sent, and the view stays."""
+    async with open_app(stage) as (app, pilot):
+        await pilot.press("right_square_bracket", "escape")
+        assert app.pending.wanted is None
+        assert app.view.id == "summary"
+        await pilot.press("space")
+        await commanded(stage, "pause")
+        assert [name for name, _ in stage.commands] == ["pause"]
+
+
+async def test_a_refusal_is_told(stage, open_app):
+    """What the session says is a toast, and the app goes on."""
+    stage.refusal = "the baseline is being measured"
+    async with open_app(stage) as (app, pilot):
+        await pilot.press("B")
+        await until(lambda: "the baseline is being measured" in screen_text(app))
+
+
+async def test_events_are_told_once(stage, open_app):
+    """A restarted worker is a toast; plain information is only in the log."""
+    async with open_app(stage) as (app, _):
+        stage.event(Level.WARNING, "worker 2 was replaced")
+        stage.event(Level.INFO, "nothing much")
+        await until(lambda: "worker 2 was replaced" in screen_text(app))
+        stage.shuffle()
+        await until(lambda: app.snapshot.state["steps"] > 0)
+        assert len(app._notifications) == 1
+
+
+async def test_the_help_shows_all_keys_and_goes_away(stage, open_app):
+    """? opens it, any of its closing keys closes it."""
+    async with open_app(stage) as (app, pilot):
+        await pilot.press("question_mark")
+        await until(lambda: isinstance(app.screen, Help))
+        await until(lambda: "Measure the baseline" in screen_text(app))
+        await pilot.press("escape")
+        await until(lambda: not isinstance(app.screen, Help))
+
+
+async def test_the_palette_finds_commands_by_name(stage, open_app):
+    """Typing a part of a title and Enter does it."""
+    async with open_app(stage) as (app, pilot):
+        await pilot.press("ctrl+p")
+        await until(lambda: app.screen is not app.screen_stack[0])
+        await pilot.press(*"baseline")
+        await until(lambda: "Measure the baseline" in screen_text(app))
+        await pilot.press("enter")
+        await commanded(stage, "baseline")
+
+
+async def test_a_prompt_takes_digits_only(stage, open_app):
+    """Letters are not typed; Esc asks for nothing."""
+    async with open_app(stage) as (app, pilot):
+        await pilot.press("number_sign")
+        await until(lambda: isinstance(app.screen, NumberPrompt))
+        await pilot.press("x", "3")
+        await until(lambda: app.screen.query_one("Input").value == "3")
+        await pilot.press("escape")
+        await until(lambda: not isinstance(app.screen, NumberPrompt))
+        assert app.pending.wanted is None
+
+
+async def test_a_screenshot_is_saved_where_it_says(stage, open_app, tmp_path, monkeypatch):
+    """An SVG of the screen in the working directory, named in a toast."""
+    monkeypatch.chdir(tmp_path)
+    async with open_app(stage) as (app, pilot):
+        await until(lambda: "Throughput" in screen_text(app))
+        await pilot.press("s")
+        await until(lambda: "saved" in screen_text(app))
+    (picture,) = tmp_path.glob("*.svg")
+    assert "Throughput" in picture.read_text()
+
+
+async def test_stopping_is_shown_until_the_session_has_ended(stage, open_app):
+    """The app waits for the end, then leaves with 0."""
+    async with open_app(stage) as (app, pilot):
+        await pilot.press("q")
+        await until(lambda: "stopping..." in screen_text(app))
+        await commanded(stage, "stop")
+        stage.say(phase=Phase.ENDED)
+        await until(lambda: app.return_code == 0)
+
+
+async def test_a_session_that_does_not_stop_can_be_ended_at_once(stage, open_app):
+    """The second q warns, the third one kills."""
+    async with open_app(stage) as (app, pilot):
+        await pilot.press("q", "q")
+        await until(lambda: "without saving" in screen_text(app))
+        assert not stage.killed
+        await pilot.press("q")
+        await until(lambda: stage.killed and app.return_code == 1)
+
+
+async def test_a_failure_stays_on_the_screen(stage, open_app):
+    """The error and what to do are shown, keys still work, and the exit code is 1."""
+    async with open_app(stage) as (app, pilot):
+        stage.say(phase=Phase.FAILED, message=b"Worker failed: environment 3 raised ValueError")
+        await until(lambda: "environment 3 raised ValueError" in screen_text(app))
+        assert "session.log" in screen_text(app)
+        await pilot.press("w")
+        await until(lambda: app.view.id == "workers")
+        await pilot.press("q")
+        await until(lambda: app.return_code == 1)
+
+
+async def test_a_session_that_died_is_shown_as_failed(stage, open_app):
+    """Its process is gone without a word: the screen says so, and the exit code is 1."""
+    async with open_app(stage) as (app, pilot):
+        stage.code = -9
+        await until(lambda: "ended without a word" in screen_text(app))
+        await pilot.press("q")
+        await until(lambda: app.return_code == 1)
+
+
+async def test_a_session_that_could_not_begin_closes_the_app(stage, open_app):
+    """Nothing was ever seen: the app leaves, and the command line says why."""
+    stage.writer.unlink()
+    async with open_app(stage, wait=False) as (app, _):
+        await until(lambda: app.return_code == 1)
+        assert "no telemetry" in str(app.lost)

@@ -1,0 +1,137 @@
+"""Boards of every kind are drawn at every scale, and only what changed is drawn again."""
+
+import numpy as np
+import pytest
+from textual.app import App
+
+from pac.envs import find
+from pac.envs.task import Glyph
+from pac.training.snapshot import PanelLook
+from pac.tui.boards import Boards, Frame, drawing_of
+from pac.tui.boards.cells import enlarged, essence
+from pac.tui.boards.fitting import fitting
+
+from .stage import CHESS
+
+
+def looks(task):
+    return [
+        PanelLook.of(panel, next(field for field in task.boards if field.name == panel.field)) for panel in task.panels
+    ]
+
+
+PANELS = [*looks(find("drmario")), *looks(CHESS)]
+
+
+@pytest.mark.parametrize("panel", PANELS, ids=lambda panel: f"{panel.kind}-{panel.field}")
+@pytest.mark.parametrize("colors", [True, False])
+def test_every_line_has_the_width_of_its_scale(panel, colors):
+    """At every scale, each line takes exactly the scale's columns, and every Segment has a style."""
+    drawing = drawing_of(panel, colors=colors)
+    boards = (
+        np.random.default_rng(0)
+        .integers(0, 2, (3, *panel.shape))
+        .astype(np.float32 if panel.kind in {"bars", "table"} else np.uint8)
+    )
+    for scale in drawing.scales:
+        rows = drawing.prepare(boards, scale)
+        assert rows.shape[:2] == (3, scale.lines // scale.span)
+        for line in range(scale.lines):
+            segments = drawing.line(rows[1, line // scale.span], line % scale.span, scale)
+            assert sum(segment.cell_length for segment in segments) == scale.columns
+            assert all(segment.style is not None for segment in segments)
+
+
+def test_without_colours_letters_tell_what_colours_would():
+    """No two glyphs of the bottle that differ in colour look alike, and there is no scale that has only colours."""
+    (panel, _) = looks(find("drmario"))
+    drawing = drawing_of(panel, colors=False)
+    assert "half" not in {scale.name for scale in drawing.scales}
+    narrow = next(scale for scale in drawing.scales if scale.name == "narrow")
+    texts = [
+        "".join(part.text for part in drawing.line(np.full(8, code, np.uint8), 0, narrow))
+        for code in (1, 2, 3, 16, 17, 18)
+    ]
+    assert len(set(texts)) == 6
+
+
+def test_shapes_grow_and_letters_stay():
+    """A block doubles exactly; a letter stands in the middle of its cell."""
+    assert enlarged("▌ ", 2, 0) == "█   "
+    assert enlarged("▘▝", 2, 1) == "    "
+    assert enlarged("oo", 2, 0) == " oo "
+    assert enlarged("oo", 3, 1) == "  oo  "
+
+
+def test_a_shape_is_told_from_text_by_one_colour():
+    """Reduced to half a character, a pill is bright and a virus is not."""
+    filled = Glyph(" ▐", "a", "#000000", "#e0c060")
+    written = Glyph("oo", "A", "#e0c060", "#302010")
+    assert essence(filled) == "#e0c060"
+    assert essence(written) not in {"#e0c060", "#302010"}
+
+
+@pytest.mark.parametrize(
+    ("count", "place", "grid"),
+    [
+        (1, (80, 50), ("huge", 1, 1)),
+        (8, (84, 36), ("wide", 4, 2)),
+        (8, (48, 20), ("half", 4, 2)),
+        (16, (156, 56), ("wide", 8, 2)),
+        (64, (156, 56), ("half", 13, 5)),
+        (300, (156, 56), ("half", 14, 5)),
+    ],
+)
+def test_the_largest_scale_at_which_all_fit(count, place, grid):
+    """Boards are as large as they can be together; too many are paged."""
+    found = fitting(drawing_of(PANELS[0]).scales, count, *place)
+    assert (found.scale.name, found.columns, found.rows) == grid
+
+
+class Gallery(App):
+    """One widget of boards."""
+
+    def compose(self):
+        yield Boards(id="boards")
+
+
+async def test_only_what_changed_is_drawn_again():
+    """One cell of one board marks its line, up to the board's edge, and nothing else; the same boards mark nothing."""
+    app = Gallery()
+    async with app.run_test(size=(84, 40)) as pilot:
+        widget = app.query_one(Boards)
+        widget.use(drawing_of(PANELS[0]), 8)
+        boards = np.zeros((8, 16, 8), np.uint8)
+        frames = [Frame(f"Env {index + 1}/8") for index in range(8)]
+        widget.show(boards, frames)
+        await pilot.pause()
+        marked = []
+        widget.refresh = lambda *regions, **_: marked.extend(regions)
+        widget.show(boards.copy(), list(frames))
+        assert marked == []
+        moved = boards.copy()
+        moved[5, 3, 2] = 1
+        widget.show(moved, frames)
+        x, y = widget.fitting.place(5)
+        (region,) = marked
+        assert (region.y, region.height, region.right) == (y + 1 + 3, 1, x + 1 + 16)
+
+
+async def test_a_click_tells_the_board():
+    """Clicking a tile posts its index; clicking between them posts nothing."""
+    picked = []
+
+    class Clicked(Gallery):
+        def on_boards_picked(self, event):
+            picked.append(event.index)
+
+    app = Clicked()
+    async with app.run_test(size=(84, 40)) as pilot:
+        widget = app.query_one(Boards)
+        widget.use(drawing_of(PANELS[0]), 8)
+        widget.show(np.zeros((8, 16, 8), np.uint8), [Frame(str(index)) for index in range(8)])
+        await pilot.pause()
+        x, y = widget.fitting.place(6)
+        await pilot.click("#boards", offset=(x + 3, y + 4))
+        await pilot.click("#boards", offset=(83, 39))
+    assert picked == [6]

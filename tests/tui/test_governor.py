@@ -1,0 +1,52 @@
+"""The governor says what is due, and makes what costs too much rarer."""
+
+from pac.tui.governor import BUDGET, SLOWEST, Governor
+
+
+class Machine:
+    """A clock and a processor that the test moves."""
+
+    def __init__(self):
+        self.now = 0.0
+        self.cpu = 0.0
+
+    def spend(self, seconds, cpu):
+        self.now += seconds
+        self.cpu += cpu
+
+
+def governor():
+    machine = Machine()
+    return machine, Governor(clock=lambda: machine.now, cpu=lambda: machine.cpu)
+
+
+def test_a_part_is_due_once_per_period():
+    """Asked again within the period, it is not due."""
+    machine, found = governor()
+    assert found.due("figures", 0.25)
+    machine.spend(0.1, 0)
+    assert not found.due("figures", 0.25)
+    machine.spend(0.2, 0)
+    assert found.due("figures", 0.25)
+
+
+def test_a_key_makes_everything_due():
+    """After `at_once`, no period is left to wait for."""
+    _, found = governor()
+    assert found.due("figures", 10.0)
+    found.at_once()
+    assert found.due("figures", 10.0)
+
+
+def test_too_high_a_cost_stretches_the_periods():
+    """An app that takes half a core draws less often, down to a limit; one that is cheap again recovers."""
+    machine, found = governor()
+    for _ in range(10):
+        machine.spend(1.0, 0.5)
+        found.measure()
+    assert found.cost == 0.5
+    assert found.stretch == SLOWEST
+    for _ in range(20):
+        machine.spend(1.0, BUDGET / 10)
+        found.measure()
+    assert found.stretch == 1.0

@@ -1,0 +1,50 @@
+"""The table of keys is what the app obeys and what the help says."""
+
+from pac.tui.application import PacApp
+from pac.tui.keys import KEYS, QUIET, bindings, help_groups
+
+WANTED = {
+    *(
+        "tab",
+        "shift+tab",
+        "0",
+        "space",
+        "n",
+        "f",
+        "plus",
+        "minus",
+        "m",
+        "e",
+        "N",
+        "t",
+        "w",
+        "l",
+        "s",
+        "B",
+        "q",
+        "enter",
+    ),
+    *("left_square_bracket", "right_square_bracket", "left_curly_bracket", "right_curly_bracket", "number_sign"),
+    *("question_mark", "ctrl+p", "ctrl+c", "escape", "pageup", "pagedown", *map(str, range(1, 10))),
+}
+
+
+def test_every_key_does_something():
+    """Each of them calls an action that exists."""
+    for key in (*KEYS, *QUIET):
+        name = key.action.partition("(")[0]
+        assert hasattr(PacApp, f"action_{name}"), key
+
+
+def test_every_key_of_the_table_is_bound_once():
+    """None is missing, none means two things, and each has an id."""
+    bound = [name for key in (*KEYS, *QUIET) for name in key.keys.split(",")]
+    assert set(bound) >= WANTED
+    assert len(bound) == len(set(bound))
+    assert len({binding.id for binding in bindings()}) == len(bindings())
+
+
+def test_the_help_lists_all_keys():
+    """Whatever has a title stands there."""
+    listed = {shown for entries in help_groups().values() for shown, _ in entries}
+    assert {key.shown for key in KEYS} <= listed

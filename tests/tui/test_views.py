@@ -1,0 +1,203 @@
+"""Each view says what it must, at every size."""
+
+import time
+
+import numpy as np
+import pytest
+
+from pac.training.snapshot import Level, Phase, Status
+
+from .stage import CHESS, Stage, screen_text, until
+
+SIZES = [(80, 24), (120, 40), (200, 60), (40, 12), (20, 5)]
+
+
+async def seen(app, *texts):
+    """Wait until all texts stand on the screen."""
+    try:
+        await until(lambda: all(text in screen_text(app) for text in texts))
+    except AssertionError:
+        pytest.fail(f"missing {[text for text in texts if text not in screen_text(app)]} on\n{screen_text(app)}")
+
+
+def play(stage):
+    """Let a session look as if it had run for a while."""
+    stage.shuffle()
+    stage.say(episodes=12, fps=2400.0, steps=123456, training_seconds=3723.0)
+    stage.scaling(n1=750.0, n4=1800.0, n8=2400.0)
+    stage.write("times", wall=2.0, steps=240, environment=0.5, transport=0.25, inference=0.5, learner=0.5, python=0.15)
+    stage.history(return_mean=list(np.linspace(-1, 1, 50)), **{"loss/policy": [0.1, 0.2], "info/viruses": [4.0, 3.0]})
+    with stage.writer.write("outcomes") as outcomes:
+        outcomes[:3] = 0, 3, 9
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_every_view_stands_at_every_size(stage, open_app, size):
+    """Nothing breaks, down to a terminal in which nothing fits."""
+    play(stage)
+    async with open_app(stage, size) as (app, pilot):
+        for key in ("0", "2", "t", "l", "w", "e", "escape", "question_mark"):
+            await pilot.press(key)
+            stage.shuffle()
+            steps = int(stage.writer.array("state")["steps"])
+            await until(lambda steps=steps: app.snapshot.state["steps"] == steps)
+            assert len(screen_text(app).splitlines()) == size[1]
+
+
+async def test_the_summary_counts_and_compares(stage, open_app):
+    """fps, speedup, efficiency and ends of episodes by reason: 3.2x at 8 is 40 %."""
+    play(stage)
+    async with open_app(stage) as (app, _):
+        await seen(app, "fps(total)", "2,400", "300.0", "3.20 x", "40 %", "12: 3 cleared, 9 topped out", "1:02:03")
+        await seen(app, "Env 1/8", "Env 8/8", "123,456 steps")
+
+
+async def test_without_a_baseline_nothing_is_compared(stage, open_app):
+    """N/A, and how to measure it."""
+    async with open_app(stage) as (app, _):
+        await seen(app, "N/A", "press B to measure it")
+
+
+async def test_boards_tell_their_state_without_colour(stage, open_app):
+    """Cleared, topped out, hung and stepping each have a sign, and the first three a word."""
+    now = time.time()
+    with stage.writer.write("environments") as table:
+        table["ended"][:2] = now + 1000
+        table["last_outcome"][:2] = 1, 2
+        table["status"][2] = Status.HUNG
+        table["status"][3] = Status.DEAD
+    stage.say()
+    with stage.writer.write("environments") as table:
+        table["ended"][:2] = time.time() + 0.1
+    stage.say()
+    async with open_app(stage) as (app, _):
+        await seen(app, "hung", "dead", "▸")
+        with stage.writer.write("environments") as table:
+            table["ended"][:2] = time.time()
+        stage.say()
+        await seen(app, "cleared", "topped out", "✓", "✗")
+
+
+async def test_a_paused_board_says_so(stage, open_app):
+    """The sign of the boards is that of a pause."""
+    stage.say(phase=Phase.PAUSED)
+    async with open_app(stage) as (app, _):
+        await seen(app, "‖ paused")
+        await until(lambda: screen_text(app).count("‖") == 1 + 8)
+
+
+async def test_many_boards_are_paged(runtime_directory, open_app):
+    """PgDn shows the next page, the head says which, and the session hears of it."""
+    stage = Stage(runtime_directory, num_envs=300)
+    try:
+        async with open_app(stage, (80, 24)) as (app, pilot):
+            await seen(app, "page 1/", "1/300")
+            await pilot.press("pagedown")
+            page = app.query_one("#grid").page
+            await seen(app, "page 2/", f"{page + 1}/300")
+            await until(lambda: stage.looks[-1]["first"] == page)
+            await pilot.press("pageup")
+            await seen(app, "page 1/")
+    finally:
+        stage.close()
+
+
+async def test_the_environment_view_shows_all_of_one(stage, open_app):
+    """Episode, scalars, reward terms, the policy's value and likeliest actions."""
+    play(stage)
+    with stage.writer.write("environments") as table:
+        table["episode"][2], table["episode_return"][2], table["action"][2] = 41, 1.25, 3 * 128 + 9 * 8 + 2
+        table["last_outcome"][2], table["last_return"][2] = 2, -0.75
+    with stage.writer.write("info") as info:
+        info[2, 0] = 4
+    with stage.writer.write("terms") as terms:
+        terms[2] = (0.5, 1.0, 0.0)
+    with stage.writer.write("policy") as policy:
+        policy["env"], policy["value"], policy["entropy"], policy["count"] = 2, 0.625, 2.5, 2
+        policy["actions"][:2], policy["probabilities"][:2] = (5, 130), (0.7, 0.2)
+    stage.say()
+    async with open_app(stage) as (app, pilot):
+        await pilot.press("3")
+        await seen(app, "Env 3/8", "42", "1.25", "3 9 2", "topped out", "viruses", "virus_clear", "1.50")
+        await seen(app, "0.625", "2.500 nats", "70.0 %", "0 0 5", "1 0 2", "Next")
+
+
+async def test_panels_of_every_kind_are_drawn(runtime_directory, open_app):
+    """Cells, pixels, bars and a table, each with its title; actions have their names."""
+    stage = Stage(runtime_directory, CHESS, num_envs=2)
+    try:
+        with stage.writer.write("board:forces") as forces:
+            forces[:] = (0.5, -1.0)
+        with stage.writer.write("environments") as table:
+            table["action"] = 2
+        stage.say()
+        async with open_app(stage) as (app, pilot):
+            await pilot.press("2")
+            await seen(app, "Picture", "Forces", "Numbers", "push", "height", "right")
+    finally:
+        stage.close()
+
+
+async def test_the_times_add_up(stage, open_app):
+    """What no phase accounts for has a bar of its own, and the sum is the wall time."""
+    play(stage)
+    async with open_app(stage) as (app, pilot):
+        await pilot.press("t")
+        await seen(app, "environment", "transport wait", "25.0 %", "12.5 %", "unaccounted", "5.0 %", "100.0 %")
+        await seen(app, "66.667", "8.33 ms")
+
+
+async def test_curves_run_over_steps_or_time(stage, open_app):
+    """x switches the axis; the session hears which curves are looked at."""
+    play(stage)
+    async with open_app(stage) as (app, pilot):
+        await pilot.press("l")
+        await seen(app, "return, mean of 100", "info/viruses", "loss/policy", "5k steps")
+        await until(lambda: "loss/policy" in stage.looks[-1]["curves"])
+        await pilot.press("x")
+        await seen(app, "0:00:50")
+
+
+async def test_workers_and_events_are_listed(stage, open_app):
+    """Who steps what, how it does, its last error, and what happened, the newest first."""
+    with stage.writer.write("workers") as workers:
+        workers[0] = (1, 4242, 0, 4, b"ready", 100, 0.2, 0, 12.0, 150 << 20, b"")
+        workers[1] = (1, 4343, 4, 8, b"dead", 100, 9.0, 2, 0.0, 0, b"ValueError: no such move")
+    stage.event(Level.INFO, "restarted with num_envs=8")
+    stage.event(Level.ERROR, "worker 2 died")
+    async with open_app(stage) as (app, pilot):
+        await pilot.press("w")
+        await seen(app, "4242", "1-4", "5-8", "dead", "150.0 MiB", "ValueError: no such move")
+        log = screen_text(app)
+        assert log.index("worker 2 died") < log.index("restarted with num_envs=8")
+
+
+async def test_the_foot_says_what_the_machine_does(stage, open_app):
+    """CPU, memory, and a GPU or none; and what the app costs."""
+    stage.write("system", cores=2, cpu=150.0, rss=812 << 20, shm=1 << 20, pulse=time.time())
+    async with open_app(stage) as (app, _):
+        await seen(app, "150 % of 200 %", "812.0 MiB", "no GPU", "ui ")
+        stage.write(
+            "system", gpus=1, gpu=87.0, vram=3 << 30, vram_total=16 << 30, gpu_name=b"Big One", pulse=time.time()
+        )
+        await seen(app, "87 % Big One", "3.0 GiB of 16.0 GiB")
+
+
+async def test_starting_is_shown_where_the_boards_will_be(stage, open_app):
+    """What is loading, for how long, and how far it is."""
+    stage.say(phase=Phase.STARTING, message=b"compiling kernels", progress=0.25, started=time.time() - 3)
+    async with open_app(stage) as (app, _):
+        await seen(app, "starting", "compiling kernels", "25 %", "0:00:03")
+        stage.say(phase=Phase.RUNNING)
+        await seen(app, "Env 1/8")
+
+
+async def test_a_resized_terminal_is_filled_anew(stage, open_app):
+    """The boards take the scale that fits, and the edges the new width."""
+    play(stage)
+    async with open_app(stage, (200, 60)) as (app, pilot):
+        await until(lambda: app.query_one("#grid").fitting is not None)
+        await pilot.resize_terminal(80, 24)
+        await until(lambda: app.query_one("#grid").fitting.scale.name == "half")
+        await seen(app, "Env 8/8")
+        assert {len(line) for line in screen_text(app).splitlines()} == {80}

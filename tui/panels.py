@@ -1,0 +1,103 @@
+"""Framed panels made of rows: one widget shows a whole column of them, which costs a tenth of a widget for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from .ink import FAINT, LINE, SIGNS, SOFT, Row, fit, padded, part
+
+FRAME = 4
+LEAST = 3
+
+Rows = Sequence[Row]
+Maker = Callable[[int, int], Rows]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A panel of a column.
+
+    Attributes:
+        title: What stands in the frame's top left.
+        rows: Called with the columns and rows that it has; a section that fills has as many as are left.
+        fills: Whether it takes the room that the others leave.
+        note: What stands in the frame's top right.
+    """
+
+    title: str
+    rows: Maker
+    fills: bool = False
+    note: str = ""
+
+
+def framed(title: str, rows: Rows, width: int, height: int, note: str = "") -> list[Row]:
+    """Return rows in a frame of `width` columns and `height` lines."""
+    _, _, left, right = SIGNS.corners
+    inner = max(0, height - 2)
+    shown = [*rows[:inner], *(() for _ in range(inner - len(rows)))]
+    edge = (part("│ ", LINE), part(" │", LINE))
+    return [
+        frame_top(title, note, width),
+        *((edge[0], *padded(row, width - FRAME), edge[1]) for row in shown),
+        (part(left + "─" * max(0, width - 2) + right, LINE),),
+    ]
+
+
+def frame_top(title: str, note: str, width: int) -> Row:
+    """Return the top of a frame, with a title on the left and a note on the right where there is room."""
+    left, right = SIGNS.corners[:2]
+    name = f" {fit(title, width - 4).rstrip()} " if title and width > 6 else ""
+    end = f" {note} " if note and len(name) + len(note) + 6 <= width else ""
+    rule = "─" * max(0, width - 3 - len(name) - len(end) - bool(end))
+    tail = (part(end, FAINT), part("─", LINE)) if end else ()
+    return (part(f"{left}─", LINE), part(name, SOFT, bold=True), part(rule, LINE), *tail, part(right, LINE))
+
+
+def column(sections: Sequence[Section], width: int, height: int) -> list[Row]:
+    """Return sections below each other in `height` lines; what does not fit is left out."""
+    if width <= FRAME or height < LEAST:
+        return []
+    inner = width - FRAME
+    fixed = {index: section.rows(inner, height) for index, section in enumerate(sections) if not section.fills}
+    heights = _heights(sections, {index: len(rows) + 2 for index, rows in fixed.items()}, height)
+    stacked: list[Row] = []
+    for index, section in enumerate(sections):
+        tall = heights[index]
+        if tall >= LEAST:
+            rows = fixed[index] if index in fixed else section.rows(inner, tall - 2)
+            stacked += framed(section.title, rows, width, tall, section.note)
+    return stacked
+
+
+def _heights(sections: Sequence[Section], wanted: dict[int, int], height: int) -> list[int]:
+    """Lines of every section: the fixed ones first come, first served; the rest is shared by those that fill."""
+    heights = [0] * len(sections)
+    left = height
+    for index, tall in wanted.items():
+        heights[index] = tall if tall <= left else left if left >= LEAST else 0
+        left -= heights[index]
+    filling = [index for index, section in enumerate(sections) if section.fills]
+    while filling and left // len(filling) < LEAST:
+        filling.pop()
+    for place, index in enumerate(filling):
+        heights[index] = left // len(filling) + (place < left % len(filling))
+    return heights
+
+
+def beside(blocks: Sequence[Rows], widths: Sequence[int]) -> list[Row]:
+    """Return blocks side by side, each in its columns."""
+    tallest = max((len(block) for block in blocks), default=0)
+    return [
+        tuple(
+            segment
+            for block, width in zip(blocks, widths, strict=True)
+            for segment in padded(block[y] if y < len(block) else (), width)
+        )
+        for y in range(tallest)
+    ]
+
+
+def shares(width: int, count: int) -> list[int]:
+    """Return `width` columns divided into `count` parts."""
+    return [width // count + (index < width % count) for index in range(count)]

@@ -77,7 +77,8 @@ class Batch:
             what = "an observation" if finite else "a reward"
             raise NotFinite(
                 f"finite numbers were expected and {what} was not one, in a rollout of row {int(bad[0]) % rows} of "
-                f"{rows}; the weights are those from before. Look for a division by zero or an overflow in the environment"
+                f"{rows}; the weights are those from before. Look for a division by zero or an overflow in the "
+                "environment"
             )
 
 

@@ -25,6 +25,7 @@ $(STAMP): pyproject.toml setup.py
 	[[ -x $(BIN)/python ]] || "$(PYTHON)" -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --disable-pip-version-check --editable . --group dev
+	@$(BIN)/python -m pac.envs
 	@touch $(STAMP)
 
 run: $(STAMP)  ## Start the app; make run ARGS="--num-envs 16" passes options on

@@ -51,8 +51,8 @@ def find(spec: str) -> Task:
     """Return the task that `spec` names.
 
     Args:
-        spec: A named task (`drmario`, `drmario:level=5`) or a Gymnasium environment (`CartPole-v1`, `my_pkg.my_module:MyEnv`,
-            with keyword arguments after another colon).
+        spec: A named task (`drmario`, `drmario:level=5`) or a Gymnasium environment (`CartPole-v1`,
+            `my_pkg.my_module:MyEnv`, with keyword arguments after another colon).
 
     Raises:
         UnknownName: No task and no environment has the name.

@@ -1,7 +1,7 @@
 """What a task is: a game or environment that can be trained on, described as data.
 
-A `Task` says what stands in the buffer (its fields), what can be drawn (its panels) and which module steps it. Nothing here
-imports torch, numba or gymnasium: the rules load in `Task.make`.
+A `Task` says what stands in the buffer (its fields), what can be drawn (its panels) and which module steps it.
+Nothing here imports torch, numba or gymnasium: the rules load in `Task.make`.
 """
 
 from __future__ import annotations
@@ -130,13 +130,13 @@ class Parameter:
     """
 
     name: str
-    default: int | float | str | bool
+    default: float | str | bool
     low: float = -math.inf
     high: float = math.inf
     choices: tuple[str, ...] = ()
     help: str = ""
 
-    def parse(self, text: int | float | str | bool) -> int | float | str | bool:
+    def parse(self, text: float | str | bool) -> float | str | bool:
         """Return `text` as this parameter's type.
 
         Raises:
@@ -176,6 +176,7 @@ class Task:
         name: Its name.
         title: Its name for people.
         factory: `module:callable`, called as `(task, lo, hi, buffers, seed)`, returns `Environments`.
+        kernels: `module:callable` that compiles every kernel of a native task, or loads it from the disk's cache.
         observation: The observation field of one seat.
         num_actions: Number of discrete actions.
         action_shape: The actions as a grid, where they are one; its product is `num_actions`.
@@ -205,6 +206,7 @@ class Task:
     masked: bool = False
     players: int = 1
     native: bool = False
+    kernels: str = ""
     frame_rate: float = 0.0
     reward_terms: tuple[str, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
@@ -235,9 +237,18 @@ class Task:
             buffers: The arrays of `fields`, `(slots, rows, ...)`, for all environments.
             seed: The run's seed; environment i's episode k is seeded by `episode_seed(seed, i, k)`.
         """
-        module, _, attribute = self.factory.partition(":")
-        factory: Callable[..., Environments] = getattr(import_module(module), attribute)
+        factory: Callable[..., Environments] = _load(self.factory)
         return factory(self, lo, hi, buffers, seed)
+
+    def prepare(self) -> None:
+        """Compile what needs compiling, so that nobody who steps has to wait for it."""
+        if self.kernels:
+            _load(self.kernels)()
+
+
+def _load(path: str) -> Any:
+    module, _, attribute = path.partition(":")
+    return getattr(import_module(module), attribute)
 
 
 STANDARD_FIELDS: tuple[Field, ...] = (
@@ -256,9 +267,10 @@ STANDARD_FIELDS: tuple[Field, ...] = (
 )
 """The fields that every task has.
 
-`episode_return` and `episode_length` are those of the running episode, and at a step that ended one those of the ended one.
-`frames` are the frames that the step took. `outcome` is 0 while the episode runs, else 1 + the index into `Task.outcomes`.
-`episode` counts episodes begun, from 0, per environment; -1 before the first. `active` is 1 for rows that belong in the loss.
+`episode_return` and `episode_length` are those of the running episode, and at a step that ended one those of the
+ended one. `frames` are the frames that the step took. `outcome` is 0 while the episode runs, else 1 + the index into
+`Task.outcomes`. `episode` counts episodes begun, from 0, per environment; -1 before the first. `active` is 1 for rows
+that belong in the loss. The task's info fields, too, are at such a step those of the ended episode.
 """
 
 

@@ -302,6 +302,12 @@ class Monitor:
     def _write_boards(self, writer: TelemetryWriter, backend: Backend) -> None:
         lo, hi = self.look.first, min(self._num_envs, self.look.first + self.look.count)
         focus = self.look.focus
+        if "looked_at" in backend.buffer:  # environments draw themselves only then
+            looked_at = backend.buffer["looked_at"][0]
+            looked_at[:] = 0
+            looked_at[lo:hi] = self.watched
+            if focus is not None and focus < self._num_envs:
+                looked_at[focus] = self.watched
         for item in self._task.boards:
             with writer.write(f"board:{item.name}") as boards:
                 boards[lo:hi] = backend.buffer[item.name][0, lo:hi]

@@ -26,6 +26,7 @@ from .events import EventLog
 from .gate import Gate, Interrupted, Stopped
 from .keeper import Keeper
 from .monitor import Monitor
+from .preparation import Preparation
 from .pulse import Pulse
 from .report import make_report
 from .snapshot import Level, Phase
@@ -142,16 +143,10 @@ class Session:
 
     def _begin(self) -> None:
         self.pulse.start()
-        self._say(Phase.STARTING, "loading PyTorch" if self.config.trainer != "random" else "loading the environments")
-        self.device = "cpu" if self.config.trainer == "random" else resolve_device(self.config.device)
-        context = Context(self.task, self._make_envs, self.settings, self.device, self.config.seed, self.timer)
-        if self.config.learn:
-            self._trainer = build_trainer(self.config.trainer, context)
-        else:
-            self._trainer = build_player(self.config.trainer, context, greedy=self.config.greedy)
-        self.monitor.inspect = self._trainer.inspect
-        self.monitor.on_episode = self._episode_ended
-        self.keeper.resume(self._trainer)
+        with Preparation(self.task) as preparation:
+            self._trainer = self._build_trainer()
+            self.keeper.resume(self._trainer)
+            preparation.finish(lambda: self._say(Phase.STARTING, "compiling the game (first start only)"))
         self._write_card("running")
         first = BASELINE_ENVS if self.config.baseline and self.num_envs != BASELINE_ENVS else self.num_envs
         if first != self.num_envs:
@@ -159,6 +154,19 @@ class Session:
             self._new_segment(first)
         self._trainer.start(first)
         self._running()
+
+    def _build_trainer(self) -> Trainer:
+        config = self.config
+        self._say(Phase.STARTING, "loading PyTorch" if config.trainer != "random" else "loading the environments")
+        self.device = "cpu" if config.trainer == "random" else resolve_device(config.device)
+        context = Context(self.task, self._make_envs, self.settings, self.device, config.seed, self.timer)
+        if config.learn:
+            trainer = build_trainer(config.trainer, context)
+        else:
+            trainer = build_player(config.trainer, context, greedy=config.greedy)
+        self.monitor.inspect = trainer.inspect
+        self.monitor.on_episode = self._episode_ended
+        return trainer
 
     def _loop(self) -> None:
         assert self._trainer is not None
@@ -244,7 +252,7 @@ class Session:
 
     def _make_envs(self, num_envs: int, slots: int) -> GatedEnvs:
         """Make the environments behind the gate; called by the trainer."""
-        self._say(self.monitor.state["phase"], "compiling kernels and starting workers")
+        self._say(self.monitor.state["phase"], "starting the environments")
         self.backend = make_backend(
             self.task,
             num_envs,

@@ -105,6 +105,7 @@ def _common(spec: str, level: int, speed: str) -> dict[str, Any]:
         "spec": spec,
         "factory": f"{__package__}.driver:Bottles",
         "native": True,
+        "kernels": f"{__package__}.driver:compile_all",
         "frame_rate": FRAME_RATE,
         "reward_terms": ("virus_clear", "clear", "topout"),
         "outcomes": OUTCOMES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import psutil
@@ -29,7 +29,7 @@ class Pulse:
     """
 
     def __init__(self, session: Session) -> None:
-        self.viewers = lambda: 0
+        self.viewers: Callable[[], int] = lambda: 0
         self._session = session
         self._backend: Backend | None = None
         self._lock = threading.Lock()

@@ -380,7 +380,8 @@ def _text(value: Any) -> Any:
 
 
 def _used(workers: Array) -> Array:
-    return workers[workers["used"] == 1]
+    used: Array = workers[workers["used"] == 1]
+    return used
 
 
 def _names(reader: TelemetryReader) -> list[str]:

@@ -43,6 +43,7 @@ def test_the_description_survives_the_segment(folder):
     description = TelemetryReader(folder).description
     assert description.task == "toy:size=3"
     assert description.outcomes == (("won", "good"), ("lost", "bad"))
+    assert description.board
     assert description.board.shape == (2, 3)
     assert description.board.glyphs == TASK.panels[0].glyphs
     writer.unlink()

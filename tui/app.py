@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import sys
+import termios
 import time
 from pathlib import Path
-from types import FrameType
+from typing import Any
 
 from ..training.config import Config
 from ..training.host import RunningSession, SessionFailed, SessionThread, launch
@@ -16,6 +18,8 @@ from .connection import STOP_LIMIT, Connection
 
 INTERRUPTED = 130
 NAP = 0.05
+LEAVE_SCREEN = b"\x1b[?1000l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[?1049l\x1b[?25h"
+"""No mouse, no bracketed paste, the screen from before, the cursor."""
 
 
 def run_app(config: Config, *, in_process: bool = False, report: Path | None = None) -> int:
@@ -34,7 +38,8 @@ def run_app(config: Config, *, in_process: bool = False, report: Path | None = N
         return SessionThread(config) if in_process else launch(config)
 
     connection = Connection(start)
-    before = signal.signal(signal.SIGHUP, lambda number, frame: _hang_up(connection, number, frame))
+    modes = _terminal_modes()
+    before = signal.signal(signal.SIGHUP, lambda *_: _hang_up(connection, modes))
     code = 1
     try:
         from .application import PacApp
@@ -79,8 +84,20 @@ def _see_off(connection: Connection) -> None:
         time.sleep(NAP)
 
 
-def _hang_up(connection: Connection, _number: int, _frame: FrameType | None) -> None:
-    """The terminal is gone, so there is nothing to restore and nobody to tell: save, stop, leave."""
+def _terminal_modes() -> list[Any] | None:
+    """Return how the terminal treats what is typed, if there is a terminal."""
+    try:
+        return termios.tcgetattr(0)
+    except (termios.error, OSError):
+        return None
+
+
+def _hang_up(connection: Connection, modes: list[Any] | None) -> None:
+    """Save, stop, leave. The terminal is gone, most likely; if it is not, it gets its modes and its screen back."""
+    with contextlib.suppress(termios.error, OSError):
+        if modes is not None:
+            termios.tcsetattr(0, termios.TCSANOW, modes)
+            os.write(1, LEAVE_SCREEN)
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)

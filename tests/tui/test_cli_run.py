@@ -93,7 +93,7 @@ def test_a_killed_command_leaves_no_orphan(shared, tmp_path):
     until(lambda: card(tmp_path)["state"] == "ended", "the session ended itself")
 
 
-@pytest.mark.parametrize("how", ["q", signal.SIGTERM])
+@pytest.mark.parametrize("how", ["q", signal.SIGTERM, signal.SIGHUP])
 def test_the_app_gives_the_terminal_back(shared, tmp_path, how):
     """However the app ends, the session is saved and the terminal echoes again."""
     terminal = Terminal(("run", *QUICK), shared, tmp_path)

@@ -5,7 +5,9 @@ from setuptools import find_packages, setup
 FOLDERS = ("envs", "backends", "training", "tui")
 
 setup(
-    packages=[f"pac.{name}" for folder in FOLDERS for name in (folder, *(f"{folder}.{sub}" for sub in find_packages(folder)))],
+    packages=[
+        f"pac.{name}" for folder in FOLDERS for name in (folder, *(f"{folder}.{sub}" for sub in find_packages(folder)))
+    ],
     package_dir={f"pac.{folder}": folder for folder in FOLDERS},
     package_data={"": ["*.tcss", "py.typed"]},
 )

@@ -1,0 +1,1 @@
+"""What a person sees and types: the command, the app, its views and widgets."""

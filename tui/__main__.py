@@ -1,4 +1,4 @@
-"""Starts the command. Ctrl-C ends it quietly from the first moment on, while everything else is still being imported."""
+"""Starts the command; Ctrl-C ends it quietly from the first moment on, while the rest is still being imported."""
 
 import sys
 

@@ -13,7 +13,6 @@ from typing import ClassVar, Literal
 from textual.app import ComposeResult, SystemCommand
 from textual.binding import BindingType
 from textual.screen import Screen
-from textual.widgets import ContentSwitcher
 
 from ..training.snapshot import Level, Look, Phase, Snapshot
 from .commanded import INTERRUPTED, CommandedApp
@@ -24,6 +23,7 @@ from .help import Help
 from .keys import KEYS, bindings
 from .lines import Lines
 from .messages import EnvironmentOpened, SessionLost, SnapshotTaken, ViewChosen
+from .plain import PlainScreen, PlainSwitcher
 from .theme import THEME
 from .views import EnvironmentView, LearningView, Shot, SummaryView, TimingView, View, WorkersView
 
@@ -66,7 +66,11 @@ class PacApp(CommandedApp):
         self._summary = SummaryView(colors=colors)
         views = (self._summary, EnvironmentView(colors=colors), TimingView(), LearningView(), WorkersView())
         self._views: dict[str, View] = {str(view.id): view for view in views}
-        self._switcher = ContentSwitcher(*views, id="views", initial=self._place)
+        self._switcher = PlainSwitcher(*views, id="views", initial=self._place)
+
+    def get_default_screen(self) -> PlainScreen:
+        """The screen that the views stand on."""
+        return PlainScreen(id="_default")
 
     def compose(self) -> ComposeResult:
         """A head, the views, a foot."""

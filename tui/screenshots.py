@@ -24,7 +24,7 @@ SIZES = ((80, 24), (120, 40), (200, 60))
 VIEWS = {"summary": "0", "environment": "3", "timing": "t", "learning": "l", "workers": "w"}
 TRIED = (2, 4, 8)
 PATIENCE = 180.0
-SETTLE = 2.5  # s in which a view fills, and its cost becomes known
+SETTLE = 3.5  # s in which a view fills, and its own cost, not that of the picture before, becomes known
 
 
 async def wait_for(pilot: Pilot[int], what: str, condition: Callable[[Snapshot], bool]) -> None:

@@ -73,8 +73,8 @@ class Stage:
         self.events = 0
         self.random = np.random.default_rng(1)
         self.server = ControlServer(self.directory, self.handle)
-        self.writer: TelemetryWriter | None = None
-        self.restart(num_envs)
+        self.writer = self._segment(num_envs)
+        self._fill(num_envs)
 
     def handle(self, _viewer, request):
         """Record a command."""
@@ -86,21 +86,25 @@ class Stage:
             if self.refusal:
                 raise CommandRefused(self.refusal)
 
-    def restart(self, num_envs: int) -> None:
-        """Publish into a new segment."""
-        before, self.generation = self.writer, self.generation + 1
+    def _segment(self, num_envs: int) -> TelemetryWriter:
+        self.generation += 1
         description = describe(self.task, run="toy-run", **FACTS)
-        self.writer = TelemetryWriter(self.task, description, num_envs, self.generation, self.directory)
+        return TelemetryWriter(self.task, description, num_envs, self.generation, self.directory)
+
+    def _fill(self, num_envs: int) -> None:
         self.num_envs = num_envs
-        self.say(
-            phase=Phase.RUNNING, num_envs=num_envs, baseline=np.nan, progress=np.nan, limit=np.nan, started=time.time()
-        )
+        unknown = {"baseline": np.nan, "progress": np.nan, "limit": np.nan}
+        self.say(phase=Phase.RUNNING, num_envs=num_envs, started=time.time(), **unknown)
         self.say(backend=b"shm", device=b"cpu", return_mean=-0.5, length_mean=40.0, fps=2400.0, sps=120.0)
         with self.writer.write("environments") as table:
             table["last_return"] = np.nan
             table["worker"] = np.arange(num_envs) // max(1, num_envs // 2)
-        if before is not None:
-            before.hand_over(self.generation)
+
+    def restart(self, num_envs: int) -> None:
+        """Publish into a new segment."""
+        before, self.writer = self.writer, self._segment(num_envs)
+        self._fill(num_envs)
+        before.hand_over(self.generation)
 
     def say(self, **values: object) -> None:
         """Write the state."""

@@ -1,5 +1,7 @@
 """Keys command the session and choose what is seen; what happens is told."""
 
+from functools import partial
+
 import pytest
 
 from pac.training.snapshot import Level, Phase
@@ -85,6 +87,11 @@ PLACES = [
 ]
 
 
+def at(app, view, env):
+    """Whether this view and environment are shown."""
+    return (app.view.id, app.env) == (view, env)
+
+
 async def test_keys_choose_the_view(stage, open_app):
     """Views and environments are where their keys say; a number that is none stays where it is."""
     async with open_app(stage) as (app, pilot):
@@ -93,7 +100,7 @@ async def test_keys_choose_the_view(stage, open_app):
             app.env = 0
             app.action_summary()
             await pilot.press(*keys)
-            await until(lambda view=view, env=env: (app.view.id, app.env) == (view, env), str(keys))
+            await until(partial(at, app, view, env), str(keys))
 
 
 async def test_the_session_hears_what_is_looked_at(stage, open_app):

@@ -1,6 +1,7 @@
 """Each view says what it must, at every size."""
 
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -31,6 +32,11 @@ def play(stage):
         outcomes[:3] = 0, 3, 9
 
 
+def counted(app, steps):
+    """Whether the app has seen so many steps."""
+    return app.snapshot.state["steps"] == steps
+
+
 @pytest.mark.parametrize("size", SIZES)
 async def test_every_view_stands_at_every_size(stage, open_app, size):
     """Nothing breaks, down to a terminal in which nothing fits."""
@@ -40,7 +46,7 @@ async def test_every_view_stands_at_every_size(stage, open_app, size):
             await pilot.press(key)
             stage.shuffle()
             steps = int(stage.writer.array("state")["steps"])
-            await until(lambda steps=steps: app.snapshot.state["steps"] == steps)
+            await until(partial(counted, app, steps))
             assert len(screen_text(app).splitlines()) == size[1]
 
 

@@ -63,13 +63,17 @@ class CellLooks:
         self._colors = colors
         self._styles = [ink(glyph.color, glyph.ground) for glyph in glyphs]
         self._essences = [essence(glyph) for glyph in glyphs]
+        self._texts: dict[tuple[str, int], list[str]] = {}
 
     def line(self, codes: Array, line: int, scale: str) -> Row:
         """Return a line of a row of cells."""
         known = [min(code, len(self._glyphs) - 1) for code in codes.tolist()]
         if scale == "half":
             return self._halves(known)
-        pieces = [(self._text(self._glyphs[code], line, scale), self._styles[code]) for code in known]
+        texts = self._texts.get((scale, line))
+        if texts is None:
+            texts = self._texts[scale, line] = [self._text(glyph, line, scale) for glyph in self._glyphs]
+        pieces = [(texts[code], self._styles[code]) for code in known]
         return tuple(
             Segment("".join(text for text, _ in run), style)
             for style, run in groupby(pieces, key=lambda piece: piece[1])

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from textual.containers import Container
-
 from ...training.snapshot import Look, Snapshot
+from ..plain import PlainContainer
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class Shot:
     by_time: bool = False
 
 
-class View(Container):
+class View(PlainContainer):
     """One side of a session, filling the screen between head and foot."""
 
     def look(self, env: int) -> Look:  # noqa: ARG002 - most views look at no environment

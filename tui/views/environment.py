@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.widget import Widget
 
 from ...envs.task import Array
@@ -14,6 +13,7 @@ from ..ink import FAINT
 from ..lines import Lines
 from ..numbers import figure
 from ..panels import Section, beside, column, shares
+from ..plain import PlainVertical
 from . import figures, thoughts
 from .base import Shot, View
 from .wait import Waiting
@@ -33,14 +33,14 @@ class EnvironmentView(View):
         self._panels: tuple[PanelLook, ...] | None = None
         self._drawings: dict[str, Drawing] = {}
         self._waiting, self._board = Waiting(), Boards(id="board")
-        self._extras = Vertical(id="extras")
+        self._extras = PlainVertical(id="extras")
         self._facts, self._more = Lines(id="facts"), Lines(id="more")
-        self._table = Vertical(self._waiting, self._board, id="table")
+        self._table = PlainVertical(self._waiting, self._board, id="table")
 
     def compose(self) -> ComposeResult:
         """The board on the left, columns of panels on the right."""
         yield self._table
-        yield Vertical(self._extras, self._facts, id="details")
+        yield PlainVertical(self._extras, self._facts, id="details")
         yield self._more
 
     def look(self, env: int) -> Look:
@@ -126,8 +126,9 @@ class _Extra(Boards):
     def __init__(self, panel: PanelLook, drawing: Drawing) -> None:
         super().__init__()
         self._panel = panel
-        fitting = (scale for scale in drawing.scales if scale.lines <= LOW and scale.columns <= SLIM)
-        small = next(fitting, drawing.scales[-1])
+        modest = [scale for scale in drawing.scales if scale.lines <= LOW and scale.columns <= SLIM]
+        usual = [scale for scale in modest if scale.name in {"wide", "close"}]
+        small = (usual or modest or [drawing.scales[-1]])[0]
         self.styles.width, self.styles.height = small.columns + 2, small.lines + 2
         self.use(drawing, 1)
 

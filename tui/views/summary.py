@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.message import Message
 
 from ...envs.task import Array
@@ -14,6 +13,7 @@ from ..lines import Lines
 from ..messages import EnvironmentOpened
 from ..numbers import figure
 from ..panels import Section, beside, column
+from ..plain import PlainVertical
 from . import figures
 from .base import Shot, View
 from .wait import Waiting
@@ -39,7 +39,7 @@ class SummaryView(View):
         self._count = 0
         self._first = 0
         self._waiting, self._charts, self._side = Waiting(), Lines(id="charts"), Lines(id="side")
-        self._stage = Vertical(self._waiting, self.grid, self._charts, id="stage")
+        self._stage = PlainVertical(self._waiting, self.grid, self._charts, id="stage")
 
     def compose(self) -> ComposeResult:
         """Boards and charts on the left, panels on the right."""
@@ -154,5 +154,7 @@ class SummaryView(View):
     @property
     def pages(self) -> tuple[int, int]:
         """The page that is shown, from 1, and how many there are."""
+        if self.grid.fitting is None:
+            return 1, 1
         page = self.grid.page
         return self._first // page + 1, max(1, -(-self._count // page))

@@ -15,8 +15,8 @@ from .policy import Policy
 from .storage import Storage
 from .team import Team
 
-FEW_ROWS = 4
-"""Rows that are not worth waking a thread for."""
+FEW_ROWS = 16
+"""Rows per thread below which threads lose more by waiting for the interpreter's lock than they gain."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ run: $(STAMP)  ## Start the app; make run ARGS="--num-envs 16" passes options on
 	@$(BIN)/pac-tui $(ARGS)
 
 test: $(STAMP)  ## Run the quick tests
-	$(BIN)/python -m pytest -q -m "not slow"
+	$(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow"
 
 test-slow: $(STAMP)  ## Run the learning and soak tests
 	$(BIN)/python -m pytest -q -m slow

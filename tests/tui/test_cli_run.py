@@ -3,6 +3,7 @@
 import json
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,11 @@ KEYS = {
     *("fps_per_env", "sps", "speedup", "efficiency", "return_mean", "time_ms", "workers", "restarts", "events"),
     *("run", "version"),
 }
+
+
+def slow(*values: int) -> list[Any]:
+    """Leave these out of the quick part: they are alike."""
+    return [pytest.param(value, marks=pytest.mark.slow) for value in values]
 
 
 @pytest.fixture
@@ -35,20 +41,25 @@ def trains(cwd: Path) -> bool:
     return any(path.stat().st_size for path in cwd.glob("runs/*/metrics.jsonl"))
 
 
-def test_headless_reports_as_json(shared, tmp_path):
-    """A headless run prints one JSON object, writes the same to a file, and shows its progress on stderr."""
-    process = start(("run", "--headless", *QUICK, "--seconds", "0.3", "--json", "--report", "a.json"), shared, tmp_path)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 0, err
-    report = json.loads(out)
-    assert set(report) >= KEYS
-    assert (report["num_envs"], report["task"], report["trainer"]) == (2, "CartPole-v1", "random")
-    assert report["steps"] > 0
-    assert json.loads((tmp_path / "a.json").read_text()) == report
-    assert "CartPole-v1 random" in err
+def test_two_at_once(shared, tmp_path):
+    """Sessions run beside each other; each prints one JSON object, writes it to a file, and tells how far it is."""
+    limits = ("--seconds", "0.3", "--json", "--report", "a.json")
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for folder in folders:
+        folder.mkdir()
+    both = [start(("run", "--headless", *QUICK, *limits), shared, folder) for folder in folders]
+    for folder, process in zip(folders, both, strict=True):
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 0, err
+        report = json.loads(out)
+        assert set(report) >= KEYS
+        assert (report["num_envs"], report["task"], report["trainer"]) == (2, "CartPole-v1", "random")
+        assert report["steps"] > 0
+        assert json.loads((folder / "a.json").read_text()) == report
+        assert "CartPole-v1 random" in err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, *slow(signal.SIGTERM, signal.SIGHUP)])
 def test_a_signal_saves_and_ends(shared, tmp_path, number):
     """Ctrl-C, a termination and a closed terminal end a training whole: saved, reported, exit code 130."""
     process = start(("run", "--headless", *QUICK, "--json"), shared, tmp_path)
@@ -73,17 +84,6 @@ def test_an_interrupt_while_it_starts(shared, tmp_path):
     assert "Traceback" not in err
 
 
-def test_two_at_once(shared, tmp_path):
-    """A second session runs beside the first."""
-    folders = [tmp_path / "a", tmp_path / "b"]
-    for folder in folders:
-        folder.mkdir()
-    both = [start(("run", "--headless", *QUICK, "--seconds", "0.3", "--json"), shared, folder) for folder in folders]
-    reports = [json.loads(process.communicate(timeout=60)[0]) for process in both]
-    assert [process.returncode for process in both] == [0, 0]
-    assert all(report["steps"] > 0 for report in reports)
-
-
 def test_a_killed_command_leaves_no_orphan(shared, tmp_path):
     """A session whose command was killed ends itself."""
     process = start(("run", "--headless", *QUICK, "--linger", "0.1"), shared, tmp_path)
@@ -93,7 +93,7 @@ def test_a_killed_command_leaves_no_orphan(shared, tmp_path):
     until(lambda: card(tmp_path)["state"] == "ended", "the session ended itself")
 
 
-@pytest.mark.parametrize("how", ["q", signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("how", ["q", signal.SIGHUP, *slow(signal.SIGTERM)])
 def test_the_app_gives_the_terminal_back(shared, tmp_path, how):
     """However the app ends, the session is saved and the terminal echoes again."""
     terminal = Terminal(("run", *QUICK), shared, tmp_path)

@@ -55,7 +55,9 @@ def run_app(config: Config, *, in_process: bool = False, report: Path | None = N
 
 
 def _finish(connection: Connection, code: int, report: Path | None) -> int:
-    """Write the report; an interrupted session has none to give."""
+    """Write the report and say how it went; an interrupted session may have none to give."""
+    from .cli_run import summary
+
     try:
         answer = connection.report()
     except SessionFailed as error:
@@ -64,6 +66,7 @@ def _finish(connection: Connection, code: int, report: Path | None) -> int:
         raise error from None
     if report is not None:
         report.write_text(json.dumps(answer, indent=2) + "\n")
+    print(summary(answer))  # noqa: T201 - the app is gone, and this is what remains of it
     return code
 
 

@@ -65,7 +65,8 @@ def head(snapshot: Snapshot | None, width: int) -> Row:
     sign = SIGNS.paused if snapshot.phase is Phase.PAUSED else SIGNS.dot
     right = (part(f"{sign} {word}   ", color, bold=True), part(counters, TEXT))
     room = width - width_of(right)
-    return spread((*left, *detail) if width_of((*left, *detail)) < room else left, right, width)
+    shown = next((row for row in ((*left, *detail), left, (brand,)) if width_of(row) < room), ())
+    return spread(shown, right, width)
 
 
 def system(snapshot: Snapshot | None, cost: float, width: int) -> Row:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.screen import ModalScreen
 
-from .ink import ACCENT, BRIGHT, SOFT, Row, fit, part
-from .keys import help_groups
+from .ink import ACCENT, BRIGHT, SOFT, Row, fit, part, width_of
+from .keys import HELP
 from .lines import Lines
 from .panels import beside, framed
 
-SHOWN = 12
-MOST = 132
+SHOWN = 14
+COLUMN = 44
 
 
 class Help(ModalScreen[None]):
@@ -32,17 +33,18 @@ class Help(ModalScreen[None]):
 
     def on_resize(self) -> None:
         """Fill it for the size of the terminal."""
-        width, height = min(self.size.width, MOST), self.size.height
+        width, height = min(self.size.width, 2 * COLUMN), self.size.height
         rows = help_rows(width - 4, height - 2)
+        width = min(width, max(map(width_of, rows)) + 4)
         self._lines.styles.width, self._lines.styles.height = width, len(rows) + 2
         self._lines.show(framed("Keys", rows, width, len(rows) + 2, "Esc closes"))
 
 
 def help_rows(width: int, height: int) -> list[Row]:
     """Return the groups below each other, or side by side where they would not fit and there is room."""
-    blocks = [_block(group, entries) for group, entries in help_groups().items()]
+    blocks = [_block(group, entries) for group, entries in HELP.items()]
     total = sum(map(len, blocks)) + len(blocks) - 1
-    if total > height and width >= 2 * SHOWN + 48:
+    if total > height and width >= 64:
         left: list[Row] = []
         while blocks and len(left) + len(blocks[0]) <= total // 2 + 1:
             left += [*blocks.pop(0), ()]
@@ -55,6 +57,6 @@ def _joined(blocks: list[list[Row]]) -> list[Row]:
     return [row for block in blocks for row in (*block, ())][:-1]
 
 
-def _block(group: str, entries: list[tuple[str, str]]) -> list[Row]:
+def _block(group: str, entries: Sequence[tuple[str, str]]) -> list[Row]:
     heading: Row = (part(group, ACCENT, bold=True),)
     return [heading, *((part(fit(shown, SHOWN), BRIGHT), part(title, SOFT)) for shown, title in entries)]

@@ -73,13 +73,37 @@ QUIET: tuple[Key, ...] = (
     Key("interrupt", "ctrl+c,ctrl+q", "Ctrl+C", "stop", "Stop the session and quit", OTHER, priority=True),
     Key("cancel", "escape", "Esc", "cancel", "Cancel a restart, or back to the summary", VIEWS),
 )
-RANGES = (
-    ("1-9", "Environment 1 to 9", VIEWS),
-    ("← ↑ ↓ →", "Select a board", VIEWS),
-    ("Enter", "Open the selected board; restart now", VIEWS),
-    ("Esc", "Cancel a restart; back to the summary", VIEWS),
-)
-"""What stands in the help for the keys of `QUIET`."""
+HELP: dict[str, tuple[tuple[str, str], ...]] = {
+    VIEWS: (
+        ("Tab Shift+Tab", "next, previous view"),
+        ("0 1-9 e", "summary, environment"),
+        ("t l w", "time, learning, workers"),
+        ("PgDn PgUp", "pages"),
+        ("x", "over steps, over time"),
+        ("← → ↑ ↓", "select a board"),
+        ("Enter", "open it; restart now"),
+        ("Esc", "back; no restart"),
+    ),
+    PLAY: (
+        ("Space", "pause, resume"),
+        ("n N", "one step, many steps"),
+        ("f", "to the episode's end"),
+        ("+ - m", "faster, slower, no limit"),
+    ),
+    SCALE: (
+        ("[ ]", "one fewer, one more"),
+        ("{ }", "half, twice as many"),
+        ("#", "type how many"),
+        ("B", "measure the baseline"),
+    ),
+    OTHER: (
+        ("s", "picture of the screen"),
+        ("?", "this help"),
+        ("Ctrl+P", "all commands by name"),
+        ("q Ctrl+C", "stop and quit"),
+    ),
+}
+"""What the help says, by heading: keys, and what they do."""
 
 
 def bindings() -> list[BindingType]:
@@ -88,13 +112,3 @@ def bindings() -> list[BindingType]:
         Binding(key.keys, key.action, key.title, id=key.id, show=bool(key.hint), priority=key.priority)
         for key in (*KEYS, *QUIET)
     ]
-
-
-def help_groups() -> dict[str, list[tuple[str, str]]]:
-    """Return what the help lists: keys and what they do, by heading."""
-    groups: dict[str, list[tuple[str, str]]] = {}
-    for key in KEYS:
-        groups.setdefault(key.group, []).append((key.shown, key.title))
-    for shown, title, group in RANGES:
-        groups[group].append((shown, title))
-    return groups

@@ -160,7 +160,7 @@ async def test_the_help_shows_all_keys_and_goes_away(stage, open_app):
     async with open_app(stage) as (app, pilot):
         await pilot.press("question_mark")
         await until(lambda: isinstance(app.screen, Help))
-        await until(lambda: "Measure the baseline" in screen_text(app))
+        await until(lambda: "measure the baseline" in screen_text(app))
         await pilot.press("escape")
         await until(lambda: not isinstance(app.screen, Help))
 

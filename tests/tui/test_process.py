@@ -14,10 +14,10 @@ from .commands import QUICK, Terminal, left, runtime, until
 HEAVY = ("torch", "numba", "gymnasium", "scipy")
 
 
-@pytest.mark.parametrize("module", ["pac.tui.app", "pac.tui.application", "pac.tui.screenshots", "pac.tui.bench"])
-def test_the_app_imports_nothing_heavy(module):
-    """A fresh interpreter that imports the app holds neither PyTorch nor Numba nor Gymnasium."""
-    code = f"import sys, json, {module}; print(json.dumps([name for name in {HEAVY} if name in sys.modules]))"
+def test_the_app_imports_nothing_heavy():
+    """A fresh interpreter that imports all of the app holds neither PyTorch nor Numba nor Gymnasium."""
+    modules = "pac.tui.app, pac.tui.application, pac.tui.screenshots, pac.tui.bench"
+    code = f"import sys, json, {modules}; print(json.dumps([name for name in {HEAVY} if name in sys.modules]))"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert json.loads(done.stdout) == []
 
@@ -49,11 +49,10 @@ def place(tmp_path):
 @pytest.mark.parametrize(
     "more",
     [
-        {"COLORTERM": "truecolor"},
-        {"NO_COLOR": "1"},
-        {"TERM": "linux"},
+        pytest.param({"COLORTERM": "truecolor"}, id="truecolor", marks=pytest.mark.slow),
+        pytest.param({"NO_COLOR": "1"}, id="no colour"),
+        pytest.param({"TERM": "linux"}, id="console", marks=pytest.mark.slow),
     ],
-    ids=lambda more: next(iter(more)),
 )
 def test_the_app_runs_on_any_terminal_and_restores_it(place, more):
     """From the first screen over running boards to q: exit code 0, the terminal echoes again, nothing is left."""
@@ -69,7 +68,9 @@ def test_the_app_runs_on_any_terminal_and_restores_it(place, more):
         terminal.close()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number", [signal.SIGHUP, *(pytest.param(each, marks=pytest.mark.slow) for each in (signal.SIGTERM, signal.SIGINT))]
+)
 def test_a_signal_ends_app_and_session(place, number):
     """The session ends with the app; but for a closed terminal, which is gone, the terminal is restored."""
     terminal = Terminal((*QUICK, "--runs-dir", "runs"), *place)

@@ -10,7 +10,7 @@ from pac.training.snapshot import Level, Phase, Status
 
 from .stage import CHESS, Stage, screen_text, until
 
-SIZES = [(80, 24), (120, 40), (200, 60), (40, 12), (20, 5)]
+SIZES = [(80, 24), (200, 60), (40, 12), (20, 5)]
 
 
 async def seen(app, *texts):

@@ -82,8 +82,6 @@ class EnvironmentView(View):
         snapshot, env = shot.snapshot, shot.env
         main = snapshot.description.board
         if snapshot.focus != env or env >= len(snapshot.environments):
-            empty = np.zeros((1, *(main.shape if main else (1,))), np.uint8)
-            self._board.show(empty, [Frame(f"Env {env + 1}/{snapshot.num_envs}")])
             return
         board: Array = snapshot.focus_boards[main.field][None] if main else np.zeros((1, 1), np.uint8)
         self._board.show(board, figures.frames_of(snapshot, env, 1, shot.now, None))

@@ -53,7 +53,7 @@ def words(snapshot: Snapshot, now: float, width: int) -> list[Row]:
 
 def failure(message: str, run: str, width: int) -> list[Row]:
     """Return an error and what can be done now."""
-    advice = f"What it printed stands in runs/{run}/session.log. Press q to leave." if run else "Press q to leave."
+    advice = f"What it printed stands in session.log, in the folder of the run {run}. Press q to leave."
     return [
         (part(HEADS[Phase.FAILED], RED, bold=True),),
         (),

@@ -1,0 +1,54 @@
+"""The app over a real session, in its own process."""
+
+import pytest
+
+from pac.training.config import Config
+from pac.training.host import SessionFailed, launch
+from pac.training.snapshot import Phase
+from pac.tui.application import PacApp
+from pac.tui.connection import Connection
+
+from .stage import screen_text, until
+
+
+@pytest.fixture
+def config(tmp_path):
+    """Two environments that need neither PyTorch nor compilation."""
+    return Config(task="CartPole-v1", trainer="random", backend="inline", num_envs=2, runs_dir=tmp_path)
+
+
+async def test_a_person_restarts_measures_and_stops(config):
+    """From the start over ], B and Space to q, by keys alone; the session ends and reports."""
+    connection = Connection(lambda: launch(config))
+    app = PacApp(connection)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(lambda: "Env 2/2" in screen_text(app))
+        await pilot.press("right_square_bracket", "enter")
+        await until(lambda: "Env 3/3" in screen_text(app))
+        await pilot.press("B")
+        await until(lambda: app.phase is Phase.BASELINE)
+        await until(lambda: app.snapshot is not None and app.snapshot.efficiency is not None and app.num_envs == 3)
+        await pilot.press("space")
+        await until(lambda: app.phase is Phase.PAUSED)
+        steps = app.snapshot.state["steps"] if app.snapshot else 0
+        await pilot.press("n")
+        await until(lambda: app.snapshot is not None and app.snapshot.state["steps"] == steps + 3)
+        await pilot.press("q")
+        await until(lambda: app.return_code == 0)
+    assert connection.report()["restarts"] >= 1
+    connection.close()
+
+
+async def test_a_killed_session_is_a_failure_that_stays(config):
+    """kill -9: the screen says what happened, and q leaves with 1."""
+    connection = Connection(lambda: launch(config))
+    app = PacApp(connection)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(lambda: "Env 2/2" in screen_text(app))
+        connection.kill()
+        await until(lambda: "ended without a word" in screen_text(app))
+        await pilot.press("q")
+        await until(lambda: app.return_code == 1)
+    with pytest.raises(SessionFailed, match="without a report"):
+        connection.report()
+    connection.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -193,11 +194,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; an error is one sentence on stderr."""
     tokens = with_settings(sys.argv[1:] if arguments is None else arguments)
     try:
-        return int(app(tokens, exit_on_error=False, print_error=False, result_action="return_value") or DONE)
+        done = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+        sys.stdout.flush()
+        return int(done or DONE)
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:
-        sys.stderr.close()
+    except BrokenPipeError:  # whoever read stdout has seen enough; Python would complain when it flushes the rest
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return FAILED
     except Exception as error:
         title, text, code = _told(error)

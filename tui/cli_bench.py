@@ -297,10 +297,10 @@ def table(file: Path) -> int:
     from ..training.bench.table import markdown
 
     try:
-        results = json_module.loads(file.read_text())
-        print(markdown(results))
-    except (OSError, ValueError, KeyError) as error:
+        text = markdown(json_module.loads(file.read_text()))
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadParameter(f"{file} is not what `pac-tui bench all --output {file}` writes: {error}") from error
+    print(text)
     return 0
 
 

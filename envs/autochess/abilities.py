@@ -96,10 +96,10 @@ def stun(arena: Ints, slot: int, target: int, power: int) -> None:
 
 @compiled
 def rally(arena: Ints, slot: int, power: int) -> None:
-    """All friends become faster and gain PP, the one who calls them no PP."""
+    """All friends become faster, and all but the caller gain PP."""
     for other in range(arena[COUNT]):
         if is_living(arena, other, arena[SIDE + slot]):
-            hasten(arena, other, 2 + power // 10)
+            hasten(arena, other, 8 + power // 2)
             if other != slot:
                 arena[PP * SLOTS + other] += 5_000
 

@@ -23,6 +23,7 @@ from .layout import (
     EPISODES,
     FOE,
     FREE_ROLLS,
+    GEAR,
     GOLD,
     KILLS,
     LAST_STAGE,
@@ -43,6 +44,7 @@ from .layout import (
     RANK,
     RESULT,
     ROUND_XP,
+    RUN_RESULT,
     RUN_SEED,
     SEATS,
     STAGE,
@@ -197,11 +199,12 @@ def settle(game: Ints, me: int, side: int, work: Work, wild: bool) -> None:
 @compiled
 def count_streak(game: Ints, me: int) -> None:
     """Lengthen or begin a streak: positive for wins, negative for losses, 0 at its first fight; a draw keeps it."""
-    streak, result = game[me + STREAK], game[me + RESULT]
-    if result == WON:
-        game[me + STREAK] = min(10, streak + 1) if streak >= 0 else 0
-    elif result == LOST:
-        game[me + STREAK] = max(-10, streak - 1) if streak <= 0 else 0
+    result = game[me + RESULT]
+    if result == DRAW:
+        return
+    step = 1 if result == WON else -1
+    game[me + STREAK] = min(10, max(-10, game[me + STREAK] + step)) if result == game[me + RUN_RESULT] else 0
+    game[me + RUN_RESULT] = result
 
 
 @compiled
@@ -270,7 +273,7 @@ def bury(game: Ints, me: int) -> None:
     drop_offers(game, me)
     for cell in range(CELLS):
         give_back(game, game[me + UNIT + cell])
-        game[me + UNIT + cell] = 0
+        game[me + UNIT + cell] = game[me + GEAR + cell] = 0
     count_kinds(game, me)
     survey(game, me)
 

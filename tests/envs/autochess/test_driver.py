@@ -1,0 +1,138 @@
+"""Stepping many games in place."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pac.envs import allocate, check, find
+from pac.envs.autochess.driver import Games
+from pac.envs.autochess.errors import IllegalAction
+from pac.envs.autochess.layout import ALIVE, END_TURN, LIFE, MAX_STEPS_IN_TURN, RANK, SEATS, STAGE
+
+from .play import Match, Seat
+
+BOTH = pytest.mark.parametrize("spec", ["autochess", "autochess:players=8,reward=v3"])
+
+
+@BOTH
+def test_it_conforms(spec: str):
+    """The public conformance test passes: bytes, slices, returns, masks, restored states."""
+    check(find(spec), steps=300)
+
+
+@BOTH
+def test_a_restored_state_goes_on_bit_for_bit(spec: str):
+    """The state's bytes, put into other buffers under another seed, are the same game to its end and beyond."""
+    match, other = Match(spec, 2, 11).advance(70), Match(spec, 2, 12)
+    other.state[:] = match.state
+    other.games.show(0)
+    for _ in range(400):
+        actions = match.random_actions()
+        match.step(actions)
+        other.step(actions)
+        for field in ("observation", "action_mask", "active", "reward", "state", "creatures", "episode_return"):
+            assert (match.buffers[field] == other.buffers[field]).all(), field
+
+
+def test_a_rollouts_slots_hold_what_stepping_in_place_gives():
+    """Slot k + 1 of a rollout is what the k-th step in place wrote."""
+    rollout, place = Match("autochess:players=8", 2, 1, slots=61), Match("autochess:players=8", 2, 1)
+    for step in range(60):
+        actions = place.random_actions()
+        rollout.step(actions, step)
+        place.step(actions)
+        for field in place.task.fields:
+            if field.timed and field.name not in {"action", "final_observation"}:
+                assert (rollout.buffers[field.name][step + 1] == place.buffers[field.name][0]).all(), field.name
+
+
+def test_who_ended_the_turn_waits():
+    """A seat that ended its turn is inactive and may only end it, until the last one ends it and the fights run."""
+    match = Match("autochess:players=8")
+    first_picks = match.mask().argmax(axis=1)
+    match.step(first_picks)
+    actions = np.where(np.arange(SEATS) == 0, match.random_actions(), END_TURN)
+    actions[0] = 8
+    match.step(actions)
+    assert match.buffers["active"][0].tolist() == [1, *[0] * 7]
+    assert (match.mask()[1:].sum(axis=1) == 1).all()
+    assert match.mask()[1:, END_TURN].all()
+    assert match.buffers["stage"][0, 0] == 1
+    match.step([END_TURN] * SEATS)
+    assert match.buffers["active"][0].tolist() == [1] * SEATS
+    assert match.buffers["stage"][0, 0] == 2
+
+
+def test_a_turn_ends_by_itself():
+    """After its last step a turn is over, whatever the action."""
+    match = Match("autochess")
+    for _ in range(MAX_STEPS_IN_TURN):
+        assert match.state[0, STAGE] == 1
+        allowed = match.mask()[0]
+        allowed[END_TURN] = 0
+        match.step([int(allowed.argmax())])
+    assert match.state[0, STAGE] == 2
+
+
+def test_the_dead_wait_for_the_end():
+    """In self-play a dead seat is inactive, earns nothing more, and ends when the game does, with all others."""
+    match = Match("autochess:players=8", 1, 3)
+    died: dict[int, int] = {}
+    while True:
+        dead = [seat for seat in range(SEATS) if not Seat(match.state[0], seat)[ALIVE]]
+        died |= {seat: Seat(match.state[0], seat)[RANK] for seat in dead}
+        match.step(match.random_actions())
+        ended = match.buffers["terminated"][0]
+        assert ended.sum() in (0, SEATS)
+        assert (match.buffers["reward"][0, dead] == 0).all()
+        if ended.all():
+            break
+        assert (match.buffers["active"][0, dead] == 0).all()
+    assert len(died) >= SEATS - 3
+    assert len(set(died.values())) == len(died)
+
+
+def test_the_learners_death_ends_the_game():
+    """With one learning seat the episode ends when it dies, with its rank's outcome and a last observation."""
+    match = Match("autochess", 1, 0)
+    while not match.buffers["terminated"][0, 0]:
+        match.step(match.random_actions())
+    rank = int(match.buffers["rank"][0, 0])
+    assert match.buffers["life"][0, 0] == 0
+    assert match.buffers["outcome"][0, 0] == (1 if rank == 1 else 2 if rank <= 4 else 3)
+    final = match.buffers["final_observation"][0, 0]
+    assert (final[0], final[5], final[6]) == (0, 0, np.float32(rank / 8))
+    assert match.buffers["observation"][0, 0, 0] == 1
+
+
+def test_an_illegal_action_is_explained():
+    """The error names the environment, the seat and the action; nothing is stepped."""
+    match = Match("autochess:players=8", 2)
+    saved = match.state.copy()
+    actions = match.mask().argmax(axis=1)
+    actions[11] = 6
+    with pytest.raises(IllegalAction, match=r"environment 1, seat 3 .* got 6 \(refresh\)"):
+        match.step(actions)
+    assert (match.state == saved).all()
+
+
+def test_fields_must_be_whole():
+    """A strided field is refused."""
+    task = find("autochess")
+    buffers = allocate(task, 2)
+    buffers["reward"] = np.zeros((1, 4), np.float32)[:, ::2]
+    with pytest.raises(ValueError, match="contiguous"):
+        Games(task, 0, 2, buffers, 0)
+
+
+def test_life_only_falls():
+    """Nobody's life ever rises within a game."""
+    match = Match("autochess:players=8", 4, 9)
+    lives = np.full((4, SEATS), 100)
+    for _ in range(200):
+        match.step(match.random_actions())
+        now = np.array([[Seat(game, seat)[LIFE] for seat in range(SEATS)] for game in match.state])
+        begun = match.buffers["outcome"][0] > 0
+        assert (now[~begun] <= lives[~begun]).all()
+        lives = now

@@ -73,7 +73,7 @@ class Monitor:
         self._last_terms = np.full_like(self._terms, np.nan)
         self._ended = np.zeros(num_envs, [("ret", "f4"), ("length", "i4"), ("outcome", "u1"), ("time", "f8")])
         self._ended["ret"] = np.nan
-        self._write_metrics({})
+        self._write_metrics(self.latest)
         self._write_history()
         self.publish()
 

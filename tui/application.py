@@ -55,6 +55,7 @@ class PacApp(CommandedApp):
         self._place = "summary"
         self._look: Look | None = None
         self._toasted = 0
+        self._phase: Phase | None = None
         self._resized = False
         self._head, self._tabs, self._status, self._keys = (
             Lines(id="head"),
@@ -151,6 +152,10 @@ class PacApp(CommandedApp):
             return
         self.env = min(self.env, max(0, snapshot.num_envs - 1))
         self._toast(snapshot)
+        if snapshot.phase is not self._phase:
+            self._phase = snapshot.phase
+            self.governor.at_once()
+            self._draw_foot()
         self._show(snapshot)
         if snapshot.phase is Phase.ENDED:
             self.leave()

@@ -79,12 +79,13 @@ def throughput(snapshot: Snapshot, width: int) -> list[Row]:
 
 def scaling(snapshot: Snapshot, width: int) -> list[Row]:
     """Speedup and efficiency against the baseline."""
-    efficiency = snapshot.efficiency
+    moving = snapshot.fps > 0
+    speedup, efficiency = (snapshot.speedup, snapshot.efficiency) if moving else (None, None)
     color = TEXT if efficiency is None else GREEN if efficiency >= 70 else YELLOW if efficiency >= 40 else ORANGE
     known = snapshot.baseline is not None
     return [
-        pair("speedup", times(snapshot.speedup).removesuffix("x"), "x" if known else "", width, BRIGHT),
-        pair("efficiency", percent(efficiency).removesuffix(" %"), "%" if known else "", width, color),
+        pair("speedup", times(speedup).removesuffix("x"), "x" if speedup is not None else "", width, BRIGHT),
+        pair("efficiency", percent(efficiency).removesuffix(" %"), "%" if efficiency is not None else "", width, color),
         pair("baseline", whole(snapshot.baseline), "/s" if known else "B", width),
     ]
 

@@ -334,10 +334,7 @@ def _copy_weights(ours: Policy, theirs: nn.Module) -> None:
     wanted = [(layer.weight, layer.bias) for layer in ones]
     wanted += [(network.cell.weight[:split], network.cell.bias[:split])]
     wanted += [(network.cell.weight[split:], network.cell.bias[split:])]
-    # Ours flattens cell by cell, theirs channel by channel.
-    first, last = network.value[0], network.value[2]
-    by_cell = first.weight.unflatten(1, (-1, network.cell.out_features - split))
-    wanted += [(by_cell.transpose(1, 2).flatten(1), first.bias), (last.weight, last.bias)]
+    wanted += [(network.value[0].weight, network.value[0].bias), (network.value[2].weight, network.value[2].bias)]
     with torch.no_grad():
         for layer, (weight, bias) in zip(given, wanted, strict=True):
             layer.weight.copy_(weight.reshape(layer.weight.shape))

@@ -80,12 +80,14 @@ class BoardNetwork(Network):
     def forward(self, board: Tensor) -> tuple[Tensor, Tensor]:
         """Return logits and values of `(rows, C, H, W)`."""
         lines = self.lines(board.contiguous(memory_format=torch.channels_last))
-        features = lines.permute(0, 2, 3, 1).flatten(1, 2)
+        features = lines.permute(0, 2, 3, 1).flatten(0, 2)
         for layer in self.mixing:
             features = functional.relu(layer(features), inplace=True)
-        cells = self.cell(features)
-        logits = self.action(cells[..., : self.per_cell].transpose(1, 2).flatten(1))
-        value = self.value(functional.relu(cells[..., self.per_cell :]).flatten(1))
+        # Few outputs times many cells is quick with the cells last: `(outputs, rows, cells)`.
+        product = torch.addmm(self.cell.bias.unsqueeze(1), self.cell.weight, features.t())
+        cells = product.view(len(product), len(board), -1).transpose(0, 1)
+        logits = self.action(cells[:, : self.per_cell].flatten(1))
+        value = self.value(functional.relu(cells[:, self.per_cell :].flatten(1)))
         return logits, value.squeeze(-1)
 
     def initial_gains(self) -> dict[nn.Module, float]:

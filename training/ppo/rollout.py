@@ -48,7 +48,8 @@ class Actor:
             storage.logprobs[slot, rows] = logprob
             return torch.as_tensor(logits)
 
-        storage.logits = torch.cat(self.team.run(part, range(len(parts))))
+        logits = self.team.run(part, range(len(parts)))
+        storage.logits = torch.cat(logits) if len(logits) > 1 else logits[0]
         storage.decided = slot
 
 

@@ -15,11 +15,16 @@ from numpy.typing import NDArray
 Function = TypeVar("Function", bound=Callable[..., object])
 
 # Rules divide by no zero, and nothing calls a kernel by a C pointer: neither needs code of its own.
-OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 GOLDEN = np.uint64(0x9E37_79B9_7F4A_7C15)
 MIX_1 = np.uint64(0xBF58_476D_1CE4_E5B9)
 MIX_2 = np.uint64(0x94D0_49BB_1331_11EB)
+
+
+def kernel(function: Function) -> Function:
+    """Return `function` compiled at its first call, unless the disk has it; it calls no kernels of other files."""
+    return cast("Function", njit(**OPTIONS)(function))
 
 
 def compiler(folder: Path) -> Callable[[Function], Function]:
@@ -32,11 +37,11 @@ def compiler(folder: Path) -> Callable[[Function], Function]:
     stamp = sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
     def compiled(function: Function) -> Function:
-        kernel: Any = njit(**OPTIONS)(function)
-        if hasattr(kernel, "_cache"):
-            index = kernel._cache._cache_file  # noqa: SLF001 - numba has no public way to add to a cache's stamp
+        made: Any = kernel(function)
+        if hasattr(made, "_cache"):
+            index = made._cache._cache_file  # noqa: SLF001 - numba has no public way to add to a cache's stamp
             index._source_stamp = (index._source_stamp, stamp)  # noqa: SLF001
-        return cast("Function", kernel)
+        return cast("Function", made)
 
     return compiled
 
@@ -54,7 +59,7 @@ pointer: Any = intrinsic(_pointer)
 """In kernels: `pointer(address, np.float32)`, for `numba.carray`."""
 
 
-@njit(**OPTIONS)
+@kernel
 def mixed(word: np.uint64) -> np.uint64:
     """The finaliser of SplitMix64 (Steele, Lea, Flood, 2014)."""
     word = (word ^ (word >> np.uint64(30))) * MIX_1
@@ -62,7 +67,7 @@ def mixed(word: np.uint64) -> np.uint64:
     return word ^ (word >> np.uint64(31))
 
 
-@njit(**OPTIONS)
+@kernel
 def episode_seed(seed: np.uint64, env: np.uint64, episode: np.uint64) -> np.uint64:
     """The compiled twin of `pac.envs.episode_seed`."""
     state = np.uint64(0)
@@ -71,7 +76,7 @@ def episode_seed(seed: np.uint64, env: np.uint64, episode: np.uint64) -> np.uint
     return state
 
 
-@njit(**OPTIONS)
+@kernel
 def below(memory: NDArray[np.int64], at: int, bound: int) -> int:
     """A random number from 0 to `bound - 1`; the generator's state is the word `memory[at]`.
 

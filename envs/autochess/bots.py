@@ -31,7 +31,7 @@ from .layout import (
 from .market import buy, has_room, sell
 from .tables import LINE_COST, LINE_TYPES, TYPES
 from .teams import count_kinds
-from .turn import buy_xp, combine, end_turn, pair, pick, pick_legal, place_for, refresh
+from .turn import buy_xp, combine, end_turn, pair, pick, pick_legal, place_for, refresh, survey
 
 PURCHASES, COPIES_MATTER, KINDS_MATTER, SWAPS, COMBINES, LEVELS, RESERVE, ROLLS = range(8)
 SKILLS = np.array(
@@ -186,3 +186,4 @@ def bot_turn(game: Ints, me: int, skill: int) -> None:
         swap_in(game, me)
     end_turn(game, me)
     count_kinds(game, me)
+    survey(game, me)

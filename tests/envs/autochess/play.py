@@ -37,7 +37,8 @@ class Match:
     @property
     def state(self) -> NDArray[np.int64]:
         """The games' states, `(num_envs, WORDS)`."""
-        return self.buffers["state"][0]
+        states: NDArray[np.int64] = self.buffers["state"][0]
+        return states
 
     def mask(self, slot: int = 0) -> NDArray[np.uint8]:
         """The published masks, `(rows, 92)`."""

@@ -166,13 +166,13 @@ def test_full_pp_cast_the_ability():
     assert arena[at.HIT_AT] == at.NEVER
 
 
-def test_every_ability_is_used():
-    """Creatures with each of the ten abilities fight to an end, and all of them cast."""
+def test_every_ability_helps():
+    """Creatures with any of the ten abilities beat the same ones without it more often than not."""
     assert {line.ability for line in LINES} == set(range(10))
     for ability in range(10):
         rows = team([0] * 4)
         rows[:4, at.ABILITY], rows[:4, at.MAX_PP] = ability, 80
         plain = team([0] * 4)
         plain[:4, at.MAX_PP] = 10_000
-        results = [outcome(rows, plain, seed)[0][at.WINNER] for seed in range(30)]
-        assert results.count(0) > 18, ability
+        results = [outcome(rows, plain, seed)[0][at.WINNER] for seed in range(100)]
+        assert results.count(0) > 50, ability

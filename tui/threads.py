@@ -11,7 +11,7 @@ from textual.message import Message
 
 from ..envs import PacError
 from ..training.control import SessionGone
-from ..training.snapshot import Look, Phase
+from ..training.snapshot import Look
 from .connection import Connection
 from .messages import Refused, SessionLost, SnapshotTaken
 
@@ -95,8 +95,3 @@ class Commander:
                 self._connection.call(command, **arguments)
             except PacError as error:
                 self._post(Refused(command, error))
-
-
-def is_over(phase: Phase | None) -> bool:
-    """Whether nothing more will come of a session."""
-    return phase is not None and phase.over

@@ -1,0 +1,47 @@
+"""A column of panels fills its place, and leaves out what does not fit."""
+
+import pytest
+
+from pac.tui.ink import part, width_of
+from pac.tui.panels import Section, beside, column, shares
+
+
+def lines(count):
+    return lambda _width, _height: [(part(f"row {index}"),) for index in range(count)]
+
+
+def text(rows):
+    return ["".join(segment.text for segment in row) for row in rows]
+
+
+@pytest.mark.parametrize("height", range(3, 16))
+def test_a_column_with_a_section_that_fills_is_as_high_as_its_place(height):
+    """Whatever the height, all lines are used, and each has the full width."""
+    rows = column([Section("One", lines(3)), Section("Two", lines(2), fills=True)], 20, height)
+    assert {width_of(row) for row in rows} == {20}
+    assert len(rows) in {height, 5}
+
+
+def test_what_comes_first_is_shown_first():
+    """In too low a place, the last sections are left out."""
+    rows = text(column([Section("One", lines(2)), Section("Two", lines(2)), Section("Three", lines(2))], 20, 9))
+    assert any("One" in row for row in rows)
+    assert any("Two" in row for row in rows)
+    assert not any("Three" in row for row in rows)
+
+
+def test_a_note_stands_where_there_is_room():
+    """The title is cut last."""
+    assert "12.5" in text(column([Section("Return", lines(1), note="12.5")], 30, 3))[0]
+    assert "12.5" not in text(column([Section("Return", lines(1), note="12.5")], 14, 3))[0]
+
+
+def test_blocks_stand_side_by_side():
+    """Each keeps its columns, the shorter one is filled up, and shares use every column."""
+    widths = shares(21, 2)
+    rows = beside(
+        [column([Section("A", lines(1))], widths[0], 3), column([Section("B", lines(4))], widths[1], 6)], widths
+    )
+    assert sum(widths) == 21
+    assert len(rows) == 6
+    assert {width_of(row) for row in rows} == {21}

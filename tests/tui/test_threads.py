@@ -1,0 +1,64 @@
+"""The watcher's requests collapse, and what it cannot see is told once."""
+
+import threading
+import time
+
+from textual.message import Message
+
+from pac.training.snapshot import Look
+from pac.tui.connection import Connection
+from pac.tui.messages import SessionLost, SnapshotTaken
+from pac.tui.threads import Watcher
+
+
+def wait(condition):
+    limit = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < limit
+        time.sleep(0.01)
+
+
+def test_requests_collapse(stage):
+    """However often it is asked while it looks, it looks once more; and without news it says nothing."""
+    connection = Connection(lambda: stage)
+    posted: list[Message] = []
+    watcher = Watcher(connection, posted.append)
+    for _ in range(100):
+        watcher.request(Look())
+    wait(lambda: posted)
+    stage.shuffle()
+    watcher.request(Look())
+    wait(lambda: len(posted) >= 2)
+    assert len(posted) < 10
+    assert all(isinstance(message, SnapshotTaken) for message in posted)
+    watcher.close()
+
+
+def test_a_session_that_is_gone_is_told_once(stage):
+    """Every further look finds the same, and says nothing more."""
+    stage.code = 1
+    connection = Connection(lambda: stage)
+    posted: list[Message] = []
+    watcher = Watcher(connection, posted.append)
+    watcher.request(Look())
+    wait(lambda: any(isinstance(message, SessionLost) for message in posted))
+    stage.shuffle()
+    watcher.request(Look())
+    wait(lambda: sum(isinstance(message, SnapshotTaken) for message in posted) >= 2)
+    assert sum(isinstance(message, SessionLost) for message in posted) == 1
+    watcher.close()
+
+
+def test_the_screen_does_not_wait_for_the_session(stage):
+    """Making a connection returns at once, however long the session takes to stand."""
+    stands = threading.Event()
+
+    def start():
+        stands.wait(10)
+        return stage
+
+    connection = Connection(start)
+    assert not connection.running
+    assert connection.over() is None
+    stands.set()
+    wait(lambda: connection.running)

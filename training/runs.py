@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..envs import PacError, UnknownName
+from ..envs import BadParameter, PacError, UnknownName
 
 CARD = "run.json"
 METRICS = "metrics.jsonl"
@@ -64,11 +64,15 @@ class RunFolder:
 
         Raises:
             UnknownName: There is none; the known ones are listed.
+            BadParameter: There are no runs at all.
         """
         for path in (Path(name), parent / name):
             if (path / CARD).is_file():
                 return cls(path.resolve())
-        raise UnknownName("run", name, [run.name for run in cls.all(parent)] or ["none yet"])
+        known = [run.name for run in cls.all(parent)]
+        if not known:
+            raise BadParameter(f"unknown run {name!r}: {parent} holds no runs yet; `pac-tui run` begins one")
+        raise UnknownName("run", name, known)
 
     @classmethod
     def all(cls, parent: Path) -> list[RunFolder]:

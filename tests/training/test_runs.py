@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pac.envs import UnknownName
+from pac.envs import BadParameter, UnknownName
 from pac.training.runs import RunFolder, RunFolderError, new_name
 
 
@@ -24,6 +24,12 @@ def test_an_unknown_run_lists_the_known_ones(tmp_path):
     """The nearest name is suggested."""
     RunFolder.create(tmp_path, "drmario-1").write_card({})
     with pytest.raises(UnknownName, match="Did you mean drmario-1"):
+        RunFolder.find(tmp_path, "drmario-2")
+
+
+def test_without_any_run_there_is_nothing_to_suggest(tmp_path):
+    """The sentence says how to begin one."""
+    with pytest.raises(BadParameter, match="no runs yet"):
         RunFolder.find(tmp_path, "drmario-2")
 
 

@@ -68,7 +68,9 @@ def running(snapshot):
 def test_a_session_trains_reports_and_leaves_nothing(tmp_path):
     """Steps are counted, boards move, the report has the figures, and its directory is gone."""
     with session(tmp_path, task="drmario") as watched:
-        seen = watched.until(lambda snapshot: running(snapshot) and snapshot.state["episodes"] > 0)
+        watched.until(lambda snapshot: running(snapshot) and snapshot.state["episodes"] > 0)
+        watched.call("pause")  # a snapshot's blocks are each whole, but taken one after the other
+        seen = watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED)
         assert seen.boards["bottle"].any()
         assert sum(seen.outcomes[1:]) == seen.state["episodes"]
         report = watched.end()

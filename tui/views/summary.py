@@ -20,6 +20,7 @@ from .wait import Waiting
 
 LEAST_CHARTS = 9
 SLIMMEST_CHARTS = 60
+BOTH_CHARTS = 110
 TALL, HIGH = 30, 46
 CURVE_LINES, HIGH_CURVE_LINES = 9, 13
 
@@ -101,8 +102,11 @@ class SummaryView(View):
         return Section("Return", lambda *room: figures.curve(shot, *room), fills=True, note=latest)
 
     def _show_charts(self, shot: Shot) -> None:
-        """The learning curve and the time of a step, below the boards."""
+        """The learning curve below the boards, and beside it the time of a step where there is room."""
         width, height = self._charts.size
+        if width < BOTH_CHARTS:
+            self._charts.show(column([self._curve(shot)], width, height))
+            return
         widths = [width - width // 3, width // 3]
         times = Section("Time of a step", lambda *room: figures.time_table(shot.snapshot, *room), fills=True)
         blocks = [

@@ -52,7 +52,7 @@ class Match:
     def random_actions(self, slot: int = 0) -> NDArray[np.int64]:
         """A random legal action for each row."""
         mask = self.mask(slot)
-        chosen: NDArray[np.int64] = (mask * self.random.random(mask.shape, np.float32)).argmax(axis=-1)
+        chosen: NDArray[np.int64] = (mask * (1 + self.random.random(mask.shape, np.float32))).argmax(axis=-1)
         return chosen
 
     def advance(self, steps: int) -> Match:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 Function = TypeVar("Function", bound=Callable[..., object])
 
 # Rules divide by no zero, and nothing calls a kernel by a C pointer: neither needs code of its own.
-OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 GOLDEN = np.uint64(0x9E37_79B9_7F4A_7C15)
 MIX_1 = np.uint64(0xBF58_476D_1CE4_E5B9)
@@ -24,7 +24,16 @@ MIX_2 = np.uint64(0x94D0_49BB_1331_11EB)
 
 def kernel(function: Function) -> Function:
     """Return `function` compiled at its first call, unless the disk has it; it calls no kernels of other files."""
-    return cast("Function", njit(**OPTIONS)(function))
+    try:
+        return cast("Function", njit(cache=True, **OPTIONS)(function))
+    except RuntimeError:  # no folder of this machine can be written to
+        return cast("Function", njit(**OPTIONS)(function))
+
+
+def stamp_of(folder: Path) -> str:
+    """Return a hash of all sources that kernels of `folder` are made of."""
+    sources = [Path(__file__), *sorted(folder.glob("*.py"))]
+    return sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 
 def compiler(folder: Path) -> Callable[[Function], Function]:
@@ -33,8 +42,7 @@ def compiler(folder: Path) -> Callable[[Function], Function]:
     Numba looks at a function's own file only, and would go on using a kernel into which another file's older rules were
     built. The GIL is released.
     """
-    sources = [Path(__file__), *sorted(folder.glob("*.py"))]
-    stamp = sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+    stamp = stamp_of(folder)
 
     def compiled(function: Function) -> Function:
         made: Any = kernel(function)

@@ -112,6 +112,7 @@ def build(spec: str, players: int, bots: int, reward: str) -> Task:
         masked=True,
         players=players,
         native=True,
+        kernels=f"{__package__}.driver:compile_all",
         reward_terms=REWARD_TERMS,
         outcomes=OUTCOMES,
         info=INFO,

@@ -7,10 +7,10 @@ from time import thread_time
 
 import numpy as np
 
+from ..native import GOLDEN, mixed
 from ..registry import find
 from ..task import Array, allocate
 from .compiled import compiled
-from .deal import GOLDEN, MIX_1, MIX_2
 from .driver import Bottles
 from .kernels import step_placements
 from .layout import ACTIONS, MASK, NO_BITS, Words, signed
@@ -23,9 +23,7 @@ BATCH = 200
 @compiled
 def choose(board: Words, random: np.uint64) -> int:
     """The first legal placement from a random one on."""
-    random = (random ^ (random >> np.uint64(30))) * MIX_1
-    random = (random ^ (random >> np.uint64(27))) * MIX_2
-    first = signed(random >> np.uint64(55))
+    first = signed(mixed(random) >> np.uint64(55))
     for offset in range(ACTIONS):
         action = (first + offset) & (ACTIONS - 1)
         if board[MASK + (action >> 6)] >> np.uint64(action & 63) & np.uint64(1) != NO_BITS:

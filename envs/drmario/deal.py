@@ -44,25 +44,10 @@ from .layout import (
     signed,
 )
 
-GOLDEN = np.uint64(0x9E37_79B9_7F4A_7C15)
-MIX_1 = np.uint64(0xBF58_476D_1CE4_E5B9)
-MIX_2 = np.uint64(0x94D0_49BB_1331_11EB)
 POWER_ON = 0x8988
 PAIRS = COLORS * COLORS
 ODD_COLORS = (0, 1, 2, 2, 1, 0, 0, 1, 2, 2, 1, 0, 0, 1, 2, 1)
 """The colour of every fourth virus, by the low four bits of a random number."""
-
-
-@compiled
-def episode_seed(seed: np.uint64, env: np.uint64, episode: np.uint64) -> np.uint64:
-    """The compiled twin of `pac.envs.episode_seed`."""
-    state = NO_BITS
-    for part in (seed, env, episode):
-        state = state + part + GOLDEN
-        state = (state ^ (state >> np.uint64(30))) * MIX_1
-        state = (state ^ (state >> np.uint64(27))) * MIX_2
-        state ^= state >> np.uint64(31)
-    return state
 
 
 @compiled

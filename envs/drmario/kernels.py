@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..native import episode_seed
 from ..task import Array
 from .compiled import compiled
-from .deal import episode_seed
 from .layout import (
     ACTIONS,
     BUTTONS,

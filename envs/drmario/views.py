@@ -6,13 +6,13 @@ table a tenth of it.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import carray, types  # type: ignore[attr-defined]
-from numba.extending import intrinsic
+from numba import carray  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 
+from ..native import pointer
 from ..task import Array, Buffers, Task
 from .compiled import compiled
 from .layout import ACTIONS, COLUMNS, LONGEST_FALL, ROWS, SCRATCH, SPEEDS, WORDS
@@ -116,18 +116,6 @@ def table(task: Task, buffers: Buffers, scratch: Array, path: Array) -> NDArray[
         SPEEDS.index(task.values["speed"]),
     )
     return np.array([*numbers, *addresses], np.int64)
-
-
-def _pointer(_context: Any, address: Any, dtype: Any) -> Any:
-    """A pointer to elements of `dtype` at an address."""
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
-
-    return types.CPointer(dtype.dtype)(address, dtype), build  # type: ignore[no-untyped-call]
-
-
-pointer: Any = intrinsic(_pointer)
 
 
 @compiled

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ def write(directory: Path, *steps: int, keep: int = 3) -> list[Path]:
 def test_what_was_saved_comes_back(tmp_path: Path) -> None:
     """Arrays, tensors of every layout, and data survive, bit for bit."""
     image = torch.randn(2, 3, 4, 5).contiguous(memory_format=torch.channels_last)
-    tensors = {"a": np.arange(6, dtype=np.int64).reshape(2, 3), "b": image, "c": torch.tensor(3.5)}
+    tensors: dict[str, Any] = {"a": np.arange(6, dtype=np.int64).reshape(2, 3), "b": image, "c": torch.tensor(3.5)}
     save(tmp_path, 7, tensors, {"n": [1, 2]})
     found = load_newest(tmp_path)
     assert found.step == 7

@@ -31,8 +31,9 @@ class Recorded:
         self.made: list[Any] = []
 
     def __call__(self, num_envs: int, slots: int) -> Envs:
-        self.made.append(make(self.task, num_envs, "inline", slots=slots, seed=1))
-        return self.made[-1]
+        envs = make(self.task, num_envs, "inline", slots=slots, seed=1)
+        self.made.append(envs)
+        return envs
 
 
 def context(task: Task, seed: int = 0, **overrides: Any) -> Context:

@@ -25,13 +25,14 @@ $(STAMP): pyproject.toml setup.py
 	[[ -x $(BIN)/python ]] || "$(PYTHON)" -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --disable-pip-version-check --editable . --group dev
-	@$(BIN)/python -m pac.envs
+	@$(BIN)/python -m pac.envs drmario
 	@touch $(STAMP)
 
 run: $(STAMP)  ## Start the app; make run ARGS="--num-envs 16" passes options on
 	@$(BIN)/pac-tui $(ARGS)
 
 test: $(STAMP)  ## Run the quick tests
+	@$(BIN)/python -m pac.envs
 	$(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow"
 
 test-slow: $(STAMP)  ## Run the learning and soak tests

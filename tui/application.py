@@ -117,7 +117,7 @@ class PacApp(CommandedApp):
         self.settle()
         self._request()
         if self.governor.due("system", SYSTEM) or self.pending.wanted is not None:
-            self._draw_foot()
+            self.announce()
         if self.snapshot is None:
             self._draw_head()
         elif self.snapshot.phase is Phase.STARTING:
@@ -137,7 +137,7 @@ class PacApp(CommandedApp):
             return
         self.governor.at_once()
         self._draw_head()
-        self._draw_foot()
+        self.announce()
         if self.snapshot is not None:
             self._show(self.snapshot)
         self._request()
@@ -155,7 +155,7 @@ class PacApp(CommandedApp):
         if snapshot.phase is not self._phase:
             self._phase = snapshot.phase
             self.governor.at_once()
-            self._draw_foot()
+            self.announce()
         self._show(snapshot)
         if snapshot.phase is Phase.ENDED:
             self.leave()
@@ -178,8 +178,8 @@ class PacApp(CommandedApp):
         note = f"page {pages[0]}/{pages[1]}" if pages[1] > 1 else ""
         self._tabs.draw(self._place, self.env, self.snapshot.num_envs if self.snapshot else 0, note)
 
-    def _draw_foot(self) -> None:
-        """The system's figures and the keys; a note goes before either."""
+    def announce(self) -> None:
+        """Draw the foot; a note goes before the figures of the system, or the keys where there is but one line."""
         note, low, width = self.note(), not self._status.display, self._keys.size.width
         self._status.show([note if note and not low else system(self.snapshot, self.governor.cost, width)])
         self._keys.show([note if note and low else keys(width)])
@@ -248,13 +248,13 @@ class PacApp(CommandedApp):
         """Restart now if one is pending, else open the selected board."""
         if not self.settle(now=True) and self._place == "summary":
             self.action_environment(self.env + 1)
-        self._draw_foot()
+        self.announce()
 
     def action_cancel(self) -> None:
         """Forget a pending restart, else go back to the summary."""
         if not self.pending.cancel():
             self.action_summary()
-        self._draw_foot()
+        self.announce()
 
     def action_axis(self) -> None:
         """Curves over steps or over wall time."""

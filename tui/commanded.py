@@ -17,7 +17,7 @@ from .ink import FAINT, ORANGE, TEXT, YELLOW, Row, part
 from .messages import Refused
 from .picture import svg_of
 from .prompt import NumberPrompt
-from .restart import PendingRestart
+from .restart import DEBOUNCE, PendingRestart
 from .threads import Commander, Watcher
 
 FAILED, INTERRUPTED = 1, 130
@@ -129,7 +129,8 @@ class CommandedApp(App[int]):
         if self.snapshot is None or self.phase in ENDING:
             return
         self.pending.ask(num_envs)
-        self.hurry()
+        self.set_timer(DEBOUNCE, self.settle)
+        self.announce()
 
     def settle(self, *, now: bool = False) -> bool:
         """Restart if it is time to; return whether something was decided."""
@@ -163,7 +164,7 @@ class CommandedApp(App[int]):
         elif self.stops == 3:
             self.connection.kill()
             self.exit(FAILED, return_code=FAILED)
-        self.hurry()
+        self.announce()
 
     async def action_quit(self) -> None:
         """Textual's own way to quit is ours."""
@@ -181,6 +182,9 @@ class CommandedApp(App[int]):
 
     def hurry(self) -> None:
         """Look at the session now and draw all of it."""
+
+    def announce(self) -> None:
+        """Draw what `note` says."""
 
     def note(self) -> Row | None:
         """Return what the bottom of the screen has to say before all else."""

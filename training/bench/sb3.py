@@ -53,7 +53,7 @@ def compare(
     num_envs: int = 16,
     seconds: float = 8.0,
     pairs: int = 3,
-    backend: str = "shm",
+    backend: str = "threads",
     progress: Progress = lambda _what, _share: None,
 ) -> Figures:
     """Train by both in turn; return their speeds in decisions per second and the ratios of the medians.

@@ -95,14 +95,14 @@ ROWS = (
     ),
     Row("round trip of one `shm` step, N = 1, median", ("transports", "shm", "p50_us"), 5, 2, _microseconds, most=True),
     Row(
-        "rollouts with masked inference, `drmario`, N = 16, over SB3-contrib `MaskablePPO`",
+        "rollouts with masked inference, `drmario`, N = 16, `threads`, over SB3-contrib `MaskablePPO`",
         ("sb3", "rollout", "ratio"),
         2,
         3,
         _times,
     ),
     Row(
-        "whole PPO training, same network and settings, over SB3-contrib `MaskablePPO`",
+        "whole PPO training, same network and settings, `threads`, over SB3-contrib `MaskablePPO`",
         ("sb3", "training", "ratio"),
         1.3,
         1.7,

@@ -53,7 +53,7 @@ def test_an_unreadable_card_is_a_clear_error(tmp_path):
     """A broken run.json names the file."""
     run = RunFolder.create(tmp_path, "a")
     (run.path / "run.json").write_text("{")
-    with pytest.raises(RunFolderError, match="run.json"):
+    with pytest.raises(RunFolderError, match=r"run\.json"):
         run.card()
 
 

@@ -154,7 +154,7 @@ def test_the_baseline_is_measured_and_n_comes_back(tmp_path):
         )
         assert seen.speedup == pytest.approx(seen.fps / seen.baseline)
         assert seen.efficiency == pytest.approx(100 * seen.speedup / 4)
-        assert [entry.num_envs for entry in seen.scaling][0] == 1
+        assert next(entry.num_envs for entry in seen.scaling) == 1
 
 
 def test_bad_commands_are_refused_with_a_sentence(tmp_path):

@@ -55,7 +55,9 @@ class Watcher:
         try:
             snapshot = self._connection.take(self._look)
         except PacError as error:
-            self._lose(error)
+            # A session that was killed may leave a half written block: that it is gone says more.
+            code = self._connection.over()
+            self._lose(error if code is None else _gone(code))
             self._done.wait(PATIENCE)
             return
         if snapshot is not self._shown:
@@ -63,12 +65,16 @@ class Watcher:
             self._post(SnapshotTaken(snapshot))
         code = self._connection.over()
         if code is not None and not snapshot.phase.over:
-            self._lose(SessionGone(f"the session's process ended without a word (exit code {code})"))
+            self._lose(_gone(code))
 
     def _lose(self, error: PacError) -> None:
         if not self._lost:
             self._lost = True
             self._post(SessionLost(error))
+
+
+def _gone(code: int) -> SessionGone:
+    return SessionGone(f"the session's process ended without a word (exit code {code})")
 
 
 class Commander:

@@ -13,7 +13,7 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
 # The type checker sees the four folders through links: name the files that a person edits.
 REAL_PATHS := sed -E 's|^\.typing/pac/||'
 
-.PHONY: help setup run test test-slow check format bench screenshots clean
+.PHONY: help setup run quick test test-slow check format bench screenshots clean
 
 help:  ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -31,14 +31,17 @@ $(STAMP): pyproject.toml setup.py
 run: $(STAMP)  ## Start the app; make run ARGS="--num-envs 16" passes options on
 	@$(BIN)/pac-tui $(ARGS)
 
-test: $(STAMP)  ## Run the quick tests
+quick: $(STAMP)  ## Run the tests that start no session
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow and not session"
+
+test: $(STAMP)  ## Run the tests, all but the long ones
 	@$(BIN)/python -m pac.envs
 	$(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow"
 
 test-slow: $(STAMP)  ## Run the learning and soak tests
 	$(BIN)/python -m pytest -q -m slow
 
-check: $(STAMP)  ## Check format, lint, types, layers; run the quick tests
+check: $(STAMP)  ## Check format, lint, types, layers; run the tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy | $(REAL_PATHS)

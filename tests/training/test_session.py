@@ -16,6 +16,8 @@ from pac.training.runs import RunFolder
 from pac.training.snapshot import Look, Phase, take
 from pac.training.telemetry import TelemetryReader
 
+pytestmark = pytest.mark.session
+
 LIMIT = 60.0
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from .commands import QUICK, Terminal, left, runtime, start, until
 
+pytestmark = pytest.mark.session
+
 KEYS = {
     *("task", "trainer", "backend", "device", "num_envs", "seconds", "frames", "steps", "episodes", "fps"),
     *("fps_per_env", "sps", "speedup", "efficiency", "return_mean", "time_ms", "workers", "restarts", "events"),

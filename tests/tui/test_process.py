@@ -11,6 +11,8 @@ from pac.tui import ink
 
 from .commands import QUICK, Terminal, left, runtime, until
 
+pytestmark = pytest.mark.session
+
 HEAVY = ("torch", "numba", "gymnasium", "scipy")
 
 

@@ -10,6 +10,8 @@ from pac.tui.connection import Connection
 
 from .stage import screen_text, until
 
+pytestmark = pytest.mark.session
+
 
 @pytest.fixture
 def config(tmp_path):

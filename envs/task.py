@@ -25,6 +25,8 @@ PanelKind: TypeAlias = Literal["cells", "pixels", "bars", "table", "grid", "curv
 Tone: TypeAlias = Literal["good", "bad", "neutral"]
 
 MASK_64 = (1 << 64) - 1
+WAITS, DECIDES, OUT = 0, 1, 2
+"""Values of the field `active`: a seat with nothing to decide now, one with something, one that has left."""
 
 
 @dataclass(frozen=True)
@@ -269,8 +271,9 @@ STANDARD_FIELDS: tuple[Field, ...] = (
 
 `episode_return` and `episode_length` are those of the running episode, and at a step that ended one those of the
 ended one. `frames` are the frames that the step took. `outcome` is 0 while the episode runs, else 1 + the index into
-`Task.outcomes`. `episode` counts episodes begun, from 0, per environment; -1 before the first. `active` is 1 for rows
-that belong in the loss. The task's info fields, too, are at such a step those of the ended episode.
+`Task.outcomes`. `episode` counts episodes begun, from 0, per environment; -1 before the first. `active` is
+`DECIDES` for rows that belong in the loss, `WAITS` for those that others keep waiting, `OUT` for dead seats: no reward
+follows for them until the episode ends. The task's info fields, too, are at such a step those of the ended episode.
 """
 
 

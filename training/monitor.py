@@ -15,6 +15,7 @@ import numpy as np
 
 from ..backends.base import Backend
 from ..envs import Task, next_slot
+from ..envs.task import DECIDES
 from .gate import Gate
 from .snapshot import Look, Phase
 from .telemetry import MAX_HISTORY, MAX_METRICS, TelemetryWriter
@@ -118,7 +119,7 @@ class Monitor:
         self._counted = self._written if self._written < self._slots - 1 else 0
         buffer, players = self._backend.buffer, self._task.players
         self.frames += int(buffer["frames"][span].sum())
-        self.steps += int(buffer["active"][span].sum()) // players
+        self.steps += int(np.count_nonzero(buffer["active"][span] == DECIDES)) // players
         ended = (buffer["terminated"][span] | buffer["truncated"][span])[:, ::players]
         terms = buffer["reward_terms"][span, ::players] if self._task.reward_terms else None
         if not ended.any():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..native import episode_seed
-from ..task import Array
+from ..task import DECIDES, OUT, WAITS, Array
 from .bag import board_size, held_count, player
 from .bots import bot_turn
 from .compiled import compiled
@@ -102,6 +102,14 @@ def play_step(game: Ints, actions: Ints, preset: int, bots: int, work: Work) -> 
 
 
 @compiled
+def part(game: Ints, me: int) -> int:
+    """A player's part in this step: decides, waits for the others, or out of the game."""
+    if not game[me + ALIVE]:
+        return OUT
+    return WAITS if game[me + ENDED] else DECIDES
+
+
+@compiled
 def show(v: Views, x: Extras, slot: int, env: int) -> None:
     """Write observations, masks and boards of a state."""
     game = v.state[env]
@@ -110,7 +118,7 @@ def show(v: Views, x: Extras, slot: int, env: int) -> None:
         observe(game, seat, v.observation[slot, row])
         for word in range(MASK_WORDS):
             v.mask[slot, row, word] = game[me + MASK + word]
-        v.active[slot, row] = 1 - game[me + ENDED]
+        v.active[slot, row] = part(game, me)
     draw(game, x.creatures[env], x.stars[env], x.shop[env], x.fight[env])
     draw_numbers(game, x.kinds[env], x.lives[env], x.purse[env])
     v.episode[env] = game[EPISODES] - 1

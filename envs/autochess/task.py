@@ -100,7 +100,7 @@ ACTION_NAMES = (
 def build(spec: str, players: int, bots: int, reward: str) -> Task:
     """One step is one action of every seat that has not ended its turn; the last END_TURN runs the fights.
 
-    A seat that has ended its turn, or is dead, is inactive: `active` is 0 and only END_TURN is legal.
+    A seat that has ended its turn waits, a dead one is out: `active` says so, and only END_TURN is legal.
     """
     return Task(
         spec=spec,

@@ -12,6 +12,7 @@ import torch
 
 from pac.backends import make
 from pac.envs import Task, allocate
+from pac.envs.task import OUT
 from pac.training.ppo.evaluate import Player
 from pac.training.ppo.state import WrongCheckpoint
 from pac.training.ppo.storage import Storage
@@ -160,6 +161,22 @@ def test_the_rollout_is_the_buffer() -> None:
         assert trainer._storage is not None
         shown = trainer._storage.experience().observations
         assert shown.data_ptr() == buffer_of(trainer)["observation"].ctypes.data
+
+
+def test_what_follows_a_seat_that_is_out_is_worth_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rollout's last values are the network's, but for rows that left their episode."""
+    with training(corridor()) as trainer:
+        envs = trainer._context.make_envs.made[-1]  # type: ignore[attr-defined]
+        advance = envs.advance
+
+        def dying(slot: int) -> None:
+            advance(slot)
+            envs.buffer["active"][slot + 1, 3] = OUT
+
+        monkeypatch.setattr(envs, "advance", dying)
+        trainer.iterate()
+        assert trainer._storage is not None
+        assert trainer._storage.values[-1].nonzero().flatten().tolist() == [0, 1, 2, 4, 5, 6, 7]
 
 
 def test_every_action_taken_is_legal() -> None:

@@ -65,7 +65,8 @@ def rollout(actor: Actor, envs: Envs, storage: Storage, timer: Timer) -> None:
         timer.lap("inference")
         envs.advance(slot)
     observation, _ = storage.load(storage.steps)
-    storage.values[storage.steps].copy_(actor.policy.value(observation))
+    values = actor.policy.value(observation)
+    storage.values[storage.steps].copy_(values.masked_fill(storage.out(storage.steps), 0.0))
     timer.lap("inference")
 
 

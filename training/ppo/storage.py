@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from ...envs import Task
-from ...envs.task import Array, Buffers
+from ...envs.task import DECIDES, OUT, Array, Buffers
 
 PER_STEP = ("observation", "action_mask")
 PER_ROLLOUT = ("reward", "terminated", "truncated", "active", "frames")
@@ -109,6 +109,10 @@ class Storage:
         final = self._host["final_observation"][1:][where[:, 0], where[:, 1]]
         return where.to(self._device), final.to(self._device)
 
+    def out(self, slot: int) -> Tensor:
+        """Return which rows no reward follows for in this episode, `(R,)` bool, on the device."""
+        return (self._host["active"][slot] == OUT).to(self._device)
+
     def experience(self) -> Experience:
         """Return the rollout for the learner. Copies little on a GPU and next to nothing on the CPU."""
         reward, terminated, truncated, active, frames = (self._host[name].to(self._device) for name in PER_ROLLOUT)
@@ -119,7 +123,7 @@ class Storage:
             terminated=ended,
             truncated=(truncated[1:] > 0) & ~ended,
             frames=frames[1:].repeat_interleave(self.players, dim=1).float(),
-            active=active[:-1] > 0,
+            active=active[:-1] == DECIDES,
             values=self.values,
             observations=self._here["observation"][:-1].flatten(0, 1),
             masks=masks,

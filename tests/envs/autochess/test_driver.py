@@ -9,6 +9,7 @@ from pac.envs import allocate, check, find
 from pac.envs.autochess.driver import Games
 from pac.envs.autochess.errors import IllegalAction
 from pac.envs.autochess.layout import ALIVE, END_TURN, LIFE, MAX_STEPS_IN_TURN, RANK, SEATS, STAGE
+from pac.envs.task import OUT
 
 from .play import Match, Seat
 
@@ -76,7 +77,7 @@ def test_a_turn_ends_by_itself():
 
 
 def test_the_dead_wait_for_the_end():
-    """In self-play a dead seat is inactive, earns nothing more, and ends when the game does, with all others."""
+    """In self-play a dead seat is out, earns nothing more, and ends when the game does, with all others."""
     match = Match("autochess:players=8", 1, 3)
     died: dict[int, int] = {}
     while True:
@@ -88,7 +89,8 @@ def test_the_dead_wait_for_the_end():
         assert (match.buffers["reward"][0, dead] == 0).all()
         if ended.all():
             break
-        assert (match.buffers["active"][0, dead] == 0).all()
+        assert (match.buffers["active"][0, dead] == OUT).all()
+        assert not (np.delete(match.buffers["active"][0], dead) == OUT).any()
     assert len(died) >= SEATS - 3
     assert len(set(died.values())) == len(died)
 

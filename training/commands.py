@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from .config import MAX_ENVS
 from .control import CommandRefused, Viewer
-from .snapshot import Look, Phase
+from .records import Phase
+from .snapshot import Look
 
 if TYPE_CHECKING:
     from .session import Session

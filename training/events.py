@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 
-from .snapshot import Level
+from .records import Level
 from .telemetry import MAX_EVENTS, TelemetryWriter
 
 

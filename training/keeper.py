@@ -12,8 +12,8 @@ from .checkpoint import load_newest, save
 from .config import Config
 from .events import EventLog
 from .monitor import Monitor
+from .records import Level
 from .runs import RunFolder, new_name
-from .snapshot import Level
 from .trainer import Trainer
 
 

@@ -17,7 +17,8 @@ from ..backends.base import Backend
 from ..envs import Task, next_slot
 from ..envs.task import DECIDES
 from .gate import Gate
-from .snapshot import Look, Phase
+from .records import Phase
+from .snapshot import Look
 from .telemetry import MAX_HISTORY, MAX_METRICS, TelemetryWriter
 from .throughput import Mark, Throughput, TrainingClock
 from .trainer import PHASES, PolicyOutput, Timer

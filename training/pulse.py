@@ -12,7 +12,7 @@ import psutil
 
 from ..backends import WorkerStatus
 from ..backends.base import Backend
-from .snapshot import SYSTEM
+from .records import SYSTEM
 
 if TYPE_CHECKING:
     from .session import Session

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .snapshot import Level
+from .records import Level
 
 if TYPE_CHECKING:
     from .session import Session

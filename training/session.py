@@ -21,6 +21,7 @@ from ..backends import make as make_backend
 from ..backends.base import Backend
 from ..envs import PacError, UnknownName, find
 from .config import Config
+from .description import describe
 from .device import resolve_device
 from .events import EventLog
 from .gate import Gate, Interrupted, Stopped
@@ -28,9 +29,9 @@ from .keeper import Keeper
 from .monitor import Monitor
 from .preparation import Preparation
 from .pulse import Pulse
+from .records import Level, Phase
 from .report import make_report
-from .snapshot import Level, Phase
-from .telemetry import TelemetryWriter, describe
+from .telemetry import TelemetryWriter
 from .throughput import WINDOW, TrainingClock
 from .trainer import Context, Timer, Trainer
 from .trainers import build_player, build_trainer, trainer_settings

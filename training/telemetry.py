@@ -22,7 +22,8 @@ import numpy as np
 from ..backends.segment import Segment
 from ..envs import PacError, Task
 from ..envs.task import Array
-from .snapshot import (
+from .description import Description
+from .records import (
     ENVIRONMENT,
     EVENT,
     METRIC_NAME_BYTES,
@@ -32,8 +33,6 @@ from .snapshot import (
     SYSTEM,
     TIMES,
     WORKER,
-    Description,
-    PanelLook,
 )
 
 MAGIC = 0x50414354
@@ -98,27 +97,6 @@ def blocks_of(task: Task, num_envs: int) -> list[Block]:
         Block("outcomes", "u8", (1 + len(task.outcomes),)),
         *boards,
     ]
-
-
-def describe(task: Task, **facts: Any) -> Description:
-    """Return the header: what is trained on and how it looks; `facts` are the session's own."""
-    panels = tuple(
-        PanelLook.of(panel, next(item for item in task.boards if item.name == panel.field)) for panel in task.panels
-    )
-    return Description(
-        task=task.spec,
-        title=task.title,
-        players=task.players,
-        num_actions=task.num_actions,
-        action_shape=task.action_shape,
-        action_names=task.action_names,
-        frame_rate=task.frame_rate,
-        reward_terms=task.reward_terms,
-        outcomes=tuple((outcome.name, outcome.tone) for outcome in task.outcomes),
-        info=tuple(item.name for item in task.info),
-        panels=panels,
-        **facts,
-    )
 
 
 def path_of(directory: Path, generation: int) -> Path:

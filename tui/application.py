@@ -14,7 +14,8 @@ from textual.app import ComposeResult, SystemCommand
 from textual.binding import BindingType
 from textual.screen import Screen
 
-from ..training.snapshot import Level, Look, Phase, Snapshot
+from ..training.records import Level, Phase
+from ..training.snapshot import Look, Snapshot
 from .commanded import INTERRUPTED, CommandedApp
 from .connection import Connection
 from .edges import Tabs, head, keys, system

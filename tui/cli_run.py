@@ -17,7 +17,8 @@ from ..envs import BadParameter, PacError
 from ..training.config import Config
 from ..training.control import SessionClient, SessionGone
 from ..training.host import SessionFailed, SessionProcess, launch
-from ..training.snapshot import Level, Look, Phase, Snapshot, take
+from ..training.records import Level, Phase
+from ..training.snapshot import Look, Snapshot, take
 from ..training.telemetry import TelemetryReader
 
 INTERRUPTED = 130

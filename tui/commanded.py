@@ -10,7 +10,8 @@ from textual.app import App
 from textual.reactive import reactive
 
 from ..envs import PacError
-from ..training.snapshot import Phase, Snapshot
+from ..training.records import Phase
+from ..training.snapshot import Snapshot
 from .connection import Connection
 from .governor import Governor
 from .ink import FAINT, ORANGE, TEXT, YELLOW, Row, part

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from textual.events import Click
 
-from ..training.snapshot import Phase, Snapshot
+from ..training.records import Phase
+from ..training.snapshot import Snapshot
 from .ink import (
     ACCENT,
     BRIGHT,

@@ -15,7 +15,7 @@ from textual.events import Key
 from ..envs import BadParameter, Outcome, Task, allocate, families, find
 from ..envs.registry import split_spec
 from ..envs.task import Array
-from ..training.snapshot import PanelLook
+from ..training.description import PanelLook
 from .boards import Boards, Frame, drawing_of
 from .cli_run import check_terminal
 from .ink import BRIGHT, FAINT, SOFT, TONES, YELLOW, part

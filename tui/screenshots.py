@@ -16,7 +16,8 @@ from textual.pilot import Pilot
 
 from ..training.config import Config
 from ..training.host import launch
-from ..training.snapshot import Phase, Snapshot
+from ..training.records import Phase
+from ..training.snapshot import Snapshot
 from .application import PacApp
 from .connection import Connection
 

@@ -12,8 +12,9 @@ import pytest
 from pac.training.config import Config
 from pac.training.control import CommandRefused, SessionClient
 from pac.training.host import SessionFailed, launch
+from pac.training.records import Phase
 from pac.training.runs import RunFolder
-from pac.training.snapshot import Look, Phase, take
+from pac.training.snapshot import Look, take
 from pac.training.telemetry import TelemetryReader
 
 pytestmark = pytest.mark.session

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from pac.envs import Field, Glyph, Outcome, Panel, Task
-from pac.training.snapshot import Level, Look, Phase, take
-from pac.training.telemetry import NotTelemetry, TelemetryReader, TelemetryWriter, Torn, describe, path_of
+from pac.training.description import describe
+from pac.training.records import Level, Phase
+from pac.training.snapshot import Look, take
+from pac.training.telemetry import NotTelemetry, TelemetryReader, TelemetryWriter, Torn, path_of
 
 TASK = Task(
     spec="toy:size=3",

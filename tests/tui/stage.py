@@ -12,9 +12,10 @@ import numpy as np
 
 from pac.envs import Field, Glyph, Outcome, Panel, Task, find
 from pac.training.control import CommandRefused, ControlServer
+from pac.training.description import describe
 from pac.training.host import SessionFailed
-from pac.training.snapshot import Level, Phase
-from pac.training.telemetry import TelemetryWriter, describe
+from pac.training.records import Level, Phase
+from pac.training.telemetry import TelemetryWriter
 
 PATIENCE = 10.0
 FACTS = {"trainer": "ppo", "backend": "shm", "device": "cpu", "seed": 7, "version": "0.1.0", "pid": 1}

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from pac.training.snapshot import Level, Phase
+from pac.training.records import Level, Phase
 from pac.tui.help import Help
 from pac.tui.prompt import NumberPrompt
 

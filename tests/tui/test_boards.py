@@ -7,7 +7,7 @@ from textual.geometry import Region
 
 from pac.envs import find
 from pac.envs.task import Glyph
-from pac.training.snapshot import PanelLook
+from pac.training.description import PanelLook
 from pac.tui.boards import Boards, Frame, drawing_of
 from pac.tui.boards.cells import enlarged, essence
 from pac.tui.boards.fitting import fitting

@@ -4,7 +4,7 @@ import pytest
 
 from pac.training.config import Config
 from pac.training.host import SessionFailed, launch
-from pac.training.snapshot import Phase
+from pac.training.records import Phase
 from pac.tui.application import PacApp
 from pac.tui.connection import Connection
 

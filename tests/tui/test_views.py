@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from pac.training.snapshot import Level, Phase, Status
+from pac.training.records import Level, Phase, Status
 
 from .stage import CHESS, Stage, screen_text, until
 

@@ -11,7 +11,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from ...envs.task import Array
-from ...training.snapshot import PanelLook
+from ...training.description import PanelLook
 from ..ink import CYAN, FAINT, SOFT, Row, bar, blank, fit, part
 from ..numbers import figure
 from .cells import CellLooks

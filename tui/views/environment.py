@@ -7,7 +7,8 @@ from textual.app import ComposeResult
 from textual.widget import Widget
 
 from ...envs.task import Array
-from ...training.snapshot import Look, PanelLook, Snapshot
+from ...training.description import PanelLook
+from ...training.snapshot import Look, Snapshot
 from ..boards import Boards, Drawing, Frame, drawing_of
 from ..ink import FAINT
 from ..lines import Lines

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...training.snapshot import Phase, Snapshot
+from ...training.records import Phase
+from ...training.snapshot import Snapshot
 from ..boards import Frame
 from ..chart import against_ideal, chart, sparkline
 from ..ink import (

@@ -7,7 +7,8 @@ from textual.app import ComposeResult
 from textual.message import Message
 
 from ...envs.task import Array
-from ...training.snapshot import Look, PanelLook, Snapshot
+from ...training.description import PanelLook
+from ...training.snapshot import Look, Snapshot
 from ..boards import Boards, Drawing, drawing_of
 from ..lines import Lines
 from ..messages import EnvironmentOpened

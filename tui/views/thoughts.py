@@ -6,7 +6,8 @@ import math
 
 from rich.segment import Segment
 
-from ...training.snapshot import Description, Snapshot
+from ...training.description import Description
+from ...training.snapshot import Snapshot
 from ..ink import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SOFT, TEXT, TONES, Row, bar, blank, fit, part
 from ..numbers import NA, decimal, figure, percent, whole
 from .figures import hint, pair

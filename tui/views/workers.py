@@ -7,7 +7,8 @@ import time
 from textual.app import ComposeResult
 
 from ...envs.task import Array
-from ...training.snapshot import Event, Level
+from ...training.records import Level
+from ...training.snapshot import Event
 from ..ink import BRIGHT, FAINT, GREEN, MAGENTA, RED, SOFT, TEXT, YELLOW, Row, fit, part
 from ..lines import Lines
 from ..numbers import percent, size, whole

@@ -1,0 +1,100 @@
+"""What a session says of itself once: what is trained on, by what, and how it looks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from ..envs import Field, Panel, Task
+from ..envs.task import Glyph
+
+
+@dataclass(frozen=True)
+class PanelLook:
+    """A panel and the shape of what it draws."""
+
+    kind: str
+    title: str
+    field: str
+    shape: tuple[int, ...]
+    labels: tuple[str, ...]
+    glyphs: tuple[Glyph, ...]
+    main: bool
+
+    @classmethod
+    def of(cls, panel: Panel, board: Field) -> PanelLook:
+        """Describe `panel`, which draws `board`."""
+        return cls(panel.kind, panel.title, panel.field, board.shape, panel.labels, panel.glyphs, panel.main)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Description:
+    """What does not change while a session keeps its N."""
+
+    run: str
+    task: str
+    title: str
+    trainer: str
+    backend: str
+    device: str
+    seed: int
+    version: str
+    pid: int
+    players: int
+    num_actions: int
+    action_shape: tuple[int, ...]
+    action_names: tuple[str, ...]
+    frame_rate: float
+    reward_terms: tuple[str, ...]
+    outcomes: tuple[tuple[str, str], ...]
+    info: tuple[str, ...]
+    panels: tuple[PanelLook, ...]
+    units: tuple[str, str, str] = ("step", "environment", "fps")
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Description:
+        """Rebuild what `dataclasses.asdict` took apart."""
+        panels = tuple(
+            PanelLook(
+                **{
+                    **panel,
+                    "glyphs": tuple(Glyph(**glyph) for glyph in panel["glyphs"]),
+                    "shape": tuple(panel["shape"]),
+                }
+            )
+            for panel in data["panels"]
+        )
+        plain = {item.name: _frozen(data[item.name]) for item in fields(cls) if item.name not in {"panels", "settings"}}
+        return cls(**plain, panels=panels, settings=data["settings"])
+
+    @property
+    def board(self) -> PanelLook | None:
+        """The panel that the summary shows."""
+        return next((panel for panel in self.panels if panel.main), self.panels[0] if self.panels else None)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
+
+
+def describe(task: Task, **facts: Any) -> Description:
+    """Return the header: what is trained on and how it looks; `facts` are the session's own."""
+    panels = tuple(
+        PanelLook.of(panel, next(item for item in task.boards if item.name == panel.field)) for panel in task.panels
+    )
+    return Description(
+        task=task.spec,
+        title=task.title,
+        players=task.players,
+        num_actions=task.num_actions,
+        action_shape=task.action_shape,
+        action_names=task.action_names,
+        frame_rate=task.frame_rate,
+        reward_terms=task.reward_terms,
+        outcomes=tuple((outcome.name, outcome.tone) for outcome in task.outcomes),
+        info=tuple(item.name for item in task.info),
+        panels=panels,
+        **facts,
+    )

@@ -241,7 +241,8 @@ def step_envs(table: Array, lo: int, hi: int, slot: int, following: int) -> int:
 
 @compiled
 def show_envs(table: Array, lo: int, hi: int, slot: int) -> None:
-    """Write the observations, masks and boards of states that were put there from outside."""
+    """Write the observations, masks, numbers and boards of states, also of those that were put there from outside."""
     v, x = views(table), extras(table)
     for env in range(lo, hi):
+        write_info(v.state[env], x, slot, env)
         show(v, x, slot, env)

@@ -49,7 +49,7 @@ class Bottles:
             raise self._complaint(wrong, slot)
 
     def show(self, slot: int) -> None:
-        """Write observations, masks and boards of states that were restored from outside into `slot`."""
+        """Write observations, masks, numbers and boards into `slot`, also of states restored from outside."""
         show_envs(self.table, self.lo, self.hi, self._known(slot))
 
     def close(self) -> None:

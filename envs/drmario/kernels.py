@@ -192,7 +192,8 @@ def step_frames(table: Array, lo: int, hi: int, slot: int, following: int) -> in
 
 @compiled
 def show_envs(table: Array, lo: int, hi: int, slot: int) -> None:
-    """Write the observations, masks and boards of states that were put there from outside."""
+    """Write the observations, masks, numbers and boards of states, also of those that were put there from outside."""
     v = views(table)
     for env in range(lo, hi):
+        write_info(v, slot, env)
         show(v, slot, env)

@@ -1,0 +1,158 @@
+"""One environment, stepped by request: what every server does with a task, whatever its frames look like.
+
+On the wire nothing resets itself. A step that ends an episode is answered with its last observation, and the next
+episode begins when a reset asks for it. The episodes are those of every other backend: episode k of environment i is
+seeded by `episode_seed(seed, i, k)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..envs import Task, allocate
+from ..envs.task import Array, Buffers
+from .errors import BackendBusy, BadAction
+
+STILL = ("reward", "reward_terms", "terminated", "truncated", "outcome", "frames", "episode_return", "episode_length")
+"""What is zero until an episode's first step."""
+
+
+class Host:
+    """Environment `env` of a run, in this process.
+
+    Args:
+        task: The task.
+        env: Its number in the run, which its seeds depend on.
+        seed: The run's seed.
+        buffers: Arrays for at least `env + 1` environments and one slot, where several hosts share them; its own if
+            None. Rows that nobody touches cost address space, no memory.
+
+    Attributes:
+        task: The task.
+        env: Its number in the run.
+        begun: Whether an episode has begun.
+        ended: Whether the episode has ended, so that only a reset can follow.
+    """
+
+    def __init__(self, task: Task, env: int = 0, seed: int = 0, buffers: Buffers | None = None) -> None:
+        self.task, self.env = task, env
+        self._seed = seed
+        self._buffers = allocate(task, env + 1) if buffers is None else buffers
+        self._rows = {item.name: self._part(item.name, per_seat=item.per == "seat") for item in task.fields}
+        self._fields = {item.name: item for item in task.fields}
+        self._chosen = np.ones(1, np.bool_)
+        self.begun = self.ended = False
+        self._no_mask = np.zeros_like(self._rows["action_mask"]) if task.masked else None
+        self._episodes = self._buffers["episode"][0].data
+        self._actions = self._rows["action"].data
+        self._open()
+
+    def reset(self, seed: int | None = None) -> None:
+        """Begin the next episode, or with `seed` the first of that seed."""
+        if seed is not None:
+            self.renew(seed)
+        if self.ended:
+            self._go_on()
+        else:
+            self._environments.reset(self._chosen, 0)
+        self.begun, self.ended = True, False
+
+    def step(self, actions: Sequence[int]) -> None:
+        """Take one action per seat.
+
+        Raises:
+            BackendBusy: No episode has begun, or it has ended.
+            BadAction: There are more or fewer actions than seats, or one is out of range.
+            PacError: The environment refuses an action, or failed.
+        """
+        if self.ended or not self.begun:
+            raise BackendBusy(f"environment {self.env} cannot step: {self._why()}; reset it first")
+        mine = self._actions
+        if len(actions) != len(mine):
+            raise BadAction(f"{len(mine)} actions were expected, one per seat, got {len(actions)}")
+        count = self.task.num_actions
+        for seat, action in enumerate(actions):
+            if not 0 <= action < count:
+                raise BadAction(f"seat {seat} was given action {action}; actions are 0 to {count - 1}")
+            mine[seat] = action
+        episodes, env = self._episodes, self.env
+        episode = episodes[env]
+        self._environments.step(0)
+        self.ended = episodes[env] != episode
+
+    def observe(self) -> tuple[Array, NDArray[np.bool_]]:
+        """Return the seats' observations, `(players, *shape)`, and which actions are legal, `(players, num_actions)`.
+
+        Raises:
+            BackendBusy: No episode has begun.
+        """
+        if not self.begun:
+            raise BackendBusy(f"environment {self.env} cannot be observed: {self._why()}; reset it first")
+        return self.wide("observation"), self.mask()
+
+    def stored(self, name: str) -> Array:
+        """Return a field as it lies in memory, a view that the next step overwrites.
+
+        Its shape is `(players, *stored_shape)` for fields of seats and `stored_shape` for those of the environment.
+        After an end the observation is the last one and the mask allows nothing; what else is there is as the field's
+        description says of a step that ended an episode.
+        """
+        if self.ended:
+            if name == "observation":
+                return self._rows["final_observation"]
+            if name == "action_mask" and self._no_mask is not None:
+                return self._no_mask
+        return self._rows[name]
+
+    def wide(self, name: str) -> Array:
+        """Return a field in its logical shape, `(players, *shape)` for fields of seats, else `shape`."""
+        return self._fields[name].widen(self.stored(name))
+
+    def mask(self) -> NDArray[np.bool_]:
+        """Return which actions are legal, `(players, num_actions)`; none after an end, until the reset."""
+        if self.task.masked:
+            return self.wide("action_mask").astype(np.bool_)
+        return np.full((self.task.players, self.task.num_actions), not self.ended)
+
+    def look(self, *, watched: bool) -> None:
+        """Say whether somebody looks at the boards; some environments draw them only then."""
+        if "looked_at" in self._rows:
+            self._rows["looked_at"][...] = watched
+
+    def renew(self, seed: int | None = None) -> None:
+        """Make the environment anew, as if it had never been played."""
+        self._environments.close()
+        self._seed = self._seed if seed is None else seed
+        self._open()
+
+    def close(self) -> None:
+        """Release the environment."""
+        self._environments.close()
+
+    def _part(self, name: str, *, per_seat: bool) -> Array:
+        players, env = self.task.players, self.env
+        if per_seat:
+            return self._buffers[name][0, env * players : (env + 1) * players]
+        return self._buffers[name][0, env, ...]
+
+    def _open(self) -> None:
+        self._rows["episode"][...] = -1
+        if "state" in self._rows:
+            self._rows["state"][...] = 0
+        self._environments = self.task.make(self.env, self.env + 1, self._buffers, self._seed)
+        self._show = getattr(self._environments, "show", None)
+        self.begun = self.ended = False
+
+    def _go_on(self) -> None:
+        """Turn to the episode that began in the very step that ended the last one."""
+        for name in STILL:
+            if name in self._rows:
+                self._rows[name][...] = 0
+        if self._show is not None:
+            self._show(0)
+
+    def _why(self) -> str:
+        return "its episode has ended" if self.ended else "no episode has begun"

@@ -1,0 +1,139 @@
+"""One environment stepped by request: the same episodes as everywhere, without autoreset."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pac.backends import BackendBusy, BadAction, make
+from pac.backends.hosting import STILL, Host
+from pac.envs import PacError, allocate, find
+
+AFTER_A_RESET = {"action", "active", "episode", "status", "heartbeat", "final_observation"}
+"""What a reset need not say anew."""
+
+
+def choose(host: Host, rng: np.random.Generator) -> list[int]:
+    """Return a random legal action for every seat."""
+    return [int(rng.choice(np.flatnonzero(row))) for row in host.mask()]
+
+
+@pytest.mark.parametrize(
+    ("spec", "env"), [("drmario:level=0", 2), ("autochess", 0), ("autochess:players=8", 1), ("CartPole-v1", 1)]
+)
+def test_the_episodes_are_those_of_the_reference(spec, env):
+    """Through ends and resets, every field has the bytes that the same environment has on `inline`."""
+    task = find(spec)
+    host, envs = Host(task, env, 7), make(task, env + 1, "inline", seed=7)
+    rng, ends = np.random.default_rng(3), 0
+    mine = {item.name: slice(env * task.players, None) if item.per == "seat" else env for item in task.fields}
+    envs.start()
+    host.reset()
+    for _ in range(900):
+        if host.ended:
+            ends += 1
+            assert np.array_equal(host.stored("observation"), envs.buffer["final_observation"][0, mine["action"]])
+            assert not host.mask().any()
+            host.reset()
+            assert not any(host.stored(name).any() for name in STILL if name in envs.buffer)
+        actions = choose(host, rng)
+        envs.buffer["action"][0] = envs.action_masks().argmax(axis=1)
+        envs.buffer["action"][0, mine["action"]] = actions
+        host.step(actions)
+        envs.advance(0)
+        for item in task.fields:
+            if not host.ended or item.name not in {"observation", "action_mask"}:
+                assert host.stored(item.name).tobytes() == envs.buffer[item.name][0, mine[item.name]].tobytes(), item
+    assert ends or task.name == "autochess"
+    envs.close()
+    host.close()
+
+
+@pytest.mark.parametrize("spec", ["drmario:level=0", "autochess", "CartPole-v1"])
+def test_a_reset_after_an_end_tells_of_the_next_episode(spec):
+    """Its observation, mask, numbers and boards are those that a reset of the next episode writes."""
+    task, rng = find(spec), np.random.default_rng(1)
+    host, other = Host(task, 3, 5), Host(task, 3, 5)
+    host.reset()
+    while not host.ended:
+        host.step(choose(host, rng))
+    host.reset()
+    other.reset()
+    other.reset()
+    for item in task.fields:
+        if item.name not in AFTER_A_RESET:
+            assert np.array_equal(host.stored(item.name), other.stored(item.name)), item.name
+
+
+def test_hosts_share_their_buffers():
+    """Hosts over the same arrays play as if each had its own."""
+    task, rng = find("drmario:level=3"), np.random.default_rng(2)
+    shared = allocate(task, 3)
+    pairs = [(Host(task, env, 9, shared), Host(task, env, 9)) for env in range(3)]
+    for one, other in pairs:
+        one.reset()
+        other.reset()
+    for _ in range(20):
+        for one, other in pairs:
+            actions = choose(other, rng)
+            one.step(actions)
+            other.step(actions)
+    for one, other in pairs:
+        for name in ("observation", "action_mask", "state", "episode_return"):
+            assert np.array_equal(one.stored(name), other.stored(name))
+
+
+def test_a_seed_begins_at_its_first_episode(toy):
+    """A reset with a seed forgets what was played, and the last episode's end."""
+    host, fresh = Host(toy("Counter", length=1), 4, 1), Host(toy("Counter", length=1), 4, 8)
+    host.reset()
+    host.step([0])
+    host.reset(seed=8)
+    fresh.reset()
+    assert host.stored("episode") == 0
+    assert np.array_equal(host.wide("observation"), fresh.wide("observation"))
+
+
+def test_calls_out_of_turn(toy):
+    """Neither a step before a reset nor one after an end is taken; the error says what to do."""
+    host = Host(toy("Counter", length=1))
+    with pytest.raises(BackendBusy, match="no episode has begun; reset it first"):
+        host.step([0])
+    with pytest.raises(BackendBusy, match="cannot be observed"):
+        host.observe()
+    host.reset()
+    host.step([0])
+    with pytest.raises(BackendBusy, match="its episode has ended; reset it first"):
+        host.step([0])
+    assert host.observe()[0].tolist() == host.stored("final_observation").tolist()
+
+
+@pytest.mark.parametrize(("actions", "text"), [([], "1 actions were expected"), ([4], "0 to 3"), ([-1], "0 to 3")])
+def test_bad_actions(toy, actions, text):
+    """Too few actions, or one out of range, are refused, and the episode goes on."""
+    host = Host(toy("Counter"))
+    host.reset()
+    with pytest.raises(BadAction, match=text):
+        host.step(actions)
+    host.step([3])
+    assert host.wide("observation")[0, 0] == 1
+
+
+def test_a_masked_action():
+    """What the mask forbids is refused by the game, and the episode goes on."""
+    host = Host(find("drmario"))
+    host.reset()
+    with pytest.raises(PacError, match="action_mask"):
+        host.step([int(np.flatnonzero(~host.mask()[0])[0])])
+    host.step(choose(host, np.random.default_rng(0)))
+    assert host.stored("episode_length") == 1
+
+
+def test_boards_are_drawn_for_somebody(toy):
+    """Pictures are drawn while they are looked at."""
+    host = Host(toy("Painted"))
+    host.reset()
+    assert not host.stored("picture").any()
+    host.look(watched=True)
+    host.step([0])
+    assert host.stored("picture").any()

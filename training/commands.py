@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -94,7 +95,7 @@ class Commands:
 
     def do_detach(self) -> None:
         """Let the session go on without a viewer."""
-        self._session.detached = True
+        self._session.linger = math.inf
 
     def do_stop(self) -> None:
         """Save, stop the workers, end."""

@@ -1,4 +1,4 @@
-"""The session's pulse: a thread that publishes workers and system figures, and notices that nobody watches."""
+"""The pulse of a live training: a thread that publishes workers and system figures, and notices that nobody watches."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from ..backends.base import Backend
 from .records import SYSTEM
 
 if TYPE_CHECKING:
-    from .session import Session
+    from .live import Live
 
 PERIOD = 0.5  # s
 SYSTEM_PERIOD = 1.0
 
 
 class Pulse:
-    """Writes the blocks `workers` and `system` until stopped; stops a session that nobody watches.
+    """Writes the blocks `workers` and `system` until stopped; stops what nobody watches.
 
     Attributes:
         viewers: Returns the number of open viewers.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, live: Live) -> None:
         self.viewers: Callable[[], int] = lambda: 0
-        self._session = session
+        self._live = live
         self._backend: Backend | None = None
         self._lock = threading.Lock()
         self._done = threading.Event()
@@ -65,13 +65,13 @@ class Pulse:
                 self._write_system()
 
     def _check_viewers(self) -> None:
-        """End a session that was started for a viewer and has had none for `linger` seconds."""
-        session = self._session
-        session.monitor.watched = self.viewers() > 0
-        if session.monitor.watched or session.headless or session.detached:
+        """End what has had no viewer for longer than it lingers."""
+        live = self._live
+        live.monitor.watched = self.viewers() > 0
+        if live.monitor.watched:
             self._last_viewer = time.monotonic()
-        elif time.monotonic() - self._last_viewer > session.config.linger:
-            session.stop()
+        elif time.monotonic() - self._last_viewer > live.linger:
+            live.stop()
 
     def _workers(self) -> Sequence[WorkerStatus]:
         with self._lock:
@@ -79,7 +79,7 @@ class Pulse:
 
     def _write_workers(self) -> None:
         workers = self._workers()
-        with self._session.writer.write("workers") as table:
+        with self._live.writer.write("workers") as table:
             table["used"] = 0
             for row, worker in zip(table, workers, strict=False):
                 row["used"], row["pid"], row["lo"], row["hi"] = 1, worker.pid, worker.lo, worker.hi
@@ -107,11 +107,11 @@ class Pulse:
             "rss": own.memory_info().rss + sum(worker.rss for worker in others),
             "memory": memory.total,
             "memory_used": memory.total - memory.available,
-            "shm": _size_of(self._session.directory),
+            "shm": _size_of(self._live.directory),
             "pulse": time.time(),
             **self._gpu.read(),
         }
-        with self._session.writer.write("system") as system:
+        with self._live.writer.write("system") as system:
             for name in SYSTEM.names or ():
                 system[name] = values[name]
 

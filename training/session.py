@@ -6,80 +6,33 @@ steps.
 
 from __future__ import annotations
 
-import os
+import math
 import threading
-import time
 import traceback
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from ..backends import BACKENDS
 from ..backends import make as make_backend
 from ..backends.base import Backend
 from ..envs import PacError, UnknownName, find
 from .config import Config
-from .description import describe
 from .device import resolve_device
-from .events import EventLog
-from .gate import Gate, Interrupted, Stopped
+from .gate import Interrupted, Stopped
+from .gated import GatedEnvs
 from .keeper import Keeper
-from .monitor import Monitor
+from .live import Live
 from .preparation import Preparation
-from .pulse import Pulse
 from .records import Level, Phase
 from .report import make_report
-from .telemetry import TelemetryWriter
-from .throughput import WINDOW, TrainingClock
-from .trainer import Context, Timer, Trainer
+from .throughput import WINDOW
+from .trainer import Context, Trainer
 from .trainers import build_player, build_trainer, trainer_settings
 
 BASELINE_ENVS = 1
 
 
-class GatedEnvs:
-    """A backend behind the gate, watched: what a trainer gets as its environments."""
-
-    def __init__(self, backend: Backend, session: Session) -> None:
-        self.backend = backend
-        self.buffer = backend.buffer
-        self.environments = backend.environments
-        self._enter = session.gate.enter
-        self._timer = session.timer
-        self._monitor = session.monitor
-        self._session = session
-
-    def start(self, slot: int = 0) -> None:
-        """Begin an episode in every environment."""
-        self.backend.start(slot)
-        self._monitor.begin(self.backend)
-        self._timer.skip()
-
-    def advance(self, slot: int) -> None:
-        """Pass the gate and step all environments."""
-        timer, backend = self._timer, self.backend
-        timer.lap("python")
-        if self._enter():
-            timer.skip()
-        busy = backend.busy_seconds
-        backend.advance(slot)
-        spent = timer.lap("environment")
-        timer.move("environment", "transport", max(0.0, spent - (backend.busy_seconds - busy)))
-        self._monitor.step(slot)
-
-    def carry(self) -> None:
-        """Copy the last slot to slot 0."""
-        self.backend.carry()
-
-    def close(self) -> None:
-        """Stop the workers."""
-        self._session.let_go(self.backend)
-        self.backend.close()
-
-
-class Session:
+class Session(Live):
     """A training that can be paused, stepped, slowed, restarted at another N, and stopped.
 
     Args:
@@ -89,22 +42,14 @@ class Session:
     """
 
     def __init__(self, config: Config, directory: Path, *, headless: bool = False) -> None:
+        super().__init__(find(config.task), directory, linger=math.inf if headless else config.linger)
         self.config = config
-        self.directory = directory
-        self.headless = headless
-        self.task = find(config.task)
         if config.backend not in BACKENDS:
             raise UnknownName("backend", config.backend, BACKENDS)
         self.settings = trainer_settings(config.trainer, self.task, config.settings)
         self.num_envs = config.num_envs or default_num_envs()
-        self.events = EventLog()
-        self.timer = Timer()
-        self.gate = Gate(directory, waiting=self._while_closed)
-        self.clock = TrainingClock()
-        self.monitor = Monitor(self.task, self.gate, self.timer, self.clock)
         self.keeper = Keeper(config, self.task, self.settings, self.monitor, self.events)
         self.backend: Backend | None = None
-        self.detached = False
         self.error: BaseException | None = None
         self.restarts = 0
         self._trainer: Trainer | None = None
@@ -112,14 +57,9 @@ class Session:
         self._wanted_envs: int | None = None
         self._wants_checkpoint = False
         self._return_to: int | None = None
-        self._until_env: int | None = None
-        self._generation = 0
-        self._writer: TelemetryWriter | None = None
-        self._started = time.time()
         self.device = config.device
         self._say(Phase.STARTING, "reading the configuration")
         self._new_segment(self.num_envs)
-        self.pulse = Pulse(self)
 
     # -- the training thread ------------------------------------------------------------------------------------------
 
@@ -166,7 +106,6 @@ class Session:
         else:
             trainer = build_player(config.trainer, context, greedy=config.greedy)
         self.monitor.inspect = trainer.inspect
-        self.monitor.on_episode = self._episode_ended
         return trainer
 
     def _loop(self) -> None:
@@ -228,12 +167,6 @@ class Session:
         self.monitor.throughput.break_off(self.monitor.mark())
 
     @property
-    def writer(self) -> TelemetryWriter:
-        """The segment that is published into."""
-        assert self._writer is not None
-        return self._writer
-
-    @property
     def num_envs_now(self) -> int:
         """The N of the environments that stand."""
         return self.backend.environments if self.backend is not None else self.num_envs
@@ -275,70 +208,28 @@ class Session:
             self.backend = None
 
     def _new_segment(self, num_envs: int) -> None:
-        """Publish into a new segment, made for `num_envs`, and send the readers there."""
-        before, self._generation = self._writer, self._generation + 1
-        description = describe(
-            self.task,
+        """Publish into a new segment, made for `num_envs`."""
+        self._open_segment(
+            num_envs,
             run=self.keeper.name,
             trainer=self.config.trainer,
             backend=self.config.backend,
             device=self.device,
             seed=self.config.seed,
-            version=version("pac-tui"),
-            pid=os.getpid(),
             settings=self.settings,
         )
-        writer = TelemetryWriter(self.task, description, num_envs, self._generation, self.directory)
-        self._writer = writer
         self.num_envs = num_envs if self._return_to is None else self.num_envs
-        self.events.write(writer)
-        self.monitor.attach(writer, num_envs)
-        if before is not None:
-            before.hand_over(self._generation)
-
-    def _say(self, phase: Phase, message: str, **more: Any) -> None:
-        """Publish what the session is doing."""
-        if phase is Phase.STARTING and self.gate.stopping:
-            raise Stopped
-        state = self.monitor.state
-        state.update(
-            {
-                "phase": phase,
-                "message": message[:240],
-                "progress": np.nan,
-                "device": self.device,
-                "started": self._started,
-            },
-            **more,
-        )
-        self._publish()
 
     def _publish(self) -> None:
-        self.monitor.state["baseline"] = self.monitor.throughput.baseline or np.nan
         self.monitor.state["limit"] = self._limit()
         if self.backend is not None:
             self._drain(self.backend)
-        if self._writer is not None:
-            self.events.write(self._writer)
-            self.monitor.publish()
+        super()._publish()
 
     def _drain(self, backend: Backend) -> None:
         """Take over what the backend reports."""
         for event in backend.drain_events():
             self.events.add(Level[event.level.upper()], event.text, event.lo if event.worker is not None else -1)
-
-    def _while_closed(self) -> None:
-        """Keep viewers informed while the gate is closed, and the clock still."""
-        self.clock.stop()
-        self.monitor.idle()
-        if not self.gate.paused or self.gate.credits:
-            self.clock.go()
-
-    def _episode_ended(self, env: int) -> None:
-        if env == self._until_env:
-            self._until_env = None
-            self.monitor.eager = False
-            self.gate.pause()
 
     # -- limits, runs and checkpoints ---------------------------------------------------------------------------------
 
@@ -400,12 +291,6 @@ class Session:
         """Save a checkpoint at the end of the iteration."""
         with self._wish:
             self._wants_checkpoint = True
-
-    def run_to_end_of_episode(self, env: int | None) -> None:
-        """Pause when environment `env` ends its episode; None forgets that."""
-        self._until_env = env
-        self.monitor.eager = env is not None
-        self.gate.resume()
 
     @property
     def measuring_baseline(self) -> bool:

@@ -14,6 +14,7 @@ from .errors import (
     WorkerFailed,
 )
 from .factory import BACKENDS, make
+from .memory import TooManyEnvironments
 from .segment import SharedMemoryFull, UnsafeDirectory
 from .status import BackendEvent, WorkerState, WorkerStatus
 
@@ -30,6 +31,7 @@ __all__ = [
     "Failure",
     "LayoutMismatch",
     "SharedMemoryFull",
+    "TooManyEnvironments",
     "UnsafeDirectory",
     "WorkerFailed",
     "WorkerState",

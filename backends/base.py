@@ -138,8 +138,8 @@ class Backend(VectorEnv[Array, Array, Array]):
         """The workers at this moment."""
 
     @classmethod
-    def unavailable(cls, task: Task) -> str:  # noqa: ARG003
-        """Return why this backend cannot run `task` on this machine, or nothing."""
+    def unavailable(cls, layout: Layout) -> str:  # noqa: ARG003
+        """Return why this backend cannot have environments of that layout on this machine, or nothing."""
         return ""
 
     # The slots, for trainers.

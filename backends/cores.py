@@ -6,7 +6,7 @@ import math
 import os
 from pathlib import Path
 
-CGROUPS = Path("/sys/fs/cgroup")
+from .cgroups import folders
 
 
 def usable_cores() -> int:
@@ -22,19 +22,7 @@ def default_num_envs() -> int:
 
 def _quota() -> float:
     """Return the smallest quota on the way from this process's control group to the root, in cores."""
-    try:
-        lines = Path("/proc/self/cgroup").read_text().splitlines()
-    except OSError:
-        return math.inf
-    limits = [math.inf]
-    for line in lines:
-        _, controllers, path = line.split(":", 2)
-        if controllers == "" or "cpu" in controllers.split(","):
-            root = CGROUPS / "cpu" if controllers else CGROUPS
-            inner = root / path.lstrip("/")
-            folders = [inner, *(parent for parent in inner.parents if parent == root or root in parent.parents)]
-            limits += [_limit(folder) for folder in folders]
-    return min(limits)
+    return min((_limit(folder) for folder in folders("cpu")), default=math.inf)
 
 
 def _limit(folder: Path) -> float:

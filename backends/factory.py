@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ..envs import Task, UnknownName, find
 from .cores import default_num_envs
 from .errors import BackendUnavailable
+from .layout import Layout
+from .memory import check_memory
 
 if TYPE_CHECKING:
     from .base import Backend
@@ -53,17 +55,14 @@ def make(
     Raises:
         UnknownName: No backend, or no task, has the name.
         BackendUnavailable: It cannot run here and `strict` is set.
+        TooManyEnvironments: There is not enough memory for so many.
     """
     if backend not in BACKENDS:
         raise UnknownName("backend", backend, BACKENDS)
     task = find(task) if isinstance(task, str) else task
     num_envs = default_num_envs() if num_envs is None else num_envs
-    kind, notes = _class(backend), []
-    while (reason := kind.unavailable(task)) and BACKENDS[kind.name][1]:
-        if strict:
-            raise BackendUnavailable(f"the {kind.name} backend cannot run {task.name} here: {reason}")
-        notes.append(f"{kind.name} cannot run {task.name} here ({reason}), using {BACKENDS[kind.name][1]}")
-        kind = _class(BACKENDS[kind.name][1])
+    check_memory(task, num_envs, slots)
+    kind, note = _available(backend, task, num_envs, slots, strict=strict)
     options: dict[str, Any] = {
         "slots": slots,
         "seed": seed,
@@ -73,11 +72,22 @@ def make(
         "copy": copy,
     }
     made = kind(task, num_envs, **options)
-    made.requested, made.note = backend, "; ".join(notes)
-    if notes:
-        log.warning(made.note)
-        made.announce(made.note)
+    made.requested, made.note = backend, note
+    if note:
+        log.warning(note)
+        made.announce(note)
     return made
+
+
+def _available(backend: str, task: Task, num_envs: int, slots: int, *, strict: bool) -> tuple[type[Backend], str]:
+    """Return the first backend down the ladder that can run here, and why it is not `backend` where it is not."""
+    kind, notes, layout = _class(backend), [], Layout(task, num_envs, slots)
+    while (below := BACKENDS[kind.name][1]) and (reason := kind.unavailable(layout)):
+        if strict:
+            raise BackendUnavailable(f"the {kind.name} backend cannot run {task.name} here: {reason}")
+        notes.append(f"{kind.name} cannot run {task.name} here ({reason}), using {below}")
+        kind = _class(below)
+    return kind, "; ".join(notes)
 
 
 def _class(name: str) -> type[Backend]:

@@ -8,13 +8,11 @@ import zlib
 from math import prod
 
 import numpy as np
-import psutil
 from numpy.typing import NDArray
 
 from ..envs import Task
 from ..envs.task import Array, rows
 from .errors import LayoutMismatch
-from .segment import SharedMemoryFull, human_bytes
 
 ALIGNMENT = 64
 MAGIC = 0x50414354
@@ -103,7 +101,6 @@ class Layout:
 
         Raises:
             LayoutMismatch: The segment is not one of this layout.
-            SharedMemoryFull: This process cannot have that much memory.
         """
         if memory is None:
             return self._view(self._private())
@@ -111,12 +108,6 @@ class Layout:
         return self._view(memory)
 
     def _private(self) -> NDArray[np.uint8]:
-        available = psutil.virtual_memory().available
-        if self.size > available:
-            raise SharedMemoryFull(
-                f"{human_bytes(self.size)} of memory are needed for {self.num_envs:,} environments and "
-                f"{human_bytes(available)} are free: use fewer environments"
-            )
         raw = np.zeros(self.size + ALIGNMENT, np.uint8)
         start = -raw.ctypes.data % ALIGNMENT
         memory = raw[start : start + self.size]

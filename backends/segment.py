@@ -136,11 +136,9 @@ class Segment:
             path.unlink()
             if error.errno not in {errno.ENOSPC, errno.EFBIG, errno.ENOMEM, errno.EINVAL}:
                 raise
-            free = os.statvfs(folder)
             raise SharedMemoryFull(
-                f"{human_bytes(size)} of shared memory are needed and {folder.parent.parent} has "
-                f"{human_bytes(free.f_bavail * free.f_frsize)} free: use fewer environments, set PAC_RUNTIME_DIR to a "
-                f"larger file system, or give the container more (--shm-size)"
+                f"{_room_for(size, folder)}: use fewer environments, set PAC_RUNTIME_DIR to a larger file system, or "
+                "give the container more (--shm-size)"
             ) from error
         finally:
             os.close(descriptor)
@@ -158,6 +156,20 @@ class Segment:
     def unlink(self) -> None:
         """Remove the name; the memory lives until the last mapping goes."""
         self.path.unlink(missing_ok=True)
+
+
+def lack_of_room(folder: Path, size: int) -> str:
+    """Return by how much the file system of `folder` is too small for `size` bytes, or nothing if it is not."""
+    room = os.statvfs(folder)
+    return _room_for(size, folder) if room.f_blocks and size > room.f_bavail * room.f_frsize else ""
+
+
+def _room_for(size: int, folder: Path) -> str:
+    """Say what is needed and what is there."""
+    room = os.statvfs(folder)
+    mount = next(path for path in (folder, *folder.parents) if path.is_mount())
+    free = human_bytes(room.f_bavail * room.f_frsize)
+    return f"{human_bytes(size)} of shared memory are needed and {mount} has {free} free"
 
 
 def _reserve(descriptor: int, size: int) -> None:

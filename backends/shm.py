@@ -23,7 +23,7 @@ from .fleet import Fleet
 from .futex import STRONGLY_ORDERED, fence, wake_up
 from .layout import Buffer, Layout
 from .member import Member
-from .segment import Segment
+from .segment import Segment, lack_of_room, runtime_directory
 from .status import WorkerStatus
 
 FEW_POLLS = range(20)
@@ -42,6 +42,11 @@ class ShmBackend(Backend):
     """
 
     name: ClassVar[str] = "shm"
+
+    @classmethod
+    def unavailable(cls, layout: Layout) -> str:
+        """Return by how much shared memory is too small: 64 MiB are normal in a container."""
+        return lack_of_room(runtime_directory(), layout.size)
 
     def _open(self, layout: Layout) -> Buffer:
         count, total = min(self._share or usable_cores(), self.environments), self.environments

@@ -13,7 +13,6 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
-from ..envs import Task
 from ..envs.task import Environments
 from .base import Backend
 from .cores import usable_cores
@@ -99,9 +98,9 @@ class ThreadsBackend(Backend):
     name: ClassVar[str] = "threads"
 
     @classmethod
-    def unavailable(cls, task: Task) -> str:
+    def unavailable(cls, layout: Layout) -> str:
         """Return why threads don't pay: Python environments hold the interpreter's lock."""
-        return "" if task.native else "its steps do not release Python's global lock"
+        return "" if layout.task.native else "its steps do not release Python's global lock"
 
     def _open(self, layout: Layout) -> Buffer:
         buffer = layout.map()

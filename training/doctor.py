@@ -15,6 +15,7 @@ from pathlib import Path
 import psutil
 
 from ..backends import usable_cores
+from ..backends.memory import available_memory
 from ..backends.segment import human_bytes, runtime_directory
 from ..envs import PacError
 
@@ -76,9 +77,9 @@ def _cores() -> Iterator[Finding]:
 
 
 def _memory() -> Iterator[Finding]:
-    memory = psutil.virtual_memory()
-    enough = memory.available >= LITTLE_MEMORY
-    value = f"{human_bytes(memory.available)} of {human_bytes(memory.total)} free"
+    free, total = available_memory(), psutil.virtual_memory().total
+    enough = free >= LITTLE_MEMORY
+    value = f"{human_bytes(free)} of {human_bytes(total)} free"
     yield Finding("memory", enough, value, "" if enough else "use fewer environments, or close other programs")
 
 

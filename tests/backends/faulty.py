@@ -91,6 +91,14 @@ class Slow(Counter):
         return super().step(action)
 
 
+class Heavy(Counter):
+    """Holds so many MiB that nobody else has."""
+
+    def __init__(self, mebibytes: int) -> None:
+        super().__init__()
+        self.held = np.ones(mebibytes << 20, np.uint8)
+
+
 class NotANumber(Counter):
     """Gives a reward or an observation that is no number at the third step."""
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from pac.backends import LayoutMismatch, SharedMemoryFull
+from pac.backends import LayoutMismatch
 from pac.backends.layout import ALIGNMENT, MAGIC, Layout
 from pac.envs import find
 
@@ -90,9 +90,3 @@ def test_carry_copies_the_last_slot_of_what_is_timed():
     single["reward"][:] = 7
     single.carry()
     assert (single["reward"] == 7).all()
-
-
-def test_more_memory_than_there_is_is_an_error():
-    """Ten million environments are refused before memory is touched."""
-    with pytest.raises(SharedMemoryFull, match="use fewer environments"):
-        Layout(TASK, 10_000_000, 129).map()

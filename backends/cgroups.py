@@ -1,0 +1,23 @@
+"""The control groups that this process is in, from its own to the root: what a container allows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path("/sys/fs/cgroup")
+
+
+def folders(controller: str) -> list[Path]:
+    """Return the folders of this process's groups that know a controller, of either version of control groups."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return []
+    found = []
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers == "" or controller in controllers.split(","):
+            root = ROOT / controller if controllers else ROOT
+            inner = root / path.lstrip("/")
+            found += [inner, *(parent for parent in inner.parents if parent == root or root in parent.parents)]
+    return found

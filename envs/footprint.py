@@ -1,0 +1,50 @@
+"""Measures what one environment of a task takes in memory: `python -m pac.envs.footprint`, told by JSON on stdin.
+
+It prints a number of bytes. What the first environment loads is shared by all and not counted.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import psutil
+
+from .registry import find
+from .task import allocate
+
+COUNT = 4
+STEPS = 16
+
+
+def measure(spec: str) -> int:
+    """Return by how many bytes this process grows with each environment that is made and stepped."""
+    task, process = find(spec), psutil.Process()
+    buffers = allocate(task, 1 + COUNT)
+    made, sizes = [], []
+    for lo, hi in ((0, 1), (1, 1 + COUNT)):
+        environments = task.make(lo, hi, buffers, 0)
+        environments.reset(np.ones(hi - lo, np.bool_), 0)
+        for _ in range(STEPS):
+            if task.masked:
+                legal = np.unpackbits(buffers["action_mask"][0], axis=-1, bitorder="little")
+                buffers["action"][0] = legal.argmax(axis=-1)
+            environments.step(0)
+        made.append(environments)
+        sizes.append(process.memory_info().rss)
+    for environments in made:
+        environments.close()
+    return max(0, sizes[1] - sizes[0]) // COUNT
+
+
+def main() -> int:
+    """Measure the task that standard input names."""
+    told = json.load(sys.stdin)
+    sys.path[:] = told["path"]
+    sys.stdout.write(f"{measure(told['spec'])}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,93 @@
+"""How much memory there is, and how many environments fit into it."""
+
+from __future__ import annotations
+
+import numpy as np
+import psutil
+import pytest
+
+from pac.backends import TooManyEnvironments, cgroups, make, memory
+from pac.backends.layout import Layout
+from pac.envs import find
+
+MIB = 1 << 20
+TASK = find("drmario")
+
+
+@pytest.fixture
+def little(monkeypatch):
+    """Let this process believe that 8 MiB are free."""
+    monkeypatch.setattr(memory, "available_memory", lambda: 8 * MIB)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"memory.max": 100 * MIB, "memory.current": 60 * MIB, "memory.stat": f"anon 5\ninactive_file {10 * MIB}"},
+        {
+            "memory.limit_in_bytes": 100 * MIB,
+            "memory.usage_in_bytes": 60 * MIB,
+            "memory.stat": f"total_inactive_file {10 * MIB}",
+        },
+    ],
+)
+def test_a_container_s_limit_counts(monkeypatch, tmp_path, files):
+    """What a control group of either version has left is the limit, where the machine has more."""
+    for name, text in files.items():
+        (tmp_path / name).write_text(f"{text}\n")
+    monkeypatch.setattr(memory, "folders", lambda _: [tmp_path])
+    assert memory.available_memory() == 50 * MIB
+
+
+def test_a_group_without_a_limit(monkeypatch, tmp_path):
+    """Without a limit, or without a file to read, the machine's memory counts."""
+    (tmp_path / "memory.max").write_text("max\n")
+    monkeypatch.setattr(memory, "folders", lambda _: [tmp_path, tmp_path / "gone"])
+    assert memory.available_memory() == pytest.approx(psutil.virtual_memory().available, rel=0.2)
+
+
+def test_the_groups_on_the_way_to_the_root():
+    """They begin with this process's own and end with the root."""
+    found = cgroups.folders("memory")
+    assert all(folder == cgroups.ROOT or cgroups.ROOT in folder.parents for folder in found)
+    assert cgroups.folders("nonsense") == [folder for folder in found if "memory" not in folder.parts]
+
+
+@pytest.mark.usefixtures("little")
+def test_too_many_environments_are_refused_with_a_number_that_fits():
+    """The error says what they would need, what is there and how many fit; so many do."""
+    with pytest.raises(TooManyEnvironments, match=r"N=100,000 would need about .* MiB, 6\.4 MiB are free") as caught:
+        make(TASK, 100_000, "inline", slots=2)
+    most = caught.value.most
+    assert f"use at most {most:,}" in str(caught.value)
+    assert Layout(TASK, most, 2).size <= 6.4 * MIB < Layout(TASK, most + most // 20, 2).size
+    make(TASK, most, "inline", slots=2).close()
+
+
+@pytest.mark.usefixtures("little")
+def test_not_even_one():
+    """Where one environment does not fit, no number is proposed."""
+    with pytest.raises(TooManyEnvironments, match="not even one fits"):
+        make(TASK, 1, "inline", slots=100_000)
+
+
+def test_what_an_environment_takes_is_measured(toy):
+    """An environment that holds 4 MiB takes about 4 MiB; what cannot be made takes nothing that is known."""
+    assert memory.footprint(toy("Heavy", mebibytes=4).spec) == pytest.approx(4 * MIB, rel=0.2)
+    assert memory.footprint(toy("Masked").spec) < MIB
+    assert memory.footprint("faulty:Nothing") == 0
+
+
+def test_what_an_environment_takes_counts(toy, monkeypatch):
+    """Environments outside the buffer are counted with it."""
+    monkeypatch.setattr(memory, "available_memory", lambda: 100 * MIB)
+    with pytest.raises(TooManyEnvironments) as caught:
+        make(toy("Heavy", mebibytes=4), 1000, "inline")
+    assert 15 <= caught.value.most <= 25
+
+
+def test_ten_million_environments(monkeypatch):
+    """They are refused before memory is touched."""
+    monkeypatch.setattr(np, "zeros", None)
+    with pytest.raises(TooManyEnvironments, match="N=10,000,000 would need"):
+        make(TASK, 10_000_000, "inline", slots=129)

@@ -17,13 +17,12 @@ from ..backends import BACKENDS
 from ..envs import BadParameter, UnknownName, find
 from .config import Config
 from .device import CHOICES
+from .flags import aliases
 from .runs import RunFolder
 from .trainers import TRAINERS, trainer_kind, trainer_settings
 
 PREFIX = "PAC_"
 NOT_SETTINGS = frozenset({"PAC_RUNTIME_DIR"})
-ALIASES = {"TRAINING_NUM_ENVS": "num_envs", "TRAINING_TRANSPORT": "backend"}
-GPU_INFERENCE = "TRAINING_GPU_INFERENCE"
 DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?|mps")
 KEYS = tuple(name for name in Config.model_fields if name not in {"settings", "learn", "greedy"})
 """What may be configured; the trainers' settings stand in a section each."""
@@ -109,11 +108,8 @@ def _from_flags(flags: Mapping[str, Any]) -> Iterator[tuple[str, Origin]]:
 
 
 def _from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, Origin]]:
-    for name, key in ALIASES.items():
-        if name in environ:
-            yield key, Origin(name, environ[name])
-    if GPU_INFERENCE in environ:
-        yield "device", Origin(GPU_INFERENCE, "auto" if environ[GPU_INFERENCE].lower() in {"true", "1"} else "cpu")
+    for key, name, value in aliases(environ):
+        yield key, Origin(name, value)
     names = {f"{PREFIX}{key.upper()}": key for key in KEYS}
     for name in sorted(environ):
         if not name.startswith(PREFIX) or name in NOT_SETTINGS:

@@ -6,18 +6,22 @@ steps.
 
 from __future__ import annotations
 
+import logging
 import math
+import os
 import threading
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..backends import BACKENDS
+from ..backends import BACKENDS, TooManyEnvironments
 from ..backends import make as make_backend
 from ..backends.base import Backend
 from ..envs import PacError, UnknownName, find
 from .config import Config
 from .device import resolve_device
+from .flags import unused_flags
 from .gate import Interrupted, Stopped
 from .gated import GatedEnvs
 from .keeper import Keeper
@@ -30,6 +34,8 @@ from .trainer import Context, Trainer
 from .trainers import build_player, build_trainer, trainer_settings
 
 BASELINE_ENVS = 1
+
+log = logging.getLogger(__name__)
 
 
 class Session(Live):
@@ -93,8 +99,33 @@ class Session(Live):
         if first != self.num_envs:
             self._return_to = self.num_envs
             self._new_segment(first)
-        self._trainer.start(first)
+        self._start(first, self._trainer.start)
+        self._announce()
         self._running()
+
+    def _start(self, num_envs: int, begin: Callable[[int], None]) -> None:
+        """Begin with `num_envs` environments, or with as many as there is memory for."""
+        reason, begun = "", False
+        while not begun:
+            try:
+                begin(num_envs)
+                begun = True
+            except TooManyEnvironments as error:
+                if self.config.strict or not error.most:
+                    raise
+                reason, num_envs = reason or error.reason, error.most
+                self._new_segment(num_envs)
+        if reason:
+            self.events.add(Level.WARNING, f"{reason}: using {num_envs:,}")
+
+    def _announce(self) -> None:
+        """Say what was found to run on, in the events and in the session's log."""
+        assert self.backend is not None
+        for text in unused_flags(os.environ, self.device):
+            self.events.add(Level.WARNING, text)
+        text = f"using transport: {self.backend.name}, {self.num_envs} envs, inference on {self.device}"
+        self.events.add(Level.INFO, text)
+        log.info(text)
 
     def _build_trainer(self) -> Trainer:
         config = self.config
@@ -147,7 +178,7 @@ class Session(Live):
         self._say(Phase.RESTARTING, f"restarting with num_envs={num_envs}...", target_envs=num_envs)
         try:
             self._new_segment(num_envs)
-            self._trainer.resize(num_envs)
+            self._start(num_envs, self._trainer.resize)
         except PacError as error:
             self.events.add(Level.ERROR, f"{error.title}: {error}. Back to {before} environments.")
             self._return_to = None
@@ -155,7 +186,7 @@ class Session(Live):
             self._trainer.resize(before)
         else:
             self.restarts += 1
-            self.events.add(Level.INFO, f"restarted with num_envs={num_envs}")
+            self.events.add(Level.INFO, f"restarted with num_envs={self.num_envs_now}")
         self._running()
 
     def _running(self) -> None:

@@ -17,7 +17,7 @@ from ..envs import BadParameter, PacError
 from ..training.config import Config
 from ..training.control import SessionClient, SessionGone
 from ..training.host import SessionFailed, SessionProcess, launch
-from ..training.records import Level, Phase
+from ..training.records import Phase
 from ..training.snapshot import Look, Snapshot, take
 from ..training.telemetry import TelemetryReader
 
@@ -154,7 +154,7 @@ class Interrupts:
 
 
 class ProgressLine:
-    """One line on stderr that says how a session is doing; events that matter stand above it."""
+    """One line on stderr that says how a session is doing; what happens stands above it."""
 
     def __init__(self) -> None:
         self._live = sys.stderr.isatty()
@@ -165,7 +165,7 @@ class ProgressLine:
     def show(self, snapshot: Snapshot) -> None:
         """Show `snapshot`, if it is time to."""
         for event in snapshot.events:
-            if event.number > self._shown and event.level >= Level.GOOD:
+            if event.number > self._shown:
                 self._print(event.text.partition("\n")[0])
             self._shown = max(self._shown, event.number)
         text = describe(snapshot)

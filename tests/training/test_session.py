@@ -9,11 +9,13 @@ from pathlib import Path
 import psutil
 import pytest
 
+from pac.backends import TooManyEnvironments
 from pac.training.config import Config
 from pac.training.control import CommandRefused, SessionClient
 from pac.training.host import SessionFailed, launch
 from pac.training.records import Phase
 from pac.training.runs import RunFolder
+from pac.training.session import Session
 from pac.training.snapshot import Look, take
 from pac.training.telemetry import TelemetryReader
 
@@ -262,3 +264,44 @@ def test_an_unknown_device_fails_after_the_start_with_its_sentence(tmp_path):
         with pytest.raises(SessionFailed, match="auto, cpu, cuda"):
             watched.process.report()
         assert watched.process.poll() == 2
+
+
+def test_a_session_says_what_it_runs_on(tmp_path, monkeypatch):
+    """Transport, environments and device stand in the events and in the log, and so do flags without an effect."""
+    monkeypatch.setenv("TRAINING_SHM_NAME", "mine")
+    with session(tmp_path, task="CartPole-v1", backend="threads") as watched:
+        events = [event.text for event in watched.until(running).events]
+        watched.end()
+    assert "using transport: inline, 4 envs, inference on cpu" in events
+    assert any("threads cannot run CartPole-v1 here" in text for text in events)
+    assert any("TRAINING_SHM_NAME has no effect" in text for text in events)
+    (log,) = tmp_path.glob("*/session.log")
+    assert "INFO using transport: inline, 4 envs, inference on cpu" in log.read_text()
+
+
+@pytest.fixture
+def crowd(tmp_path, monkeypatch):
+    """Run 1,000 environments in this process, which believes that 400 KiB are free."""
+    monkeypatch.setattr("pac.backends.memory.available_memory", lambda: 400 << 10)
+
+    def run(**options):
+        options = {"task": "CartPole-v1", "trainer": "random", "backend": "inline", "runs_dir": tmp_path, **options}
+        return Session(Config(num_envs=1000, steps=500, **options), tmp_path, headless=True).run()
+
+    return run
+
+
+def test_as_many_environments_as_there_is_memory_for(crowd):
+    """Fewer run than were asked for, and a sentence says why."""
+    report = crowd()
+    assert 1 <= report["num_envs"] < 1000
+    assert report["steps"] >= 500
+    (event,) = report["events"]
+    assert event.startswith("N=1,000 would need about")
+    assert event.endswith(f"are free for them: using {report['num_envs']:,}")
+
+
+def test_strictly_as_many_environments_as_were_asked_for(crowd):
+    """With `strict`, too many are an error."""
+    with pytest.raises(TooManyEnvironments, match="use at most"):
+        crowd(strict=True)

@@ -1,4 +1,4 @@
-"""What all tests share: a runtime directory of their own, so that nothing of a user's is touched or counted."""
+"""What all tests share: a runtime directory of their own, and nothing of what a user keeps or prefers."""
 
 import os
 import shutil
@@ -6,6 +6,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
+
+# Read when the app's modules are imported: what the person who runs the tests prefers must not matter.
+os.environ["XDG_CONFIG_HOME"] = os.devnull
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -15,6 +15,7 @@ from typing import Any
 from ..training.config import Config
 from ..training.host import RunningSession, SessionFailed, SessionThread, launch
 from .connection import STOP_LIMIT, Connection
+from .preferences import preferences
 
 INTERRUPTED = 130
 NAP = 0.05
@@ -37,13 +38,16 @@ def run_app(config: Config, *, in_process: bool = False, report: Path | None = N
     def start() -> RunningSession:
         return SessionThread(config) if in_process else launch(config)
 
+    preferences()  # what is wrong in them is told before anything is started
     connection = Connection(start)
     modes = _terminal_modes()
     before = signal.signal(signal.SIGHUP, lambda *_: _hang_up(connection, modes))
     code = 1
     try:
         from .application import PacApp
+        from .theme import before_app
 
+        before_app()
         app = PacApp(connection)
         app.run()
         code = app.return_code or 0

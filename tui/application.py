@@ -21,11 +21,11 @@ from .connection import Connection
 from .edges import Tabs, head, keys, system
 from .governor import FIGURES, FOCUS, GRID, SYSTEM
 from .help import Help
-from .keys import KEYS, bindings
+from .keys import bindings, commands
 from .lines import Lines
 from .messages import EnvironmentOpened, SessionLost, SnapshotTaken, ViewChosen
 from .plain import PlainScreen, PlainSwitcher
-from .theme import THEME
+from .theme import dress
 from .views import EnvironmentView, LearningView, Shot, SummaryView, TimingView, View, WorkersView
 
 TOASTS: dict[Level, Literal["information", "warning", "error"]] = {
@@ -84,8 +84,7 @@ class PacApp(CommandedApp):
 
     def on_mount(self) -> None:
         """Begin to look."""
-        self.register_theme(THEME)
-        self.theme = THEME.name
+        dress(self)
         with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # only in the main thread
             for number in (signal.SIGTERM, signal.SIGINT):
                 asyncio.get_running_loop().add_signal_handler(number, self.exit, INTERRUPTED, INTERRUPTED)
@@ -280,7 +279,7 @@ class PacApp(CommandedApp):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:  # noqa: ARG002 - Textual's
         """All keys by name."""
-        for key in KEYS:
+        for key in commands():
             if key.id != "palette":
                 yield SystemCommand(key.title, f"key {key.shown}", self._runner(key.action))
 

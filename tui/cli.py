@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 from cyclopts import ValidationError as FlagsError
@@ -150,6 +150,32 @@ def config(*, flags: AnyFlags = None, json: Json = False) -> int:
     from .cli_show import show_config
 
     return show_config(load_flags(flags), json=json)
+
+
+@app.command
+def preferences(*, schema: Switch = False, json: Json = False) -> int:
+    """Show theme, characters, rates and keys, and the file that changes them.
+
+    Args:
+        schema: Print the JSON schema of the file, for editors.
+        json: Print one JSON object and nothing else on stdout.
+    """
+    from .cli_show import show_preferences
+
+    return show_preferences(schema=schema, json=json)
+
+
+@app.command
+def completion(shell: Literal["bash", "zsh", "fish"]) -> int:
+    """Print a script that completes commands and options in a shell.
+
+    For bash: pac-tui completion bash > ~/.local/share/bash-completion/completions/pac-tui
+
+    Args:
+        shell: The shell.
+    """
+    print(app.generate_completion(shell=shell))
+    return DONE
 
 
 @app.command

@@ -115,6 +115,37 @@ def _show_line(key: str, value: Any, origin: str, description: str | None) -> No
     console.print(line, soft_wrap=True)
 
 
+def show_preferences(*, schema: bool, json: bool) -> int:
+    """Print the preferences as the file would have them, every key with what it does."""
+    from . import preferences
+
+    if schema:
+        return show_json(preferences.schema())
+    from .keys import TABLE
+
+    found, file = preferences.preferences(), preferences.path()
+    if json:
+        keys = {key.id: key.keys for key in TABLE}
+        return show_json({"file": str(file), **found.model_dump(), "keys": keys})
+    console.print(Text(f"# {file}{'' if file.exists() else ' (not there: these are the defaults)'}", style="dim"))
+    for name in ("theme", "characters", "color"):
+        _show_toml(name, getattr(found, name), type(found).model_fields[name].description)
+    console.print("\n[rates]", markup=False)
+    for name, field in type(found.rates).model_fields.items():
+        _show_toml(name, getattr(found.rates, name), f"Hz. {field.description}")
+    console.print("\n[keys]", markup=False)
+    for key in TABLE:
+        _show_toml(f'"{key.id}"', key.keys, key.title, bold=key.id in found.keys)
+    return 0
+
+
+def _show_toml(name: str, value: Any, comment: str | None, *, bold: bool = False) -> None:
+    """Print a line of TOML; a comment says what it is."""
+    line = Text(f"{name} = {json_module.dumps(value)}".ljust(44), style="bold" if bold else "")
+    line.append(f" # {comment}", style="dim")
+    console.print(line, soft_wrap=True)
+
+
 def show_doctor(*, json: bool) -> int:
     """Check the machine."""
     from ..training.doctor import examine

@@ -25,7 +25,7 @@ from .ink import (
     spread,
     width_of,
 )
-from .keys import KEYS
+from .keys import SHOWN, commands
 from .lines import Lines
 from .messages import ViewChosen
 from .numbers import clock, percent, size, whole
@@ -41,13 +41,14 @@ PHASES = {
     Phase.FAILED: (RED, "failed"),
 }
 TABS = (
-    ("summary", "Summary", "0"),
+    ("summary", "Summary", SHOWN["view.summary"]),
     ("environment", "Env", ""),
-    ("timing", "Timing", "t"),
-    ("learning", "Learning", "l"),
-    ("workers", "Workers", "w"),
+    ("timing", "Timing", SHOWN["view.timing"]),
+    ("learning", "Learning", SHOWN["view.learning"]),
+    ("workers", "Workers", SHOWN["view.workers"]),
 )
 NARROW = 72
+FIRST_ENVS, RESIZE = f"{SHOWN['env.1']}-{SHOWN['env.9']}", f"{SHOWN['envs.fewer']} {SHOWN['envs.more']}"
 
 
 def head(snapshot: Snapshot | None, width: int) -> Row:
@@ -104,8 +105,8 @@ def gpu(snapshot: Snapshot) -> list[tuple[str, str]]:
 
 def keys(width: int) -> Row:
     """Return the keys that are used most, as many as fit, the last ones always."""
-    named = [(key.shown, key.hint) for key in KEYS if key.hint]
-    merged = [*named[:1], ("1-9", "env"), *named[1:-2], ("[ ]", "envs"), *named[-2:]]
+    named = [(key.shown, key.hint) for key in commands() if key.hint]
+    merged = [*named[:1], (FIRST_ENVS, "env"), *named[1:-2], (RESIZE, "envs"), *named[-2:]]
     while merged and sum(len(shown) + len(word) + 3 for shown, word in merged) > width and len(merged) > 2:
         merged.pop(-3)
     parts = [

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-FOCUS = 1 / 30
-GRID = 1 / 10
-FIGURES = 1 / 4
-SYSTEM = 1.0
+from .preferences import preferences
+
+RATES = preferences().rates
+FOCUS, GRID, FIGURES, SYSTEM = 1 / RATES.environment, 1 / RATES.grid, 1 / RATES.figures, 1 / RATES.system
 BUDGET = 0.035  # of one core; below the bound of 5 %, since the cost is known only afterwards
 SLOWEST = 8.0
 MEASURE = 1.0

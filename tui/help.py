@@ -10,7 +10,7 @@ from textual.binding import BindingType
 from textual.screen import ModalScreen
 
 from .ink import ACCENT, BRIGHT, SOFT, Row, fit, part, width_of
-from .keys import HELP
+from .keys import help_entries
 from .lines import Lines
 from .panels import beside, framed
 
@@ -42,7 +42,7 @@ class Help(ModalScreen[None]):
 
 def help_rows(width: int, height: int) -> list[Row]:
     """Return the groups below each other, or side by side where they would not fit and there is room."""
-    blocks = [_block(group, entries) for group, entries in HELP.items()]
+    blocks = [_block(group, entries) for group, entries in help_entries().items()]
     total = sum(map(len, blocks)) + len(blocks) - 1
     if total > height and width >= 64:
         left: list[Row] = []

@@ -16,22 +16,17 @@ from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 
+from .palettes import PALETTES
+from .preferences import preferences
+
 Row: TypeAlias = tuple[Segment, ...]
 
-GROUND = "#10141b"
-RAISED = "#1a212c"
-LINE = "#2c3644"
-FAINT = "#6a778a"
-SOFT = "#8793a5"
-TEXT = "#c9d1dc"
-BRIGHT = "#f2f5f9"
-ACCENT = "#7cb0f5"
-GREEN = "#86c58b"
-RED = "#ee7d81"
-YELLOW = "#d9bd74"
-MAGENTA = "#d08be0"
-CYAN = "#6cc6cf"
-ORANGE = "#e2a06a"
+PALETTE = PALETTES[preferences().theme]
+GROUND, RAISED, LINE = PALETTE.ground, PALETTE.raised, PALETTE.line
+FAINT, SOFT, TEXT, BRIGHT = PALETTE.faint, PALETTE.soft, PALETTE.text, PALETTE.bright
+ACCENT, GREEN, RED, YELLOW = PALETTE.accent, PALETTE.green, PALETTE.red, PALETTE.yellow
+MAGENTA, CYAN, ORANGE = PALETTE.magenta, PALETTE.cyan, PALETTE.orange
+STEPPING = PALETTE.stepping
 
 TONES = {"good": GREEN, "bad": RED, "neutral": YELLOW}
 
@@ -104,12 +99,14 @@ PLAIN = Signs(
 )
 
 
-def signs_for(environment: Mapping[str, str]) -> Signs:
-    """Return the plain signs for the Linux console, whose font has few, and the rich ones elsewhere."""
-    return PLAIN if environment.get("TERM") in {"linux", "dumb"} else RICH
+def signs_for(environment: Mapping[str, str], characters: str) -> Signs:
+    """Return the plain signs for ASCII and for the Linux console, whose font has few, and the rich ones elsewhere."""
+    if characters == "auto":
+        return PLAIN if environment.get("TERM") in {"linux", "dumb"} else RICH
+    return RICH if characters == "unicode" else PLAIN
 
 
-SIGNS = signs_for(os.environ)
+SIGNS = signs_for(os.environ, preferences().characters)
 
 
 def bar(share: float, width: int, color: str) -> Row:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from textual.binding import Binding, BindingType
+
+from ..envs import BadParameter, UnknownName
+from .preferences import preferences
 
 
 @dataclass(frozen=True)
@@ -73,40 +77,103 @@ QUIET: tuple[Key, ...] = (
 )
 HELP: dict[str, tuple[tuple[str, str], ...]] = {
     VIEWS: (
-        ("Tab Shift+Tab", "next, previous view"),
-        ("0 1-9 e", "summary, environment"),
-        ("t l w", "time, learning, workers"),
-        ("PgDn PgUp", "pages"),
-        ("x", "over steps, over time"),
-        ("← → ↑ ↓", "select a board"),
-        ("Enter", "open it; restart now"),
-        ("Esc", "back; no restart"),
+        ("view.next view.previous", "next, previous view"),
+        ("view.summary env.1-9 env.number", "summary, environment"),
+        ("view.timing view.learning view.workers", "time, learning, workers"),
+        ("page.next page.previous", "pages"),
+        ("axis", "over steps, over time"),
+        ("select.left select.right select.up select.down", "select a board"),
+        ("accept", "open it; restart now"),
+        ("cancel", "back; no restart"),
     ),
     PLAY: (
-        ("Space", "pause, resume"),
-        ("n N", "one step, many steps"),
-        ("f", "to the episode's end"),
-        ("+ - m", "faster, slower, no limit"),
+        ("pause", "pause, resume"),
+        ("step steps", "one step, many steps"),
+        ("episode", "to the episode's end"),
+        ("faster slower unlimited", "faster, slower, no limit"),
     ),
     SCALE: (
-        ("[ ]", "one fewer, one more"),
-        ("{ }", "half, twice as many"),
-        ("#", "type how many"),
-        ("B", "measure the baseline"),
+        ("envs.fewer envs.more", "one fewer, one more"),
+        ("envs.half envs.double", "half, twice as many"),
+        ("envs.number", "type how many"),
+        ("baseline", "measure the baseline"),
     ),
     OTHER: (
-        ("s", "picture of the screen"),
-        ("?", "this help"),
-        ("Ctrl+P", "all commands by name"),
-        ("q Ctrl+C", "stop and quit"),
+        ("screenshot", "picture of the screen"),
+        ("help", "this help"),
+        ("palette", "all commands by name"),
+        ("quit interrupt", "stop and quit"),
     ),
 }
-"""What the help says, by heading: keys, and what they do."""
+"""What the help says, by heading: ids of keys, and what they do."""
+NAMES = {"pagedown": "PgDn", "pageup": "PgUp", "escape": "Esc", "left": "←", "right": "→", "up": "↑", "down": "↓"}
+
+
+class KeyClash(BadParameter):
+    """One key was given to two things."""
+
+    title = "Bad preferences"
+
+
+def customised(table: tuple[Key, ...], wanted: Mapping[str, str]) -> tuple[Key, ...]:
+    """Return the table with a person's own keys.
+
+    Args:
+        table: The keys as they come.
+        wanted: Other keys, by id.
+
+    Raises:
+        UnknownName: There is no such id.
+        KeyClash: One key would do two things.
+    """
+    for name in wanted:
+        if name not in {key.id for key in table}:
+            raise UnknownName("key id", name, [key.id for key in table])
+    changed = tuple(
+        replace(key, keys=wanted[key.id], shown=_spelled(wanted[key.id])) if key.id in wanted else key for key in table
+    )
+    owners: dict[str, str] = {}
+    for key in changed:
+        for pressed in _pressed(key):
+            if pressed in owners and (key.id in wanted or owners[pressed] in wanted):
+                raise KeyClash(f"the key {pressed} cannot be both {owners[pressed]} and {key.id}; give one another key")
+            owners[pressed] = key.id
+    return changed
+
+
+def _pressed(key: Key) -> list[str]:
+    """Return Textual's names of a key's keys."""
+    return [binding.key for binding in Binding.make_bindings([(key.keys, key.action, key.title)])]
+
+
+def _spelled(keys: str) -> str:
+    """Return the first of several keys as people write it."""
+    first = keys.partition(",")[0].strip() or keys
+    return NAMES.get(first) or (first if len(first) == 1 else "+".join(part.capitalize() for part in first.split("+")))
+
+
+TABLE = customised((*KEYS, *QUIET), preferences().keys)
+"""All keys as this person has them."""
+SHOWN = {key.id: key.shown for key in TABLE}
+
+
+def help_entries() -> dict[str, list[tuple[str, str]]]:
+    """Return what the help says, by heading: keys, and what they do."""
+    digits = SHOWN["env.1"], SHOWN["env.9"]
+    shown = {**SHOWN, "env.1-9": "-".join(digits)}
+    return {
+        heading: [(" ".join(shown[name] for name in names.split()), text) for names, text in entries]
+        for heading, entries in HELP.items()
+    }
+
+
+def commands() -> list[Key]:
+    """Return the keys that are commands with a name of their own."""
+    return [key for key in TABLE if key.id not in {quiet.id for quiet in QUIET}]
 
 
 def bindings() -> list[BindingType]:
     """Return the keys as Textual wants them."""
     return [
-        Binding(key.keys, key.action, key.title, id=key.id, show=bool(key.hint), priority=key.priority)
-        for key in (*KEYS, *QUIET)
+        Binding(key.keys, key.action, key.title, id=key.id, show=bool(key.hint), priority=key.priority) for key in TABLE
     ]

@@ -20,7 +20,7 @@ from .boards import Boards, Frame, drawing_of
 from .cli_run import check_terminal
 from .ink import BRIGHT, FAINT, SOFT, TONES, YELLOW, part
 from .lines import Lines, Panel
-from .theme import THEME
+from .theme import before_app, dress
 
 TAPS = {"left": "left", "right": "right", "up": "A", "x": "A", "z": "B"}
 HELP = "← → move   ↑ x turn   z turn back   ↓ faster   space drop   p pause   n new game   q quit"
@@ -132,7 +132,7 @@ class PlayApp(App[None]):
     """The board, what comes next, the score."""
 
     CSS = """
-    Screen { background: #10141b; color: #c9d1dc; layout: vertical; }
+    Screen { background: $background; color: $foreground; layout: vertical; }
     Lines { height: 1; }
     #table { height: 1fr; align: center middle; }
     #board { height: 1fr; width: 1fr; }
@@ -175,8 +175,7 @@ class PlayApp(App[None]):
 
     def on_mount(self) -> None:
         """Begin to play."""
-        self.register_theme(THEME)
-        self.theme = THEME.name
+        dress(self)
         for panel in self._panels:
             board, drawing = self._boards[panel.field], self._drawings[panel.field]
             if not panel.main:
@@ -249,6 +248,7 @@ def play(spec: str, seed: int) -> int:
         NoTerminal: There is no terminal.
     """
     check_terminal("a person plays, so run it in one")
+    before_app()
     app = PlayApp(Game(spec, seed))
     app.run()
     return app.return_code or 0

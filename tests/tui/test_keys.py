@@ -1,7 +1,10 @@
 """The table of keys is what the app obeys and what the help says."""
 
+import pytest
+
+from pac.envs import UnknownName
 from pac.tui.application import PacApp
-from pac.tui.keys import HELP, KEYS, QUIET, bindings
+from pac.tui.keys import KEYS, QUIET, KeyClash, bindings, customised, help_entries
 
 WANTED = {
     *(
@@ -47,5 +50,33 @@ def test_every_key_of_the_table_is_bound_once():
 
 def test_the_help_lists_all_keys():
     """Whatever has a key stands there; only 1 to 9 are written as one."""
-    listed = {key for entries in HELP.values() for shown, _ in entries for key in shown.split()}
+    listed = {key for entries in help_entries().values() for shown, _ in entries for key in shown.split()}
     assert {key.shown for key in (*KEYS, *QUIET)} - set("123456789") <= listed
+
+
+def test_no_key_is_a_prefix_of_tmux_or_screen():
+    """Ctrl+B and Ctrl+A never reach a program inside."""
+    assert not {"ctrl+b", "ctrl+a"} & {name for key in (*KEYS, *QUIET) for name in key.keys.split(",")}
+
+
+def test_a_persons_own_keys_take_the_place_of_the_tables():
+    """The key does what it is wanted for, is shown as people write it, and the rest stays."""
+    table = {key.id: key for key in customised((*KEYS, *QUIET), {"pause": "ctrl+x,f5", "quit": "Q", "help": "pageup2"})}
+    assert (table["pause"].keys, table["pause"].shown) == ("ctrl+x,f5", "Ctrl+X")
+    assert table["quit"].shown == "Q"
+    assert table["step"] in KEYS
+
+
+def test_an_unknown_id_names_the_nearest():
+    """A slip of the pen is found before anything starts."""
+    with pytest.raises(UnknownName, match="pause"):
+        customised((*KEYS, *QUIET), {"puase": "x"})
+
+
+def test_one_key_cannot_do_two_things():
+    """A key that is taken already is refused, however it is written, unless its owner moves away."""
+    with pytest.raises(KeyClash, match=r"view\.timing and pause"):
+        customised((*KEYS, *QUIET), {"pause": "t"})
+    with pytest.raises(KeyClash, match=r"envs\.more"):
+        customised((*KEYS, *QUIET), {"pause": "]"})
+    assert customised((*KEYS, *QUIET), {"pause": "t", "view.timing": "space"})

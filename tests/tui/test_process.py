@@ -33,11 +33,11 @@ def test_the_session_starts_before_textual_is_imported():
 
 def test_the_console_has_plain_signs():
     """On the Linux console, whose font has few characters, all signs are of its code page."""
-    plain = ink.signs_for({"TERM": "linux"})
+    plain = ink.signs_for({"TERM": "linux"}, "auto")
     assert not plain.braille
     texts = (plain.good, plain.bad, plain.stepping, plain.paused, plain.full, plain.track, *plain.corners)
     assert all(text.encode("cp437") for text in texts)
-    assert ink.signs_for({"TERM": "xterm-256color"}).braille
+    assert ink.signs_for({"TERM": "xterm-256color"}, "auto").braille
 
 
 @pytest.fixture

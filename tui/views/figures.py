@@ -19,6 +19,7 @@ from ..ink import (
     ORANGE,
     SIGNS,
     SOFT,
+    STEPPING,
     TEXT,
     TONES,
     YELLOW,
@@ -35,7 +36,6 @@ RETURN = "return_mean"
 LEAST_CHART = 6
 UNIT = 6
 JUST = 1.0  # s that an ended episode colours its board
-STEPPING = "#8f8055"
 COLORS = {
     "environment": GREEN,
     "transport": YELLOW,

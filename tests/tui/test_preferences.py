@@ -1,0 +1,119 @@
+"""What a person prefers is read from a file, and what is wrong in it is told."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from pac.envs import PacError
+from pac.tui.palettes import PALETTES
+from pac.tui.preferences import Preferences, path, read, schema
+from pac.tui.theme import in_ascii
+
+
+def test_a_file_that_is_not_there_holds_none(tmp_path):
+    """Everything is as it comes."""
+    assert read(tmp_path / "config.toml") == Preferences()
+
+
+def test_what_is_written_is_read(tmp_path):
+    """Theme, characters, rates and keys."""
+    file = tmp_path / "config.toml"
+    file.write_text('theme = "light"\ncharacters = "ascii"\ncolor = false\n[rates]\ngrid = 5\n[keys]\npause = "p"\n')
+    found = read(file)
+    assert (found.theme, found.characters, found.color, found.rates.grid) == ("light", "ascii", False, 5)
+    assert found.keys == {"pause": "p"}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("theme = 'pink'", "theme in .*: input should be 'dark', 'light' or 'colorblind', got 'pink'"),
+        ("tehme = 'dark'", "did you mean theme|theme"),
+        ("[rates]\ngird = 3", "grid"),
+        ("[rates]\ngrid = 0", "rates.grid in .*: input should be greater than 0, got 0"),
+        ("theme =", "is not valid TOML"),
+    ],
+)
+def test_what_is_wrong_is_told_in_a_sentence(tmp_path, text, told):
+    """It names the file, what was expected and what came."""
+    file = tmp_path / "config.toml"
+    file.write_text(text)
+    with pytest.raises(PacError, match=told) as caught:
+        read(file)
+    assert str(file) in str(caught.value)
+
+
+def test_a_folder_is_no_file(tmp_path):
+    """It is named, not stumbled over."""
+    with pytest.raises(PacError, match="cannot be read"):
+        read(tmp_path)
+
+
+def test_the_file_stands_in_the_users_configuration_folder(monkeypatch, tmp_path):
+    """Where XDG says, on Linux."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    if sys.platform == "linux":
+        assert path() == tmp_path / "pac-tui" / "config.toml"
+
+
+def test_every_preference_is_described():
+    """The schema of the file says what each key is for."""
+    described = schema()["properties"]
+    assert set(described) == set(Preferences.model_fields)
+    assert all(item.get("description") for item in described.values())
+
+
+def test_every_palette_can_be_read():
+    """Text stands out from its ground by at least 4.5 to 1, as WCAG 2 asks for."""
+
+    def light(color):
+        parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    for name, palette in PALETTES.items():
+        for color in (palette.text, palette.soft, palette.bright, palette.accent, palette.green, palette.red):
+            low, high = sorted((light(color), light(palette.ground)))
+            assert (high + 0.05) / (low + 0.05) >= 4.5, (name, color)
+
+
+@pytest.mark.parametrize("text", ["╭─ Env 3 ─╮", "✓ cleared …", "⠿ é 漢", "▏█░"])
+def test_ascii_is_as_wide_as_what_it_stands_for(text):
+    """Nothing but ASCII is left, and no column moves."""
+    from rich.cells import cell_len
+
+    assert in_ascii(text).isascii()
+    assert len(in_ascii(text)) == cell_len(text)
+
+
+def test_the_app_obeys_the_file(tmp_path):
+    """Palette, signs and keys are the file's when the app is imported; the command shows them."""
+    folder = tmp_path / "pac-tui"
+    folder.mkdir()
+    (folder / "config.toml").write_text('theme = "light"\n[keys]\npause = "p"\n')
+    environment = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path)}
+    code = "from pac.tui import ink, keys; print(ink.GROUND, keys.SHOWN['pause'])"
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [PALETTES["light"].ground, "p"]
+    command = [sys.executable, "-m", "pac.tui", "preferences", "--json"]
+    shown = json.loads(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+    assert shown["theme"] == "light"
+    assert shown["keys"]["pause"] == "p"
+
+
+def test_bad_preferences_stop_the_app_before_anything_starts(tmp_path):
+    """One sentence and the exit code of bad usage."""
+    folder = tmp_path / "pac-tui"
+    folder.mkdir()
+    (folder / "config.toml").write_text('[keys]\npuase = "p"\n')
+    environment = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-m", "pac.tui", "preferences"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "puase" in done.stderr
+    assert "pause" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,98 @@
+"""The palettes: one for dark terminals, one for light ones, one that says good and bad in blue and orange."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True)
+class Palette:
+    """The colours of the app, as `#rrggbb`.
+
+    Attributes:
+        dark: Whether the ground is darker than the text.
+        ground: Behind everything.
+        raised: Behind bars and toasts.
+        line: Frames and empty tracks.
+        faint: Text that is hardly there.
+        soft: Labels.
+        text: Values.
+        bright: What matters most.
+        accent: The project's own.
+        green: Good.
+        red: Bad.
+        yellow: Neither, or soon over.
+        stepping: The frame of a board that has just moved.
+        magenta: Hung, and the learner's share of the time.
+        cyan: Measuring.
+        orange: Python's share of the time.
+    """
+
+    dark: bool
+    ground: str
+    raised: str
+    line: str
+    faint: str
+    soft: str
+    text: str
+    bright: str
+    accent: str
+    green: str
+    red: str
+    yellow: str
+    stepping: str
+    magenta: str
+    cyan: str
+    orange: str
+
+
+DARK = Palette(
+    dark=True,
+    ground="#10141b",
+    raised="#1a212c",
+    line="#2c3644",
+    faint="#6a778a",
+    soft="#8793a5",
+    text="#c9d1dc",
+    bright="#f2f5f9",
+    accent="#7cb0f5",
+    green="#86c58b",
+    red="#ee7d81",
+    yellow="#d9bd74",
+    stepping="#8f8055",
+    magenta="#d08be0",
+    cyan="#6cc6cf",
+    orange="#e2a06a",
+)
+LIGHT = Palette(
+    dark=False,
+    ground="#f7f8fa",
+    raised="#e6eaf0",
+    line="#c3cbd6",
+    faint="#7d8897",
+    soft="#596577",
+    text="#2b3440",
+    bright="#0d1219",
+    accent="#1d63c4",
+    green="#2b7d36",
+    red="#c02f39",
+    yellow="#8f6a00",
+    stepping="#c2ad72",
+    magenta="#8d3ba3",
+    cyan="#137a86",
+    orange="#b05a14",
+)
+# Blue, orange and their neighbours of Okabe and Ito's set stay apart for all common kinds of colour blindness.
+COLORBLIND = replace(
+    DARK,
+    accent="#b5c7e3",
+    green="#56b4e9",
+    red="#e69f00",
+    yellow="#f0e442",
+    stepping="#8d8745",
+    magenta="#cc79a7",
+    cyan="#9fd6c4",
+    orange="#d5703a",
+)
+PALETTES: Mapping[str, Palette] = {"dark": DARK, "light": LIGHT, "colorblind": COLORBLIND}

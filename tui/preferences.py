@@ -1,0 +1,99 @@
+"""What a person prefers: theme, characters, rates and keys, from `config.toml` in the user's configuration folder."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from platformdirs import user_config_path
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ..envs import BadParameter, UnknownName
+
+FILE = "config.toml"
+MAX_RATE = 60.0
+
+
+class BadPreferences(BadParameter):
+    """The file of preferences cannot be read, or does not fit."""
+
+    title = "Bad preferences"
+
+
+class Rates(BaseModel):
+    """How often things are drawn, in Hz; less often where that costs more than the app may take."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    environment: float = Field(30.0, gt=0, le=MAX_RATE, description="One environment's board.")
+    grid: float = Field(10.0, gt=0, le=MAX_RATE, description="The summary's boards.")
+    figures: float = Field(4.0, gt=0, le=MAX_RATE, description="Figures and curves.")
+    system: float = Field(1.0, gt=0, le=MAX_RATE, description="What the session takes of the machine.")
+
+
+class Preferences(BaseModel):
+    """Preferences of pac-tui: how it looks, and which keys it has."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", title="pac-tui preferences")
+
+    theme: Literal["dark", "light", "colorblind"] = Field(
+        "dark", description="The palette; colorblind says good and bad in blue and orange."
+    )
+    characters: Literal["auto", "unicode", "ascii"] = Field(
+        "auto",
+        description="auto: plain signs on the Linux console, Unicode elsewhere; ascii: nothing but ASCII.",
+    )
+    color: bool = Field(True, description="Colours; the variable NO_COLOR takes them away, too.")
+    rates: Rates = Field(default_factory=Rates, description="How often things are drawn, in Hz.")
+    keys: dict[str, str] = Field(
+        default_factory=dict,
+        description="Other keys, by the id of what they do (`pac-tui preferences` lists them): several with commas.",
+    )
+
+
+def path() -> Path:
+    """Return where the preferences stand, or would."""
+    return user_config_path("pac-tui") / FILE
+
+
+@cache
+def preferences() -> Preferences:
+    """Return this person's preferences, read once.
+
+    Raises:
+        BadPreferences: The file cannot be read, or a value does not fit.
+        UnknownName: A name in it is unknown.
+    """
+    return read(path())
+
+
+def read(file: Path) -> Preferences:
+    """Return the preferences that `file` holds; a file that is not there holds none."""
+    try:
+        data = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return Preferences()
+    except OSError as error:
+        raise BadPreferences(f"{file} cannot be read: {error.strerror}; mend or remove it") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadPreferences(f"{file} is not valid TOML: {error}; mend or remove it") from None
+    try:
+        return Preferences.model_validate(data)
+    except ValidationError as error:
+        raise _told(file, error.errors()[0]) from None
+
+
+def _told(file: Path, error: Any) -> BadParameter:
+    """Return an error of validation as a sentence."""
+    where, given = ".".join(map(str, error["loc"])), error["input"]
+    if error["type"] == "extra_forbidden":
+        model = Rates if error["loc"][0] == "rates" else Preferences
+        return UnknownName(f"key in {file}", str(error["loc"][-1]), model.model_fields)
+    return BadPreferences(f"{where} in {file}: {error['msg'].lower()}, got {given!r}")
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON schema of the file, for editors."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Preferences.model_json_schema()}

@@ -10,13 +10,16 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from gymnasium.spaces import Box, Discrete, MultiDiscrete
+from gymnasium import Space
+from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from ..envs import BadParameter, Task, next_slot
-from ..envs.gym.single import observation_space
+from ..envs.gym.single import action_space, observation_space
 from ..envs.task import Array
+from .actions import guard_of
 from .errors import BackendBusy, BackendClosed, BackendError, BadAction
 from .layout import Buffer, Layout
 from .status import BackendEvent, WorkerStatus
@@ -24,9 +27,6 @@ from .views import Views
 from .watch import NumberWatch
 
 Batch = tuple[Array, Array, NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]
-maximum = np.maximum.reduce
-FEW = 24
-"""Up to so many actions, Python's `max` is quicker than NumPy's."""
 
 
 class State(Enum):
@@ -93,13 +93,16 @@ class Backend(VectorEnv[Array, Array, Array]):
         self.single_observation_space = observation_space(task.observation)
         self._share = min(workers, num_envs) if workers else None
         self.buffer = self._open(Layout(task, num_envs, slots))
-        self.single_action_space = Discrete(task.num_actions)
-        self.action_space = MultiDiscrete(np.full(self.num_envs, task.num_actions))
+        self.single_action_space = action_space(task)
         self._slot = 0
         self._views = Views(task, self.buffer, copy=copy)
         self._watch = NumberWatch(task, self.buffer)
-        self._actions = list(self.buffer["action"].view(np.uint64))
-        self._few_actions = [memoryview(row) for row in self._actions] if self.num_envs <= FEW else []
+        self._admit = guard_of(task, self.buffer["action"]).admit
+
+    @cached_property
+    def action_space(self) -> Space[Array]:  # type: ignore[override]
+        """The space of a batch's actions."""
+        return batch_space(self.single_action_space, self.num_envs)
 
     @cached_property
     def observation_space(self) -> Box:  # type: ignore[override]
@@ -155,17 +158,15 @@ class Backend(VectorEnv[Array, Array, Array]):
         self._run_reset(np.ones(self.environments, np.bool_), slot)
 
     def send(self, slot: int) -> None:
-        """Let all environments step by the actions of `slot`; `wait` for it.
+        """Let all environments step by the actions of `slot`, continuous ones clipped to their bounds; `wait` for it.
 
         Raises:
-            BadAction: An action is out of range; nothing was stepped.
+            BadAction: An action is out of range, or no finite number; nothing was stepped.
             BackendBusy: A step is pending, or no episode has begun.
         """
         if self._state is not State.READY:
             self._expect(State.READY)
-        few = self._few_actions
-        if (max(few[slot]) if few else maximum(self._actions[slot])) >= self.task.num_actions:
-            self._refuse(self.buffer["action"][slot])
+        self._admit(slot)
         self._slot = slot
         self._begin(slot)
         self._state = State.STEPPING
@@ -237,17 +238,16 @@ class Backend(VectorEnv[Array, Array, Array]):
         return self._views.field("observation", 0), self._views.infos(0, ends=False)
 
     def step_async(self, actions: Array) -> None:
-        """Let all environments step by `actions`, integers `(num_envs,)`."""
+        """Let all environments step by `actions`, `(num_envs, *shape)` of the space of actions."""
         self._expect(State.READY)
         if self._slot and self._slot == self.slots - 1:
             self.carry()
             self._slot = 0
-        given = np.asarray(actions)
-        if given.shape != (self.num_envs,) or given.dtype.kind not in "iu":
-            raise BadAction(
-                f"actions must be integers of shape ({self.num_envs},), got {given.dtype} of shape {given.shape}"
-            )
-        self.buffer["action"][self._slot] = given
+        given, wanted = np.asarray(actions), self.buffer["action"][self._slot]
+        kinds, kind = ("iuf", "numbers") if self.task.bounds else ("iu", "integers")
+        if given.shape != wanted.shape or given.dtype.kind not in kinds:
+            raise BadAction(f"actions must be {kind} of shape {wanted.shape}, got {given.dtype} of shape {given.shape}")
+        wanted[...] = given
         self.send(self._slot)
 
     def step_wait(self, timeout: float | None = None) -> Batch:
@@ -322,13 +322,6 @@ class Backend(VectorEnv[Array, Array, Array]):
         }
         error = BackendError if self._state is State.BROKEN else BackendBusy
         raise error(f"the {self.name} backend cannot do that now: {reasons[self._state]}")
-
-    def _refuse(self, actions: NDArray[np.int64]) -> None:
-        count = self.task.num_actions
-        row = int(np.flatnonzero((actions < 0) | (actions >= count))[0])
-        seat = f", seat {row % self.task.players}" if self.task.players > 1 else ""
-        where = f"environment {row // self.task.players}{seat}"
-        raise BadAction(f"{where} was given action {actions[row]}; actions are 0 to {count - 1}")
 
     def _event(self, level: Any, text: str, worker: int | None = None, lo: int = 0, hi: int | None = None) -> None:
         self._events.append(BackendEvent(time.time(), level, text, worker, lo, self.environments if hi is None else hi))

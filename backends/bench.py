@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..envs import Task, find
+from ..envs.actions import random_actions
 from .factory import make
 from .toys import Burn, work_for
 
@@ -29,11 +30,12 @@ KEYS = 64
 class RandomLegal:
     """Draws random legal actions for a backend at a few microseconds per step.
 
-    Every action has a random key; the legal one with the highest is taken, and keys change with every step.
+    Every action has a random key; the legal one with the highest is taken, and keys change with every step. Actions
+    that are not a single number are drawn one by one.
     """
 
     def __init__(self, task: Task, rows: int, *, seed: int = 0, masked: bool = True) -> None:
-        generator = np.random.default_rng(seed)
+        self._generator = generator = np.random.default_rng(seed)
         self._keys = generator.integers(1, 256, (KEYS, rows, task.num_actions), np.uint8)
         self._plain = self._keys.argmax(axis=2)
         self._masked = task.masked and masked
@@ -42,13 +44,17 @@ class RandomLegal:
     def __call__(self, backend: Backend, slot: int) -> None:
         """Write one action per row into `slot`."""
         self._turn = turn = (self._turn + 1) % KEYS
-        if not self._masked:
-            backend.buffer["action"][slot] = self._plain[turn]
-            return
-        legal = np.unpackbits(
-            backend.buffer["action_mask"][slot], axis=-1, count=self._keys.shape[2], bitorder="little"
-        )
-        backend.buffer["action"][slot] = (legal * self._keys[turn]).argmax(axis=1)
+        legal = None
+        if self._masked:
+            masks = backend.buffer["action_mask"][slot]
+            legal = np.unpackbits(masks, axis=-1, count=self._keys.shape[2], bitorder="little")
+        if backend.task.action.shape:
+            flags = None if legal is None else legal.view(np.bool_)
+            backend.buffer["action"][slot] = random_actions(backend.task, self._generator, backend.num_envs, flags)
+        else:
+            backend.buffer["action"][slot] = (
+                self._plain[turn] if legal is None else (legal * self._keys[turn]).argmax(axis=1)
+            )
 
 
 def round_trip(num_envs: int = 1, backend: str = "shm", seconds: float = 1.0, workers: int | None = None) -> Figures:

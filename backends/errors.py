@@ -92,7 +92,7 @@ class Failure:
     seed: int = 0
     step: int = 0
     environment: int | None = None
-    action: int | None = None
+    action: int | list[float] | None = None
     traceback: str = ""
     output: str = ""
 

@@ -8,12 +8,14 @@ seeded by `episode_seed(seed, i, k)`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..envs import Task, allocate
 from ..envs.task import Array, Buffers
+from .actions import guard_of
 from .errors import BackendBusy, BadAction
 
 STILL = ("reward", "reward_terms", "terminated", "truncated", "outcome", "frames", "episode_return", "episode_length")
@@ -48,6 +50,7 @@ class Host:
         self._no_mask = np.zeros_like(self._rows["action_mask"]) if task.masked else None
         self._episodes = self._buffers["episode"][0].data
         self._actions = self._rows["action"].data
+        self._admit = guard_of(task, self._rows["action"][None]).admit
         self._open()
 
     def reset(self, seed: int | None = None) -> None:
@@ -60,12 +63,12 @@ class Host:
             self._environments.reset(self._chosen, 0)
         self.begun, self.ended = True, False
 
-    def step(self, actions: Sequence[int]) -> None:
+    def step(self, actions: Sequence[Any]) -> None:
         """Take one action per seat.
 
         Raises:
             BackendBusy: No episode has begun, or it has ended.
-            BadAction: There are more or fewer actions than seats, or one is out of range.
+            BadAction: There are more or fewer actions than seats, or one is out of range or of another kind.
             PacError: The environment refuses an action, or failed.
         """
         if self.ended or not self.begun:
@@ -73,15 +76,27 @@ class Host:
         mine = self._actions
         if len(actions) != len(mine):
             raise BadAction(f"{len(mine)} actions were expected, one per seat, got {len(actions)}")
-        count = self.task.num_actions
-        for seat, action in enumerate(actions):
-            if not 0 <= action < count:
-                raise BadAction(f"seat {seat} was given action {action}; actions are 0 to {count - 1}")
-            mine[seat] = action
+        if self.task.action.shape:
+            self._take(actions)
+        else:
+            count = self.task.num_actions
+            for seat, action in enumerate(actions):
+                if not 0 <= action < count:
+                    raise BadAction(f"seat {seat} was given action {action}; actions are 0 to {count - 1}")
+                mine[seat] = action
         episodes, env = self._episodes, self.env
         episode = episodes[env]
         self._environments.step(0)
         self.ended = episodes[env] != episode
+
+    def _take(self, actions: Sequence[Any]) -> None:
+        """Take actions that have several components or are continuous."""
+        mine, kinds = self._rows["action"], "iuf" if self.task.bounds else "iu"
+        given = np.asarray(actions)
+        if given.shape != mine.shape or given.dtype.kind not in kinds:
+            raise BadAction(f"actions of shape {mine.shape} were expected, one per seat, got {actions}")
+        mine[...] = given
+        self._admit(0)
 
     def observe(self) -> tuple[Array, NDArray[np.bool_]]:
         """Return the seats' observations, `(players, *shape)`, and which actions are legal, `(players, num_actions)`.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..envs import PacError, Task, allocate, find
+from ..envs.actions import random_actions
 from .control import ARGUMENT, CLOSE, REFUSED, RESEED, RESET, Link
 from .layout import Layout
 from .segment import Segment
@@ -21,9 +22,12 @@ def warm_up(task: Task) -> None:
     buffers = allocate(task, 1, 2)
     environments = task.make(0, 1, buffers, 0)
     environments.reset(np.ones(1, np.bool_), 0)
+    legal = None
     if task.masked:
-        mask = np.unpackbits(buffers["action_mask"][0], axis=-1, bitorder="little")
-        buffers["action"][0] = mask.argmax(axis=-1)
+        legal = np.unpackbits(buffers["action_mask"][0], axis=-1, count=task.num_actions, bitorder="little").view(
+            np.bool_
+        )
+    buffers["action"][0] = random_actions(task, np.random.default_rng(0), task.players, legal)
     environments.step(0)
     environments.close()
 

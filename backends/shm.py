@@ -181,7 +181,7 @@ class ShmBackend(Backend):
         beats[:] = beats.max()
         if environment is None or failure.action is not None:
             return failure
-        action = int(self.buffer["action"][slot, environment * self.task.players])
+        action = self.buffer["action"][slot, environment * self.task.players].tolist()
         return replace(failure, environment=environment, action=action)
 
     def _call_back(self, slot: int) -> None:

@@ -28,7 +28,7 @@ def die_with(parent: int) -> None:
         os._exit(0)
 
 
-def report(path: Path, error: BaseException, **facts: int | None) -> None:
+def report(path: Path, error: BaseException, **facts: int | list[float] | None) -> None:
     """Write what is known of a failure, so that the fleet can read it."""
     reason = f"{type(error).__name__}: {error}"
     cause = error.__cause__ if facts.get("environment") is not None and error.__cause__ else error

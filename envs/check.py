@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .actions import random_actions
 from .errors import PacError
-from .task import Array, Environments, Task, allocate, next_slot, rows
+from .task import Array, Environments, Task, allocate, next_slot
 
 SLOTS = 3
 UNEVEN = 3
@@ -76,30 +76,31 @@ class Play:
             (task.make(lo, hi, self.buffers, seed), hi - lo) for lo, hi in spans
         ]
         self._generator = np.random.default_rng(seed)
-        count = rows(task.observation, bounds[-1], task.players)
-        self.actions = np.zeros(count, np.int64)
-        self.returns = np.zeros(count)
+        self.actions = np.zeros_like(self.buffers["action"][0])
+        self.returns = np.zeros(len(self.actions))
 
     def begin(self) -> None:
         """Begin an episode everywhere."""
         for part, count in self._parts:
             part.reset(np.ones(count, np.bool_), self.slot)
 
-    def choose(self) -> NDArray[np.int64]:
+    def choose(self) -> Array:
         """Return a random legal action per row.
 
         Raises:
             NotConforming: A row has none.
         """
-        keys = self._generator.random((len(self.actions), self.task.num_actions))
-        legal = self.field("action_mask").astype(np.bool_) if self.task.masked else np.ones(keys.shape, np.bool_)
-        empty = np.flatnonzero(~legal.any(axis=1))
+        count = len(self.actions)
+        if not self.task.masked:
+            return random_actions(self.task, self._generator, count)
+        legal = self.field("action_mask").astype(np.bool_)
+        components = np.split(legal, np.cumsum(self.task.choices)[:-1], axis=1) if self.task.choices else [legal]
+        empty = np.flatnonzero(~np.all([component.any(axis=1) for component in components], axis=0))
         if len(empty):
             raise NotConforming(f"{self.task.name}: row {empty[0]} has no legal action; every mask needs at least one")
-        actions: NDArray[np.int64] = np.where(legal, keys, -1.0).argmax(axis=1)
-        return actions
+        return random_actions(self.task, self._generator, count, legal)
 
-    def step(self, actions: NDArray[np.int64]) -> None:
+    def step(self, actions: Array) -> None:
         """Step everywhere; carry the last slot to the first where the ring ends."""
         if self.slot == SLOTS - 1:
             for item in self.task.fields:

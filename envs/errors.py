@@ -46,7 +46,7 @@ class EnvironmentFailed(PacError):
 
     title = "An environment failed"
 
-    def __init__(self, text: str, environment: int, action: int | None) -> None:
+    def __init__(self, text: str, environment: int, action: int | list[float] | None) -> None:
         super().__init__(text)
         self.environment = environment
         self.action = action

@@ -180,7 +180,10 @@ class Task:
         factory: `module:callable`, called as `(task, lo, hi, buffers, seed)`, returns `Environments`.
         kernels: `module:callable` that compiles every kernel of a native task, or loads it from the disk's cache.
         observation: The observation field of one seat.
-        num_actions: Number of discrete actions.
+        num_actions: Number of actions; of all choices together where an action has several components, and of the
+            numbers of a continuous one.
+        choices: How many choices each component has, where an action has several; a mask is theirs in a row.
+        bounds: Lowest and highest of each number of a continuous action, infinite where there is no bound.
         action_shape: The actions as a grid, where they are one; its product is `num_actions`.
         masked: Whether the task publishes which actions are legal.
         players: Seats per environment.
@@ -204,6 +207,8 @@ class Task:
     factory: str
     observation: Field
     num_actions: int
+    choices: tuple[int, ...] = ()
+    bounds: tuple[tuple[float, float], ...] = ()
     action_shape: tuple[int, ...] = ()
     masked: bool = False
     players: int = 1
@@ -222,13 +227,22 @@ class Task:
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
+    def action(self) -> Field:
+        """The action of one seat: an integer, one per component, or float32 numbers."""
+        if self.bounds:
+            lows, highs = zip(*self.bounds, strict=True)
+            return Field("action", "float32", (len(self.bounds),), per="seat", low=min(lows), high=max(highs))
+        most = max(self.choices, default=self.num_actions) - 1
+        return Field("action", "int64", (len(self.choices),) if self.choices else (), per="seat", low=0, high=most)
+
+    @property
     def fields(self) -> tuple[Field, ...]:
         """Every field of the task's buffer, the standard ones first."""
         final = replace(self.observation, name="final_observation")
         terms = (Field("reward_terms", "float32", (len(self.reward_terms),), per="seat"),) if self.reward_terms else ()
         mask = (Field("action_mask", "uint8", (self.num_actions,), encoding="bits", per="seat"),) if self.masked else ()
         state = (self.state,) if self.state else ()
-        return (*STANDARD_FIELDS, *mask, self.observation, final, *terms, *self.info, *self.boards, *state)
+        return (self.action, *STANDARD_FIELDS, *mask, self.observation, final, *terms, *self.info, *self.boards, *state)
 
     def make(self, lo: int, hi: int, buffers: Buffers, seed: int) -> Environments:
         """Return the object that steps environments `lo..hi` of `buffers`; loads the rules.
@@ -254,7 +268,6 @@ def _load(path: str) -> Any:
 
 
 STANDARD_FIELDS: tuple[Field, ...] = (
-    Field("action", "int64", per="seat"),
     Field("active", "uint8", per="seat"),
     Field("reward", "float32", per="seat"),
     Field("terminated", "uint8", per="seat"),
@@ -267,7 +280,7 @@ STANDARD_FIELDS: tuple[Field, ...] = (
     Field("status", "uint8", timed=False),
     Field("heartbeat", "uint64", timed=False),
 )
-"""The fields that every task has.
+"""The fields that every task has, beside its action.
 
 `episode_return` and `episode_length` are those of the running episode, and at a step that ended one those of the
 ended one. `frames` are the frames that the step took. `outcome` is 0 while the episode runs, else 1 + the index into

@@ -43,6 +43,8 @@ class Description:
     pid: int
     players: int
     num_actions: int
+    choices: tuple[int, ...]
+    bounds: tuple[tuple[float, float], ...]
     action_shape: tuple[int, ...]
     action_names: tuple[str, ...]
     frame_rate: float
@@ -89,6 +91,8 @@ def describe(task: Task, **facts: Any) -> Description:
         title=task.title,
         players=task.players,
         num_actions=task.num_actions,
+        choices=task.choices,
+        bounds=task.bounds,
         action_shape=task.action_shape,
         action_names=task.action_names,
         frame_rate=task.frame_rate,

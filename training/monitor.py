@@ -17,7 +17,7 @@ from ..backends.base import Backend
 from ..envs import Task, next_slot
 from ..envs.task import DECIDES
 from .gate import Gate
-from .records import Phase
+from .records import MOST_NUMBERS, Phase
 from .snapshot import Look
 from .telemetry import MAX_HISTORY, MAX_METRICS, TelemetryWriter
 from .throughput import Mark, Throughput, TrainingClock
@@ -285,11 +285,13 @@ class Monitor:
             table["last_length"] = self._ended["length"]
             table["last_outcome"] = self._ended["outcome"]
             table["ended"] = self._ended["time"]
-            table["action"] = buffer["action"][acted, ::players]
+            table["action"] = -1 if self._task.action.shape else buffer["action"][acted, ::players]
             table["reward"] = buffer["reward"][slot, ::players]
             table["frames"] = buffer["frames"][slot]
             table["status"] = buffer["status"][0]
             table["worker"] = self._owner
+        with writer.write("actions") as actions:
+            actions[:] = buffer["action"][acted, ::players].reshape(self._num_envs, -1)[:, : actions.shape[1]]
         scalars = [item.name for item in self._task.info if not item.shape]
         with writer.write("info") as info:
             for index, name in enumerate(scalars):
@@ -328,3 +330,6 @@ class Monitor:
                 policy["value"], policy["entropy"], policy["count"] = output.value, output.entropy, count
                 policy["actions"][:count] = output.actions[:count]
                 policy["probabilities"][:count] = output.probabilities[:count]
+                policy["numbers"] = numbers = min(len(output.means), MOST_NUMBERS)
+                policy["means"][:numbers] = output.means[:numbers]
+                policy["deviations"][:numbers] = output.deviations[:numbers]

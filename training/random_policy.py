@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numba
 import numpy as np
 
+from ..envs.actions import random_actions
 from ..envs.task import MASK_64, Array
 from .trainer import Context, Envs, Metrics, PolicyOutput
 
@@ -96,18 +97,34 @@ class RandomPolicy:
         """Play a few steps."""
         assert self._envs is not None
         envs, timer = self._envs, self._context.timer
-        count = self._context.task.num_actions
+        draw = self._draw_others() if self._context.task.action.shape else self._draw_numbers
         for slot in range(self._steps):
-            if self._masks:
-                draw_legal_actions(self._state, self._bits_in, self._masks[slot], self._actions[slot])
-            else:
-                draw_actions(self._state, count, self._actions[slot])
+            draw(slot)
             timer.lap("inference")
             envs.advance(slot)
         envs.carry()
         timer.lap("python")
         self._decisions += self._steps * len(self._actions[0])
         return {"decisions": float(self._decisions)}
+
+    def _draw_numbers(self, slot: int) -> None:
+        if self._masks:
+            draw_legal_actions(self._state, self._bits_in, self._masks[slot], self._actions[slot])
+        else:
+            draw_actions(self._state, self._context.task.num_actions, self._actions[slot])
+
+    def _draw_others(self) -> Callable[[int], None]:
+        """Return what draws actions that are no single number, for one iteration: it begins with a number of ours."""
+        task, generator = self._context.task, np.random.default_rng(_draw(self._state, 1 << 62))
+
+        def draw(slot: int) -> None:
+            legal = None
+            if self._masks:
+                bits = np.unpackbits(self._masks[slot], axis=-1, count=task.num_actions, bitorder="little")
+                legal = bits.view(np.bool_)
+            self._actions[slot][...] = random_actions(task, generator, len(self._actions[slot]), legal)
+
+        return draw
 
     def inspect(self, row: int) -> PolicyOutput | None:
         """Nothing: it does not think."""

@@ -10,6 +10,8 @@ from .trainer import PHASES
 
 METRIC_NAME_BYTES = 40
 TOP_ACTIONS = 8
+MOST_NUMBERS = 32
+"""Of a continuous action, so many are published."""
 
 
 class Phase(IntEnum):
@@ -100,7 +102,7 @@ ENVIRONMENT = np.dtype(
         ("last_length", "i4"),
         ("last_outcome", "u1"),  # 0 none yet, else 1 + index into the outcomes
         ("ended", "f8"),  # s since the epoch, 0 before the first end
-        ("action", "i4"),
+        ("action", "i4"),  # -1 where an action has several components or is continuous: see the block "actions"
         ("reward", "f4"),
         ("frames", "i4"),  # of the last step
         ("status", "u1"),
@@ -115,6 +117,9 @@ POLICY = np.dtype(
         ("count", "u1"),
         ("actions", "i4", (TOP_ACTIONS,)),
         ("probabilities", "f4", (TOP_ACTIONS,)),
+        ("numbers", "u1"),
+        ("means", "f4", (MOST_NUMBERS,)),
+        ("deviations", "f4", (MOST_NUMBERS,)),
     ]
 )
 WORKER = np.dtype(

@@ -74,8 +74,8 @@ class Curve:
 class Snapshot:
     """One consistent look at a session.
 
-    `boards` holds `(count, ...)` for environments `first..first+count`, `focus_boards` one environment's.
-    Record arrays are of the dtypes above.
+    `actions` holds the last actions, `(N, numbers)`. `boards` holds `(count, ...)` for environments
+    `first..first+count`, `focus_boards` one environment's. Record arrays are of the dtypes of `records`.
     """
 
     description: Description
@@ -89,6 +89,7 @@ class Snapshot:
     curves: Mapping[str, Curve]
     first: int
     environments: Array
+    actions: NDArray[np.float32]
     info: NDArray[np.float32]
     terms: NDArray[np.float32]
     last_terms: NDArray[np.float32]
@@ -154,6 +155,7 @@ def take(reader: TelemetryReader, look: Look, before: Snapshot | None = None) ->
         curves=_curves(reader, look.curves),
         first=first,
         environments=environments,
+        actions=reader.read("actions"),
         info=reader.read("info"),
         terms=reader.read("terms"),
         last_terms=reader.read("last_terms"),
@@ -215,9 +217,9 @@ def _policy(reader: TelemetryReader, focus: int | None) -> PolicyOutput | None:
     record = _record(reader.read("policy"))
     if focus is None or record["env"] != focus:
         return None
-    count = record["count"]
-    actions, probabilities = list(record["actions"]), list(record["probabilities"])
-    return PolicyOutput(record["value"], record["entropy"], actions[:count], probabilities[:count])
+    top = [list(record[name])[: record["count"]] for name in ("actions", "probabilities")]
+    numbers = [list(record[name])[: record["numbers"]] for name in ("means", "deviations")]
+    return PolicyOutput(record["value"], record["entropy"], *top, *numbers)
 
 
 def _events(reader: TelemetryReader, before: tuple[Event, ...]) -> tuple[Event, ...]:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from .records import (
     ENVIRONMENT,
     EVENT,
     METRIC_NAME_BYTES,
+    MOST_NUMBERS,
     POLICY,
     SCALING,
     STATE,
@@ -87,6 +89,7 @@ def blocks_of(task: Task, num_envs: int) -> list[Block]:
         Block("metrics", "f8", (MAX_METRICS,)),
         Block("history", "f4", (MAX_HISTORY, 3 + MAX_METRICS)),
         Block("environments", ENVIRONMENT, (num_envs,)),
+        Block("actions", "f4", (num_envs, min(MOST_NUMBERS, prod(task.action.shape)))),
         Block("info", "f4", (num_envs, max(1, len(task.info)))),
         Block("terms", "f4", terms),
         Block("last_terms", "f4", terms),

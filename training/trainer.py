@@ -75,14 +75,19 @@ class PolicyOutput:
     Attributes:
         value: The value estimate.
         entropy: Entropy of the action distribution, in nats.
-        actions: The likeliest actions, likeliest first.
+        actions: The likeliest actions, likeliest first; of an action with several components, the likeliest choice of
+            each.
         probabilities: Their probabilities.
+        means: Of each number of a continuous action, in the environment's units.
+        deviations: Their standard deviations.
     """
 
     value: float
     entropy: float
     actions: Sequence[int]
     probabilities: Sequence[float]
+    means: Sequence[float] = ()
+    deviations: Sequence[float] = ()
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Box, Discrete
+from gymnasium.spaces import Box, Discrete, MultiDiscrete
 from numpy.typing import NDArray
 
 from ..errors import BadParameter
@@ -28,6 +28,14 @@ def observation_space(item: Field, rows: tuple[int, ...] = ()) -> Box:
     return Box(item.low, item.high, shape, dtype.type)
 
 
+def action_space(task: Task) -> gymnasium.Space[Any]:
+    """Return the space of one seat's actions."""
+    if task.bounds:
+        low, high = np.array(task.bounds, np.float32).T
+        return Box(low, high, dtype=np.float32)
+    return MultiDiscrete(list(task.choices)) if task.choices else Discrete(task.num_actions)
+
+
 def task_of(task: Task | str, parameters: dict[str, Any]) -> Task:
     """Return a task with its parameters set, given the task, or its name and the parameters."""
     if isinstance(task, Task):
@@ -36,11 +44,11 @@ def task_of(task: Task | str, parameters: dict[str, Any]) -> Task:
     return find(f"{task}:{tail}" if tail else task)
 
 
-class TaskEnv(gymnasium.Env[Array, np.int64]):
+class TaskEnv(gymnasium.Env[Array, Any]):
     """One environment of a task with one player.
 
     Gymnasium samples actions without a mask, so an action that is not legal stands for the next one that is;
-    `info["action"]` says which was taken.
+    `info["action"]` says which was taken. Continuous actions are clipped to their bounds.
 
     Args:
         task: The task, or its name.
@@ -56,7 +64,7 @@ class TaskEnv(gymnasium.Env[Array, np.int64]):
             raise BadParameter(f"{self.task.name} has {self.task.players} players; use gymnasium.make_vec")
         self.render_mode = render_mode
         self.observation_space = observation_space(self.task.observation)
-        self.action_space = Discrete(self.task.num_actions)
+        self.action_space = action_space(self.task)
         self._fields = {item.name: item for item in self.task.fields}
         self._buffers = allocate(self.task, 1)
         self._environments = self.task.make(0, 1, self._buffers, 0)
@@ -78,9 +86,10 @@ class TaskEnv(gymnasium.Env[Array, np.int64]):
         self._fresh = False
         return self._field("observation"), self._info()
 
-    def step(self, action: np.int64) -> Step:
+    def step(self, action: Any) -> Step:
         """Take one action; at the end of an episode the observation is its last one."""
-        self._buffers["action"][0, 0] = taken = self._legal(int(action))
+        taken = self._within(action) if self.task.action.shape else self._legal(int(action))
+        self._buffers["action"][0, 0] = taken
         self._environments.step(0)
         terminated, truncated = (bool(self._buffers[name][0, 0]) for name in ("terminated", "truncated"))
         self._fresh = terminated or truncated
@@ -112,6 +121,16 @@ class TaskEnv(gymnasium.Env[Array, np.int64]):
         if not self._closed:
             self._environments.close()
         self._closed = True
+
+    def _within(self, action: Any) -> Array:
+        """Return an action of several numbers, clipped to its bounds if it is continuous."""
+        space = self.action_space
+        given: Array = np.asarray(action)
+        if isinstance(space, Box) and given.shape == space.shape and np.isfinite(given).all():
+            given = given.clip(space.low, space.high)
+        if given not in space:
+            raise BadParameter(f"{self.task.name} expects an action of {space}, got {action}")
+        return given
 
     def _legal(self, action: int) -> int:
         if not 0 <= action < self.task.num_actions:

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from ..trainer import Context, Envs, Metrics, PolicyOutput
-from .distribution import sample
 from .output import policy_output
 from .policy import Policy
 from .settings import Settings
@@ -50,7 +49,9 @@ class Player:
         total = 0.0
         for slot in range(STEPS):
             self._logits, self._values = self._policy(*self._storage.load(slot))
-            action = self._logits.argmax(-1) if self._greedy else sample(self._logits, self._generator)[0]
+            played = self._policy.distribution
+            best = self._greedy
+            action = played.best(self._logits) if best else played.sample(self._logits, self._generator)[0]
             self._storage.actions[slot] = action
             self._storage.publish_actions(slot)
             total += float(self._values.mean())
@@ -67,9 +68,9 @@ class Player:
 
     def inspect(self, row: int) -> PolicyOutput | None:
         """What the policy thought of a row at the last step; None before the first."""
-        if self._logits is None or row >= len(self._logits):
+        if self._logits is None or self._storage is None or row >= len(self._logits):
             return None
-        return policy_output(self._logits[row], self._values[row])
+        return policy_output(self._policy.distribution, self._storage.units, self._logits[row], self._values[row])
 
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return copies of the weights."""

@@ -5,18 +5,22 @@ from __future__ import annotations
 from torch import Tensor
 
 from ..trainer import PolicyOutput
+from .distribution import Distribution, Gaussian, Product
+from .storage import Units
 
 SHOWN = 5
 
 
-def policy_output(logits: Tensor, value: Tensor) -> PolicyOutput:
-    """Return the likeliest actions of one row's masked logits `(num_actions,)`, the entropy and the value."""
-    log_p = logits.float().log_softmax(-1)
-    probability = log_p.exp()
-    top = probability.topk(min(SHOWN, len(probability)))
-    return PolicyOutput(
-        value=float(value),
-        entropy=float(-(probability * log_p).sum()),
-        actions=top.indices.tolist(),
-        probabilities=top.values.tolist(),
-    )
+def policy_output(distribution: Distribution, units: Units, outputs: Tensor, value: Tensor) -> PolicyOutput:
+    """Return what one row's outputs mean: the likeliest actions or the numbers expected, the entropy and the value."""
+    row = outputs.float().unsqueeze(0)
+    best = distribution.best(row)
+    entropy = distribution.log_probability_and_entropy(row, best)[1]
+    if isinstance(distribution, Gaussian):
+        means, deviations = units.of_environment(best), units.reach(distribution.deviations(row))
+        return PolicyOutput(float(value), float(entropy), (), (), means[0].tolist(), deviations[0].tolist())
+    if isinstance(distribution, Product):
+        parts = [logits.softmax(-1).max() for logits in distribution.parts(row)]
+        return PolicyOutput(float(value), float(entropy), best[0].tolist(), [float(part) for part in parts])
+    top = row[0].softmax(-1).topk(min(SHOWN, row.shape[-1]))
+    return PolicyOutput(float(value), float(entropy), top.indices.tolist(), top.values.tolist())

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from ..trainer import Envs, Timer
-from .distribution import sample
 from .policy import Policy
 from .storage import Storage
 from .team import Team
@@ -34,7 +33,7 @@ class Actor:
     samplers: Sequence[torch.Generator]
 
     def decide(self, storage: Storage, slot: int) -> None:
-        """Draw the actions of a slot into the storage, with values, log-probabilities and masked logits."""
+        """Draw the actions of a slot into the storage, with values, log-probabilities and outputs."""
         observation, mask = storage.load(slot)
         parts = split(storage.rows, self.team.size)
 
@@ -42,7 +41,7 @@ class Actor:
         def part(index: int) -> Tensor:
             rows = parts[index]
             logits, value = self.policy(observation[rows], mask[rows] if mask is not None else None)
-            action, logprob = sample(logits, self.samplers[index])
+            action, logprob = self.policy.distribution.sample(logits, self.samplers[index])
             storage.actions[slot, rows] = action
             storage.values[slot, rows] = value
             storage.logprobs[slot, rows] = logprob

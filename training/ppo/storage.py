@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from ...envs import Task
+from ...envs.actions import scale_of
 from ...envs.task import DECIDES, OUT, Array, Buffers
 
 PER_STEP = ("observation", "action_mask")
@@ -32,7 +33,7 @@ class Experience:
         values: `(T + 1, R)` float32.
         observations: `(T x R, *stored_shape)`.
         masks: `(T x R, bytes)`, or None.
-        actions: `(T x R,)` int64.
+        actions: `(T x R, ...)`, int64, or float32 as they were drawn.
         logprobs: `(T x R,)` float32.
     """
 
@@ -48,6 +49,21 @@ class Experience:
     logprobs: Tensor
 
 
+class Units:
+    """Continuous actions as the policy counts them: -1 and 1 are the bounds, so all tasks look alike to it."""
+
+    def __init__(self, task: Task, device: torch.device) -> None:
+        self._scale = tuple(torch.from_numpy(part).to(device) for part in scale_of(task)) if task.bounds else ()
+
+    def of_environment(self, action: Tensor) -> Tensor:
+        """Return actions `(..., K)` in the environment's own units; other kinds as they are."""
+        return torch.addcmul(self._scale[0], self._scale[1], action) if self._scale else action
+
+    def reach(self, deviation: Tensor) -> Tensor:
+        """Return standard deviations `(..., K)` of a continuous action in the environment's own units."""
+        return self._scale[1] * deviation
+
+
 class Storage:
     """The tensors of one rollout of T steps and R rows over a buffer of T + 1 slots.
 
@@ -56,12 +72,13 @@ class Storage:
         rows: R.
         values: `(T + 1, R)` float32.
         logprobs: `(T, R)` float32.
-        logits: `(R, num_actions)`, masked, of the slot decided last; None before.
+        units: What continuous actions are counted in.
+        logits: `(R, ...)`, the policy's outputs in the slot decided last; None before.
         decided: That slot.
     """
 
     def __init__(self, task: Task, buffer: Buffers, device: str) -> None:
-        slots, rows = buffer["action"].shape
+        slots, rows = buffer["action"].shape[:2]
         self.steps, self.rows = slots - 1, rows
         self.players = task.players
         self._device = torch.device(device)
@@ -72,7 +89,10 @@ class Storage:
             if name in task_names(task)
         }
         self._pinned: list[Array] = []
-        self._here = self._host if device == "cpu" else self._mirror(buffer)
+        self._here = dict(self._host) if device == "cpu" else self._mirror(buffer)
+        self.units = Units(task, self._device)
+        if task.bounds:
+            self._here["action"] = torch.empty_like(self._here["action"], device=self._device)
         self.values = torch.zeros(slots, rows, device=self._device)
         self.logprobs = torch.zeros(self.steps, rows, device=self._device)
         self.logits: Tensor | None = None
@@ -86,21 +106,21 @@ class Storage:
 
     def load(self, slot: int) -> tuple[Tensor, Tensor | None]:
         """Return the stored observations and masks of a slot, on the device."""
-        if self._here is not self._host:
-            for name in PER_STEP:
-                if name in self._here:
-                    self._here[name][slot].copy_(self._host[name][slot], non_blocking=True)
+        for name in PER_STEP:
+            if name in self._here and self._here[name] is not self._host[name]:
+                self._here[name][slot].copy_(self._host[name][slot], non_blocking=True)
         return self._here["observation"][slot], self._here["action_mask"][slot] if self._masked else None
 
     @property
     def actions(self) -> Tensor:
-        """Actions on the device, `(T + 1, R)` int64, for the policy to write."""
+        """Actions on the device, `(T + 1, R, ...)`, for the policy to write; continuous ones in its own `units`."""
         return self._here["action"]
 
     def publish_actions(self, slot: int) -> None:
         """Put the actions of a slot where the environments read them; the one wait for the device in a step."""
-        if self._here is not self._host:
-            self._host["action"][slot].copy_(self._here["action"][slot])
+        here, host = self._here["action"], self._host["action"]
+        if here is not host:
+            host[slot].copy_(self.units.of_environment(here[slot]))
 
     def final_observations(self) -> tuple[Tensor, Tensor]:
         """Return where episodes were cut short, `(K, 2)` of step and row, and the last observations, on the device."""
@@ -127,7 +147,7 @@ class Storage:
             values=self.values,
             observations=self._here["observation"][:-1].flatten(0, 1),
             masks=masks,
-            actions=self._here["action"][:-1].flatten(),
+            actions=self._here["action"][:-1].flatten(0, 1),
             logprobs=self.logprobs.flatten(),
         )
 

@@ -118,7 +118,9 @@ class PPO:
         storage = self._storage
         if storage is None or storage.logits is None or row >= storage.rows:
             return None
-        return policy_output(storage.logits[row], storage.values[storage.decided, row])
+        return policy_output(
+            self.policy.distribution, storage.units, storage.logits[row], storage.values[storage.decided, row]
+        )
 
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return copies of the weights, Adam's moments and the random generators; and the counters."""

@@ -11,7 +11,6 @@ from torch import Tensor, nn
 
 from ...envs import PacError
 from ..trainer import Metrics
-from .distribution import log_probability_and_entropy
 from .policy import Policy
 from .settings import Settings
 from .storage import Experience
@@ -35,7 +34,7 @@ class Batch:
         index: `(B,)` their places in the flattened rollout.
         observations: Stored observations of the flattened rollout, with every row.
         masks: Stored masks of the flattened rollout, or None.
-        actions: `(B,)`.
+        actions: `(B, ...)`.
         logprobs: `(B,)`, when the actions were taken.
         advantages: `(B,)`.
         returns: `(B,)`.
@@ -150,7 +149,7 @@ def part_loss(
     places = batch.index[rows]
     mask = batch.masks.index_select(0, places) if batch.masks is not None else None
     logits, value = policy(batch.observations.index_select(0, places), mask)
-    logprob, entropy = log_probability_and_entropy(logits, batch.actions[rows])
+    logprob, entropy = policy.distribution.log_probability_and_entropy(logits, batch.actions[rows])
     log_ratio = logprob - batch.logprobs[rows]
     policy_loss, ratio = clipped_surrogate(log_ratio, batch.advantages[rows], settings.clip)
     value_loss = value_error(value, batch.returns[rows], huber=settings.huber_value_loss)

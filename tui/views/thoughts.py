@@ -27,11 +27,21 @@ def episode(snapshot: Snapshot, env: int, width: int) -> list[Row]:
         pair("return", decimal(float(record["episode_return"])), "", width),
         pair("length", whole(int(record["episode_length"])), "steps", width),
         pair("last reward", decimal(reward), "", width, GREEN if reward > 0 else RED if reward < 0 else TEXT),
-        pair("last action", action_name(snapshot.description, int(record["action"])), "", width),
+        pair("last action", last_action(snapshot, env), "", width),
         pair("last end", name, "", width, TONES.get(tone, TEXT)),
         pair("  return", decimal(float(record["last_return"])), "", width),
         pair("  length", whole(int(record["last_length"])) if outcome else NA, "steps", width),
     ]
+
+
+def last_action(snapshot: Snapshot, env: int) -> str:
+    """Return the action an environment took last, as text."""
+    description, numbers = snapshot.description, snapshot.actions[env].tolist()
+    if description.bounds:
+        return " ".join(decimal(number) for number in numbers)
+    if description.choices:
+        return " ".join(str(int(number)) for number in numbers)
+    return action_name(description, int(snapshot.environments["action"][env]))
 
 
 def action_name(description: Description, action: int) -> str:
@@ -71,7 +81,7 @@ def perf(snapshot: Snapshot, env: int, width: int) -> list[Row]:
 
 
 def policy(snapshot: Snapshot, env: int, width: int) -> list[Row]:
-    """Value, entropy and the likeliest actions."""
+    """Value, entropy and the likeliest actions, or the numbers that are expected."""
     output = snapshot.policy if snapshot.focus == env else None
     if output is None:
         return hint("nothing published yet: the policy speaks when it next acts", width)
@@ -79,8 +89,11 @@ def policy(snapshot: Snapshot, env: int, width: int) -> list[Row]:
         pair("value", decimal(output.value, 3), "", width, CYAN),
         pair("entropy", decimal(output.entropy, 3), "nats", width),
     ]
-    for action, share in zip(output.actions, output.probabilities, strict=False):
-        name = action_name(snapshot.description, int(action))
+    for index, (mean, deviation) in enumerate(zip(output.means, output.deviations, strict=True)):
+        rows.append(pair(f"number {index}", f"{decimal(mean, 3)} ± {decimal(deviation, 3)}", "", width))
+    for index, (action, share) in enumerate(zip(output.actions, output.probabilities, strict=False)):
+        several = bool(snapshot.description.choices)
+        name = f"{index}: {int(action)}" if several else action_name(snapshot.description, int(action))
         room = max(4, width - NAME - 8)
         rows.append(
             (

@@ -14,6 +14,7 @@ import secrets
 import shutil
 import stat
 import tempfile
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -75,7 +76,13 @@ def start_ticks(pid: int) -> int | None:
 
 
 @cache
-def _directory_of(pid: int) -> Path:
+def _directory_of(_pid: int) -> Path:
+    return new_directory()
+
+
+def new_directory() -> Path:
+    """Make one more directory of this process, removed at exit."""
+    pid = os.getpid()
     path = runtime_directory() / f"{pid}-{start_ticks(pid)}-{secrets.token_hex(8)}"
     path.mkdir(mode=0o700)
     atexit.register(_remove_own, pid, path)
@@ -92,19 +99,22 @@ def own_directory() -> Path:
     return _directory_of(os.getpid())
 
 
-def remove_stale() -> list[Path]:
-    """Remove the directories of dead processes; return those removed."""
-    removed = []
+def directories() -> Iterator[tuple[Path, int, bool]]:
+    """Yield every process's directory, the process, and whether it lives."""
     for path in runtime_directory().iterdir():
         pid, _, rest = path.name.partition("-")
         started = rest.partition("-")[0]
-        if not (pid.isdigit() and started.isdigit()):
-            continue
-        alive = start_ticks(int(pid))
-        if alive is None or abs(alive - int(started)) > 1000:
-            shutil.rmtree(path, ignore_errors=True)
-            removed.append(path)
-    return removed
+        if pid.isdigit() and started.isdigit():
+            found = start_ticks(int(pid))
+            yield path, int(pid), found is not None and abs(found - int(started)) <= 1000
+
+
+def remove_stale() -> list[Path]:
+    """Remove the directories of dead processes; return those removed."""
+    stale = [path for path, _, alive in directories() if not alive]
+    for path in stale:
+        shutil.rmtree(path, ignore_errors=True)
+    return stale
 
 
 class Segment:

@@ -1,4 +1,8 @@
-"""The commands that a viewer may send to a session; each method named `do_...` is one."""
+"""The commands that a viewer may send.
+
+Each method named `as_...` concerns the viewer itself, and anybody may; each named `do_...` changes the training, and
+only who controls it may.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +10,22 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from .audience import Viewer
 from .config import MAX_ENVS
-from .control import CommandRefused, Viewer
+from .control import CommandRefused
 from .records import Phase
 from .snapshot import Look
 
 if TYPE_CHECKING:
+    from .live import Live
     from .session import Session
 
-ALWAYS = frozenset({"look", "detach", "stop"})
 
+class LiveCommands:
+    """Carries out commands on `live`, in the threads of the control server: it only sets words and wishes."""
 
-class Commands:
-    """Carries out commands on `session`, in the threads of the control server: it only sets words and wishes."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, live: Live) -> None:
+        self._live = live
 
     def handle(self, viewer: Viewer, request: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Answer one command of a viewer.
@@ -31,47 +35,84 @@ class Commands:
         """
         name = str(request["command"])
         arguments = {key: value for key, value in request.items() if key != "command"}
+        answer: Mapping[str, Any] | None
+        if own := getattr(self, f"as_{name}", None):
+            answer = own(viewer, **arguments)
+            return answer
         command = getattr(self, f"do_{name}", None)
         if command is None:
-            known = ", ".join(sorted(method[3:] for method in dir(self) if method.startswith("do_")))
-            raise CommandRefused(f"{name!r} is not a command; known: {known}")
-        if self._session.monitor.state["phase"] >= Phase.STOPPING and name not in ALWAYS:
-            raise CommandRefused("the session is ending")
-        if name == "look":
-            viewer.look = arguments
-        answer: Mapping[str, Any] | None = command(**arguments)
+            raise CommandRefused(self.unknown(name))
+        self._check(viewer, name)
+        answer = command(**arguments)
         return answer
 
-    def do_look(self, **look: Any) -> None:
+    def unknown(self, name: str) -> str:
+        """Say that there is no such command."""
+        known = ", ".join(sorted(method[3:] for method in dir(self) if method[:3] in {"as_", "do_"}))
+        return f"{name!r} is not a command; known: {known}"
+
+    def _check(self, viewer: Viewer, name: str) -> None:
+        controller = self._live.audience.controller
+        if controller not in {None, viewer}:
+            raise CommandRefused(f"{controller.name} controls this training: c takes control")
+        if self._live.monitor.state["phase"] >= Phase.STOPPING and name != "stop":
+            raise CommandRefused("the session is ending")
+
+    def as_join(self, viewer: Viewer, name: str) -> Mapping[str, Any]:
+        """Become a viewer with a name: the first may control."""
+        return {"number": self._live.audience.join(viewer, name)}
+
+    def as_control(self, viewer: Viewer) -> None:
+        """Take control from whoever has it."""
+        self._live.audience.take_control(viewer)
+
+    def as_look(self, viewer: Viewer, **look: Any) -> None:
         """Say what the viewer looks at; only that is recorded in detail."""
-        monitor = self._session.monitor
-        monitor.look = Look(**{**look, "curves": tuple(look.get("curves", ()))})
+        viewer.look = Look(**{**look, "curves": tuple(look.get("curves", ()))})
+        monitor = self._live.monitor
+        monitor.look = self._live.audience.look()
         monitor.watched = True
+
+    def as_detach(self, _viewer: Viewer) -> None:
+        """Let the training go on without a viewer."""
+        self._live.linger = math.inf
 
     def do_pause(self) -> None:
         """Close the gate."""
-        self._session.gate.pause()
+        self._live.gate.pause()
 
     def do_resume(self) -> None:
         """Open the gate."""
-        self._session.run_to_end_of_episode(None)
+        self._live.run_to_end_of_episode(None)
 
     def do_step(self, count: int = 1) -> None:
         """Let all environments make `count` steps, then pause."""
         if count < 1:
             raise CommandRefused(f"a number of steps is 1 or more, got {count}")
-        self._session.gate.step(int(count))
+        self._live.gate.step(int(count))
 
     def do_episode(self, env: int) -> None:
         """Run until environment `env` ends its episode, then pause."""
-        if not 0 <= env < self._session.num_envs_now:
-            raise CommandRefused(f"environments are numbered 1 to {self._session.num_envs_now}, got {env + 1}")
-        self._session.run_to_end_of_episode(int(env))
+        if not 0 <= env < self._live.num_envs_now:
+            raise CommandRefused(f"environments are numbered 1 to {self._live.num_envs_now}, got {env + 1}")
+        self._live.run_to_end_of_episode(int(env))
 
     def do_speed(self, sps: float) -> None:
         """Limit the steps per second of all environments together; 0 is no limit."""
-        self._session.gate.set_speed(sps / max(1, self._session.num_envs_now))
-        self._session.monitor.state["speed"] = max(0.0, float(sps))
+        self._live.gate.set_speed(sps / max(1, self._live.num_envs_now))
+        self._live.monitor.state["speed"] = max(0.0, float(sps))
+
+    def do_stop(self) -> None:
+        """End it."""
+        self._live.stop()
+
+
+class Commands(LiveCommands):
+    """The commands to a session: also its environments, its baseline and its checkpoints."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._session = session
 
     def do_restart(self, num_envs: int) -> None:
         """Restart with another number of environments."""
@@ -92,11 +133,3 @@ class Commands:
     def do_checkpoint(self) -> None:
         """Save a checkpoint at the end of the iteration."""
         self._session.checkpoint_soon()
-
-    def do_detach(self) -> None:
-        """Let the session go on without a viewer."""
-        self._session.linger = math.inf
-
-    def do_stop(self) -> None:
-        """Save, stop the workers, end."""
-        self._session.stop()

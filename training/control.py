@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..envs import PacError
+from .audience import Audience, Viewer
 
 SOCKET = "control.sock"
 MAX_LINE = 65_536
 TIMEOUT = 10.0
 
-Handler: TypeAlias = Callable[["Viewer", Mapping[str, Any]], Mapping[str, Any] | None]
+Handler: TypeAlias = Callable[[Viewer, Mapping[str, Any]], Mapping[str, Any] | None]
 
 
 class SessionGone(PacError):
@@ -39,26 +40,17 @@ class CommandRefused(PacError):
     title = "Not now"
 
 
-class Viewer:
-    """One connection, as the session sees it.
-
-    Attributes:
-        look: What it looks at, as the fields of `snapshot.Look`; None before it said.
-    """
-
-    def __init__(self) -> None:
-        self.look: Mapping[str, Any] | None = None
-
-
 class ControlServer:
     """Answers commands in threads of its own.
 
-    Attributes:
-        viewers: The open connections.
+    Args:
+        directory: Where the socket stands.
+        handle: Answers one command of a viewer.
+        audience: Knows the open connections.
     """
 
-    def __init__(self, directory: Path, handle: Handler) -> None:
-        self.viewers: set[Viewer] = set()
+    def __init__(self, directory: Path, handle: Handler, audience: Audience) -> None:
+        self._audience = audience
         self._handle = handle
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         path = directory / SOCKET
@@ -84,7 +76,7 @@ class ControlServer:
 
     def _serve(self, connection: socket.socket) -> None:
         viewer = Viewer()
-        self.viewers.add(viewer)
+        self._audience.enter(viewer)
         try:
             with connection, connection.makefile("rwb") as stream:
                 while line := stream.readline(MAX_LINE):
@@ -93,7 +85,7 @@ class ControlServer:
         except OSError:
             pass  # the viewer went away; that it did is what matters
         finally:
-            self.viewers.discard(viewer)
+            self._audience.leave(viewer)
 
     def _answer(self, viewer: Viewer, line: bytes) -> Mapping[str, Any]:
         try:

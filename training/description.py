@@ -30,7 +30,12 @@ class PanelLook:
 
 @dataclass(frozen=True, kw_only=True)
 class Description:
-    """What does not change while a session keeps its N."""
+    """What does not change while a session keeps its N.
+
+    Attributes:
+        folder: Where the run is kept, if it is.
+        watched: Whether it is a script that is watched, which nothing here can end or restart.
+    """
 
     run: str
     task: str
@@ -52,6 +57,8 @@ class Description:
     outcomes: tuple[tuple[str, str], ...]
     info: tuple[str, ...]
     panels: tuple[PanelLook, ...]
+    folder: str = ""
+    watched: bool = False
     units: tuple[str, str, str] = ("step", "environment", "fps")
     settings: Mapping[str, Any] = field(default_factory=dict)
 

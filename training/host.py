@@ -212,13 +212,13 @@ def _open(config: Config, *, headless: bool) -> tuple[Session, Any]:
     from ..backends.segment import own_directory, remove_stale
     from .commands import Commands
     from .control import ControlServer
+    from .last import keep_last_of_dead
     from .session import Session
 
+    keep_last_of_dead()
     remove_stale()
     session = Session(config, own_directory(), headless=headless)
-    server = ControlServer(session.directory, Commands(session).handle)
-    session.pulse.viewers = lambda: len(server.viewers)
-    return session, server.close
+    return session, ControlServer(session.directory, Commands(session).handle, session.audience).close
 
 
 def _finish(session: Session) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
@@ -14,6 +15,7 @@ from .events import EventLog
 from .monitor import Monitor
 from .records import Level
 from .runs import RunFolder, new_name
+from .sessions import refuse_live
 from .trainer import Trainer
 
 
@@ -38,7 +40,10 @@ class Keeper:
         if not config.learn:
             return None
         if config.resume:
-            return RunFolder.find(config.runs_dir, config.resume)
+            folder = RunFolder.find(config.runs_dir, config.resume)
+            refuse_live(folder)
+            shutil.rmtree(folder.last, ignore_errors=True)
+            return folder
         return RunFolder.create(config.runs_dir, config.name or new_name(self._task.name, config.trainer))
 
     @property

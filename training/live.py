@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..envs import Task
+from .audience import Audience
 from .description import describe
 from .events import EventLog
 from .gate import Gate, Stopped
@@ -46,6 +47,7 @@ class Live:
         self.clock = TrainingClock()
         self.monitor = Monitor(task, self.gate, self.timer, self.clock)
         self.monitor.on_episode = self._episode_ended
+        self.audience = Audience()
         self.pulse = Pulse(self)
         self._until_env: int | None = None
         self._generation = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import psutil
@@ -22,14 +22,9 @@ SYSTEM_PERIOD = 1.0
 
 
 class Pulse:
-    """Writes the blocks `workers` and `system` until stopped; stops what nobody watches.
-
-    Attributes:
-        viewers: Returns the number of open viewers.
-    """
+    """Writes the blocks `workers`, `system` and `audience` until stopped; stops what nobody watches."""
 
     def __init__(self, live: Live) -> None:
-        self.viewers: Callable[[], int] = lambda: 0
         self._live = live
         self._backend: Backend | None = None
         self._lock = threading.Lock()
@@ -59,6 +54,7 @@ class Pulse:
         system_due = 0.0
         while not self._done.wait(PERIOD):
             self._check_viewers()
+            self._write_audience()
             self._write_workers()
             if time.monotonic() >= system_due:
                 system_due = time.monotonic() + SYSTEM_PERIOD
@@ -67,11 +63,19 @@ class Pulse:
     def _check_viewers(self) -> None:
         """End what has had no viewer for longer than it lingers."""
         live = self._live
-        live.monitor.watched = self.viewers() > 0
+        live.monitor.watched = len(live.audience) > 0
+        live.monitor.look = live.audience.look()
         if live.monitor.watched:
             self._last_viewer = time.monotonic()
         elif time.monotonic() - self._last_viewer > live.linger:
             live.stop()
+
+    def _write_audience(self) -> None:
+        audience, controller = self._live.audience, self._live.audience.controller
+        with self._live.writer.write("audience") as block:
+            block["viewers"] = audience.joined
+            block["controller"] = controller.number if controller else 0
+            block["name"] = controller.name.encode()[:48] if controller else b""
 
     def _workers(self) -> Sequence[WorkerStatus]:
         with self._lock:

@@ -138,6 +138,7 @@ WORKER = np.dtype(
     ]
 )
 EVENT = np.dtype([("number", "u8"), ("time", "f8"), ("level", "u1"), ("env", "i4"), ("text", "S240")])
+AUDIENCE = np.dtype([("viewers", "u4"), ("controller", "u4"), ("name", "S48")])  # 0: nobody controls
 SCALING = np.dtype(
     [("num_envs", "u4"), ("samples", "u4"), ("fps", "f8"), ("low", "f8"), ("high", "f8"), ("seconds", "f8")]
 )

@@ -1,4 +1,4 @@
-"""Run folders: `runs/NAME/` with `run.json`, `metrics.jsonl`, `session.log` and `checkpoints/`."""
+"""Run folders: `runs/NAME/` with `run.json`, `metrics.jsonl`, `session.log`, `checkpoints/` and perhaps `last/`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ CARD = "run.json"
 METRICS = "metrics.jsonl"
 CHECKPOINTS = "checkpoints"
 LOG = "session.log"
+LAST = "last"
 
 
 class RunFolderError(PacError):
@@ -84,6 +85,11 @@ class RunFolder:
     def checkpoints(self) -> Path:
         """Where the checkpoints stand."""
         return self.path / CHECKPOINTS
+
+    @property
+    def last(self) -> Path:
+        """Where the last telemetry of a session that died stands, if one did."""
+        return self.path / LAST
 
     @property
     def log(self) -> Path:

@@ -25,6 +25,7 @@ from .flags import unused_flags
 from .gate import Interrupted, Stopped
 from .gated import GatedEnvs
 from .keeper import Keeper
+from .last import keep_last
 from .live import Live
 from .preparation import Preparation
 from .records import Level, Phase
@@ -243,6 +244,7 @@ class Session(Live):
         self._open_segment(
             num_envs,
             run=self.keeper.name,
+            folder=str(self.keeper.folder.path) if self.keeper.folder else "",
             trainer=self.config.trainer,
             backend=self.config.backend,
             device=self.device,
@@ -295,6 +297,8 @@ class Session(Live):
         failed = self.error is not None
         self._write_card("failed" if failed else "ended")
         self._say(Phase.FAILED if failed else Phase.ENDED, _sentence(self.error) if failed else "ended")
+        if failed:
+            keep_last(self.directory)
         return report
 
     # -- what other threads may ask -----------------------------------------------------------------------------------

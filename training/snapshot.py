@@ -98,6 +98,7 @@ class Snapshot:
     focus_boards: Mapping[str, Array]
     policy: PolicyOutput | None
     workers: Array
+    audience: Mapping[str, Any]
     events: tuple[Event, ...]
     scaling: tuple[Scaling, ...]
     outcomes: tuple[int, ...]
@@ -164,6 +165,7 @@ def take(reader: TelemetryReader, look: Look, before: Snapshot | None = None) ->
         focus_boards={name: reader.read(f"board:{name}", focus) for name in names} if focus is not None else {},
         policy=_policy(reader, focus),
         workers=_used(reader.read("workers")),
+        audience=_record(reader.read("audience")),
         events=_events(reader, before.events if before is not None else ()),
         scaling=tuple(
             Scaling(int(n), float(fps), float(low), float(high), int(samples), float(seconds))

@@ -25,6 +25,7 @@ from ..envs import PacError, Task
 from ..envs.task import Array
 from .description import Description
 from .records import (
+    AUDIENCE,
     ENVIRONMENT,
     EVENT,
     METRIC_NAME_BYTES,
@@ -95,6 +96,7 @@ def blocks_of(task: Task, num_envs: int) -> list[Block]:
         Block("last_terms", "f4", terms),
         Block("policy", POLICY, ()),
         Block("workers", WORKER, (MAX_WORKERS,)),
+        Block("audience", AUDIENCE, ()),
         Block("events", EVENT, (MAX_EVENTS,)),
         Block("scaling", SCALING, (MAX_SCALING,)),
         Block("outcomes", "u8", (1 + len(task.outcomes),)),

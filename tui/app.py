@@ -14,6 +14,8 @@ from typing import Any
 
 from ..training.config import Config
 from ..training.host import RunningSession, SessionFailed, SessionThread, launch
+from ..training.records import Phase
+from ..training.sessions import AttachedSession
 from .connection import STOP_LIMIT, Connection
 from .preferences import preferences
 
@@ -39,10 +41,34 @@ def run_app(config: Config, *, in_process: bool = False, report: Path | None = N
         return SessionThread(config) if in_process else launch(config)
 
     preferences()  # what is wrong in them is told before anything is started
-    connection = Connection(start)
+    connection = Connection(start, "thread" if in_process else "process")
+    code, name = _show(connection)
+    if connection.detached:
+        print(f"{name} goes on: pac-tui attach {name}")  # noqa: T201 - the app is gone, and this is what remains of it
+        return code
+    return _finish(connection, code, report)
+
+
+def attach_app(session: AttachedSession) -> int:
+    """Show a session that runs elsewhere; return 0, 130 interrupted.
+
+    Raises:
+        SessionFailed: It failed.
+    """
+    preferences()
+    connection = Connection(lambda: session, "elsewhere")
+    code, name = _show(connection)
+    over = session.ended()
+    if over is not None and over.phase is Phase.FAILED:
+        raise SessionFailed("Session failed", over.message)
+    print(f"{name} has ended" if over else f"{name} goes on: pac-tui attach {name}")  # noqa: T201 - as above
+    return code
+
+
+def _show(connection: Connection) -> tuple[int, str]:
+    """Run the app until it leaves; return its exit code and the run's name."""
     modes = _terminal_modes()
     before = signal.signal(signal.SIGHUP, lambda *_: _hang_up(connection, modes))
-    code = 1
     try:
         from .application import PacApp
         from .theme import before_app
@@ -50,12 +76,13 @@ def run_app(config: Config, *, in_process: bool = False, report: Path | None = N
         before_app()
         app = PacApp(connection)
         app.run()
-        code = app.return_code or 0
+        if connection.detached:
+            connection.call("detach")
+        return app.return_code or 0, app.snapshot.description.run if app.snapshot else "the session"
     finally:
         _see_off(connection)
         connection.close()
         signal.signal(signal.SIGHUP, before)
-    return _finish(connection, code, report)
 
 
 def _finish(connection: Connection, code: int, report: Path | None) -> int:
@@ -75,8 +102,8 @@ def _finish(connection: Connection, code: int, report: Path | None) -> int:
 
 
 def _see_off(connection: Connection) -> None:
-    """Wait until the session has ended; ask it to, and end it if it does not."""
-    if connection.over() is not None:
+    """Wait until a session of ours has ended; ask it to, and end it if it does not."""
+    if not connection.ours or connection.over() is not None:
         return
     connection.terminate()
     limit = time.monotonic() + STOP_LIMIT

@@ -181,7 +181,8 @@ class PacApp(CommandedApp):
     def announce(self) -> None:
         """Draw the foot; a note goes before the figures of the system, or the keys where there is but one line."""
         note, low, width = self.note(), not self._status.display, self._keys.size.width
-        self._status.show([note if note and not low else system(self.snapshot, self.governor.cost, width)])
+        figures = system(self.snapshot, self.governor.cost, width, self.controlled_by)
+        self._status.show([note if note and not low else figures])
         self._keys.show([note if note and low else keys(width)])
 
     def _toast(self, snapshot: Snapshot) -> None:

@@ -52,7 +52,7 @@ class Screen:
     def close(self) -> None:
         """Quit, and let go of the terminal."""
         try:
-            self.press("q")
+            self.press("q\r")
             while os.read(self._terminal, CHUNK):
                 pass
         except OSError:

@@ -95,6 +95,25 @@ def run(
     return run_session(load_config(flags), headless=headless, json=json, report=report, in_process=in_process)
 
 
+@app.command
+def attach(
+    name: Annotated[str | None, Parameter(name="RUN")] = None,
+    *,
+    runs_dir: Path = Path("runs"),
+    json: Json = False,
+) -> int:
+    """Show a session that runs already, or a script that is watched; without a name, list them.
+
+    Args:
+        name: The run's name or the beginning of it, or the number of its process.
+        runs_dir: Where runs are kept: the last state of one that failed is shown, too.
+        json: Print the sessions that run as one JSON object, and show none.
+    """
+    from .cli_attach import attach_session
+
+    return attach_session(name, runs_dir, json=json)
+
+
 @app.command(name="eval")
 def evaluate(
     name: Annotated[str, Parameter(name="RUN")],

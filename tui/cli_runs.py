@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-import psutil
 from cyclopts import App, Parameter
 
-from ..envs import BadParameter
 from ..training.runs import RunFolder
+from ..training.sessions import live_folders, refuse_live
 from .cli_show import console, plain_table, show_json
 
 app = App(name="runs", help="List, show or remove runs.", default_parameter=Parameter(negative=()))
@@ -26,7 +26,8 @@ RUNS = Path("runs")
 @app.command(name="list")
 def list_runs(*, runs_dir: Folder = RUNS, json: Json = False) -> int:
     """List the runs, the newest last."""
-    cards = [{"name": run.name, **run.card()} for run in RunFolder.all(runs_dir)]
+    live = live_folders()
+    cards = [{"name": run.name, **run.card(), "live": run.path.resolve() in live} for run in RunFolder.all(runs_dir)]
     if json:
         return show_json({"runs": cards})
     if not cards:
@@ -42,11 +43,18 @@ def list_runs(*, runs_dir: Folder = RUNS, json: Json = False) -> int:
             f"{card.get('steps', 0):,}",
             f"{card.get('episodes', 0):,}",
             f"{returned:.3f}" if isinstance(returned, float) else "",
-            card["state"],
+            _state(card),
             started,
         )
     console.print(table)
     return 0
+
+
+def _state(card: Mapping[str, Any]) -> str:
+    """What a run does, or how it ended: a card that says `running` may be that of a process that was killed."""
+    if card["live"]:
+        return "live"
+    return "died" if card["state"] == "running" else str(card["state"])
 
 
 @app.command
@@ -72,19 +80,7 @@ def rm(*names: Name, runs_dir: Folder = RUNS) -> int:
     """Remove runs with their checkpoints; asks nothing."""
     runs = [RunFolder.find(runs_dir, name) for name in names]
     for run in runs:
-        if run.card().get("state") == "running" and _trains(run):
-            raise BadParameter(f"{run.name} is being trained: stop it first")
+        refuse_live(run)
     for run in runs:
         shutil.rmtree(run.path)
     return 0
-
-
-def _trains(run: RunFolder) -> bool:
-    """Whether a process has the run's log open."""
-    for process in psutil.process_iter():
-        try:
-            if any(Path(file.path) == run.log for file in process.open_files()):
-                return True
-        except psutil.Error:
-            continue
-    return False

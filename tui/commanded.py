@@ -15,6 +15,7 @@ from ..training.snapshot import Snapshot
 from .connection import Connection
 from .governor import Governor
 from .ink import FAINT, ORANGE, TEXT, YELLOW, Row, part
+from .leave import Choice, Leave
 from .messages import Refused
 from .picture import svg_of
 from .prompt import NumberPrompt
@@ -55,6 +56,9 @@ class CommandedApp(App[int]):
 
     def on_refused(self, message: Refused) -> None:
         """Say why a command was not carried out."""
+        refused_stop = message.command == "stop" and not self.connection.ours
+        if refused_stop:
+            self.stops = 0
         if message.command != "look" and not self.stops:
             self.notify(str(message.error), title=message.error.title, severity="warning")
 
@@ -152,6 +156,40 @@ class CommandedApp(App[int]):
         self.push_screen(NumberPrompt(question), answered)
 
     # -- the way out --------------------------------------------------------------------------------------------------
+
+    def action_leave(self) -> None:
+        """Ask whether to stop or to detach; once a stop was asked for, hasten it."""
+        if self.phase.over or self.stops or self.snapshot is None or self.connection.origin == "thread":
+            self.action_stop()
+            return
+        facts = self.snapshot.description
+        leave = Leave(facts.run, watched=facts.watched, stops=self.connection.ours)
+        self.push_screen(leave, self._leave)
+
+    def _leave(self, choice: Choice | None) -> None:
+        if choice == "stop":
+            self.action_stop()
+        elif choice == "detach":
+            self.detach()
+
+    def action_interrupt(self) -> None:
+        """Stop what was started here, leave what was there before."""
+        self.action_stop() if self.connection.ours else self.detach()
+
+    def detach(self) -> None:
+        """Leave the session to itself."""
+        self.connection.detached = True
+        self.exit(0, return_code=0)
+
+    def action_control(self) -> None:
+        """Take control from whoever has it."""
+        self.command("control")
+
+    @property
+    def controlled_by(self) -> str:
+        """Who controls the session, if it is not this app."""
+        audience = self.snapshot.audience if self.snapshot is not None else {"controller": 0}
+        return str(audience["name"]) if audience["controller"] not in {0, self.connection.number} else ""
 
     def action_stop(self) -> None:
         """Have the session save and end; the app follows it. Asked a third time, end it at once."""

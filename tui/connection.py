@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from ..envs import PacError
 from ..training.control import SessionClient, SessionGone
@@ -12,6 +13,7 @@ from ..training.host import RunningSession
 from ..training.snapshot import Look, Snapshot, take
 from ..training.telemetry import TelemetryReader
 
+Origin: TypeAlias = Literal["process", "thread", "elsewhere"]
 START_LIMIT = 30.0
 STOP_LIMIT = 30.0
 
@@ -23,9 +25,17 @@ class Connection:
 
     Args:
         start: Starts the session, or finds one.
+        origin: Whether the session runs in a process or in a thread that was started here, or was there before.
+
+    Attributes:
+        number: This viewer's number among all of the session's; 0 before it has joined.
+        detached: Whether the session is to go on without us.
     """
 
-    def __init__(self, start: Callable[[], RunningSession]) -> None:
+    def __init__(self, start: Callable[[], RunningSession], origin: Origin = "process") -> None:
+        self.origin = origin
+        self.number = 0
+        self.detached = False
         self._start = start
         self._session: RunningSession | None = None
         self._error: PacError | None = None
@@ -83,7 +93,13 @@ class Connection:
         session = self.wait()
         if self._client is None:
             self._client = SessionClient(session.directory)
+            self.number = int(self._client.call("join", name=viewer_name())["number"])
         return self._client.call(command, **arguments)
+
+    @property
+    def ours(self) -> bool:
+        """Whether the session is to end when the app does."""
+        return self.origin != "elsewhere" and not self.detached
 
     @property
     def running(self) -> bool:
@@ -116,3 +132,12 @@ class Connection:
             PacError: It could not begin, or failed.
         """
         return self.wait().report()
+
+
+def viewer_name() -> str:
+    """Return how this viewer calls itself to others: its terminal and its process."""
+    try:
+        terminal = os.ttyname(1).removeprefix("/dev/")
+    except OSError:
+        terminal = "a viewer"
+    return f"{terminal} (process {os.getpid()})"

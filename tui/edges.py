@@ -58,9 +58,9 @@ def head(snapshot: Snapshot | None, width: int) -> Row:
         return (brand, part("  starting the session", SOFT))
     facts, state = snapshot.description, snapshot.state
     color, word = PHASES[snapshot.phase]
-    parts = [facts.trainer, str(state["backend"]) or facts.backend, str(state["device"]) or facts.device]
+    about = (facts.trainer, str(state["backend"]) or facts.backend, str(state["device"]) or facts.device)
     left = (brand, part(f"  {facts.title}", BRIGHT, bold=True))
-    detail = (part("  " + " · ".join([*parts, f"N={snapshot.num_envs}"]), SOFT),)
+    detail = (part("  " + " · ".join([*filter(None, about), f"N={snapshot.num_envs}"]), SOFT),)
     counters = f"{whole(float(state['steps']))} steps   {clock(float(state['training_seconds']))} "
     if width < NARROW:
         counters = f"{whole(snapshot.fps)} fps "
@@ -71,8 +71,8 @@ def head(snapshot: Snapshot | None, width: int) -> Row:
     return spread(shown, right, width)
 
 
-def system(snapshot: Snapshot | None, cost: float, width: int) -> Row:
-    """Return what the session takes of the machine, and what the app itself costs."""
+def system(snapshot: Snapshot | None, cost: float, width: int, controlled_by: str = "") -> Row:
+    """Return who controls the session, what it takes of the machine, and what the app itself costs."""
     own = (part("ui ", FAINT), part(f"{100 * cost:4.1f} % ", TEXT if cost < 0.05 else YELLOW))
     if snapshot is None or not float(snapshot.system["pulse"]):
         return spread((), own, width)
@@ -85,13 +85,20 @@ def system(snapshot: Snapshot | None, cost: float, width: int) -> Row:
         *gpu(snapshot),
         ("run", snapshot.description.run),
     ]
-    row: Row = ()
+    row = _audience(int(snapshot.audience["viewers"]), controlled_by)
     for name, value in shown:
         wider = (*row, part(f" {name} ", FAINT), part(f"{value} ", TEXT))
         if width_of(wider) + width_of(own) > width:
             break
         row = wider
     return spread(row, own, width)
+
+
+def _audience(viewers: int, controlled_by: str) -> Row:
+    """Return who controls, where there is anybody else."""
+    if controlled_by:
+        return (part(f" {controlled_by} controls ", YELLOW), part("c takes control ", TEXT))
+    return (part(f" you control, {viewers - 1} watch ", GREEN),) if viewers > 1 else ()
 
 
 def gpu(snapshot: Snapshot) -> list[tuple[str, str]]:

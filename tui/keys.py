@@ -63,7 +63,8 @@ KEYS: tuple[Key, ...] = (
     Key("screenshot", "s", "s", "picture", "Save a picture of the screen"),
     Key("help", "question_mark", "?", "help", "All keys", "help"),
     Key("palette", "ctrl+p", "Ctrl+P", "command_palette", "All commands by name"),
-    Key("quit", "q", "q", "stop", "Stop the session and quit", "quit"),
+    Key("control", "c", "c", "control", "Take control from another viewer"),
+    Key("quit", "q", "q", "leave", "Quit: stop the session, or detach from it", "quit"),
 )
 QUIET: tuple[Key, ...] = (
     *(Key(f"env.{k}", str(k), str(k), f"environment({k})", f"Environment {k}") for k in range(1, 10)),
@@ -72,7 +73,7 @@ QUIET: tuple[Key, ...] = (
     Key("select.up", "up", "↑", "move(0, -1)", "Select the board above"),
     Key("select.down", "down", "↓", "move(0, 1)", "Select the board below"),
     Key("accept", "enter", "Enter", "accept", "Open the selected board, or restart now"),
-    Key("interrupt", "ctrl+c,ctrl+q", "Ctrl+C", "stop", "Stop the session and quit", priority=True),
+    Key("interrupt", "ctrl+c,ctrl+q", "Ctrl+C", "interrupt", "Stop the session and quit", priority=True),
     Key("cancel", "escape", "Esc", "cancel", "Cancel a restart, or back to the summary"),
 )
 HELP: dict[str, tuple[tuple[str, str], ...]] = {
@@ -102,7 +103,8 @@ HELP: dict[str, tuple[tuple[str, str], ...]] = {
         ("screenshot", "picture of the screen"),
         ("help", "this help"),
         ("palette", "all commands by name"),
-        ("quit interrupt", "stop and quit"),
+        ("control", "take control"),
+        ("quit interrupt", "stop or detach; stop"),
     ),
 }
 """What the help says, by heading: ids of keys, and what they do."""

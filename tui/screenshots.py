@@ -77,7 +77,7 @@ async def take_pictures(folder: Path, config: Config, seconds: float) -> list[Pa
                 path = folder / f"{name}-{width}x{height}.svg"
                 path.write_text(app.picture())
                 pictures.append(path)
-        await pilot.press("q")
+        await pilot.press("q", "enter")
         await wait_for(pilot, "the end", lambda shot: shot.phase.over)
     return pictures
 

@@ -11,6 +11,7 @@ from textual.message import Message
 
 from ..envs import PacError
 from ..training.control import SessionGone
+from ..training.sessions import UNSEEN
 from ..training.snapshot import Look
 from .connection import Connection
 from .messages import Refused, SessionLost, SnapshotTaken
@@ -74,7 +75,8 @@ class Watcher:
 
 
 def _gone(code: int) -> SessionGone:
-    return SessionGone(f"the session's process ended without a word (exit code {code})")
+    known = "" if code == UNSEEN else f" (exit code {code})"
+    return SessionGone(f"the session's process ended without a word{known}")
 
 
 class Commander:

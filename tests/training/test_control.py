@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pac.training.audience import Audience
 from pac.training.control import SOCKET, CommandRefused, ControlServer, SessionClient, SessionGone
 
 
@@ -17,7 +18,12 @@ def folder(runtime_directory):
 
 
 @pytest.fixture
-def server(folder):
+def audience():
+    return Audience()
+
+
+@pytest.fixture
+def server(folder, audience):
     def handle(_viewer, request):
         if request["command"] == "refuse":
             raise CommandRefused("not today")
@@ -25,7 +31,7 @@ def server(folder):
             raise ValueError("boom")
         return {"heard": request}
 
-    made = ControlServer(folder, handle)
+    made = ControlServer(folder, handle, audience)
     yield made
     made.close()
 
@@ -75,13 +81,13 @@ def test_the_socket_is_for_this_user_alone(server, folder):
     assert (folder / SOCKET).stat().st_mode & 0o777 == 0o600
 
 
-def test_open_connections_are_the_viewers(server, folder):
+def test_open_connections_are_the_viewers(server, audience, folder):
     """A viewer counts while it is connected."""
     client = SessionClient(folder)
     client.call("hello")
-    assert len(server.viewers) == 1
+    assert len(audience) == 1
     client.close()
-    wait_until(lambda: not server.viewers)
+    wait_until(lambda: not len(audience))
 
 
 def test_no_session_is_a_clear_error(folder):

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from pac.envs import Field, Glyph, Outcome, Panel, Task, find
+from pac.training.audience import Audience
 from pac.training.control import CommandRefused, ControlServer
 from pac.training.description import describe
 from pac.training.host import SessionFailed
@@ -73,12 +74,15 @@ class Stage:
         self.generation = 0
         self.events = 0
         self.random = np.random.default_rng(1)
-        self.server = ControlServer(self.directory, self.handle)
+        self.audience = Audience()
+        self.server = ControlServer(self.directory, self.handle, self.audience)
         self.writer = self._segment(num_envs)
         self._fill(num_envs)
 
-    def handle(self, _viewer, request):
+    def handle(self, viewer, request):
         """Record a command."""
+        if request["command"] == "join":
+            return {"number": self.audience.join(viewer, request["name"])}
         arguments = {key: value for key, value in request.items() if key != "command"}
         if request["command"] == "look":
             self.looks.append(arguments)
@@ -86,6 +90,7 @@ class Stage:
             self.commands.append((request["command"], arguments))
             if self.refusal:
                 raise CommandRefused(self.refusal)
+        return None
 
     def _segment(self, num_envs: int) -> TelemetryWriter:
         self.generation += 1

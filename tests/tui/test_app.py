@@ -43,11 +43,11 @@ async def test_keys_command_the_session(stage, open_app):
             assert stage.commands == [(command, arguments)], keys
 
 
-@pytest.mark.parametrize("key", ["q", "ctrl+c", "ctrl+q"])
-async def test_keys_stop_the_session(stage, open_app, key):
+@pytest.mark.parametrize("keys", [("q", "enter"), ("q", "s"), ("ctrl+c",), ("ctrl+q",)])
+async def test_keys_stop_the_session(stage, open_app, keys):
     """Quitting asks the session to stop."""
     async with open_app(stage, (80, 24)) as (_, pilot):
-        await pilot.press(key)
+        await pilot.press(*keys)
         assert await commanded(stage, "stop") == {}
 
 
@@ -202,7 +202,7 @@ async def test_a_screenshot_is_saved_where_it_says(stage, open_app, tmp_path, mo
 async def test_stopping_is_shown_until_the_session_has_ended(stage, open_app):
     """The app waits for the end, then leaves with 0."""
     async with open_app(stage) as (app, pilot):
-        await pilot.press("q")
+        await pilot.press("q", "s")
         await until(lambda: "stopping..." in screen_text(app))
         await commanded(stage, "stop")
         stage.say(phase=Phase.ENDED)
@@ -210,9 +210,9 @@ async def test_stopping_is_shown_until_the_session_has_ended(stage, open_app):
 
 
 async def test_a_session_that_does_not_stop_can_be_ended_at_once(stage, open_app):
-    """The second q warns, the third one kills."""
+    """Once a stop was asked for, q warns, and the next one kills."""
     async with open_app(stage) as (app, pilot):
-        await pilot.press("q", "q")
+        await pilot.press("q", "s", "q")
         await until(lambda: "without saving" in screen_text(app))
         assert not stage.killed
         await pilot.press("q")

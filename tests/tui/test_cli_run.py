@@ -95,7 +95,7 @@ def test_a_killed_command_leaves_no_orphan(shared, tmp_path):
     until(lambda: card(tmp_path)["state"] == "ended", "the session ended itself")
 
 
-@pytest.mark.parametrize("how", ["q", signal.SIGHUP, *slow(signal.SIGTERM)])
+@pytest.mark.parametrize("how", ["qs", signal.SIGHUP, *slow(signal.SIGTERM)])
 def test_the_app_gives_the_terminal_back(shared, tmp_path, how):
     """However the app ends, the session is saved and the terminal echoes again."""
     terminal = Terminal(("run", *QUICK), shared, tmp_path)
@@ -104,7 +104,7 @@ def test_the_app_gives_the_terminal_back(shared, tmp_path, how):
         terminal.press(how)
     else:
         terminal.process.send_signal(how)
-    assert terminal.process.wait(60) == (0 if how == "q" else 130)
+    assert terminal.process.wait(60) == (0 if how == "qs" else 130)
     assert terminal.echoes
     terminal.close()
     assert b"Traceback" not in terminal.drawn

@@ -62,7 +62,7 @@ def test_the_app_runs_on_any_terminal_and_restores_it(place, more):
     try:
         until(lambda: b"running" in terminal.drawn, f"boards in {more}")
         assert not terminal.echoes
-        terminal.press("q")
+        terminal.press("q\r")
         until(lambda: terminal.process.poll() is not None, "the end")
         assert terminal.process.returncode == 0, terminal.drawn[-2000:]
         assert terminal.echoes

@@ -35,7 +35,7 @@ async def test_a_person_restarts_measures_and_stops(config):
         steps = app.snapshot.state["steps"] if app.snapshot else 0
         await pilot.press("n")
         await until(lambda: app.snapshot is not None and app.snapshot.state["steps"] == steps + 3)
-        await pilot.press("q")
+        await pilot.press("q", "enter")
         await until(lambda: app.return_code == 0)
     assert connection.report()["restarts"] >= 1
     connection.close()

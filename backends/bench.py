@@ -18,7 +18,6 @@ from .toys import Burn, work_for
 if TYPE_CHECKING:
     from .base import Backend
 
-IDLE = "pac.backends.toys:Idle"
 BURN = "pac.backends.toys:Burn"
 Figures = dict[str, Any]
 SLOTS = 65
@@ -57,50 +56,6 @@ class RandomLegal:
             )
 
 
-def round_trip(num_envs: int = 1, backend: str = "shm", seconds: float = 1.0, workers: int | None = None) -> Figures:
-    """Time single steps of environments that do nothing, with observations of 612 numbers.
-
-    Returns:
-        `p50`, `p95` and `p99` in microseconds, and the number of steps.
-    """
-    envs = make(IDLE, num_envs, backend, workers=workers)
-    try:
-        envs.start()
-        advance, clock, times = envs.advance, time.perf_counter_ns, []
-        end = clock() + int(seconds * 1e9)
-        while (begun := clock()) < end:
-            advance(0)
-            times.append(clock() - begun)
-    finally:
-        envs.close()
-    p50, p95, p99 = (np.percentile(times, [50, 95, 99]) / 1000).round(2).tolist()
-    return {
-        "backend": envs.name,
-        "num_envs": num_envs,
-        "steps": len(times),
-        "p50_us": p50,
-        "p95_us": p95,
-        "p99_us": p99,
-    }
-
-
-def throughput(
-    task: Task | str, num_envs: int, backend: str = "shm", workers: int | None = None, seconds: float = 2.0
-) -> Figures:
-    """Step with random legal actions.
-
-    Returns:
-        `sps`: steps of single environments per second of wall time; `env_sps`: the same without the drawing of actions.
-    """
-    envs = make(task, num_envs, backend, workers=workers, slots=SLOTS)
-    try:
-        _drive(envs, seconds / 4)
-        rate, stepping = _drive(envs, seconds)
-    finally:
-        envs.close()
-    return {"backend": envs.name, "num_envs": num_envs, "sps": rate, "env_sps": stepping}
-
-
 def python_env_ratio(
     num_envs: int = 32, workers: int = 2, cost: float = 20e-6, seconds: float = 0.5, rounds: int = 5
 ) -> Figures:
@@ -115,7 +70,7 @@ def python_env_ratio(
     loop = _loop([Burn(work) for _ in range(num_envs)])
     envs = make(f"{BURN}:work={work}", num_envs, "shm", workers=workers, slots=SLOTS)
     try:
-        pairs = [(loop(seconds), _drive(envs, seconds, masked=False)[0]) for _ in range(rounds)]
+        pairs = [(loop(seconds), drive(envs, seconds, masked=False)[0]) for _ in range(rounds)]
     finally:
         envs.close()
     return _compared(pairs, "loop_sps", "shm_sps", num_envs=num_envs, workers=workers, cost_us=cost * 1e6)
@@ -137,16 +92,16 @@ def async_ratio(
     envs = make(described, num_envs, "shm", workers=workers, slots=SLOTS)
     peer = AsyncVectorEnv([lambda: TaskEnv(task) for _ in range(num_envs)], context="spawn")
     try:
-        drive = _peer(peer, described, num_envs)
-        pairs = [(drive(seconds), _drive(envs, seconds)[0]) for _ in range(rounds)]
+        step_peer = _peer(peer, described, num_envs)
+        pairs = [(step_peer(seconds), drive(envs, seconds)[0]) for _ in range(rounds)]
     finally:
         envs.close()
         peer.close()
     return _compared(pairs, "async_sps", "shm_sps", num_envs=num_envs, workers=workers, task=task)
 
 
-def _drive(envs: Backend, seconds: float, *, masked: bool = True) -> tuple[float, float]:
-    """Return the steps per second of wall time, and of the time spent in the backend."""
+def drive(envs: Backend, seconds: float, *, masked: bool = True) -> tuple[float, float]:
+    """Step with random actions; return the steps per second of wall time, and of the time spent in the backend."""
     choose, clock = RandomLegal(envs.task, envs.num_envs, masked=masked), time.perf_counter
     inside, steps, slots, slot = 0.0, 0, envs.slots, 0
     envs.start()

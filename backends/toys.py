@@ -1,4 +1,4 @@
-"""Gymnasium environments that only cost time: what the transports are measured with."""
+"""A Gymnasium environment that only costs time; it needs nothing of ours, so that any peer can run it."""
 
 from __future__ import annotations
 
@@ -15,38 +15,27 @@ Step = tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]
 LENGTH = 1000
 
 
-class Idle(gymnasium.Env[NDArray[np.float32], np.int64]):
-    """Does nothing: an observation of 612 numbers and no end."""
+class Burn(gymnasium.Env[NDArray[np.float32], np.int64]):
+    """Burns processor time at each step: 612 numbers, 92 actions, an end after 1,000 steps.
 
-    def __init__(self, size: int = 612) -> None:
-        self.observation_space = Box(-1.0, 1.0, (size,), np.float32)
+    Args:
+        work: How much it burns.
+        masked: Whether it tells which actions are legal; all of them are.
+    """
+
+    def __init__(self, work: int = 1000, masked: bool = True) -> None:
+        self.observation_space = Box(-1.0, 1.0, (612,), np.float32)
         self.action_space = Discrete(92)
-        self._observation = np.zeros(size, np.float32)
-        self._info: dict[str, Any] = {}
+        self._observation = np.zeros(612, np.float32)
+        self._info: dict[str, Any] = {"action_mask": np.ones(92, np.bool_)} if masked else {}
+        self._work = work
+        self._steps = 0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin."""
         super().reset(seed=seed, options=options)
+        self._steps = 0
         return self._observation, self._info
-
-    def step(self, action: np.int64 | int) -> Step:  # noqa: ARG002
-        """Return zeros."""
-        return self._observation, 0.0, False, False, self._info
-
-
-class Burn(Idle):
-    """Burns compiled processor time at each step, publishes a mask, and ends after 1,000 steps."""
-
-    def __init__(self, work: int = 1000) -> None:
-        super().__init__()
-        self._work = work
-        self._steps = 0
-        self._info = {"action_mask": np.ones(92, np.bool_)}
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin."""
-        self._steps = 0
-        return super().reset(seed=seed, options=options)
 
     def step(self, action: np.int64 | int) -> Step:
         """Burn, and return a number that depends on the action."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from pac.tui import cli, cli_bench, cli_show
+from pac.tui import cli, cli_bench_show, cli_show
 from pac.tui.cli import Flags, main, with_settings
 
 
@@ -17,7 +17,7 @@ def elsewhere(tmp_path, monkeypatch):
     """Run in an empty directory, with no configuration in the environment."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(cli_show, "console", Console(highlight=False, width=160))
-    monkeypatch.setattr(cli_bench, "console", Console(highlight=False, width=160))
+    monkeypatch.setattr(cli_bench_show, "console", Console(highlight=False, width=160))
 
 
 def told(capsys, *arguments: str) -> dict[str, Any]:
@@ -124,9 +124,9 @@ def test_runs(capsys, tmp_path):
 
 def test_bars():
     """A bar grows by eighths of a character."""
-    assert cli_bench.bar(1.0) == "█" * cli_bench.BAR
-    assert len(cli_bench.bar(0.5)) == cli_bench.BAR // 2
-    assert cli_bench.bar(0.0) == ""
+    assert cli_bench_show.bar(1.0) == "█" * cli_bench_show.BAR
+    assert len(cli_bench_show.bar(0.5)) == cli_bench_show.BAR // 2
+    assert cli_bench_show.bar(0.0) == ""
 
 
 def test_the_command_is_light():

@@ -1,0 +1,31 @@
+"""The task that does nothing, in the sizes of a big game: what is left of a step is what the transport costs."""
+
+from __future__ import annotations
+
+from ..task import Field, Outcome, Panel, Parameter, Task, TaskFamily
+
+TITLE = "Nothing (does nothing; for measuring)"
+OBSERVATION = 612
+ACTIONS = 92
+
+PARAMETERS = (Parameter("length", 1000, low=1, high=1_000_000, help="steps of an episode"),)
+
+
+def build(spec: str, length: int) -> Task:
+    """612 numbers, of which the first tells how far the episode is; 92 actions, all legal; truncated after `length`."""
+    return Task(
+        spec=spec,
+        name="noop",
+        title=TITLE,
+        factory=f"{__package__}.driver:Nothing",
+        observation=Field("observation", "float32", (OBSERVATION,), per="seat", low=0, high=1),
+        num_actions=ACTIONS,
+        masked=True,
+        outcomes=(Outcome("truncated", "neutral"),),
+        panels=(Panel("table", "Episodes", "begun", ("begun",), main=True),),
+        boards=(Field("begun", "float32", (1,), timed=False),),
+        values={"length": length},
+    )
+
+
+TASKS = (TaskFamily("noop", TITLE, build, PARAMETERS),)

@@ -1,0 +1,66 @@
+"""The layout by slots, which the benchmark compares with: where everything stands, and that it carries the same."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+
+from pac.backends.slots_v1 import SLOT, Slots, compare_layouts, gather
+from pac.envs import allocate, find
+
+NUM_ENVS = 3
+
+
+def test_a_slot_has_its_offsets():
+    """Every field of a slot stands where the first version put it."""
+    assert SLOT.fields is not None
+    places = {name: place[1] for name, place in SLOT.fields.items()}
+    assert places == {
+        "action_ready": 0,
+        "result_ready": 4,
+        "command": 8,
+        "action": 12,
+        "reward": 16,
+        "done": 20,
+        "rank": 21,
+        "life": 22,
+        "money": 24,
+        "stage": 26,
+        "board_size": 28,
+        "level": 29,
+        "synergy_count": 30,
+        "items_held": 31,
+        "observation": 32,
+        "action_mask": 2480,
+    }
+
+
+def test_the_control_block_tells_the_sizes():
+    """Magic, version, environments, sizes and the slot's bytes stand in front, 64 bytes in all."""
+    memory = Slots(32).memory
+    assert struct.unpack("<6I", memory[:24].tobytes()) == (0x50414354, 1, 32, 612, 92, 5120)
+    assert len(memory) == 163_904
+
+
+def test_a_slot_carries_what_a_field_carries():
+    """The same environments, stepped in slots and in fields, give the learner the same bytes."""
+    task, memory = find("noop:length=3"), Slots(NUM_ENVS)
+    in_slots, in_fields, gathered = memory.buffers(task), allocate(task, NUM_ENVS), allocate(task, NUM_ENVS)
+    both = [task.make(0, NUM_ENVS, buffers, 0) for buffers in (in_slots, in_fields)]
+    for environments in both:
+        environments.reset(np.ones(NUM_ENVS, np.bool_), 0)
+    for _ in range(7):
+        for environments in both:
+            environments.step(0)
+        gather(memory.slots, gathered, 0)
+        for name in ("observation", "action_mask", "reward", "terminated"):
+            assert gathered[name].tobytes() == in_fields[name].tobytes(), name
+
+
+def test_the_comparison_tells_both():
+    """Each N has the time of both layouts, and what gathering costs."""
+    rows = compare_layouts(steps=30)["rows"]
+    assert [row["num_envs"] for row in rows] == [1, 8, 32, 64]
+    assert all(row["gather_us"] == row["slots_us"] - row["fields_us"] for row in rows)
+    assert all(row["slots_us"] > 0 and row["fields_us"] > 0 for row in rows)

@@ -1,0 +1,67 @@
+"""The comparison with other vector environments: contestants are real processes, stopped while others are measured."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import time
+from contextlib import closing
+
+import psutil
+import pytest
+
+from pac.training.bench.peer import OURS, PEERS
+from pac.training.bench.peers import Absent, Contestant, PeerFailed, compare_peers
+
+CORES = [0]
+LIMIT = 10.0
+
+
+def stands_still(process: psutil.Process) -> None:
+    """Wait until a process is stopped."""
+    end = time.monotonic() + LIMIT
+    while process.status() != psutil.STATUS_STOPPED:
+        assert time.monotonic() < end, "it runs although nobody measures it"
+        time.sleep(0.002)
+
+
+@pytest.mark.parametrize("name", ["loop", "inline", "gymnasium-sync"])
+@pytest.mark.session
+def test_a_contestant_tells_its_rate_and_rests(name):
+    """It steps for as long as it is told, and stands still before and after."""
+    with closing(Contestant(name, "burn:10", 2, CORES, sys.executable)) as contestant:
+        process = psutil.Process(contestant.pid)
+        stands_still(process)
+        assert contestant.measure(0.02) > 0
+        stands_still(process)
+        assert process.cpu_affinity() == CORES
+    assert not process.is_running()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pufferlib") is not None, reason="PufferLib is installed")
+@pytest.mark.session
+def test_a_peer_that_is_not_installed_is_absent():
+    """The reason is that of the import."""
+    with pytest.raises(Absent, match="pufferlib"):
+        Contestant("pufferlib-serial", "CartPole-v1", 2, CORES, sys.executable)
+
+
+@pytest.mark.session
+def test_a_contestant_that_fails_says_why():
+    """The last line of what it said is in the error."""
+    with pytest.raises(PeerFailed, match=r"loop ended: .*NoSuchEnvironment"):
+        Contestant("loop", "NoSuchEnvironment-v0", 2, CORES, sys.executable)
+
+
+@pytest.mark.slow
+def test_everybody_is_measured_on_every_environment():
+    """Each row has its rate; the ratios rest on the fastest peer; who is absent has a reason and no row."""
+    found = compare_peers(seconds=0.05, rounds=1, num_envs=2)
+    for environment, ratios in found["by_environment"].items():
+        rows = {row["peer"]: row["sps"] for row in found["rows"] if row["environment"] == environment}
+        assert set(rows) | set(found["absent"]) == {*OURS, *PEERS}
+        assert not set(rows) & set(found["absent"])
+        fastest = max((name for name in rows if name in PEERS), key=rows.__getitem__)
+        assert ratios["fastest_peer"] == fastest
+        assert ratios["shm_over_fastest"] == pytest.approx(rows["shm"] / rows[fastest])
+        assert ratios["share_of_limit"] == pytest.approx(rows["shm"] / rows["loop"] / len(found["cores"]))

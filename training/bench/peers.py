@@ -1,0 +1,202 @@
+"""Our processes against other vector environments on the same Python environments, on two cores, in turn.
+
+Every contestant is a process of its own that is stopped while another one is measured: some of them never sleep.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from ...backends.toys import work_for
+from ...envs import PacError
+from . import peer as contestants
+from .facts import Figures, Progress, summed_up
+
+NUM_ENVS = 32
+CORES = 2
+COSTS = {"CartPole-v1": 0.0, "burn-20us": 20e-6, "burn-100us": 100e-6}
+"""The environments, and how long a step of those burns that are ours."""
+LIMIT = 120.0
+"""Seconds that a contestant has to start, or to answer."""
+
+
+class PeerFailed(PacError):
+    """A contestant did not answer."""
+
+    title = "Measurement failed"
+
+
+class Absent(PacError):
+    """A contestant is not installed."""
+
+    title = "Peer not installed"
+
+
+class Contestant:
+    """A vector environment in a process of its own, on the given cores, stopped unless it is measured.
+
+    Attributes:
+        name: Its name.
+        pid: Its process.
+    """
+
+    def __init__(self, name: str, environment: str, num_envs: int, cores: Sequence[int], python: str) -> None:
+        self.name = name
+        ours = python == sys.executable
+        program = ["-m", contestants.__name__] if ours else [str(Path(contestants.__file__).resolve())]
+        arguments = [name, environment, str(num_envs), ",".join(map(str, cores))]
+        self._folder = tempfile.TemporaryDirectory(prefix="pac-bench-")
+        self._log = Path(self._folder.name, "log")
+        with self._log.open("w") as log:
+            self._process = subprocess.Popen(
+                [python, "-P", "-W", "ignore", *program, *arguments],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                cwd=self._folder.name,  # importing PufferLib leaves a link in the working directory
+                start_new_session=True,
+            )
+        self.pid = self._process.pid
+        try:
+            self._answer()
+            self._signal(signal.SIGSTOP)
+        except BaseException:
+            self.close()
+            raise
+
+    def measure(self, seconds: float) -> float:
+        """Let it step for some seconds; return its steps per second."""
+        assert self._process.stdin is not None
+        self._signal(signal.SIGCONT)
+        self._process.stdin.write(f"{seconds}\n")
+        self._process.stdin.flush()
+        sps = float(self._answer()["sps"])
+        self._signal(signal.SIGSTOP)
+        return sps
+
+    def close(self) -> None:
+        """End it, and what it has started."""
+        self._signal(signal.SIGKILL)
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout):
+            assert stream is not None
+            stream.close()
+        self._folder.cleanup()
+
+    def _signal(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, number)
+
+    def _answer(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        ready, _, _ = select.select([self._process.stdout], [], [], LIMIT)
+        if not ready:
+            raise PeerFailed(f"{self.name} did not answer within {LIMIT:.0f} s")
+        line = self._process.stdout.readline()
+        if not line:
+            last = self._log.read_text().strip().splitlines()[-1:] or ["it said nothing"]
+            raise PeerFailed(f"{self.name} ended: {last[0]}")
+        answer: dict[str, Any] = json.loads(line)
+        if "absent" in answer:
+            raise Absent(answer["absent"])
+        return answer
+
+
+def compare_peers(
+    *,
+    seconds: float = 0.4,
+    rounds: int = 7,
+    num_envs: int = NUM_ENVS,
+    python: str | None = None,
+    progress: Progress = lambda _what, _share: None,
+) -> Figures:
+    """Step the same environments with every contestant in turn, on two cores.
+
+    Args:
+        seconds: Length of one measurement.
+        rounds: Measurements of each contestant.
+        num_envs: N.
+        python: The interpreter that has PufferLib, which does not go with our versions; ours if None.
+        progress: Told what is being measured.
+
+    Returns:
+        `rows`: `peer`, `environment`, `num_envs`, `sps` and its extremes; `by_environment` with the `fastest_peer`, the
+        median ratios `shm_over_fastest` and `shm_over_loop`, and `share_of_limit`, that of `cores` plain loops; the
+        `cores` that all kept to; and who was `absent`, and why.
+
+    Raises:
+        PeerFailed: A contestant did not answer.
+    """
+    cores = _cores()
+    result: Figures = {"cores": cores, "rows": [], "by_environment": {}, "absent": {}}
+    for index, (name, cost) in enumerate(COSTS.items()):
+        environment = f"burn:{work_for(cost)}" if cost else name
+        with ExitStack() as stack:
+            running = []
+            for contestant in _contestants(environment, num_envs, cores, python, result["absent"]):
+                stack.callback(contestant.close)
+                running.append(contestant)
+                progress(f"{name}: starting {contestant.name}", index / len(COSTS))
+            samples: dict[str, list[float]] = {contestant.name: [] for contestant in running}
+            for turn in range(rounds):
+                progress(name, (index + turn / rounds) / len(COSTS))
+                for contestant in running:
+                    samples[contestant.name].append(contestant.measure(seconds))
+        for peer, rates in samples.items():
+            figures = summed_up(rates)
+            row = {"peer": peer, "environment": name, "num_envs": num_envs, "sps": figures.pop("median")}
+            result["rows"].append(row | figures)
+        result["by_environment"][name] = _compared(samples, len(cores))
+    return result
+
+
+def _cores() -> list[int]:
+    """Return the cores to keep to: the first two of those that this process may use."""
+    usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+    return sorted(usable)[:CORES]
+
+
+def _contestants(
+    environment: str, num_envs: int, cores: Sequence[int], python: str | None, absent: dict[str, str]
+) -> Iterator[Contestant]:
+    """Start those that are installed, one after the other; note the others."""
+    here = importlib.util.find_spec("pufferlib") is not None
+    for name in (*contestants.OURS, *contestants.PEERS):
+        elsewhere = name.startswith("pufferlib") and not here
+        if elsewhere and python is None:
+            absent[name] = "pufferlib is not installed; --peer-python names an interpreter that has it"
+            continue
+        try:
+            yield Contestant(name, environment, num_envs, cores, (elsewhere and python) or sys.executable)
+        except Absent as error:
+            absent[name] = str(error)
+
+
+def _compared(samples: dict[str, list[float]], cores: int) -> Figures:
+    """Return the ratios, each of two measurements of the same round, and their medians."""
+    peers = {name: median(rates) for name, rates in samples.items() if name in contestants.PEERS}
+    fastest = max(peers, key=peers.__getitem__)
+
+    def ratio(name: str) -> float:
+        return median(ours / theirs for ours, theirs in zip(samples["shm"], samples[name], strict=True))
+
+    return {
+        "fastest_peer": fastest,
+        "shm_over_fastest": ratio(fastest),
+        "shm_over_loop": ratio("loop"),
+        "share_of_limit": ratio("loop") / cores,
+    }

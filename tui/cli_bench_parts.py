@@ -1,0 +1,84 @@
+"""What `pac-tui bench ...` measures, at length or quickly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from ..training.bench.facts import Figures, Progress, summed_up
+
+
+def measure_transports(*, quick: bool, tell: Progress, task: str = "noop") -> Figures:
+    """Time a step of each backend, and both layouts."""
+    from ..backends.slots_v1 import compare_layouts
+    from ..backends.transports import compare_transports
+
+    result = compare_transports(task, trips=1000 if quick else 10_000, progress=tell)
+    return result | {"layouts": compare_layouts(tell, 300 if quick else 3000)}
+
+
+def measure_engine(*, quick: bool, tell: Progress) -> Figures:
+    """Play random legal actions in one thread."""
+    from ..envs.autochess.bench import decisions_per_second
+    from ..envs.drmario.bench import placements_per_second
+
+    repeat, seconds = (1, 1.0) if quick else (5, 2.0)
+    placements, decisions = [], []
+    for number in range(repeat):
+        tell("random legal actions", number / repeat)
+        placements.append(placements_per_second(seconds))
+        decisions.append(decisions_per_second("autochess:players=8", seconds)[0])
+    return {"placements_per_second": summed_up(placements), "autochess_decisions_per_second": summed_up(decisions)}
+
+
+def measure_peers(*, quick: bool, tell: Progress, python: Path | None = None) -> Figures:
+    """Compare `shm` with other vector environments, and on a game of ours with Gymnasium's asynchronous one."""
+    from ..backends.bench import async_ratio
+    from ..training.bench.peers import compare_peers
+
+    rounds, seconds = (2, 0.2) if quick else (7, 0.4)
+    interpreter = str(python) if python else None
+    result = compare_peers(rounds=rounds, seconds=seconds, python=interpreter, progress=tell)
+    tell("AsyncVectorEnv", 0.99)
+    return result | {"async": async_ratio(rounds=3 if quick else 7)}
+
+
+def measure_sb3(*, quick: bool, tell: Progress) -> Figures:
+    """Compare rollouts and training with SB3-contrib's MaskablePPO."""
+    from ..training.bench.sb3 import compare
+
+    return compare(seconds=4.0, pairs=1, progress=tell) if quick else compare(progress=tell)
+
+
+def measure_app(*, quick: bool, tell: Progress) -> Figures:
+    """Train with the app on a terminal and headless, in turn."""
+    from ..training.bench.app_cost import app_cost
+
+    return app_cost(seconds=5.0 if quick else 20.0, pairs=3 if quick else 7, progress=tell)
+
+
+def measure_keys(*, quick: bool, tell: Progress) -> Figures:
+    """Press keys in the app on a terminal, and time the screen."""
+    from .bench import key_latency
+
+    tell("pressing keys", 0.0)
+    return key_latency(presses=20 if quick else 100)
+
+
+def measure_start(*, quick: bool, tell: Progress) -> Figures:
+    """Start the app on a terminal."""
+    from .bench import start_up
+
+    tell("starting the app", 0.0)
+    return start_up(repetitions=1 if quick else 5)
+
+
+PARTS: Mapping[str, Callable[..., Figures]] = {
+    "engine": measure_engine,
+    "transports": measure_transports,
+    "peers": measure_peers,
+    "sb3": measure_sb3,
+    "app": measure_app,
+    "keys": measure_keys,
+    "start": measure_start,
+}

@@ -49,6 +49,7 @@ def check(task: Task, *, steps: int = 200, seed: int = 7) -> None:
             ):
                 other.step(whole.actions)
                 _compare(whole, other, promise)
+            _check_uniform(whole)
         if task.state is not None:
             _check_state(whole)
     finally:
@@ -139,6 +140,14 @@ def _check_fields(task: Task, buffers: dict[str, Array]) -> None:
             raise NotConforming(
                 f"{task.name}: slice {name} is {lo}..{hi}, the observation has {task.observation.shape[0]}"
             )
+
+
+def _check_uniform(play: Play) -> None:
+    lo, hi = play.task.observation.uniform
+    if any((plane != plane.flat[0]).any() for row in play.field("observation") for plane in row[lo:hi]):
+        raise NotConforming(
+            f"{play.task.name}: planes {lo}..{hi} of the observation are told to be uniform, one is not"
+        )
 
 
 def _check_step(play: Play) -> None:

@@ -42,6 +42,8 @@ class Field:
         timed: Whether the field has a slot for every step of a rollout, or just one, overwritten.
         low: Smallest value of an element.
         high: Largest value of an element.
+        uniform: Planes `lo..hi` of the first axis that have one value each all over, such as a number shown to a
+            network that sees a board: they are told, so that it need not look at every cell of them.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Field:
     timed: bool = True
     low: float = -math.inf
     high: float = math.inf
+    uniform: tuple[int, int] = (0, 0)
 
     @property
     def stored_shape(self) -> tuple[int, ...]:

@@ -96,7 +96,9 @@ def by_frame(spec: str, level: int, speed: str) -> Task:
 
 
 def _observation(planes: int) -> Field:
-    return Field("observation", "uint8", (planes, ROWS, COLUMNS), "bits", per="seat", low=0, high=1)
+    hand_and_next = (len(PLANES), PLACEMENT_PLANES)
+    shape = (planes, ROWS, COLUMNS)
+    return Field("observation", "uint8", shape, "bits", per="seat", low=0, high=1, uniform=hand_and_next)
 
 
 def _common(spec: str, level: int, speed: str) -> dict[str, Any]:

@@ -109,6 +109,13 @@ def test_a_task_that_does_not_conform(monkeypatch, liar, promise):
         check(replace(find("drmario"), factory=f"liars:{liar}"))
 
 
+def test_planes_that_are_told_to_be_uniform_are_looked_at():
+    """A network relies on it, so the check says where it is not so."""
+    task = find("drmario")
+    with pytest.raises(NotConforming, match=r"planes 0\.\.3 .* uniform"):
+        check(replace(task, observation=replace(task.observation, uniform=(0, 3))))
+
+
 def test_describing_loads_no_rules():
     """Importing the tasks loads neither torch, numba nor gymnasium."""
     heavy = "', '.join({'torch', 'numba', 'gymnasium'} & set(sys.modules))"

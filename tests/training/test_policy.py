@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -114,6 +116,22 @@ def test_a_board_of_actions_gets_an_equivariant_head() -> None:
     logits = net(stored, None)[0].detach().view(2, 4, 16, 8)
     assert torch.allclose(logits[0, :, 4:11], logits[1, :, 5:12], atol=1e-6)
     assert not torch.allclose(logits[0], logits[1], atol=1e-6)
+
+
+@pytest.mark.parametrize("uniform", [(1, 3), (2, 4)], ids=["between others", "the last"])
+def test_uniform_planes_change_the_work_and_not_the_function(uniform: tuple[int, int]) -> None:
+    """Told or not that planes are uniform, the same weights give the same outputs and gradients."""
+    board = torch.randint(0, 256, (6, 4, 7, 5), dtype=torch.uint8, generator=torch.Generator().manual_seed(2))
+    board[:, slice(*uniform)] = board[:, slice(*uniform), :1, :1]
+    plain = Field("observation", "uint8", (4, 7, 5), low=0, high=255)
+    results = []
+    for observation in (plain, replace(plain, uniform=uniform)):
+        net = policy(task(observation, 3 * 7 * 5, (3, 7, 5)))
+        logits, value = net(board, None)
+        gradients = torch.autograd.grad(logits.square().sum() + value.square().sum(), list(net.parameters()))
+        results.append((logits, value, *gradients))
+    for told, expected in zip(*reversed(results), strict=True):
+        assert torch.allclose(told, expected, atol=1e-5, rtol=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,8 @@ SETTINGS: Figures = {
     "minibatch": 128,
 }
 GEMM = 1024
+PLAYED = 20
+"""Steps into the game at which both networks are compared."""
 
 
 class PeerFailed(PacError):
@@ -309,12 +311,17 @@ def check_same(theirs: nn.Module, task: Task) -> None:
     """Give SB3's policy our first weights, and make sure that it then computes the same function."""
     import torch
 
+    from ...envs.check import Play
     from ..ppo.policy import Policy
     from ..ppo.settings import Settings
 
     ours = Policy(task, Settings.for_task(task, SETTINGS), torch.Generator().manual_seed(0))
     _copy_weights(ours, theirs)
-    stored = torch.randint(0, 256, (4, *task.observation.stored_shape), dtype=torch.uint8)
+    play = Play(task, (0, 4), seed=0)
+    play.begin()
+    for _ in range(PLAYED):
+        play.step(play.choose())
+    stored = torch.from_numpy(play.buffers["observation"][play.slot])
     with torch.no_grad():
         logits, value = ours(stored, None)
         features: Any = theirs.extract_features(ours.widen(stored))  # type: ignore[operator]

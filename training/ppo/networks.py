@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ...envs import Task
+from ...envs import Field, Task
 from .settings import Settings
 from .widen import is_image, planes
 
@@ -35,21 +35,66 @@ class Network(nn.Module):
         raise NotImplementedError
 
 
+class Line(nn.Conv2d):
+    """Each cell's line, up to `REACH` cells to both sides: a convolution that takes uniform planes as scalars.
+
+    What such a plane adds to a cell is its value times those weights that fall on the board.
+
+    Args:
+        planes: All planes, uniform ones included.
+        channels: Outputs per cell.
+        length: Cells of a line.
+        axis: The axis of `(rows, H, W)` that the line runs along: 1 for columns, 2 for rows.
+        uniform: The uniform planes, `lo..hi`.
+    """
+
+    inside: Tensor
+
+    def __init__(self, planes: int, channels: int, length: int, axis: int, uniform: tuple[int, int]) -> None:
+        size = 2 * REACH + 1
+        kernel, padding = ((size, 1), (REACH, 0)) if axis == 1 else ((1, size), (0, REACH))
+        super().__init__(planes, channels, kernel, padding=padding)
+        self.across, self.uniform = 3 - axis, uniform
+        seen = torch.arange(length).unsqueeze(1) + torch.arange(-REACH, REACH + 1)
+        self.register_buffer("inside", ((seen >= 0) & (seen < length)).float(), persistent=False)
+
+    def forward(self, varying: Tensor, values: Tensor) -> Tensor:  # type: ignore[override]
+        """Return `(rows, H, W, channels)` of the varying planes and the uniform planes' values `(rows, hi - lo)`."""
+        lo, hi = self.uniform
+        kernel = without(self.weight, lo, hi)
+        cells = functional.conv2d(varying, kernel, self.bias, padding=self.padding).permute(0, 2, 3, 1)
+        if lo == hi:
+            return cells
+        taps = self.weight[:, lo:hi].reshape(-1, self.inside.shape[1])
+        sums = functional.linear(self.inside, taps).view(-1, hi - lo)
+        added = functional.linear(values, sums).view(len(values), len(self.inside), -1)
+        return cells + added.unsqueeze(self.across)
+
+
+def without(planes: Tensor, lo: int, hi: int) -> Tensor:
+    """Return what is left without `lo..hi` of the second axis."""
+    return torch.cat((planes[:, :lo], planes[:, hi:]), 1) if lo < hi else planes
+
+
 class Lines(nn.Module):
     """Each cell's row and column up to `REACH` cells away, each by half of the channels.
 
     At the cost of one 3x3 convolution it sees what games of lines are about; in `drmario` it learns twice as fast.
     """
 
-    def __init__(self, planes: int, channels: int) -> None:
+    def __init__(self, observation: Field, channels: int) -> None:
         super().__init__()
-        size = 2 * REACH + 1
-        self.column = nn.Conv2d(planes, channels - channels // 2, (size, 1), padding=(REACH, 0))
-        self.row = nn.Conv2d(planes, channels // 2, (1, size), padding=(0, REACH))
+        count, height, width = planes(observation)
+        self.uniform = observation.uniform
+        self.column = Line(count, channels - channels // 2, height, 1, self.uniform)
+        self.row = Line(count, channels // 2, width, 2, self.uniform)
 
     def forward(self, board: Tensor) -> Tensor:
-        """Return `(rows, channels, H, W)` of `(rows, planes, H, W)`."""
-        return functional.relu(torch.cat((self.column(board), self.row(board)), 1), inplace=True)
+        """Return `(rows, H, W, channels)` of `(rows, planes, H, W)`."""
+        lo, hi = self.uniform
+        varying = without(board, lo, hi).contiguous(memory_format=torch.channels_last)
+        values = board[:, lo:hi, 0, 0]
+        return functional.relu(torch.cat((self.column(varying, values), self.row(varying, values)), 3), inplace=True)
 
 
 class BoardNetwork(Network):
@@ -63,10 +108,10 @@ class BoardNetwork(Network):
 
     def __init__(self, task: Task, settings: Settings) -> None:
         super().__init__()
-        channels, height, width = planes(task.observation)
+        _, height, width = planes(task.observation)
         self.spatial = len(task.action_shape) == 3 and task.action_shape[1:] == (height, width)
         self.per_cell = task.action_shape[0] if self.spatial else VALUE_CHANNELS
-        self.lines = Lines(channels, settings.channels)
+        self.lines = Lines(task.observation, settings.channels)
         # Channels last, a 1x1 convolution is a matrix product, which is several times faster on the way back.
         mixing = (nn.Linear(settings.channels, settings.channels) for _ in range(settings.layers - 1))
         self.mixing = nn.ModuleList(mixing)
@@ -79,8 +124,7 @@ class BoardNetwork(Network):
 
     def forward(self, board: Tensor) -> tuple[Tensor, Tensor]:
         """Return logits and values of `(rows, C, H, W)`."""
-        lines = self.lines(board.contiguous(memory_format=torch.channels_last))
-        features = lines.permute(0, 2, 3, 1).flatten(0, 2)
+        features = self.lines(board).flatten(0, 2)
         for layer in self.mixing:
             features = functional.relu(layer(features), inplace=True)
         # Few outputs times many cells is quick with the cells last: `(outputs, rows, cells)`.

@@ -32,6 +32,9 @@ class Config(BaseModel):
     resume: str | None = Field(None, description="Continue this run: its name or its folder.")
     strict: bool = Field(False, description="A backend that cannot run here is an error, not a fallback.")
     linger: NonNegativeFloat = Field(60.0, description="Seconds that a session without a viewer goes on.")
+    hang_timeout: PositiveFloat = Field(
+        10.0, description="Seconds without a sign of life after which a worker is replaced; more for slow environments."
+    )
     baseline: bool = Field(False, description="Measure the fps of one environment first.")
     learn: bool = Field(True, description="Learn; otherwise the trained policy of --resume plays and nothing is saved.")
     greedy: bool = Field(True, description="Without learning: take the likeliest action instead of sampling.")

@@ -35,6 +35,7 @@ from .trainer import Context, Trainer
 from .trainers import build_player, build_trainer, trainer_settings
 
 BASELINE_ENVS = 1
+STEP_TIMEOUT = 60.0  # s
 
 log = logging.getLogger(__name__)
 
@@ -227,6 +228,8 @@ class Session(Live):
             slots=slots,
             seed=self.config.seed,
             workers=self.config.workers,
+            timeout=max(STEP_TIMEOUT, 2 * self.config.hang_timeout),
+            hang_timeout=self.config.hang_timeout,
         )
         self.monitor.state["backend"] = self.backend.name
         self.pulse.watch(self.backend)

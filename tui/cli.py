@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 from cyclopts import ValidationError as FlagsError
+from cyclopts.validators import Number
 from pydantic import ConfigDict, Field, ValidationError
 
 from ..training.config import Config
@@ -52,6 +53,7 @@ class Flags(Config):
         return plain | {key: value for key, _, value in (setting.partition("=") for setting in self.set)}
 
 
+Port = Annotated[int, Parameter(validator=Number(gte=1, lte=65535))]
 AnyFlags = Annotated[Flags | None, Parameter(name="*")]
 
 app = App(
@@ -169,6 +171,21 @@ def config(*, flags: AnyFlags = None, json: Json = False) -> int:
     from .cli_show import show_config
 
     return show_config(load_flags(flags), json=json)
+
+
+@app.command
+def serve(*arguments: Annotated[str, Parameter(name="COMMAND", allow_leading_hyphen=True)], port: Port = 8000) -> int:
+    """Show the app in a browser on this machine; needs the extra [web].
+
+    Every tab is an app of its own: `pac-tui serve run --num-envs 16` trains once per tab.
+
+    Args:
+        arguments: What the app is to do, as on the command line; `run` if nothing is said.
+        port: Port on 127.0.0.1.
+    """
+    from .web import serve as serve_app
+
+    return serve_app(arguments, port)
 
 
 @app.command

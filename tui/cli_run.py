@@ -70,6 +70,8 @@ def check_terminal(advice: str = "say --headless for a progress line") -> None:
     Raises:
         NoTerminal: There is none.
     """
+    if "TEXTUAL_DRIVER" in os.environ:  # a browser is the terminal
+        return
     for name, stream in (("stdin", sys.stdin), ("stdout", sys.stdout)):
         if stream is None or not stream.isatty():
             raise NoTerminal(f"a terminal is needed, and {name} is none: {advice}")

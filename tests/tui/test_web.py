@@ -1,0 +1,97 @@
+"""The app in a browser: only for who knows the token, and only from our own page."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from urllib.error import HTTPError
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+import pytest
+
+pytestmark = pytest.mark.session
+LIMIT = 30.0
+TOKEN = "a-token"
+
+
+class Stay(HTTPRedirectHandler):
+    """Follows no redirection."""
+
+    def redirect_request(self, *_):
+        return None
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture(scope="module")
+def served():
+    """A server of `pac-tui tasks`, and its address."""
+    pytest.importorskip("textual_serve")
+    port = free_port()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pac.tui", "serve", "--port", str(port), "tasks"],
+        env={**os.environ, "PAC_TOKEN": TOKEN},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    line = process.stderr.readline()
+    assert f"http://127.0.0.1:{port}/?token={TOKEN}" in line
+    end = time.monotonic() + LIMIT
+    while True:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                break
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    yield f"http://127.0.0.1:{port}"
+    process.terminate()
+    process.wait(LIMIT)
+    process.stderr.close()
+
+
+def answer(url, **headers):
+    """Return the status and the headers of a request that follows nothing."""
+    try:
+        with build_opener(Stay).open(Request(url, headers=headers), timeout=LIMIT) as response:
+            return response.status, response.headers
+    except HTTPError as error:
+        with error:
+            return error.code, error.headers
+
+
+def test_a_stranger_stays_outside(served):
+    """Neither without a token nor with a wrong one, and not to the socket either."""
+    assert answer(f"{served}/")[0] == 403
+    assert answer(f"{served}/?token=wrong")[0] == 403
+    assert answer(f"{served}/ws")[0] == 403
+
+
+def test_the_token_is_exchanged_for_a_cookie(served):
+    """It does not stay in the address, and no script can read it."""
+    status, headers = answer(f"{served}/?token={TOKEN}")
+    assert (status, headers["Location"]) == (302, "/")
+    cookie = headers["Set-Cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=Strict" in cookie
+    assert answer(f"{served}/", Cookie=cookie.partition(";")[0])[0] == 200
+
+
+def test_another_page_cannot_use_the_cookie(served):
+    """A page from elsewhere, or another name for this machine, is refused in spite of it."""
+    assert answer(f"{served}/", Cookie=f"pac-tui={TOKEN}", Origin="http://evil.example")[0] == 403
+    assert answer(f"{served}/", Cookie=f"pac-tui={TOKEN}", Host="evil.example")[0] == 403
+
+
+def test_a_taken_port_is_told(served):
+    """One sentence that says what to do."""
+    port = served.rpartition(":")[2]
+    command = [sys.executable, "-m", "pac.tui", "serve", "--port", port]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
+    assert done.returncode == 2
+    assert f"port {port} cannot be served on" in done.stderr

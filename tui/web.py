@@ -1,0 +1,81 @@
+"""The app in a browser, through textual-serve: on this machine only, and only for who knows the token."""
+
+from __future__ import annotations
+
+import hmac
+import os
+import secrets
+import shlex
+import socket
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+
+from ..envs import BadParameter
+
+HOST = "127.0.0.1"
+COOKIE = "pac-tui"
+
+
+class NoWeb(BadParameter):
+    """The app cannot be served."""
+
+    title = "Cannot serve"
+
+
+def serve(arguments: Sequence[str], port: int) -> int:
+    """Serve `pac-tui ARGUMENTS` until it is interrupted; every tab of a browser runs an app of its own.
+
+    Raises:
+        NoWeb: textual-serve is missing, or the port is taken.
+    """
+    try:
+        from aiohttp import web
+        from textual_serve.server import Server
+    except ImportError:
+        raise NoWeb("serving needs the extra [web]: pip install 'pac-tui[web]'") from None
+    _check_free(port)
+    token = os.environ.get("PAC_TOKEN") or secrets.token_urlsafe(16)
+
+    @web.middleware
+    async def guard(
+        request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        """Let in who brings the token, or the cookie that it was exchanged for, from our own page."""
+        given = request.query.get("token") or request.cookies.get(COOKIE, "")
+        own = request.headers.get("Origin", f"http://{HOST}:{port}") == f"http://{HOST}:{port}"
+        if not (own and request.host == f"{HOST}:{port}" and hmac.compare_digest(given.encode(), token.encode())):
+            raise web.HTTPForbidden(text="Open the address that pac-tui serve printed: it has the token.")
+        if request.path != "/" or "token" not in request.query:
+            return await handler(request)
+        entered = web.HTTPFound("/")
+        entered.set_cookie(COOKIE, token, httponly=True, samesite="Strict")
+        raise entered
+
+    class Guarded(Server):
+        """textual-serve's server behind the guard."""
+
+        async def _make_app(self) -> web.Application:
+            app = await super()._make_app()
+            app.middlewares.append(guard)
+            return app
+
+        async def on_startup(self, app: web.Application) -> None:  # noqa: ARG002 - the base's signature
+            """Say where it is."""
+            address = f"http://{HOST}:{port}/?token={token}"
+            print(f"pac-tui in a browser: {address}   (Ctrl+C ends it)", file=sys.stderr, flush=True)  # noqa: T201
+
+        def initialize_logging(self) -> None:
+            """Keep quiet."""
+
+    command = shlex.join([sys.executable, "-m", "pac.tui", *arguments])
+    Guarded(command, host=HOST, port=port, title="pac-tui").serve()
+    return 0
+
+
+def _check_free(port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            raise NoWeb(f"port {port} cannot be served on: {error.strerror}; choose another with --port") from None

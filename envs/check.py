@@ -32,7 +32,7 @@ def check(task: Task, *, steps: int = 200, seed: int = 7) -> None:
     Raises:
         NotConforming: Field names or ranges are wrong; a mask is empty; the same seed and actions give other bytes, or
             the slicing changes them; an end lacks its final observation; returns don't add up; a restored state goes on
-            otherwise.
+            otherwise; an episode is not the one that its number says.
     """
     whole = Play(task, (0, UNEVEN), seed)
     again = Play(task, (0, UNEVEN), seed)
@@ -55,6 +55,7 @@ def check(task: Task, *, steps: int = 200, seed: int = 7) -> None:
     finally:
         for play in (whole, again, sliced):
             play.close()
+    _check_episodes(task, seed)
 
 
 class Play:
@@ -202,3 +203,21 @@ def _check_state(play: Play) -> None:
     play.step(actions)
     if not np.array_equal(reached, play.buffers["state"]):
         raise NotConforming(f"{play.task.name}: a restored state must go on as the saved one did, and does not")
+
+
+def _check_episodes(task: Task, seed: int) -> None:
+    """Make sure that the third episode is the same after two others and begun at once by its number."""
+    counted, named = Play(task, (0, UNEVEN), seed), Play(task, (0, UNEVEN), seed)
+    try:
+        for _ in range(3):
+            counted.begin()
+        named.buffers["episode"].fill(1)
+        named.begin()
+        for name in ("observation", *(item.name for item in task.boards)):
+            if not np.array_equal(counted.field(name), named.field(name)):
+                raise NotConforming(
+                    f"{task.name}: reset begins the episode after the one that the field episode names, {name} differs"
+                )
+    finally:
+        counted.close()
+        named.close()

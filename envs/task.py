@@ -163,13 +163,23 @@ class Environments(Protocol):
     """Environments `lo..hi` of the buffers, stepped together in place."""
 
     def reset(self, mask: NDArray[np.bool_], slot: int) -> None:
-        """Begin the next episode of the masked ones, `(hi - lo,)`, and write their first observations into `slot`."""
+        """Begin the next episode of the masked ones, `(hi - lo,)`, and write their first observations into `slot`.
+
+        The next one is that after the one which the field `episode` names; so any episode can be begun anew.
+        """
 
     def step(self, slot: int) -> None:
         """Read the actions of `slot`, write everything else into the next slot, auto-reset what ended."""
 
     def close(self) -> None:
         """Release what the environments hold."""
+
+
+class Restorable(Environments, Protocol):
+    """Environments of a task with a `state`."""
+
+    def show(self, slot: int) -> None:
+        """Write observations, masks and boards of states that were restored from outside into `slot`."""
 
 
 @dataclass(frozen=True, kw_only=True)

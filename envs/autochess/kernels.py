@@ -166,7 +166,7 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: int) -> No
     for index in range(chosen.shape[0]):
         if chosen[index]:
             env = lo + index
-            v.state[env, RUN_SEED] = seed
+            v.state[env, RUN_SEED], v.state[env, EPISODES] = seed, v.episode[env] + 1
             next_episode(v, env)
             write_info(v.state[env], x, slot, env)
             show(v, x, slot, env)

@@ -120,7 +120,7 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64)
     for index in range(chosen.shape[0]):
         if chosen[index]:
             env = lo + index
-            v.words[env, RUN_SEED] = seed
+            v.words[env, RUN_SEED], v.words[env, EPISODES] = seed, np.uint64(v.episode[env] + 1)
             next_episode(v, env, v.level, v.speed)
             write_info(v, slot, env)
             show(v, slot, env)

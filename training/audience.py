@@ -85,4 +85,5 @@ class Audience:
         spans += [(look.focus, look.focus + 1) for look in looks if look.focus not in {None, focus}]
         first = min((begin for begin, _ in spans), default=0)
         last = max((end for _, end in spans), default=0)
-        return replace(looks[0], first=first, count=last - first, focus=focus)
+        detail = any(look.detail for look in looks)
+        return replace(looks[0], first=first, count=last - first, focus=focus, detail=detail)

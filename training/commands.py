@@ -72,6 +72,8 @@ class LiveCommands:
         monitor = self._live.monitor
         monitor.look = self._live.audience.look()
         monitor.watched = True
+        if viewer.look.focus is not None and viewer.look.back:
+            self._live.rewinder.want(viewer.look.focus, viewer.look.back)
 
     def as_detach(self, _viewer: Viewer) -> None:
         """Let the training go on without a viewer."""

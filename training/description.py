@@ -57,6 +57,9 @@ class Description:
     outcomes: tuple[tuple[str, str], ...]
     info: tuple[str, ...]
     panels: tuple[PanelLook, ...]
+    observation: Field
+    slices: tuple[tuple[str, int, int], ...] = ()
+    masked: bool = False
     folder: str = ""
     watched: bool = False
     units: tuple[str, str, str] = ("step", "environment", "fps")
@@ -75,8 +78,10 @@ class Description:
             )
             for panel in data["panels"]
         )
-        plain = {item.name: _frozen(data[item.name]) for item in fields(cls) if item.name not in {"panels", "settings"}}
-        return cls(**plain, panels=panels, settings=data["settings"])
+        observation = Field(**{name: _frozen(value) for name, value in data["observation"].items()})
+        built = {"panels": panels, "observation": observation, "settings": data["settings"]}
+        plain = {item.name: _frozen(data[item.name]) for item in fields(cls) if item.name not in built}
+        return cls(**plain, **built)
 
     @property
     def board(self) -> PanelLook | None:
@@ -107,5 +112,8 @@ def describe(task: Task, **facts: Any) -> Description:
         outcomes=tuple((outcome.name, outcome.tone) for outcome in task.outcomes),
         info=tuple(item.name for item in task.info),
         panels=panels,
+        observation=task.observation,
+        slices=tuple((name, first, last) for name, (first, last) in task.slices.items()),
+        masked=task.masked,
         **facts,
     )

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..envs import Task
+from ..envs.task import Array
 from .audience import Audience
 from .description import describe
 from .events import EventLog
@@ -19,6 +20,7 @@ from .gate import Gate, Stopped
 from .monitor import Monitor
 from .pulse import Pulse
 from .records import Phase
+from .rewinder import Rewinder
 from .telemetry import TelemetryWriter
 from .throughput import TrainingClock
 from .trainer import Timer
@@ -31,12 +33,13 @@ class Live:
         task: What is trained on.
         directory: Where telemetry, gate and socket stand.
         linger: Seconds that it goes on without a viewer.
+        seed: Seed of the environments.
 
     Attributes:
         device: Where the policy runs.
     """
 
-    def __init__(self, task: Task, directory: Path, *, linger: float = math.inf) -> None:
+    def __init__(self, task: Task, directory: Path, *, linger: float = math.inf, seed: int = 0) -> None:
         self.task = task
         self.directory = directory
         self.linger = linger
@@ -49,6 +52,7 @@ class Live:
         self.monitor.on_episode = self._episode_ended
         self.audience = Audience()
         self.pulse = Pulse(self)
+        self.rewinder = Rewinder(task, seed, lambda: self.monitor.detail.history, self._show_moment)
         self._until_env: int | None = None
         self._generation = 0
         self._writer: TelemetryWriter | None = None
@@ -108,6 +112,11 @@ class Live:
         if self._writer is not None:
             self.events.write(self._writer)
             self.monitor.publish()
+
+    def _show_moment(self, moment: Array) -> None:
+        """Publish what an environment was some steps ago."""
+        with self.writer.write("moment") as block:
+            block[...] = moment
 
     # -- at the gate --------------------------------------------------------------------------------------------------
 

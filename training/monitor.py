@@ -12,11 +12,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..backends.base import Backend
 from ..envs import Task, next_slot
-from ..envs.task import DECIDES
+from ..envs.task import DECIDES, Array
+from .detail import Detail
 from .gate import Gate
+from .history import STRIDE
 from .records import MOST_NUMBERS, Phase
 from .snapshot import Look
 from .telemetry import MAX_HISTORY, MAX_METRICS, TelemetryWriter
@@ -49,6 +52,7 @@ class Monitor:
         self.watched = False
         self.eager = False
         self.inspect: Callable[[int], PolicyOutput | None] = lambda _row: None
+        self.values: Callable[[slice], Array | None] = lambda _slots: None
         self.on_episode: Callable[[int], None] = lambda _env: None
         self.state: dict[str, Any] = {"phase": Phase.STARTING, "message": "", "baseline": np.nan, "progress": np.nan}
         self.outcomes = np.zeros(1 + len(task.outcomes), "u8")
@@ -65,6 +69,7 @@ class Monitor:
         self._writer: TelemetryWriter | None = None
         self._backend: Backend | None = None
         self._due = 0.0
+        self._counts_due = 0.0
 
     def attach(self, writer: TelemetryWriter, num_envs: int) -> None:
         """Publish into `writer` from now on."""
@@ -75,6 +80,7 @@ class Monitor:
         self._last_terms = np.full_like(self._terms, np.nan)
         self._ended = np.zeros(num_envs, [("ret", "f4"), ("length", "i4"), ("outcome", "u1"), ("time", "f8")])
         self._ended["ret"] = np.nan
+        self.detail = Detail(self._task, num_envs)
         self._write_metrics(self.latest)
         self._write_history()
         self.publish()
@@ -88,6 +94,7 @@ class Monitor:
             self._owner[worker.lo : worker.hi] = worker.index
         self._counted = self._written = 0
         self._dirty = False
+        self.detail.history.begin(backend.buffer)
         self.throughput.begin(self._num_envs, self.mark())
 
     def mark(self) -> Mark:
@@ -99,17 +106,26 @@ class Monitor:
         """Note that `slot` was stepped."""
         self._written = next_slot(slot, self._slots)
         self._dirty = True
+        if self.watched and self.detail.keeps_boards:
+            self._keep_boards()
+        ahead = self._written - self._counted
         now = time.perf_counter()
-        if self.eager or self._written == self._slots - 1 or now >= self._due:
+        if self.eager or self._written == self._slots - 1 or ahead >= STRIDE or now >= self._due:
             self._count()
             if now >= self._due:
                 self.publish()
+
+    def _keep_boards(self) -> None:
+        """Keep what was drawn in this step for whoever looks."""
+        assert self._backend is not None
+        ahead = self._written - self._counted if self._slots > 1 else 1
+        self.detail.history.keep_boards(self._backend.buffer, ahead, self._looked_at())
 
     def idle(self) -> None:
         """Publish while the gate is closed."""
         self._timer.skip()
         self._count()
-        self.publish()
+        self.publish(decided=True)
 
     def _count(self) -> None:
         """Count the slots written since the last time."""
@@ -118,6 +134,13 @@ class Monitor:
         self._dirty = False
         span = slice(self._counted + 1, self._written + 1) if self._slots > 1 else slice(0, 1)
         self._counted = self._written if self._written < self._slots - 1 else 0
+        self._add_up(span)
+        values = self.values(slice(span.start - 1, span.stop - 1)) if span.start else None
+        self.detail.history.extend(self._backend.buffer, span, values, self._terms)
+
+    def _add_up(self, span: slice) -> None:
+        """Count what the slots of `span` say."""
+        assert self._backend is not None
         buffer, players = self._backend.buffer, self._task.players
         self.frames += int(buffer["frames"][span].sum())
         self.steps += int(np.count_nonzero(buffer["active"][span] == DECIDES)) // players
@@ -223,8 +246,8 @@ class Monitor:
             return RATES["nobody"]
         return RATES["grid"] if self.look.focus is None else RATES["focus"]
 
-    def publish(self) -> None:
-        """Write everything that viewers look at, now."""
+    def publish(self, *, decided: bool = False) -> None:
+        """Write everything that viewers look at, now; `decided` tells whether the next actions stand in the buffer."""
         self._due = time.perf_counter() + self.rate()
         self._write_state()
         if self._writer and self._backend is not None:
@@ -232,6 +255,20 @@ class Monitor:
             self._write_scaling(self._writer)
             self._write_environments(self._writer, self._backend)
             self._write_policy(self._writer)
+            self._write_detail(self._writer, self._backend, decided=decided)
+
+    def _write_detail(self, writer: TelemetryWriter, backend: Backend, *, decided: bool) -> None:
+        """Write what is known of the environment that is looked at closely, and of its last steps while it stands."""
+        env, detail = self.look.focus, self.detail
+        if env is None or env >= self._num_envs or not self.watched:
+            return
+        if self.look.detail or decided:
+            detail.write(writer, backend.buffer, self._written, env, self._terms[env], decided=decided)
+        if decided:
+            detail.write_line(writer, env)
+        if self.look.detail and time.monotonic() >= self._counts_due:
+            self._counts_due = time.monotonic() + RATES["nobody"]
+            detail.write_counts(writer, env)
 
     def _write_state(self) -> None:
         if not self._writer:
@@ -307,16 +344,20 @@ class Monitor:
         lo, hi = self.look.first, min(self._num_envs, self.look.first + self.look.count)
         focus = self.look.focus
         if "looked_at" in backend.buffer:  # environments draw themselves only then
-            looked_at = backend.buffer["looked_at"][0]
-            looked_at[:] = 0
-            looked_at[lo:hi] = self.watched
-            if focus is not None and focus < self._num_envs:
-                looked_at[focus] = self.watched
+            backend.buffer["looked_at"][0] = self._looked_at()
         for item in self._task.boards:
             with writer.write(f"board:{item.name}") as boards:
                 boards[lo:hi] = backend.buffer[item.name][0, lo:hi]
                 if focus is not None and focus < self._num_envs and not lo <= focus < hi:
                     boards[focus] = backend.buffer[item.name][0, focus]
+
+    def _looked_at(self) -> NDArray[np.bool_]:
+        """Which environments somebody looks at, `(num_envs,)`."""
+        looked_at = np.zeros(self._num_envs, np.bool_)
+        looked_at[self.look.first : self.look.first + self.look.count] = self.watched
+        if self.look.focus is not None and self.look.focus < self._num_envs:
+            looked_at[self.look.focus] = self.watched
+        return looked_at
 
     def _write_policy(self, writer: TelemetryWriter) -> None:
         focus = self.look.focus

@@ -131,6 +131,11 @@ class RandomPolicy:
         del row
         return None
 
+    def values(self, slots: slice) -> Array | None:
+        """None, for the same reason."""
+        del slots
+        return None
+
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the random generator's state and the counter."""
         return {"generator": self._state.copy()}, {"decisions": self._decisions}

@@ -50,7 +50,8 @@ class Session(Live):
     """
 
     def __init__(self, config: Config, directory: Path, *, headless: bool = False) -> None:
-        super().__init__(find(config.task), directory, linger=math.inf if headless else config.linger)
+        linger = math.inf if headless else config.linger
+        super().__init__(find(config.task), directory, linger=linger, seed=config.seed)
         self.config = config
         if config.backend not in BACKENDS:
             raise UnknownName("backend", config.backend, BACKENDS)
@@ -138,7 +139,7 @@ class Session(Live):
             trainer = build_trainer(config.trainer, context)
         else:
             trainer = build_player(config.trainer, context, greedy=config.greedy)
-        self.monitor.inspect = trainer.inspect
+        self.monitor.inspect, self.monitor.values = trainer.inspect, trainer.values
         return trainer
 
     def _loop(self) -> None:

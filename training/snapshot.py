@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..envs.task import Array
 from .description import Description
+from .moments import Line, Moment
 from .records import Level, Phase
 from .trainer import PolicyOutput
 
@@ -29,12 +30,16 @@ class Look:
         count: Number of environments of the grid; 0 if it is hidden.
         focus: The environment shown large, or None.
         curves: Names of the metrics whose history is drawn.
+        detail: Whether all that is known of the focus is looked at, the observation say.
+        back: How many steps before the newest the focus is looked at, while the session is paused.
     """
 
     first: int = 0
     count: int = MAX_INT
     focus: int | None = None
     curves: tuple[str, ...] = ()
+    detail: bool = False
+    back: int = 0
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,9 @@ class Snapshot:
     """One consistent look at a session.
 
     `actions` holds the last actions, `(N, numbers)`. `boards` holds `(count, ...)` for environments
-    `first..first+count`, `focus_boards` one environment's. Record arrays are of the dtypes of `records`.
+    `first..first+count`, `focus_boards` one environment's. Record arrays are of the dtypes of `records`. `moment` is
+    the focus in detail, as it is or as it was; `line` its last steps, while the session is paused; `action_counts`
+    `(2, num_actions)` how often the focus took each action in its last steps, and all environments.
     """
 
     description: Description
@@ -102,6 +109,9 @@ class Snapshot:
     events: tuple[Event, ...]
     scaling: tuple[Scaling, ...]
     outcomes: tuple[int, ...]
+    moment: Moment | None = None
+    line: Line | None = None
+    action_counts: NDArray[np.int64] | None = None
 
     @property
     def num_envs(self) -> int:
@@ -173,7 +183,16 @@ def take(reader: TelemetryReader, look: Look, before: Snapshot | None = None) ->
             if n
         ),
         outcomes=tuple(reader.read("outcomes").tolist()),
+        moment=None if focus is None else _moment(reader, look, focus),
+        line=None if focus is None else Line.read(reader.read("line"), focus),
+        action_counts=reader.read("action_counts") if look.detail else None,
     )
+
+
+def _moment(reader: TelemetryReader, look: Look, focus: int) -> Moment | None:
+    """The focus as it was asked for: as it is now, or some steps ago."""
+    moment = Moment.read(reader.read("moment" if look.back else "detail"), reader.description)
+    return moment if moment is not None and moment.env == focus else None
 
 
 def _record(record: Array) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from ..backends.segment import Segment
 from ..envs import PacError, Task
 from ..envs.task import Array
 from .description import Description
+from .moments import LINE, counted_actions, moment_dtype
 from .records import (
     AUDIENCE,
     ENVIRONMENT,
@@ -95,6 +96,10 @@ def blocks_of(task: Task, num_envs: int) -> list[Block]:
         Block("terms", "f4", terms),
         Block("last_terms", "f4", terms),
         Block("policy", POLICY, ()),
+        Block("detail", moment_dtype(task), ()),
+        Block("moment", moment_dtype(task), ()),
+        Block("line", LINE, ()),
+        Block("action_counts", "i8", (2, counted_actions(task))),
         Block("workers", WORKER, (MAX_WORKERS,)),
         Block("audience", AUDIENCE, ()),
         Block("events", EVENT, (MAX_EVENTS,)),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from ..envs import Task
-from ..envs.task import Buffers
+from ..envs.task import Array, Buffers
 
 Metrics: TypeAlias = dict[str, float]
 PHASES = ("environment", "transport", "inference", "learner", "python")
@@ -125,6 +125,9 @@ class Trainer(Protocol):
 
     def inspect(self, row: int) -> PolicyOutput | None:
         """What the policy thought of a row at the last step, if it thinks."""
+
+    def values(self, slots: slice) -> Array | None:
+        """The value estimates behind the decisions of some slots of the running rollout, `(slots, rows)`, if any."""
 
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return what a checkpoint holds: tensors by name, and plain JSON data."""

@@ -37,8 +37,8 @@ class Watched:
     def call(self, command, **arguments):
         return self.client.call(command, **arguments)
 
-    def see(self):
-        return take(self.reader, Look(focus=0))
+    def see(self, **look):
+        return take(self.reader, Look(**{"focus": 0, **look}))
 
     def until(self, condition, seconds=LIMIT):
         end = time.monotonic() + seconds
@@ -104,6 +104,40 @@ def test_a_paused_session_stands_still_and_steps_on_request(tmp_path):
         assert stepped.state["steps"] == paused + 3 * 4
         watched.call("resume")
         watched.until(lambda snapshot: snapshot.state["steps"] > paused + 100)
+
+
+def test_a_paused_session_shows_what_was(tmp_path):
+    """Some steps ago, an environment was what a viewer saw then; what goes on is not touched."""
+    with session(tmp_path, task="drmario", backend="shm") as watched:
+        watched.until(lambda snapshot: running(snapshot) and snapshot.state["steps"] > 4000)
+        watched.call("look", focus=2, count=4, detail=True)
+        watched.call("pause")
+        watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED)
+        seen = []
+        for _ in range(6):
+            steps = watched.see().state["steps"]
+            watched.call("step", count=1)
+            watched.until(lambda snapshot, steps=steps: snapshot.state["steps"] == steps + 4)
+            seen.append(watched.until(lambda _: (now := watched.see(focus=2).moment) and now.next_action is not None))
+            seen[-1] = watched.see(focus=2)
+        for back in range(1, 6):
+            watched.call("look", focus=2, count=4, detail=True, back=back)
+
+            def there(_, back=back):
+                moment = watched.see(focus=2, back=back).moment
+                return moment is not None and moment.back == back and moment.shown
+
+            watched.until(there)
+            was, now = watched.see(focus=2, back=back).moment, seen[5 - back].moment
+            assert (was.boards["bottle"] == now.boards["bottle"]).all()
+            assert (was.observation == now.observation).all()
+            assert was.action == now.action
+            assert was.next_action == now.next_action
+            assert was.values["reward"] == now.values["reward"]
+        line = watched.see(focus=2).line
+        assert len(line.ends) == 500
+        assert line.now == was.now
+        assert watched.see().state["steps"] == steps + 4
 
 
 def test_an_episode_can_be_run_to_its_end(tmp_path):

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...envs.task import Array
 from ..trainer import Context, Envs, Metrics, PolicyOutput
 from .output import policy_output
 from .policy import Policy
@@ -32,7 +33,7 @@ class Player:
         self._envs: Envs | None = None
         self._storage: Storage | None = None
         self._logits: Tensor | None = None
-        self._values = torch.empty(0)
+        self._decided = 0
 
     def start(self, num_envs: int) -> None:
         """Make the environments and begin an episode in each."""
@@ -48,13 +49,14 @@ class Player:
         timer = self._context.timer
         total = 0.0
         for slot in range(STEPS):
-            self._logits, self._values = self._policy(*self._storage.load(slot))
+            self._logits, self._storage.values[slot] = self._policy(*self._storage.load(slot))
+            self._decided = slot
             played = self._policy.distribution
             best = self._greedy
             action = played.best(self._logits) if best else played.sample(self._logits, self._generator)[0]
             self._storage.actions[slot] = action
             self._storage.publish_actions(slot)
-            total += float(self._values.mean())
+            total += float(self._storage.values[slot].mean())
             timer.lap("inference")
             self._envs.advance(slot)
         self._envs.carry()
@@ -70,7 +72,12 @@ class Player:
         """What the policy thought of a row at the last step; None before the first."""
         if self._logits is None or self._storage is None or row >= len(self._logits):
             return None
-        return policy_output(self._policy.distribution, self._storage.units, self._logits[row], self._values[row])
+        value = self._storage.values[self._decided, row]
+        return policy_output(self._policy.distribution, self._storage.units, self._logits[row], value)
+
+    def values(self, slots: slice) -> Array | None:
+        """The value estimates behind the decisions of some slots, `(slots, rows)`."""
+        return None if self._storage is None else self._storage.values[slots].cpu().numpy()
 
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return copies of the weights."""

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...envs.task import Array
 from ..device import keep_memory
 from ..settings import scheduled
 from ..trainer import Context, Envs, Metrics, PolicyOutput
@@ -121,6 +122,10 @@ class PPO:
         return policy_output(
             self.policy.distribution, storage.units, storage.logits[row], storage.values[storage.decided, row]
         )
+
+    def values(self, slots: slice) -> Array | None:
+        """The value estimates behind the decisions of some slots, `(slots, rows)`."""
+        return None if self._storage is None else self._storage.values[slots].cpu().numpy()
 
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return copies of the weights, Adam's moments and the random generators; and the counters."""

@@ -1,0 +1,82 @@
+"""A stretch of steps in this process that is remembered whole: what going back has to find again."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from pac.backends import make
+from pac.envs import Task, find
+from pac.training.history import History
+from pac.training.moments import fill, moment_dtype, terms_width
+
+SLOTS = 9
+
+
+class Journey:
+    """Environments of a task played with random legal actions, rollout by rollout.
+
+    Attributes:
+        history: What was kept of it.
+        truth: What every environment was after every step, `(steps + 1, num_envs)` records.
+    """
+
+    def __init__(self, task: Task | str, steps: int, *, num_envs: int = 3, seed: int = 11, looked_at: bool = False):
+        self.task = find(task) if isinstance(task, str) else task
+        self.seed, self.num_envs = seed, num_envs
+        self.backend = make(self.task, num_envs, "inline", slots=SLOTS, seed=seed)
+        self.history = History(self.task, num_envs)
+        self.random = np.random.default_rng(seed)
+        self.sums = np.zeros((num_envs, terms_width(self.task)), "f4")
+        if "looked_at" in self.backend.buffer:
+            self.backend.buffer["looked_at"][:] = looked_at
+        self.backend.start(0)
+        self.history.begin(self.backend.buffer)
+        self.truth = [self._now(0)]
+        self.slot = 0
+        for first, last in pairwise([*range(0, steps, 5), steps]):
+            self._play(last - first)
+        self.backend.close()
+
+    def _play(self, count: int) -> None:
+        """Take some steps; what they were is counted at the end of a rollout and at the end of them."""
+        begun = self.slot
+        for ahead in range(count):
+            if self.slot == SLOTS - 1:
+                self.backend.carry()
+                begun = self.slot = 0
+            self._act()
+            self.backend.advance(self.slot)
+            self.slot += 1
+            self._sum()
+            self.history.keep_boards(self.backend.buffer, self.slot - begun, np.ones(self.num_envs, np.bool_))
+            self.truth.append(self._now(self.slot))
+            if self.slot == SLOTS - 1 or ahead == count - 1:
+                values = self.random.random((self.slot - begun, self.num_envs * self.task.players)).astype("f4")
+                self.history.extend(self.backend.buffer, slice(begun + 1, self.slot + 1), values, self.sums)
+                begun = self.slot
+
+    def _act(self) -> None:
+        buffer, rows = self.backend.buffer, self.num_envs * self.task.players
+        legal = np.ones((rows, self.task.num_actions), np.bool_)
+        if self.task.masked:
+            bits = np.unpackbits(buffer["action_mask"][self.slot], axis=1, bitorder="little")
+            legal = bits[:, : self.task.num_actions].astype(np.bool_)
+        buffer["action"][self.slot] = np.where(legal, self.random.random(legal.shape), -1).argmax(axis=1)
+
+    def _sum(self) -> None:
+        """Add up the reward terms, from nothing after an end."""
+        buffer, players = self.backend.buffer, self.task.players
+        before = (buffer["terminated"][self.slot - 1, ::players] | buffer["truncated"][self.slot - 1, ::players]) > 0
+        if self.slot > 1 or len(self.truth) > 1:
+            self.sums[before] = 0
+        if self.task.reward_terms:
+            self.sums += buffer["reward_terms"][self.slot, ::players]
+
+    def _now(self, slot: int) -> np.ndarray:
+        moments = np.zeros(self.num_envs, moment_dtype(self.task))
+        for env in range(self.num_envs):
+            fill(moments[env : env + 1].reshape(()), self.task, self.backend.buffer, slot, env)
+            moments[env]["terms"] = self.sums[env, : len(self.task.reward_terms)]
+        return moments

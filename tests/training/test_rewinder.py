@@ -1,0 +1,106 @@
+"""What is found by going back is what was there, to the byte; what is not there is said."""
+
+import numpy as np
+import pytest
+from gymnasium import Env
+from gymnasium.spaces import Box, Discrete
+
+from pac.training.moments import BACK, Source
+from pac.training.rewinder import Rewinder
+
+from .journey import Journey
+
+KNOWN = ("step", "source", "note", "now", "value", "acted", "action", "decided", "next_action", "progress")
+
+
+class Dice(Env):
+    """Its observations and rewards follow no seed."""
+
+    observation_space = Box(0, 1, (3,), np.float32)
+    action_space = Discrete(2)
+
+    def reset(self, **_):
+        return self._throw(), {}
+
+    def step(self, _action):
+        return self._throw(), float(np.random.default_rng().random()), False, False, {}
+
+    def _throw(self):
+        return np.random.default_rng().random(3).astype(np.float32)
+
+
+def rewinder(journey):
+    """Return a rewinder of a journey, and what it published on the way."""
+    said: list[np.ndarray] = []
+    return Rewinder(journey.task, journey.seed, lambda: journey.history, said.append), said
+
+
+@pytest.mark.parametrize("spec", ["drmario", "drmario-frames", "autochess:players=8", "CartPole-v1"])
+def test_every_step_back_is_what_was_there(spec):
+    """Observation, mask, reward, terms, scalars and boards of 200 steps, over ends of episodes."""
+    journey = Journey(spec, 200)
+    back, _ = rewinder(journey)
+    names = [name for name in journey.truth[0].dtype.names or () if name not in KNOWN]
+    for steps in (*range(1, 70), 100, 150, 199, 200):
+        truth = journey.truth[200 - steps][1]
+        moment = back.moment(1, steps)
+        assert moment["source"] == Source.REBUILT, moment["note"]
+        assert moment["step"] == 200 - steps
+        for name in names:
+            if name.startswith(("board:picture", "board:bars")):
+                continue  # nobody looked when it was played
+            assert np.array_equal(moment[name], truth[name], equal_nan=name == "terms"), (name, steps)
+
+
+def test_decisions_and_values_are_those_that_were_made():
+    """The action that led to a state, the one decided in it, and the value of that decision."""
+    journey = Journey("drmario", 60)
+    back, _ = rewinder(journey)
+    moment = back.moment(2, 7)
+    before, after = journey.history.decision(2, 53), journey.history.decision(2, 54)
+    assert before is not None
+    assert after is not None
+    assert moment["action"] == before.action
+    assert moment["next_action"] == after.action
+    assert moment["value"] == np.float32(after.value)
+    first = back.moment(2, 60)
+    assert not first["acted"]
+    assert first["decided"]
+
+
+def test_an_environment_that_does_not_replay_says_so_and_shows_what_was_kept(monkeypatch):
+    """A board that somebody saw is shown as it was; without one, the moment is missing."""
+    monkeypatch.setattr("pac.envs.gym.task.create", lambda *_: Dice())
+    monkeypatch.setattr("pac.envs.gym.adapter.create", lambda *_: Dice())
+    journey = Journey("dice:Dice", 40, looked_at=True)
+    back, _ = rewinder(journey)
+    moment = back.moment(0, 5)
+    assert moment["source"] == Source.STORED
+    assert b"does not replay: " in bytes(moment["note"])
+    assert np.array_equal(moment["board:bars"], journey.truth[35][0]["board:bars"])
+    unseen = Journey("dice:Dice", 40)
+    unseen.history._seen.fill(-1)
+    assert rewinder(unseen)[0].moment(0, 5)["source"] == Source.MISSING
+
+
+def test_the_ring_forgets_and_says_so():
+    """After more steps than it holds, an episode whose beginning is gone cannot be rebuilt; the last 500 steps can."""
+    journey = Journey("drmario-frames", 1500, num_envs=1)
+    assert journey.history.back == BACK
+    back, _ = rewinder(journey)
+    for steps in (1, 63, 64, 65, BACK):
+        moment = back.moment(0, steps)
+        assert moment["source"] == Source.REBUILT
+        assert np.array_equal(moment["observation"], journey.truth[1500 - steps][0]["observation"])
+        stretch = journey.history.stretch(0, 1500 - steps)
+        assert stretch is not None
+        assert len(stretch.actions) <= 128
+
+
+def test_how_far_a_rebuilding_is_gets_told():
+    """The first thing that is published is that it is being worked on."""
+    journey = Journey("drmario", 50)
+    back, said = rewinder(journey)
+    back.moment(0, 30)
+    assert said[0]["source"] == Source.WORKING
+    assert said[0]["step"] == 20

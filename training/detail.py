@@ -1,0 +1,84 @@
+"""Publishes all that is known of the one environment that somebody looks at closely."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..envs import Task
+from ..envs.task import Array, Buffers
+from .history import History
+from .moments import Source, counted_actions, fill, moment_dtype
+from .telemetry import TelemetryWriter
+
+
+class Detail:
+    """The newest moment of an environment, the line of its last steps, and how often each action was taken.
+
+    Attributes:
+        history: The last steps of all environments.
+    """
+
+    def __init__(self, task: Task, num_envs: int) -> None:
+        self.history = History(task, num_envs)
+        self._task = task
+        self._counts = counted_actions(task)
+        self._moment = np.zeros((), moment_dtype(task))
+
+    @property
+    def keeps_boards(self) -> bool:
+        """Whether boards are kept as they were drawn, since no state is."""
+        return self._task.state is None
+
+    def write(
+        self,
+        writer: TelemetryWriter,
+        buffer: Buffers,
+        slot: int,
+        env: int,
+        terms: NDArray[np.float32],
+        *,
+        decided: bool,
+    ) -> None:
+        """Write the moment of now.
+
+        Args:
+            writer: Where to.
+            buffer: Where the environments write.
+            slot: The newest slot.
+            env: Whose moment.
+            terms: Its sums of the reward terms in the episode so far.
+            decided: Whether the action of the slot is decided already.
+        """
+        moment, row, history = self._moment, env * self._task.players, self.history
+        fill(moment, self._task, buffer, slot, env)
+        last = history.decision(env, history.now)
+        moment["step"] = moment["now"] = history.now
+        moment["source"], moment["terms"] = Source.NOW, terms[: len(self._task.reward_terms)]
+        moment["acted"], moment["decided"] = last is not None, decided
+        moment["value"] = np.nan if last is None else last.value
+        if last is not None:
+            moment["action"] = last.action
+        moment["next_action"] = buffer["action"][slot, row]
+        with writer.write("detail") as block:
+            block[...] = moment
+
+    def write_line(self, writer: TelemetryWriter, env: int) -> None:
+        """Write ends and rewards of the last steps."""
+        ends, rewards = self.history.line(env)
+        with writer.write("line") as line:
+            line["env"], line["now"], line["count"] = env, self.history.now, len(ends)
+            line["ends"][: len(ends)] = ends
+            line["rewards"][: len(ends)] = rewards
+
+    def write_counts(self, writer: TelemetryWriter, env: int) -> None:
+        """Write how often each action was taken in the last steps: by this environment, and by all."""
+        if not self._counts:
+            return
+        players = self._task.players
+        with writer.write("action_counts") as counts:
+            counts[0] = self._count(self.history.actions(slice(env * players, (env + 1) * players)))
+            counts[1] = self._count(self.history.actions(slice(None)))
+
+    def _count(self, actions: Array) -> NDArray[np.int64]:
+        return np.bincount(actions.reshape(-1), minlength=self._counts)[: self._counts]

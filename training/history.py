@@ -1,0 +1,258 @@
+"""The last steps of every environment: what was decided and what came of it, to go back to.
+
+Step t leads to state t; state 0 is the first of a backend's. Whole rows are written when the monitor counts, from the
+slots that the buffer still holds. Of native games the state is kept now and then, of other environments the boards that
+somebody looked at: what is not kept is rebuilt by replaying actions, see `replay`.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from math import ceil
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..envs import Task
+from ..envs.task import Array, Buffers
+from .moments import BACK, TRUNCATED, boards_of, field_of
+
+DEPTH, LEAST_DEPTH = 4096, 1024
+STRIDE = 64
+"""Steps between two keyframes, and the most between two counts."""
+MOST_WORDS = 256
+BUDGET = 64 * 2**20  # bytes, for each of steps, keyframes and boards
+
+
+@dataclass(frozen=True)
+class Keyframe:
+    """The states after one step, with the reward terms of the running episodes so far."""
+
+    step: int
+    states: Array
+    terms: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """The steps `first + 1 .. first + len(actions)` of one environment, and how to get to state `first`.
+
+    Attributes:
+        env: Which environment, from 0.
+        episode: Its episode in state `first`, from 0.
+        first: The state that it begins with.
+        state: That state's bytes; None where it is the first of the episode.
+        terms: The sums of the reward terms in the episode until then.
+        actions: `(steps, players, *action_shape)`.
+        rewards: `(steps,)`, the first seat's.
+        ends: `(steps,)`: 0, or how an episode ended: 1 terminated, 2 truncated.
+        prints: `(steps,)` fingerprints of the observations that the steps led to; empty for native games.
+    """
+
+    env: int
+    episode: int
+    first: int
+    state: Array | None
+    terms: NDArray[np.float32]
+    actions: Array
+    rewards: NDArray[np.float32]
+    ends: NDArray[np.uint8]
+    prints: NDArray[np.uint64]
+
+
+class Decision(NamedTuple):
+    """One step of one environment.
+
+    Attributes:
+        action: What was decided.
+        value: The value estimate behind it, of the state before; NaN if the policy makes none.
+        reward: What came of it.
+        end: 0, or how it ended the episode: 1 terminated, 2 truncated.
+    """
+
+    action: Array
+    value: float
+    reward: float
+    end: int
+
+
+class History:
+    """A ring of steps, written by the training thread; other threads read it through its methods.
+
+    Attributes:
+        now: The newest step.
+        back: How many steps a viewer can go back from it.
+    """
+
+    def __init__(self, task: Task, num_envs: int) -> None:
+        players, action = task.players, field_of(task, "action")
+        kind = np.dtype(action.dtype)
+        kept = np.dtype("i4") if kind.kind in "iu" else kind
+        row = num_envs * (players * kept.itemsize * int(np.prod(action.shape)) + 17)
+        self._depth = max(LEAST_DEPTH, min(DEPTH, BUDGET // row))
+        self._task, self._num_envs = task, num_envs
+        self._lock = threading.Lock()
+        self._actions = np.zeros((self._depth, num_envs * players, *action.shape), kept)
+        self._values = np.zeros((self._depth, num_envs), "f4")
+        self._rewards = np.zeros((self._depth, num_envs), "f4")
+        self._ends = np.zeros((self._depth, num_envs), "u1")
+        self._prints = np.zeros((0 if task.state else self._depth, num_envs), "u8")
+        self._episodes = np.zeros(num_envs, "i8")
+        self._frames: list[Keyframe] = []
+        self._plan_keyframes(task.state.row_bytes if task.state else 0)
+        self._boards: dict[str, Array] = {}
+        self._seen = np.zeros((0, num_envs), "i8")
+        if not task.state:
+            self._plan_boards()
+        self.now = 0
+
+    def _plan_keyframes(self, state_bytes: int) -> None:
+        """Keep as many keyframes as the budget holds; none where it does not hold two."""
+        frames = min(BACK // STRIDE + 2, BUDGET // (state_bytes * self._num_envs)) if state_bytes else 0
+        self._most_frames = frames if frames >= 2 else 0
+        self._stride = max(STRIDE, ceil(BACK / (frames - 1))) if frames >= 2 else 0
+
+    def _plan_boards(self) -> None:
+        """Keep the boards of as many steps as the budget holds."""
+        boards = boards_of(self._task)
+        row = self._num_envs * sum(item.row_bytes for item in boards)
+        steps = min(BACK + 1, BUDGET // row) if row else 0
+        self._boards = {item.name: np.empty((steps, self._num_envs, *item.stored_shape), item.dtype) for item in boards}
+        self._seen = np.full((steps, self._num_envs), -1, "i8")
+
+    @property
+    def back(self) -> int:
+        """How many steps a viewer can go back."""
+        return min(BACK, self.now)
+
+    # -- the training thread ------------------------------------------------------------------------------------------
+
+    def begin(self, buffer: Buffers) -> None:
+        """Forget everything; episodes have just begun."""
+        with self._lock:
+            self.now = 0
+            self._episodes[:] = buffer["episode"][0]
+            self._frames.clear()
+            self._seen.fill(-1)
+
+    def extend(self, buffer: Buffers, span: slice, values: Array | None, terms: NDArray[np.float32]) -> None:
+        """Take over the steps whose results stand in the slots of `span`.
+
+        Args:
+            buffer: Where they stand.
+            span: Slots; the actions stand in the slots before.
+            values: `(steps, rows)` value estimates of the decisions, if the policy makes any.
+            terms: The sums of the reward terms in the running episodes, `(num_envs, terms)`.
+        """
+        players = self._task.players
+        decided = slice(span.start - 1, span.stop - 1) if span.start else span
+        count = span.stop - span.start
+        at = (self.now + 1 + np.arange(count)) % self._depth
+        with self._lock:
+            self._actions[at] = buffer["action"][decided]
+            self._values[at] = np.nan if values is None else values[:, ::players]
+            self._rewards[at] = buffer["reward"][span, ::players]
+            self._ends[at] = buffer["terminated"][span, ::players] + TRUNCATED * (
+                buffer["truncated"][span, ::players] > buffer["terminated"][span, ::players]
+            )
+            if len(self._prints):
+                self._prints[at] = fingerprints(buffer["observation"][span, ::players])
+            self._episodes[:] = buffer["episode"][0]
+            self.now += count
+            if self._stride and (not self._frames or self.now - self._frames[-1].step >= self._stride):
+                self._frames.append(Keyframe(self.now, buffer["state"][0].copy(), terms.copy()))
+                del self._frames[: -self._most_frames]
+
+    def keep_boards(self, buffer: Buffers, ahead: int, drawn: NDArray[np.bool_]) -> None:
+        """Keep the boards that environments without a state have drawn, `ahead` steps after the newest that counts.
+
+        Args:
+            buffer: Where they stand.
+            ahead: How many steps are not counted yet.
+            drawn: Whose boards, `(num_envs,)`.
+        """
+        if not len(self._seen):
+            return
+        step = self.now + ahead
+        at = step % len(self._seen)
+        for name, boards in self._boards.items():
+            boards[at, drawn] = buffer[name][0, drawn]
+        self._seen[at, drawn] = step
+
+    # -- other threads ------------------------------------------------------------------------------------------------
+
+    def line(self, env: int) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+        """Return ends and rewards of the last steps of an environment, oldest first, `(back,)` each."""
+        with self._lock:
+            at = np.arange(self.now - self.back + 1, self.now + 1) % self._depth
+            return self._ends[at, env], self._rewards[at, env]
+
+    def actions(self, rows: slice) -> Array:
+        """Return the actions of some rows at the last steps, `(back, rows, *action_shape)`."""
+        with self._lock:
+            return self._actions[np.arange(self.now - self.back + 1, self.now + 1) % self._depth, rows]
+
+    def decision(self, env: int, step: int) -> Decision | None:
+        """Return how step `step` came about, for the first seat; None if it is not kept."""
+        with self._lock:
+            if not max(0, self.now - self._depth) < step <= self.now:
+                return None
+            at = step % self._depth
+            return Decision(
+                action=self._actions[at, env * self._task.players].copy(),
+                value=float(self._values[at, env]),
+                reward=float(self._rewards[at, env]),
+                end=int(self._ends[at, env]),
+            )
+
+    def boards(self, env: int, step: int) -> dict[str, Array] | None:
+        """Return the boards of a state as somebody saw them; None where nobody looked."""
+        with self._lock:
+            if not len(self._seen) or self._seen[step % len(self._seen), env] != step:
+                return None
+            return {name: boards[step % len(self._seen), env].copy() for name, boards in self._boards.items()}
+
+    def stretch(self, env: int, step: int) -> Stretch | None:
+        """Return the steps that lead to state `step` from where it can be rebuilt; None if that is not kept.
+
+        Only the last of them may end an episode.
+        """
+        players = self._task.players
+        with self._lock:
+            oldest = max(0, self.now - self._depth)
+            if not oldest <= step <= self.now:
+                return None
+            ends = self._ends[np.arange(oldest + 1, self.now + 1) % self._depth, env]
+            before = oldest + 1 + np.flatnonzero(ends[: max(0, step - oldest - 1)])
+            begins = int(before[-1]) if len(before) else (0 if oldest == 0 else -1)
+            frame = next((frame for frame in reversed(self._frames) if oldest <= frame.step < step), None)
+            if frame is not None and frame.step > begins:
+                first, state, terms = frame.step, frame.states[env], frame.terms[env]
+            elif begins >= 0:
+                first, state, terms = begins, None, np.zeros(len(self._task.reward_terms), "f4")
+            else:
+                return None
+            at = np.arange(first + 1, step + 1) % self._depth
+            return Stretch(
+                env=env,
+                episode=int(self._episodes[env]) - int(np.count_nonzero(ends[first - oldest :])),
+                first=first,
+                state=state,
+                terms=terms[: len(self._task.reward_terms)],
+                actions=self._actions[at, env * players : (env + 1) * players],
+                rewards=self._rewards[at, env],
+                ends=self._ends[at, env],
+                prints=self._prints[at, env] if len(self._prints) else np.zeros(0, "u8"),
+            )
+
+
+def fingerprints(observations: Array) -> NDArray[np.uint64]:
+    """Return a weighed sum of the words of each row, `(steps, rows, ...)` to `(steps, rows)`; of some, if many."""
+    steps, rows = observations.shape[:2]
+    plain = np.ascontiguousarray(observations).reshape(steps, rows, -1)
+    words = plain.view("u4") if plain.shape[2] * plain.itemsize % 4 == 0 else plain.view("u1")
+    some = words[:, :, :: ceil(words.shape[2] / MOST_WORDS)].astype("u8")
+    prints: NDArray[np.uint64] = np.einsum("srw,w->sr", some, np.arange(1, 2 * some.shape[2], 2, dtype="u8"))
+    return prints

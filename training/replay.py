@@ -1,0 +1,115 @@
+"""Plays an environment again, from its seed and its actions, in this process and beside everything else."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..envs import PacError, Task, allocate
+from ..envs.task import Array, Restorable
+from .history import Stretch, fingerprints
+from .moments import field_of, fill
+
+
+class Differs(PacError):
+    """A replayed step is not the one that was played.
+
+    Attributes:
+        step: Which, counted from 1 where the replay begins.
+        field: What differs.
+    """
+
+    title = "Replay differs"
+
+    def __init__(self, step: int, field: str, text: str) -> None:
+        super().__init__(text)
+        self.step, self.field = step, field
+
+
+class Machine:
+    """One environment of a task, alone but with its number, so that its episodes are the same.
+
+    Attributes:
+        buffers: Its arrays; those of one slot, and of as many environments as its number needs: memory that nobody
+            touches costs nothing.
+    """
+
+    def __init__(self, task: Task, seed: int, env: int) -> None:
+        self.task, self.env = task, env
+        self.buffers = allocate(task, env + 1)
+        self._seats = slice(env * task.players, (env + 1) * task.players)
+        self._environments = task.make(env, env + 1, self.buffers, seed)
+
+    def begin(self, episode: int) -> None:
+        """Begin an episode, by its number."""
+        self.buffers["episode"][0, self.env] = episode - 1
+        self._environments.reset(np.ones(1, np.bool_), 0)
+
+    def restore(self, state: Array) -> None:
+        """Go to a state of a native game."""
+        self.buffers["state"][0, self.env] = state
+        cast("Restorable", self._environments).show(0)
+
+    def step(self, actions: Array) -> None:
+        """Take one action per seat, `(players, *action_shape)`."""
+        self.buffers["action"][0, self._seats] = actions
+        self._environments.step(0)
+
+    def draw(self, *, wanted: bool) -> None:
+        """Have boards drawn from now on, where an environment draws only when somebody looks."""
+        if "looked_at" in self.buffers:
+            self.buffers["looked_at"][0, self.env] = wanted
+
+    def fill(self, moment: Array) -> None:
+        """Write what stands in the buffers into a moment."""
+        fill(moment, self.task, self.buffers, 0, self.env)
+
+    def row(self, name: str) -> Array:
+        """Return a field of the environment, all seats: `(rows, ...)`."""
+        rows = self._seats if field_of(self.task, name).per == "seat" else slice(self.env, self.env + 1)
+        found: Array = self.buffers[name][0, rows]
+        return found
+
+    def close(self) -> None:
+        """Release the environment."""
+        self._environments.close()
+
+
+def set_off(machine: Machine, stretch: Stretch) -> None:
+    """Go to the state that a stretch begins with."""
+    if stretch.state is not None:
+        machine.restore(stretch.state)
+    else:
+        machine.begin(stretch.episode)
+
+
+def follow(machine: Machine, stretch: Stretch, index: int) -> None:
+    """Take step `index` of a stretch.
+
+    Raises:
+        Differs: Reward, end or observation are not those that were kept.
+    """
+    row = machine.env * machine.task.players
+    machine.step(stretch.actions[index])
+    buffers = machine.buffers
+    ended = int(buffers["terminated"][0, row]) or 2 * int(buffers["truncated"][0, row])
+    compared: tuple[tuple[str, float, float], ...] = (
+        ("reward", float(buffers["reward"][0, row]), float(stretch.rewards[index])),
+        ("end", ended, int(stretch.ends[index])),
+    )
+    if len(stretch.prints):
+        again = fingerprints(buffers["observation"][:, row : row + 1])[0, 0]
+        compared += (("observation", int(again), int(stretch.prints[index])),)
+    for name, found, expected in compared:
+        if found != expected and not (np.isnan(found) and np.isnan(expected)):
+            raise Differs(index + 1, name, f"{name} was {expected:g}, and is {found:g} when it is played again")
+
+
+def terms_of(machine: Machine) -> NDArray[np.float32]:
+    """Return the reward terms of the last step, the first seat's; none where a task names none."""
+    if not machine.task.reward_terms:
+        return np.zeros(0, np.float32)
+    found: NDArray[np.float32] = machine.buffers["reward_terms"][0, machine.env * machine.task.players].copy()
+    return found

@@ -1,0 +1,160 @@
+"""Finds out, in a thread of its own, what an environment looked like some steps ago: as kept, or played again."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+
+import numpy as np
+
+from ..envs import PacError, Task
+from ..envs.task import Array
+from .history import History, Stretch
+from .moments import NOTE_BYTES, Source, boards_of, moment_dtype
+from .replay import Differs, Machine, follow, set_off, terms_of
+
+LIMIT = 10.0  # s for one rebuilding
+REPORT = 0.2  # s between two reports of how far it is
+WINDOW = 32
+"""Moments before the wanted one that are kept too: the next step back is then there."""
+CACHED = 64 * 2**20  # bytes
+
+
+class TooSlow(PacError):
+    """A replay takes longer than a person waits."""
+
+    title = "Too slow"
+
+
+class Rewinder:
+    """Answers what was some steps ago; wishes that come meanwhile collapse into the latest.
+
+    Args:
+        task: What is played.
+        seed: The run's seed.
+        history: Returns the history of now.
+        publish: Called with each answer, a record of `moment_dtype`.
+    """
+
+    def __init__(self, task: Task, seed: int, history: Callable[[], History], publish: Callable[[Array], None]) -> None:
+        self._task, self._seed = task, seed
+        self._current, self._publish = history, publish
+        self._history: History | None = None
+        self._dtype = moment_dtype(task)
+        self._known: OrderedDict[tuple[int, int], Array] = OrderedDict()
+        self._refusal = ""
+        self._wanted: tuple[int, int] | None = None
+        self._wish = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    def want(self, env: int, back: int) -> None:
+        """Publish soon what environment `env` was `back` steps ago."""
+        with self._wish:
+            self._wanted = env, back
+            self._wish.notify()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="rewinder", daemon=True)
+                self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            with self._wish:
+                while self._wanted is None:
+                    self._wish.wait()
+                (env, back), self._wanted = self._wanted, None
+            self._publish(self.moment(env, back))
+
+    def moment(self, env: int, back: int) -> Array:
+        """Return what environment `env` was `back` steps ago."""
+        history = self._current()
+        if history is not self._history:
+            self._history = history
+            self._known.clear()
+        step = max(0, history.now - back)
+        moment = self._known.get((env, step))
+        if moment is None:
+            moment = self._find(history, env, step)
+        moment = moment.copy()
+        moment["now"] = history.now
+        return moment
+
+    def _find(self, history: History, env: int, step: int) -> Array:
+        """Rebuild a state, or return it as it was kept, or say why it is not there."""
+        reason = self._refusal
+        stretch = None if reason else history.stretch(env, step)
+        if stretch is not None:
+            try:
+                self._rebuild(history, stretch)
+                return self._known[env, step]
+            except Differs as error:
+                reason = self._refusal = f"this environment does not replay: {error}"
+            except TooSlow as error:
+                reason = str(error)
+            except Exception as error:
+                reason = self._refusal = f"playing it again failed: {type(error).__name__}: {error}"
+        elif not reason:
+            reason = "its episode began before the steps that are kept"
+        moment = self._blank(history, env, step)
+        boards = history.boards(env, step)
+        moment["source"] = Source.MISSING if boards is None else Source.STORED
+        moment["note"] = reason.encode()[:NOTE_BYTES]
+        if boards is not None:
+            for item in boards_of(self._task):
+                moment[f"board:{item.name}"] = boards[item.name]
+        return moment
+
+    def _rebuild(self, history: History, stretch: Stretch) -> None:
+        """Play a stretch again; keep the last moments of it."""
+        begun = reported = time.monotonic()
+        self._tell(history, stretch, 0.0)
+        machine = Machine(self._task, self._seed, stretch.env)
+        try:
+            count = len(stretch.actions)
+            machine.draw(wanted=not count)
+            set_off(machine, stretch)
+            terms = stretch.terms
+            if not count:
+                self._keep(history, machine, stretch.first, terms)
+            for index in range(count):
+                machine.draw(wanted=count - index <= WINDOW)
+                follow(machine, stretch, index)
+                terms = terms + terms_of(machine)
+                if count - index <= WINDOW:
+                    self._keep(history, machine, stretch.first + index + 1, terms)
+                now = time.monotonic()
+                if now - begun > LIMIT:
+                    raise TooSlow(f"playing its {count:,} steps again takes more than {LIMIT:.0f} s")
+                if now - reported > REPORT:
+                    reported = now
+                    self._tell(history, stretch, index / count)
+        finally:
+            machine.close()
+
+    def _keep(self, history: History, machine: Machine, step: int, terms: Array) -> None:
+        """Remember a moment."""
+        moment = self._blank(history, machine.env, step)
+        machine.fill(moment)
+        moment["source"], moment["terms"] = Source.REBUILT, terms
+        self._known[machine.env, step] = moment
+        while len(self._known) > max(2 * WINDOW, CACHED // self._dtype.itemsize):
+            self._known.popitem(last=False)
+
+    def _tell(self, history: History, stretch: Stretch, progress: float) -> None:
+        """Publish how far a rebuilding is."""
+        moment = self._blank(history, stretch.env, stretch.first + len(stretch.actions))
+        moment["source"], moment["progress"], moment["now"] = Source.WORKING, progress, history.now
+        self._publish(moment)
+
+    def _blank(self, history: History, env: int, step: int) -> Array:
+        """A moment of which only the decisions are known, as they were kept."""
+        moment = np.zeros((), self._dtype)
+        moment["env"], moment["step"], moment["value"] = env, step, np.nan
+        before, after = history.decision(env, step), history.decision(env, step + 1)
+        if before is not None:
+            moment["acted"], moment["action"], moment["reward"] = 1, before.action, before.reward
+            moment["value"], moment["end"] = before.value, before.end
+        if after is not None:
+            moment["decided"], moment["next_action"], moment["value"] = 1, after.action, after.value
+        return moment

@@ -16,8 +16,6 @@ from ...envs import Task
 
 FORBIDDEN = -1e9
 """Added to the logit of an illegal action: finite, so that a row without any legal action is uniform and not NaN."""
-SMALLEST = 1e-9
-"""Uniform noise is kept from 0, so that a row's only legal action beats the illegal ones in any case."""
 LOG_2_PI = math.log(2 * math.pi)
 
 
@@ -37,12 +35,13 @@ class Distribution(Protocol):
 def sample(logits: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """Draw an action per row of `(rows, actions)`; return the actions and their log-probabilities.
 
-    The largest of p / e, with e from the exponential distribution, is drawn by p; an illegal action's p is 0.
+    A random share in (0, 1] of the sum of p is looked up in the running sums, which an illegal action does not raise.
     """
     probability = logits.softmax(-1)
-    uniform = torch.rand(logits.shape, generator=generator, device=logits.device)
-    exponential = uniform.clamp_(min=SMALLEST).log_().neg_()
-    action = (probability / exponential).argmax(-1, keepdim=True)
+    sums = probability.cumsum(-1)
+    share = 1 - torch.rand((len(logits), 1), generator=generator, device=logits.device)
+    # What is not a number is found nowhere, and refused by the learner.
+    action = torch.searchsorted(sums, share * sums[:, -1:]).clamp_(max=logits.shape[-1] - 1)
     return action.squeeze(-1), probability.gather(-1, action).log_().squeeze(-1)
 
 

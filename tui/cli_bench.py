@@ -14,7 +14,7 @@ from ..envs import BadParameter, PacError
 from ..training.bench.facts import Figures, facts
 from . import cli_bench_parts as parts
 from . import cli_bench_show as shown
-from .cli import Flags, Json, load_config
+from .cli import DONE, FAILED, Flags, Json, load_config
 from .cli_bench_show import telling
 from .cli_show import show_json
 
@@ -90,6 +90,41 @@ def transports(*, task: str = "noop", quick: Quick = False, json: Json = False) 
         return show_json({"benchmark": "transports", **result, "facts": facts()})
     shown.transports(result)
     return 0
+
+
+@app.command
+def traces(
+    *,
+    task: str = "autochess",
+    games: int = 100,
+    num_envs: int = 8,
+    seed: int = 0,
+    backends: str = "",
+    quick: Quick = False,
+    json: Json = False,
+) -> int:
+    """Play the same games on every backend and compare every byte; the exit code is 1 if anything differs.
+
+    Args:
+        task: What is played.
+        games: How many games.
+        num_envs: Environments side by side.
+        seed: Seed of the games and of the random legal actions.
+        backends: Which ones, separated by commas; inline, the reference, is always among them. All if not given.
+        quick: Play a tenth of the games.
+        json: Print one JSON object and nothing else on stdout.
+    """
+    from ..backends.traces import compare_traces
+
+    names = [name for name in (part.strip() for part in backends.split(",")) if name]
+    with telling("traces") as tell:
+        games = max(1, games // 10) if quick else games
+        result = compare_traces(task, games=games, num_envs=num_envs, seed=seed, backends=names, progress=tell)
+    if json:
+        show_json({"benchmark": "traces", **result, "facts": facts()})
+    else:
+        shown.traces(result)
+    return FAILED if result["difference"] else DONE
 
 
 @app.command

@@ -95,6 +95,23 @@ def transports(result: Figures) -> None:
     console.print(table)
 
 
+def traces(result: Figures) -> None:
+    """Print the hash of every backend's trace, and the first difference."""
+    console.print("{task}, seed {seed}, N = {num_envs}".format(**result), style="bold")
+    table = plain_table("transport", "hash", "")
+    for row in result["rows"]:
+        table.add_row(row["transport"], row["hash"], "identical" if row["identical"] else "[bold red]differs[/]")
+    console.print(table)
+    _absent(result)
+    told = "{games:,} games, {steps:,} steps, {bytes:,} bytes per backend".format(**result)
+    found = result["difference"]
+    if found:
+        where = "{transport} differs in {field} of environment {environment} at step {step}".format(**found)
+        console.print(f"{told}: {where}.", style="bold red")
+    else:
+        console.print(f"{told}: all identical.")
+
+
 def peers(result: Figures) -> None:
     """Print every contestant on every environment, the ratios, and the training."""
     cores = ", ".join(map(str, result["cores"]))

@@ -188,3 +188,10 @@ HERE = 5
 
 def not_an_environment() -> int:
     return 5
+
+
+class Whimsical(Counter):
+    """Its observations depend on the process that it runs in."""
+
+    def observe(self, action: int = -1) -> np.ndarray:
+        return np.array([self.count, os.getpid(), action], np.float32)

@@ -93,6 +93,45 @@ def transports(*, task: str = "noop", quick: Quick = False, json: Json = False) 
 
 
 @app.command
+def matrix(
+    *,
+    task: str = "autochess",
+    steps: int | None = None,
+    repeat: int = 3,
+    seed: int = 0,
+    runs_dir: Path = Path("runs"),
+    quick: Quick = False,
+    json: Json = False,
+) -> int:
+    """Train over every transport, at N = 1 and 32, on the CPU and the GPU: speed, load, memory and what was learned.
+
+    The results are kept as Markdown, JSON and a picture in the folder `bench` of the runs.
+
+    Args:
+        task: What is trained, by PPO.
+        steps: Environment steps of every session; 32,768 unless given, 8,192 with --quick.
+        repeat: Sessions of each way, in turn.
+        seed: Seed of everything.
+        runs_dir: Where runs are kept.
+        quick: One session of each way.
+        json: Print one JSON object and nothing else on stdout.
+    """
+    from ..training.bench.matrix_report import matrix_markdown, write_matrix
+
+    with telling("matrix") as tell:
+        result = parts.measure_matrix(
+            quick=quick, tell=tell, task=task, steps=steps, repeat=None if quick else repeat, seed=seed
+        )
+    result |= {"benchmark": "matrix", "facts": facts()}
+    files = write_matrix(result, runs_dir / "bench")
+    if json:
+        return show_json(result | {"files": files})
+    print(matrix_markdown(result))
+    print(f"Kept as {files['md']}, with JSON and a picture beside it.", file=sys.stderr)
+    return DONE
+
+
+@app.command
 def traces(
     *,
     task: str = "autochess",

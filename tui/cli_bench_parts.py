@@ -17,6 +17,23 @@ def measure_transports(*, quick: bool, tell: Progress, task: str = "noop") -> Fi
     return result | {"layouts": compare_layouts(tell, 300 if quick else 3000)}
 
 
+def measure_matrix(
+    *,
+    quick: bool,
+    tell: Progress,
+    task: str = "autochess",
+    steps: int | None = None,
+    repeat: int | None = None,
+    seed: int = 0,
+) -> Figures:
+    """Train over every transport, once each unless told otherwise."""
+    from ..training.bench.matrix import STEPS, matrix
+    from ..training.config import Config
+
+    budget = steps or (STEPS // 4 if quick else STEPS)
+    return matrix(Config(task=task, seed=seed), steps=budget, repeat=repeat or 1, progress=tell)
+
+
 def measure_engine(*, quick: bool, tell: Progress) -> Figures:
     """Play random legal actions in one thread."""
     from ..envs.autochess.bench import decisions_per_second
@@ -76,6 +93,7 @@ def measure_start(*, quick: bool, tell: Progress) -> Figures:
 PARTS: Mapping[str, Callable[..., Figures]] = {
     "engine": measure_engine,
     "transports": measure_transports,
+    "matrix": measure_matrix,
     "peers": measure_peers,
     "sb3": measure_sb3,
     "app": measure_app,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pac.tui.cli import main
 
+TESTS = Path(__file__).parents[1]
 ROW = {"transport", "num_envs", "workers", "trips", "p50_us", "p95_us", "p99_us", "sps"}
 
 
@@ -45,3 +47,29 @@ def test_engine(capsys):
     found = told(capsys, "engine")["engine"]
     assert found["placements_per_second"]["median"] > 0
     assert found["autochess_decisions_per_second"]["median"] > 0
+
+
+@pytest.mark.slow
+def test_matrix(capsys, tmp_path):
+    """Every rung has a row or a reason, and the report stands in the folder of the runs."""
+    found = told(capsys, "matrix", "--task", "noop", "--steps", "2048")
+    assert {(row["transport"], row["num_envs"]) for row in found["rows"]} >= {("shm", 1), ("shm", 32)}
+    assert "lock" in found["absent"]["threads, N=32, cpu"]
+    assert sorted(path.suffix for path in (tmp_path / "runs" / "bench").iterdir()) == [".json", ".md", ".svg"]
+
+
+def test_traces(capsys):
+    """Each transport has the hash of what it gave."""
+    found = told(
+        capsys, "traces", "--task", "noop:length=5", "--games", "30", "--num-envs", "2", "--backends", "inline"
+    )
+    assert [(row["transport"], row["identical"]) for row in found["rows"]] == [("inline", True)]
+    assert found["games"] >= 10
+    assert found["difference"] is None
+
+
+def test_traces_that_differ(capsys, monkeypatch):
+    """The exit code is 1, and the first difference is named."""
+    monkeypatch.syspath_prepend(str(TESTS / "backends"))
+    assert main(["bench", "traces", "--task", "faulty:Whimsical", "--games", "1", "--backends", "shm"]) == 1
+    assert "shm differs in observation of environment 0 at step 0" in " ".join(capsys.readouterr().out.split())

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
 from ..config import Config
-from ..host import launch
+from ..host import SessionProcess, launch
 from .facts import Figures, Progress, summed_up
 
 
@@ -51,15 +52,22 @@ def scaling(config: Config, counts: Sequence[int], *, seconds: float, repeat: in
     }
 
 
-def measure(config: Config) -> Figures:
-    """Run one session to its limit and return its report; it leaves no run behind."""
+@contextmanager
+def training(config: Config) -> Iterator[SessionProcess]:
+    """Run one session, for as long as its limits say; it leaves no run and no process behind."""
     with tempfile.TemporaryDirectory(prefix="pac-bench-") as folder:
         session = launch(config.model_copy(update={"runs_dir": Path(folder), "name": None}), headless=True)
         try:
-            return session.report()
+            yield session
         finally:
             if session.poll() is None:
                 session.kill()
+
+
+def measure(config: Config) -> Figures:
+    """Run one session to its limit and return its report."""
+    with training(config) as session:
+        return session.report()
 
 
 def _row(count: int, samples: Sequence[float], steps: Sequence[float], baseline: float) -> Figures:

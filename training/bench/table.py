@@ -94,6 +94,13 @@ ROWS = (
         _times,
     ),
     Row(
+        "rollout steps/s of `autochess` on CPU, two towers of 2 x 256: `shm` at N = 32 over `http` at N = 1",
+        ("matrix", "rollout_ratio"),
+        30,
+        50,
+        _times,
+    ),
+    Row(
         "an environment in Python of 20 us a step, N = 32, `shm` with 2 workers, over a plain loop",
         ("peers", "by_environment", "burn-20us", "shm_over_loop"),
         1.6,
@@ -181,7 +188,10 @@ def markdown(results: Figures) -> str:
             measured += " (missed)"
         sign = "<=" if row.most else ">="
         lines.append(f"| {row.what} | {measured} | {sign} {row.show(row.bound)} | {row.show(row.aim)} |")
-    facts = results["facts"]
+    return "\n".join([*lines, "", measured_on(results["facts"])])
+
+
+def measured_on(facts: Figures) -> str:
+    """Return in one line what was measured on, and with what."""
     versions = ", ".join(f"{name} {found}" for name, found in facts["versions"].items() if found)
-    lines += ["", f"{facts['cpu']}, {facts['cores']} cores, {versions}, revision {facts['revision']}, {facts['time']}."]
-    return "\n".join(lines)
+    return f"{facts['cpu']}, {facts['cores']} cores, {versions}, revision {facts['revision']}, {facts['time']}."

@@ -1,0 +1,90 @@
+"""Tells the results of `matrix` in Markdown and as a picture, and keeps them as files."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+from .chart import Group, bar_chart
+from .facts import Figures
+from .matrix import LADDER, Rung
+from .table import measured_on
+
+HEAD = "| way | steps/s | hoped for | rollout only | games/s | CPU | memory | GPU | VRAM | mean return |"
+
+
+def write_matrix(result: Figures, folder: Path) -> dict[str, str]:
+    """Write `DATE-matrix.md`, `.json` and `.svg` into `folder`; return their paths by ending."""
+    folder.mkdir(parents=True, exist_ok=True)
+    stem = time.strftime("%Y%m%d-%H%M%S-matrix")
+    texts = {
+        "md": matrix_markdown(result, picture=f"{stem}.svg"),
+        "json": json.dumps(result, indent=2) + "\n",
+        "svg": matrix_svg(result),
+    }
+    for ending, text in texts.items():
+        (folder / f"{stem}.{ending}").write_text(text)
+    return {ending: str(folder / f"{stem}.{ending}") for ending in texts}
+
+
+def matrix_markdown(result: Figures, picture: str = "") -> str:
+    """Return the table, the ratios and what was measured on; with the name of the picture, it too."""
+    known = result["network"]
+    told = (
+        f"{result['trainer']}, {result['steps']:,} environment steps per session, {known['kind']} of "
+        f"{known['layers']} x {known['hidden']} with {known['parameters']:,} parameters."
+    )
+    lines = [
+        f"# {result['task']}: the same training over every transport",
+        "",
+        told,
+        "",
+        HEAD,
+        "|---" * HEAD.count(" | ") + "|---|",
+        *(_line(row) for row in result["rows"]),
+    ]
+    lines += [f"| {name} | not measured: {reason} |" + " |" * 8 for name, reason in result["absent"].items()]
+    lines.append("")
+    for key, what in (("rollout_ratio", "rollout (environment and inference)"), ("training_ratio", "whole training")):
+        if result[key] is not None:
+            lines.append(f"- {what}, `shm` at N = 32 over `http` at N = 1: {result[key]:.1f}x")
+    if picture:
+        lines += ["", f"![steps per second]({picture})"]
+    return "\n".join([*lines, "", measured_on(result["facts"]), ""])
+
+
+def matrix_svg(result: Figures) -> str:
+    """Return a picture of the rates beside those hoped for."""
+    rates = {
+        (row["transport"], row["num_envs"], row["device"]): (row["sps"], row["rollout_sps"]) for row in result["rows"]
+    }
+    rungs = [rung for rung in LADDER if _key(rung) in rates]
+    groups = [Group(rung.name, rates[_key(rung)], rung.target) for rung in rungs]
+    title = f"{result['task']}: environment steps per second"
+    return bar_chart(title, ("training", "rollout only"), groups, "hoped for")
+
+
+def _key(rung: Rung) -> tuple[str, int, str]:
+    return rung.transport, rung.num_envs, rung.device
+
+
+def _line(row: Figures) -> str:
+    name = Rung(row["transport"], row["num_envs"], row["device"]).name
+    cells = (
+        name,
+        _number(row["sps"]),
+        _number(row["target"]),
+        _number(row["rollout_sps"]),
+        _number(row["games_per_s"], digits=2),
+        _number(row["cpu"], " %"),
+        _number(row["rss"] and row["rss"] / 1e6, " MB"),
+        _number(row["gpu"], " %"),
+        _number(row["vram"] and row["vram"] / 1e6, " MB"),
+        _number(row["return_mean"], digits=2),
+    )
+    return "| " + " | ".join(cells) + " |"
+
+
+def _number(value: float | None, unit: str = "", digits: int = 0) -> str:
+    return "" if value is None else f"{value:,.{digits}f}{unit}"

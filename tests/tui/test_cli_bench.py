@@ -64,7 +64,7 @@ def test_traces(capsys):
         capsys, "traces", "--task", "noop:length=5", "--games", "30", "--num-envs", "2", "--backends", "inline"
     )
     assert [(row["transport"], row["identical"]) for row in found["rows"]] == [("inline", True)]
-    assert found["games"] >= 10
+    assert found["games"] >= 3
     assert found["difference"] is None
 
 

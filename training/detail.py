@@ -36,9 +36,9 @@ class Detail:
         buffer: Buffers,
         slot: int,
         env: int,
-        terms: NDArray[np.float32],
         *,
-        decided: bool,
+        terms: NDArray[np.float32],
+        deciding: int | None,
     ) -> None:
         """Write the moment of now.
 
@@ -48,18 +48,19 @@ class Detail:
             slot: The newest slot.
             env: Whose moment.
             terms: Its sums of the reward terms in the episode so far.
-            decided: Whether the action of the slot is decided already.
+            deciding: The slot in which the next action stands, if it is decided already.
         """
         moment, row, history = self._moment, env * self._task.players, self.history
         fill(moment, self._task, buffer, slot, env)
         last = history.decision(env, history.now)
         moment["step"] = moment["now"] = history.now
         moment["source"], moment["terms"] = Source.NOW, terms[: len(self._task.reward_terms)]
-        moment["acted"], moment["decided"] = last is not None, decided
+        moment["acted"], moment["decided"] = last is not None, deciding is not None
         moment["value"] = np.nan if last is None else last.value
         if last is not None:
             moment["action"] = last.action
-        moment["next_action"] = buffer["action"][slot, row]
+        if deciding is not None:
+            moment["next_action"] = buffer["action"][deciding, row]
         with writer.write("detail") as block:
             block[...] = moment
 

@@ -7,7 +7,7 @@ import contextlib
 import signal
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import ClassVar, Literal
 
 from textual.app import ComposeResult, SystemCommand
@@ -16,8 +16,9 @@ from textual.screen import Screen
 
 from ..training.records import Level, Phase
 from ..training.snapshot import Look, Snapshot
-from .commanded import INTERRUPTED, CommandedApp
+from .commanded import INTERRUPTED
 from .connection import Connection
+from .debugging import FAR, DebuggedApp
 from .edges import Tabs, head, keys, system
 from .governor import FIGURES, FOCUS, GRID, SYSTEM
 from .help import Help
@@ -25,6 +26,7 @@ from .keys import bindings, commands
 from .lines import Lines
 from .messages import EnvironmentOpened, SessionLost, SnapshotTaken, ViewChosen
 from .plain import PlainScreen, PlainSwitcher
+from .scrubber import scrubber
 from .theme import dress
 from .views import EnvironmentView, LearningView, Shot, SummaryView, TimingView, View, WorkersView
 
@@ -36,7 +38,7 @@ TOASTS: dict[Level, Literal["information", "warning", "error"]] = {
 PERIODS = {"summary": GRID, "environment": FOCUS}
 
 
-class PacApp(CommandedApp):
+class PacApp(DebuggedApp):
     """Shows a session: a head, the views, a foot."""
 
     CSS_PATH = "pac.tcss"
@@ -64,6 +66,7 @@ class PacApp(CommandedApp):
             Lines(id="status"),
             Lines(id="keys"),
         )
+        self._scrubber = Lines(id="scrubber")
         colors = not self.no_color
         self._summary = SummaryView(colors=colors)
         views = (self._summary, EnvironmentView(colors=colors), TimingView(), LearningView(), WorkersView())
@@ -79,6 +82,7 @@ class PacApp(CommandedApp):
         yield self._head
         yield self._tabs
         yield self._switcher
+        yield self._scrubber
         yield self._status
         yield self._keys
 
@@ -107,6 +111,11 @@ class PacApp(CommandedApp):
         """The view that is shown."""
         return self._views[self._place]
 
+    @property
+    def travels(self) -> bool:
+        """Whether one environment is shown that stands still."""
+        return self._place == "environment" and self.phase is Phase.PAUSED
+
     def _tick(self) -> None:
         """Ask for a look, as often as the view needs it and the app may cost."""
         if not self.is_running:
@@ -125,10 +134,10 @@ class PacApp(CommandedApp):
 
     def _request(self) -> None:
         """Request a snapshot of what is looked at; tell the session when that changes."""
-        look = self.view.look(self.env)
+        look = self.closely(self.view.look(self.env))
         if look != self._look:
             self._look = look
-            self.command("look", first=look.first, count=look.count, focus=look.focus, curves=list(look.curves))
+            self.command("look", **{**asdict(look), "curves": list(look.curves)})
         self._watcher.request(look)
 
     def hurry(self) -> None:
@@ -165,9 +174,19 @@ class PacApp(CommandedApp):
         if self.lost is not None:
             snapshot = replace(snapshot, phase=Phase.FAILED, message=f"{self.lost.title}: {self.lost}")
         figures = self.governor.due("figures", FIGURES)
-        self.view.show(Shot(snapshot, time.time(), self.env, figures, self.by_time))
+        snapshot = self.as_of_then(snapshot)
+        closely = self.inspecting and (snapshot.phase is Phase.PAUSED or self.governor.due("inspect", GRID))
+        self.view.show(Shot(snapshot, time.time(), self.env, figures, self.by_time, self.inspecting, closely))
+        self._show_time(snapshot)
         if figures:
             self._draw_head()
+
+    def _show_time(self, snapshot: Snapshot) -> None:
+        """Show where a paused environment stands in time."""
+        self._scrubber.display = self.travels
+        if self.travels:
+            about, line, width = snapshot.description, snapshot.line, self._scrubber.size.width
+            self._scrubber.show(scrubber(about, self.moment, line, self.back, width))
 
     def _draw_head(self) -> None:
         shown = self.snapshot
@@ -234,14 +253,19 @@ class PacApp(CommandedApp):
 
     def action_page(self, by: int) -> None:
         """Turn the page of the view."""
-        self.view.turn_page(by)
-        self.hurry()
+        if self.travels:
+            self.action_travel(by * FAR)
+        else:
+            self.view.turn_page(by)
+            self.hurry()
 
     def action_move(self, columns: int, rows: int) -> None:
-        """Move the selection in the grid; in the environment view, go to the neighbour."""
+        """Move the selection in the grid; in the environment view, go through time."""
         if self._place == "summary":
             self.env = self._summary.moved(self.env, columns, rows)
             self.hurry()
+        elif columns:
+            self.action_travel(columns)
         elif self._place == "workers" and rows:
             self.action_page(rows)
 
@@ -253,7 +277,9 @@ class PacApp(CommandedApp):
 
     def action_cancel(self) -> None:
         """Forget a pending restart, else go back to the summary."""
-        if not self.pending.cancel():
+        if self.travels and self.back:
+            self.action_travel(self.back)
+        elif not self.pending.cancel():
             self.action_summary()
         self.announce()
 

@@ -43,14 +43,18 @@ KEYS: tuple[Key, ...] = (
     Key("view.timing", "t", "t", "view('timing')", "Timing: where a step's time goes", "timing"),
     Key("view.learning", "l", "l", "view('learning')", "Learning curves", "learning"),
     Key("view.workers", "w", "w", "view('workers')", "Workers and events", "workers"),
-    Key("page.next", "pagedown", "PgDn", "page(1)", "Next page of boards, curves or workers"),
-    Key("page.previous", "pageup", "PgUp", "page(-1)", "Previous page"),
+    Key("page.next", "pagedown", "PgDn", "page(1)", "Next page; while paused, ten steps on"),
+    Key("page.previous", "pageup", "PgUp", "page(-1)", "Previous page; while paused, ten steps back"),
     Key("axis", "x", "x", "axis", "Curves over steps or over wall time"),
     Key("env.number", "e", "e", "ask_env", "Type an environment's number"),
     Key("pause", "space", "Space", "pause", "Pause or resume", "pause"),
     Key("step", "n", "n", "step", "One step of every environment", "step"),
     Key("steps", "N", "N", "ask_steps", "Type a number of steps"),
     Key("episode", "f", "f", "episode", "To the end of the shown environment's episode"),
+    Key("inspect", "i", "i", "inspect", "Inspect: observation, mask, value, probabilities, reward terms", "inspect"),
+    Key("record", "r", "r", "record", "Record the next episode of the shown environment"),
+    Key("travel.first", "home", "Home", "travel(-500)", "While paused: the oldest step that is kept"),
+    Key("travel.last", "end", "End", "travel(500)", "While paused: back to now"),
     Key("faster", "plus,equals_sign", "+", "speed(2.0)", "Twice as fast"),
     Key("slower", "minus", "-", "speed(0.5)", "Half as fast"),
     Key("unlimited", "m", "m", "unlimited", "No speed limit"),
@@ -68,8 +72,10 @@ KEYS: tuple[Key, ...] = (
 )
 QUIET: tuple[Key, ...] = (
     *(Key(f"env.{k}", str(k), str(k), f"environment({k})", f"Environment {k}") for k in range(1, 10)),
-    Key("select.left", "left", "←", "move(-1, 0)", "Select the board on the left"),
-    Key("select.right", "right", "→", "move(1, 0)", "Select the board on the right"),
+    Key("select.left", "left", "←", "move(-1, 0)", "Select the board on the left; while paused, one step back"),
+    Key("select.right", "right", "→", "move(1, 0)", "Select the board on the right; while paused, one step on"),
+    Key("travel.back", "shift+left", "Shift+←", "travel(-10)", "While paused: ten steps back"),
+    Key("travel.on", "shift+right", "Shift+→", "travel(10)", "While paused: ten steps on"),
     Key("select.up", "up", "↑", "move(0, -1)", "Select the board above"),
     Key("select.down", "down", "↓", "move(0, 1)", "Select the board below"),
     Key("accept", "enter", "Enter", "accept", "Open the selected board, or restart now"),
@@ -83,7 +89,7 @@ HELP: dict[str, tuple[tuple[str, str], ...]] = {
         ("view.timing view.learning view.workers", "time, learning, workers"),
         ("page.next page.previous", "pages"),
         ("axis", "over steps, over time"),
-        ("select.left select.right select.up select.down", "select a board"),
+        ("select.left select.right select.up select.down", "select; paused: back, on"),
         ("accept", "open it; restart now"),
         ("cancel", "back; no restart"),
     ),
@@ -91,6 +97,9 @@ HELP: dict[str, tuple[tuple[str, str], ...]] = {
         ("pause", "pause, resume"),
         ("step steps", "one step, many steps"),
         ("episode", "to the episode's end"),
+        ("inspect record", "inspect, record"),
+        ("travel.back travel.on", "paused: ten steps"),
+        ("travel.first travel.last", "paused: oldest, now"),
         ("faster slower unlimited", "faster, slower, no limit"),
     ),
     SCALE: (
@@ -108,7 +117,19 @@ HELP: dict[str, tuple[tuple[str, str], ...]] = {
     ),
 }
 """What the help says, by heading: ids of keys, and what they do."""
-NAMES = {"pagedown": "PgDn", "pageup": "PgUp", "escape": "Esc", "left": "←", "right": "→", "up": "↑", "down": "↓"}
+NAMES = {
+    "pagedown": "PgDn",
+    "pageup": "PgUp",
+    "escape": "Esc",
+    "home": "Home",
+    "end": "End",
+    "shift+left": "Shift+←",
+    "shift+right": "Shift+→",
+    "left": "←",
+    "right": "→",
+    "up": "↑",
+    "down": "↓",
+}
 
 
 class KeyClash(BadParameter):

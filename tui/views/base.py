@@ -18,6 +18,8 @@ class Shot:
         env: The environment that is looked at or selected, from 0.
         figures: Whether figures and curves are due too, not only boards.
         by_time: Whether curves run over wall time instead of steps.
+        inspecting: Whether all that is known of the environment is shown.
+        closely: Whether that is due too.
     """
 
     snapshot: Snapshot
@@ -25,6 +27,8 @@ class Shot:
     env: int
     figures: bool
     by_time: bool = False
+    inspecting: bool = False
+    closely: bool = False
 
 
 class View(PlainContainer):

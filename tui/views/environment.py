@@ -17,6 +17,7 @@ from ..panels import Section, beside, column, shares
 from ..plain import PlainVertical
 from . import figures, thoughts
 from .base import Shot, View
+from .inspect import inspected
 from .wait import Waiting
 
 LEAST_RIGHT = 58
@@ -55,7 +56,11 @@ class EnvironmentView(View):
         self._board.display = not quiet
         if not quiet:
             self._show_boards(shot)
-        if shot.figures and shot.env < len(shot.snapshot.environments):
+        self.set_class(shot.inspecting, "-inspecting")
+        if shot.inspecting:
+            if shot.closely or shot.figures:
+                self._more.show(inspected(shot.snapshot, *self._more.size))
+        elif shot.figures and shot.env < len(shot.snapshot.environments):
             self._facts.show(column(self._fact_sections(shot), *self._facts.size))
             self._show_more(shot)
 

@@ -10,13 +10,15 @@ from ...envs.task import Array
 from ...training.description import PanelLook
 from ...training.snapshot import Look, Snapshot
 from ..boards import Boards, Drawing, drawing_of
+from ..ink import Row
 from ..lines import Lines
 from ..messages import EnvironmentOpened
 from ..numbers import figure
-from ..panels import Section, beside, column
+from ..panels import FRAME, Section, beside, column, framed
 from ..plain import PlainVertical
 from . import figures
 from .base import Shot, View
+from .inspect import inspected
 from .wait import Waiting
 
 LEAST_CHARTS = 9
@@ -41,12 +43,14 @@ class SummaryView(View):
         self._count = 0
         self._first = 0
         self._waiting, self._charts, self._side = Waiting(), Lines(id="charts"), Lines(id="side")
+        self._inspector = Lines(id="inspector")
         self._stage = PlainVertical(self._waiting, self.grid, self._charts, id="stage")
 
     def compose(self) -> ComposeResult:
         """Boards and charts on the left, panels on the right."""
         yield self._stage
         yield self._side
+        yield self._inspector
 
     def look(self, env: int) -> Look:  # noqa: ARG002 - the grid looks at all of its page
         """The boards of this page and the learning curve."""
@@ -61,10 +65,25 @@ class SummaryView(View):
         if not quiet and shot.snapshot.first == self._first:
             boards = self._boards_of(shot.snapshot)
             self.grid.show(boards, figures.frames_of(shot.snapshot, self._first, len(boards), shot.now, shot.env))
+        self._inspector.display = shot.inspecting and not quiet
+        if shot.inspecting and (shot.closely or shot.figures):
+            self._inspector.show(self._inspected(shot))
         if shot.figures:
             self._side.show(column(self._sections(shot), *self._side.size))
             if self._charts.display:
                 self._show_charts(shot)
+
+    def _inspected(self, shot: Shot) -> list[Row]:
+        """All that is known of the selected board, over the panels."""
+        grid = self.grid.fitting
+        if grid is not None:
+            beside_it = (
+                2 * grid.place(max(0, shot.env - self._first))[0] >= self.size.width - self._inspector.size.width
+            )
+            self._inspector.styles.dock = "left" if beside_it else "right"
+        width, height = self._inspector.size
+        rows = inspected(shot.snapshot, width - FRAME, height - 2)
+        return framed(f"Env {shot.env + 1}", rows, width, height, "i closes")
 
     def _prepare(self, snapshot: Snapshot) -> None:
         """Take over another task or N."""

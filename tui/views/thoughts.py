@@ -6,6 +6,7 @@ import math
 
 from rich.segment import Segment
 
+from ...envs.task import Array
 from ...training.description import Description
 from ...training.snapshot import Snapshot
 from ..ink import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SOFT, TEXT, TONES, Row, bar, blank, fit, part
@@ -36,12 +37,21 @@ def episode(snapshot: Snapshot, env: int, width: int) -> list[Row]:
 
 def last_action(snapshot: Snapshot, env: int) -> str:
     """Return the action an environment took last, as text."""
-    description, numbers = snapshot.description, snapshot.actions[env].tolist()
+    description = snapshot.description
+    several = description.bounds or description.choices
+    return action_text(description, snapshot.actions[env] if several else snapshot.environments["action"][env])
+
+
+def action_text(description: Description, action: Array | None) -> str:
+    """Return an action, `(*action_shape)`, as text."""
+    if action is None:
+        return NA
+    numbers = action.reshape(-1).tolist()
     if description.bounds:
         return " ".join(decimal(number) for number in numbers)
     if description.choices:
         return " ".join(str(int(number)) for number in numbers)
-    return action_name(description, int(snapshot.environments["action"][env]))
+    return action_name(description, int(numbers[0]))
 
 
 def action_name(description: Description, action: int) -> str:

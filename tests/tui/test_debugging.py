@@ -1,0 +1,170 @@
+"""Inspecting, and going back in time: keys, what the session hears, and what the screen says."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from pac.training.moments import Source
+from pac.training.records import Phase
+
+from .stage import screen_text, until
+
+
+def at_step(stage, block, step, *, now=100, env=2, **values):
+    """Let the session publish what environment 3 was after a step."""
+    record = {
+        "env": env, "step": step, "now": now, "source": Source.NOW, "full": 1, "acted": 1, "decided": 1,
+        "episode": 4, "episode_length": step - 60, "reward": 0.5, "action": 3, "next_action": 12, "value": 0.25,
+        "reward_terms": (0.5, 0.0, 0.0), "terms": (1.0, 0.0, -1.0), **values,
+    }  # fmt: skip
+    stage.write(block, **record)
+
+
+def paused(stage):
+    """Let the session be paused at step 100, with a hundred steps to go back."""
+    with stage.writer.write("line") as line:
+        line["env"], line["now"], line["count"] = 2, 100, 100
+        line["ends"][59], line["rewards"][79] = 1, 0.5
+    at_step(stage, "detail", 100)
+    stage.say(phase=Phase.PAUSED)
+
+
+async def seen(app, *texts):
+    """Wait until all texts stand on the screen."""
+    try:
+        await until(lambda: all(text in screen_text(app) for text in texts))
+    except AssertionError:
+        pytest.fail(f"missing {[text for text in texts if text not in screen_text(app)]} on\n{screen_text(app)}")
+
+
+def looks_back(stage, back):
+    """Whether the app looks so far back."""
+    return bool(stage.looks) and stage.looks[-1]["back"] == back
+
+
+async def test_inspecting_asks_for_detail_and_shows_it(stage, open_app):
+    """i shows planes by name, terms of the step and the episode, the mask and the scalars; i again does not."""
+    at_step(stage, "detail", 100, decided=0)
+    stage.write("action_counts")
+    async with open_app(stage, (200, 60)) as (app, pilot):
+        await pilot.press("3", "i")
+        await until(lambda: stage.looks[-1]["detail"] and stage.looks[-1]["focus"] == 2)
+        await seen(app, "Observation", "20 x 16 x 8", "amber", "hand_f…0", "Legal", "0 of 512", "virus_clear", "1.00")
+        await pilot.press("i")
+        await until(lambda: "Observation" not in screen_text(app) and not stage.looks[-1]["detail"])
+
+
+async def test_the_summary_inspects_the_selected_board(stage, open_app):
+    """i lays it over the grid, and the arrow keys choose another board."""
+    at_step(stage, "detail", 100, env=0)
+    async with open_app(stage, (120, 40)) as (app, pilot):
+        await pilot.press("i")
+        await seen(app, "i closes", "Decision")
+        assert stage.looks[-1]["focus"] == 0
+        await pilot.press("right")
+        await until(lambda: stage.looks[-1]["focus"] == 1)
+        await pilot.press("i")
+        await until(lambda: "i closes" not in screen_text(app) and stage.looks[-1]["focus"] is None)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 12), (20, 5)])
+async def test_inspecting_stands_at_every_size(stage, open_app, size):
+    """Nothing breaks where nothing fits."""
+    paused(stage)
+    async with open_app(stage, size) as (app, pilot):
+        for key in ("i", "3", "left", "end", "0"):
+            await pilot.press(key)
+            stage.shuffle()
+            assert len(screen_text(app).splitlines()) == size[1]
+
+
+async def test_a_paused_environment_says_where_it_stands(stage, open_app):
+    """The step, its episode, what came of it, and what will be done next."""
+    paused(stage)
+    async with open_app(stage) as (app, pilot):
+        await pilot.press("3")
+        await seen(app, "paused at step 100", "episode 5, step 40", "0 0 3 gave 0.50", "next: 0 1 4", "-100", "now")
+
+
+BACK = [
+    (["left"], 1),
+    (["left", "left", "right"], 1),
+    (["shift+left"], 10),
+    (["pageup", "left"], 11),
+    (["pageup", "pageup", "pagedown"], 10),
+    (["home"], 100),
+    (["home", "left"], 100),
+    (["home", "shift+right"], 90),
+    (["home", "end"], 0),
+    (["left", "escape"], 0),
+    (["left", "right", "right"], 0),
+]
+
+
+async def test_keys_go_back_and_on(stage, open_app):
+    """Arrows by one, with Shift or PgUp by ten, Home and End to the ends; nothing is commanded."""
+    paused(stage)
+    async with open_app(stage) as (app, pilot):
+        await pilot.press("3")
+        await seen(app, "paused at step 100")
+        for keys, back in BACK:
+            app.back = 0
+            await pilot.press(*keys)
+            await until(partial(looks_back, stage, back), str(keys))
+            assert app.view.id == "environment"
+        assert stage.commands == []
+
+
+async def test_the_past_is_shown_whole_and_the_present_comes_back(stage, open_app):
+    """Board, reward, terms and scalars are those of then; End shows what is now."""
+    stage.board("bottle", 0)
+    paused(stage)
+    async with open_app(stage, (200, 60)) as (app, pilot):
+        await pilot.press("3", "left", "left")
+        board = np.zeros((16, 8))
+        board[3] = 2
+        at_step(stage, "moment", 98, source=Source.REBUILT, episode_return=7.25, **{"board:bottle": board})
+        await seen(app, "2 steps back at step 98", "episode 5, step 38", "played again", "7.25")
+        assert (app.view._board._rows[0][3] == 2).all()
+        await pilot.press("end")
+        await seen(app, "paused at step 100")
+        assert not (app.view._board._rows[0][3] == 2).any()
+
+
+async def test_what_is_not_kept_says_why(stage, open_app):
+    """A note, and no board."""
+    stage.board("bottle", 2)
+    paused(stage)
+    async with open_app(stage) as (app, pilot):
+        await pilot.press("3", "left")
+        note = b"this environment does not replay: reward was 1, and is 2"
+        at_step(stage, "moment", 99, source=Source.MISSING, full=0, note=note)
+        await seen(app, "1 step back", "not kept: this environment does not replay")
+        assert not app.view._board._rows.any()
+
+
+async def test_a_rebuilding_says_how_far_it_is(stage, open_app):
+    """Until it is done, a percentage stands in place of the step."""
+    paused(stage)
+    async with open_app(stage) as (app, pilot):
+        await pilot.press("3", "left")
+        at_step(stage, "moment", 99, source=Source.WORKING, progress=0.45)
+        await seen(app, "1 step back: playing again 45 %")
+
+
+async def test_resuming_and_stepping_return_to_now(stage, open_app):
+    """When the session goes on, and when a step was taken, the newest step is shown."""
+    paused(stage)
+    async with open_app(stage) as (app, pilot):
+        await pilot.press("3", "left")
+        await until(lambda: looks_back(stage, 1))
+        with stage.writer.write("line") as line:
+            line["now"] = 101
+        at_step(stage, "detail", 101, now=101)
+        await until(lambda: looks_back(stage, 0))
+        await seen(app, "paused at step 101")
+        await pilot.press("left")
+        await until(lambda: looks_back(stage, 1))
+        stage.say(phase=Phase.RUNNING)
+        await until(lambda: looks_back(stage, 0))

@@ -1,0 +1,76 @@
+"""What a debugger adds to the app: looking closely at one environment, and going back in time while paused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..training.moments import Moment, Source
+from ..training.records import Phase
+from ..training.snapshot import Look, Snapshot
+from .commanded import CommandedApp
+from .connection import Connection
+from .past import as_it_was
+
+FAR = 10
+
+
+class DebuggedApp(CommandedApp):
+    """Keeps what is looked at closely, and when.
+
+    Attributes:
+        inspecting: Whether all that is known of an environment is shown.
+        back: How many steps before the newest it is shown.
+        moment: What is known of the step that was gone to, or how far finding it out is.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self.inspecting = False
+        self.back = 0
+        self._now = 0
+        self._past: Moment | None = None
+        self.moment: Moment | None = None
+
+    @property
+    def travels(self) -> bool:
+        """Whether one environment is shown that stands still, so that the arrow keys go through time."""
+        return False
+
+    def action_inspect(self) -> None:
+        """Show all that is known of the environment, or no longer."""
+        self.inspecting = not self.inspecting
+        self.hurry()
+
+    def action_travel(self, by: int) -> None:
+        """Go some steps back, or on."""
+        line = self.snapshot.line if self.snapshot is not None else None
+        if self.travels and line is not None:
+            self.back = min(len(line.ends), max(0, self.back - by))
+            self._now = line.now
+            self.hurry()
+
+    def action_record(self) -> None:
+        """Record the next episode of the environment that is looked at."""
+        self.command("record", env=self.env)
+
+    def closely(self, look: Look) -> Look:
+        """Return what a view wants to see, with what the debugger wants of it."""
+        if self.inspecting and look.focus is None and look.count:
+            look = replace(look, focus=self.env)
+        if look.focus is None:
+            return look
+        return replace(look, detail=self.inspecting, back=self.back if self.travels else 0)
+
+    def as_of_then(self, snapshot: Snapshot) -> Snapshot:
+        """Return the snapshot as of the step that was gone back to; the newest one goes on from where it was."""
+        if snapshot.phase is not Phase.PAUSED or (snapshot.line is not None and snapshot.line.now != self._now):
+            self.back = 0
+        moment = self.moment = snapshot.moment
+        if not self.back or not self.travels:
+            self._past = None
+            return snapshot
+        if moment is not None and moment.back == self.back and moment.source is not Source.WORKING:
+            self._past = moment
+        if self._past is None or self._past.env != self.env:
+            return snapshot
+        return as_it_was(snapshot, self._past)

@@ -1,0 +1,38 @@
+"""A session as it was: the newest snapshot with one environment as it stood some steps ago."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..training.moments import Moment
+from ..training.snapshot import Snapshot
+from ..training.trainer import PolicyOutput
+
+
+def as_it_was(snapshot: Snapshot, moment: Moment) -> Snapshot:
+    """Return the snapshot with the environment of `moment` as it was then; what is not known is NaN, or blank."""
+    env, values = moment.env, moment.values
+    environments, info, terms = snapshot.environments.copy(), snapshot.info.copy(), snapshot.terms.copy()
+    if env >= len(environments):
+        return snapshot
+    row = environments[env]
+    for name in ("episode", "episode_length", "episode_return", "frames"):
+        row[name] = values[name] if moment.info is not None else 0
+    row["reward"] = values["reward"]
+    if moment.action is not None and moment.action.ndim == 0:
+        row["action"] = moment.action
+    row["ended"] = 0
+    for table, known in ((info, moment.info), (terms, moment.terms)):
+        table[env] = np.nan
+        if known is not None:
+            table[env, : len(known)] = known
+    boards = {
+        name: board if moment.shown else np.zeros_like(board)
+        for name, board in (moment.boards or snapshot.focus_boards).items()
+    }
+    policy = PolicyOutput(values["value"], float("nan"), (), ())
+    return replace(
+        snapshot, environments=environments, info=info, terms=terms, focus_boards=boards, policy=policy, moment=moment
+    )

@@ -1,0 +1,159 @@
+"""All that is known of one environment at one step: decision, reward, observation, mask, scalars, actions taken."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...training.description import Description
+from ...training.moments import Moment
+from ...training.snapshot import Snapshot
+from ..ink import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, part
+from ..numbers import decimal, figure, percent, whole
+from ..panels import Rows, Section, beside, column
+from .figures import hint, pair, wrapped
+from .observation import observed, planes
+from .thoughts import action_text
+
+WIDE, HIGH = 70, 44
+NAME = 14
+MOST_ACTIONS = 8
+
+
+def inspected(snapshot: Snapshot, width: int, height: int) -> Rows:
+    """Return the panels of the environment in focus, side by side where there is room."""
+    moment = snapshot.moment
+    if moment is None:
+        waiting = Section("Inspect", lambda room, _: hint("waiting for the next step", room), fills=True)
+        return column([waiting], width, height)
+    about = snapshot.description
+    decision = [
+        Section("Decision", lambda room, _: decided(snapshot, moment, room)),
+        Section("Reward", lambda room, _: rewarded(about, moment, room)),
+        Section("Actions taken", lambda room, _: taken(snapshot, moment.env, room)),
+    ]
+    seen = [
+        Section("Observation", lambda *room: observed(about, moment, *room), fills=True, note=_size(about)),
+        Section("State", lambda room, _: stated(about, moment, room)),
+    ]
+    if about.masked:
+        seen.insert(1, Section("Legal", lambda room, _: legal(about, moment, room), note=_legal_note(moment)))
+    if width < WIDE:
+        return column(
+            [*decision[:2], *seen, decision[2]] if height >= HIGH else [*decision[:2], *seen[:-1]], width, height
+        )
+    widths = [width // 3, width - width // 3]
+    blocks = [column(part_of, wide, height) for part_of, wide in zip((decision, seen), widths, strict=True)]
+    return beside(blocks, widths)
+
+
+def decided(snapshot: Snapshot, moment: Moment, width: int) -> list[Row]:
+    """What led here, what comes next, and what the policy thought of it."""
+    about = snapshot.description
+    chosen = moment.next_action if moment.next_action is not None else moment.action
+    title = "next action" if moment.next_action is not None else "last action"
+    rows = [
+        pair(title, action_text(about, chosen), "", width, BRIGHT),
+        pair("value", decimal(moment.values["value"], 3), "", width, CYAN),
+    ]
+    output = snapshot.policy if moment.back == 0 else None
+    if output is None:
+        if moment.back:
+            rows += hint("the probabilities of past steps are not kept", width)
+        return rows
+    rows[1] = pair("value", decimal(output.value, 3), "", width, CYAN)
+    rows.append(pair("entropy", decimal(output.entropy, 3), "nats", width))
+    sampled = int(chosen) if chosen is not None and chosen.ndim == 0 else -1
+    for action, share in zip(output.actions, output.probabilities, strict=False):
+        rows.append(_share(about, int(action), float(share), width, marked=int(action) == sampled))
+    return rows
+
+
+def _share(about: Description, action: int, share: float, width: int, *, marked: bool) -> Row:
+    """An action's name, its share as a bar and in percent; marked if it is the one that was drawn."""
+    color = BRIGHT if marked else SOFT
+    sign = SIGNS.stepping if marked else " "
+    return (
+        part(f"{sign} ", ACCENT, bold=marked),
+        part(fit(action_text(about, np.array(action)), NAME), color, bold=marked),
+        *bar(share, max(1, width - NAME - 10), ACCENT),
+        part(f"{percent(100 * share, 1):>8}", color),
+    )
+
+
+def rewarded(about: Description, moment: Moment, width: int) -> list[Row]:
+    """The reward of the step and of the episode, by term."""
+    rows: list[Row] = [
+        (blank(width - 18), part(f"{'step':>9}{'episode':>9}", FAINT)),
+    ]
+    if moment.reward_terms is not None and moment.terms is not None:
+        for name, step, total in zip(about.reward_terms, moment.reward_terms, moment.terms, strict=False):
+            rows.append((part(fit(name, width - 18), SOFT), *_amount(float(step)), *_amount(float(total))))
+    step, total = moment.values["reward"], moment.values["episode_return"]
+    label = fit("sum" if about.reward_terms else "reward", width - 18)
+    return [*rows, (part(label, SOFT), *_amount(step, bold=True), *_amount(total, bold=True))]
+
+
+def _amount(value: float, *, bold: bool = False) -> Row:
+    color = GREEN if value > 0 else RED if value < 0 else FAINT
+    return (part(f"{decimal(value):>9}", color, bold=bold),)
+
+
+def taken(snapshot: Snapshot, env: int, width: int) -> list[Row]:
+    """How often each action was taken in the last steps: by this environment, and by all."""
+    counts = snapshot.action_counts
+    if counts is None or counts.shape[1] == 0:
+        return hint("actions that are no choices are not counted", width)
+    totals = counts.sum(axis=1)
+    if not totals.all():
+        return hint("no step was taken yet", width)
+    shares_of = counts / totals[:, None]
+    room = max(1, (width - NAME - 14) // 2)
+    rows: list[Row] = [
+        (blank(NAME), part(f"Env {env + 1}".ljust(room + 7), FAINT), part("all".ljust(room + 7), FAINT)),
+    ]
+    for action in np.argsort(-shares_of.max(axis=0), kind="stable")[:MOST_ACTIONS].tolist():
+        if shares_of[:, action].max() == 0:
+            break
+        bars = [
+            segment
+            for share in shares_of[:, action].tolist()
+            for segment in (*bar(share, room, ACCENT), part(f"{percent(100 * share):>6} ", TEXT))
+        ]
+        rows.append((part(fit(action_text(snapshot.description, np.array(action)), NAME), SOFT), *bars))
+    return rows
+
+
+def stated(about: Description, moment: Moment, width: int) -> list[Row]:
+    """Where the episode is, and the task's own scalars."""
+    values = moment.values
+    if moment.info is None:
+        return hint("where the episode was is not kept", width)
+    rows = [
+        pair("episode", whole(values["episode"] + 1), "", width),
+        pair("length", whole(values["episode_length"]), "steps", width),
+    ]
+    scalars = zip(about.info, moment.info.tolist(), strict=False)
+    return [*rows, *(pair(name, figure(value), "", width) for name, value in scalars)]
+
+
+def legal(about: Description, moment: Moment, width: int) -> list[Row]:
+    """Which actions are legal: by name, or where they are a grid, as small pictures."""
+    mask = moment.mask
+    if mask is None:
+        return hint("the mask of this step is not kept", width)
+    if len(about.action_shape) == 3:
+        shape = about.action_shape
+        names = [f"{index}" for index in range(shape[0])]
+        return planes(mask.reshape(shape).astype(np.float32), names, width, 5)
+    names = [action_text(about, np.array(action)) for action in np.flatnonzero(mask).tolist()]
+    text = " ".join(name.replace(" ", "-") for name in names)
+    lines: list[Row] = [(part(line, TEXT),) for line in wrapped(text, width)]
+    return lines[:4]
+
+
+def _legal_note(moment: Moment) -> str:
+    return "" if moment.mask is None else f"{int(moment.mask.sum()):,} of {len(moment.mask):,}"
+
+
+def _size(about: Description) -> str:
+    return " x ".join(str(length) for length in about.observation.shape)

@@ -1,0 +1,135 @@
+"""An observation, drawn: planes as small pictures, named slices as rows of bars, or plain numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.segment import Segment
+
+from ...envs.task import Array
+from ...training.description import Description
+from ...training.moments import Moment
+from ..ink import CYAN, FAINT, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, part
+from ..numbers import figure
+from .figures import hint
+
+NAME = 14
+LEAST_TILE = 8
+LEVELS = " ▁▂▃▄▅▆▇█"
+PLAIN_LEVELS = " .:-=+*#@"
+HALVES = (" ", "▀", "▄", "█")
+PLAIN_HALVES = (" ", "'", ".", ":")
+SHADES = " ░▒▓█"
+PLAIN_SHADES = " .:*#"
+BRAILLE = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
+
+
+def observed(about: Description, moment: Moment, width: int, height: int) -> list[Row]:
+    """The observation: planes as small pictures, named slices as rows of bars, or numbers."""
+    values = moment.observation
+    if values is None:
+        return hint(moment.note or "the observation of this step is not kept", width)
+    if values.ndim == 3:
+        return planes(np.asarray(values, np.float32), _plane_names(about, len(values)), width, height)
+    flat = np.asarray(values, np.float64).reshape(-1)
+    if about.slices and values.ndim == 1:
+        named = [(name, flat[first:last]) for name, first, last in about.slices]
+        return [row for name, piece in named for row in _slice(name, piece, width)]
+    if len(flat) <= height:
+        return [_number(str(index), value, np.abs(flat).max(), width) for index, value in enumerate(flat.tolist())]
+    return _slice("all", flat, width)
+
+
+def _plane_names(about: Description, count: int) -> list[str]:
+    """The name of each plane: its slice's, numbered where a slice has several."""
+    names = [str(index) for index in range(count)]
+    for name, first, last in about.slices:
+        for index in range(first, min(last, count)):
+            names[index] = name if last - first == 1 else f"{name} {index - first}"
+    return names
+
+
+def planes(values: NDArray[np.float32], names: Sequence[str], width: int, height: int) -> list[Row]:
+    """Return planes `(P, H, W)` as tiles with names, as large as they fit; what does not fit is counted."""
+    _, tall, wide = values.shape
+    low, high = float(values.min()), float(values.max())
+    if not np.isin(values, (0, 1)).all():
+        scaled = (values - low) / ((high - low) or 1.0)
+        return _tiles([_shades(plane) for plane in scaled], names, width, height)
+    large = [_halves(plane > 0) for plane in values]
+    across = max(1, (width + 1) // (max(wide, LEAST_TILE) + 1))
+    if not SIGNS.braille or -(-len(large) // across) * (-(-tall // 2) + 1) <= height:
+        return _tiles(large, names, width, height)
+    return _tiles([_dots(plane > 0) for plane in values], names, width, height)
+
+
+def _tiles(tiles: Sequence[list[str]], names: Sequence[str], width: int, height: int) -> list[Row]:
+    """Tiles side by side and below each other."""
+    columns, lines = max(len(tiles[0][0]), LEAST_TILE), len(tiles[0])
+    across = max(1, (width + 1) // (columns + 1))
+    down = max(1, height // (lines + 1))
+    rows: list[Row] = []
+    for first in range(0, min(len(tiles), across * down), across):
+        group = range(first, min(first + across, len(tiles)))
+        rows.append(tuple(s for at in group for s in (part(_short(names[at], columns), FAINT), blank(1))))
+        rows += [
+            tuple(s for at in group for s in (part(fit(tiles[at][line], columns), CYAN), blank(1)))
+            for line in range(lines)
+        ]
+    left = len(tiles) - across * down
+    return [*rows[: height - 1], (part(f"{left} more do not fit", FAINT),)] if left > 0 else rows
+
+
+def _short(name: str, width: int) -> str:
+    """A name in so many columns, its number whole."""
+    head, space, number = name.rpartition(" ")
+    return fit(name, width) if not space or len(name) <= width else fit(head, width - len(number)) + number
+
+
+def _halves(plane: NDArray[np.bool_]) -> list[str]:
+    """A plane of bits, two rows to a line."""
+    signs = HALVES if SIGNS.braille else PLAIN_HALVES
+    even = np.pad(plane, ((0, len(plane) % 2), (0, 0))).astype(np.int64)
+    return ["".join(signs[code] for code in line) for line in (even[::2] + 2 * even[1::2]).tolist()]
+
+
+def _dots(plane: NDArray[np.bool_]) -> list[str]:
+    """A plane of bits, eight of them to a character."""
+    height, width = plane.shape
+    even = np.pad(plane, ((0, -height % 4), (0, -width % 2)))
+    cells = even.reshape(len(even) // 4, 4, even.shape[1] // 2, 2)
+    codes = np.einsum("ylxc,lc->yx", cells.astype(np.int64), BRAILLE)
+    return ["".join(chr(0x2800 + code) for code in line) for line in codes.tolist()]
+
+
+def _shades(plane: NDArray[np.float32]) -> list[str]:
+    """A plane of values from 0 to 1, one to a character."""
+    levels = SHADES if SIGNS.braille else PLAIN_SHADES
+    return ["".join(levels[round(4 * value)] for value in line) for line in plane.tolist()]
+
+
+def _slice(name: str, values: Array, width: int) -> list[Row]:
+    """A named slice: a bar for every value, wrapped, and their range."""
+    levels = LEVELS if SIGNS.braille else PLAIN_LEVELS
+    known = np.nan_to_num(values)
+    low, high = float(known.min()), float(known.max())
+    most = max(abs(low), abs(high)) or 1.0
+    if len(values) == 1:
+        return [_number(name, float(values[0]), most, width)]
+    sizes = np.rint(8 * np.abs(known) / most).astype(np.int64).tolist()
+    signs = [part(levels[size], RED if value < 0 else CYAN) for size, value in zip(sizes, values.tolist(), strict=True)]
+    room = max(4, width - NAME)
+    rows: list[Row] = [
+        (part(fit("" if first else name, NAME), SOFT), *Segment.simplify(signs[first : first + room]))
+        for first in range(0, len(signs), room)
+    ]
+    return [*rows, (blank(NAME), part(f"{len(values)} values, {figure(low)} to {figure(high)}", FAINT))]
+
+
+def _number(name: str, value: float, most: float, width: int) -> Row:
+    """A name, a bar and a number."""
+    room, color = max(1, width - NAME - 11), CYAN if value >= 0 else RED
+    number = part(f"{figure(value):>11}", TEXT)
+    return (part(fit(name, NAME), SOFT), *bar(abs(value) / (most or 1.0), room, color), number)

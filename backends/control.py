@@ -167,9 +167,17 @@ class Link:
         self._words[STATE] = READY
         self._wake()
 
-    def beat(self) -> None:
-        """Give a sign of life, for workers whose requests take long."""
+    def beat(self, steps: int | None = None) -> None:
+        """Give a sign of life, for workers whose requests take long, or who count their steps themselves."""
         self._quads[BEAT] = time.monotonic_ns()
+        if steps is not None:
+            self._quads[STEPS] = steps
+
+    @property
+    def closing(self) -> bool:
+        """Whether the fleet said to close, or is gone."""
+        told = self._words[REQUEST] != self._seen and self._words[ORDER] == CLOSE
+        return told or os.getppid() != self._parent
 
     def receive(self) -> int:
         """Wait for the next order and return it.

@@ -10,6 +10,7 @@ PacError
     ├── BackendTimeout        no answer within the time limit
     └── BackendBroken         the other side failed
         ├── LayoutMismatch    a segment that this version does not understand
+        ├── ProtocolError     frames that the protocol does not have, or not at this point
         └── WorkerFailed      a worker failed at its start, or too often
 """
 
@@ -66,6 +67,20 @@ class LayoutMismatch(BackendBroken):
     """A segment of another magic number, version, size or list of fields."""
 
     title = "Segment not understood"
+
+
+class ProtocolError(BackendBroken):
+    """A frame that the protocol does not have, or not at this point.
+
+    Attributes:
+        code: The number that an ERROR frame says it by.
+    """
+
+    title = "Protocol error"
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(text)
+        self.code = code
 
 
 @dataclass(frozen=True)

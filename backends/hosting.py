@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..envs import Task, allocate
-from ..envs.task import Array, Buffers
+from ..envs.task import MASK_64, Array, Buffers
 from .actions import guard_of
 from .errors import BackendBusy, BadAction
 
@@ -35,22 +35,24 @@ class Host:
     Attributes:
         task: The task.
         env: Its number in the run.
+        seed: The run's seed, modulo 2**64.
         begun: Whether an episode has begun.
         ended: Whether the episode has ended, so that only a reset can follow.
+        rows: The fields as they lie in memory, always the same memory; see `stored` for what to read at an end.
     """
 
     def __init__(self, task: Task, env: int = 0, seed: int = 0, buffers: Buffers | None = None) -> None:
         self.task, self.env = task, env
-        self._seed = seed
+        self.seed = seed & MASK_64
         self._buffers = allocate(task, env + 1) if buffers is None else buffers
-        self._rows = {item.name: self._part(item.name, per_seat=item.per == "seat") for item in task.fields}
+        self.rows = {item.name: self._part(item.name, per_seat=item.per == "seat") for item in task.fields}
         self._fields = {item.name: item for item in task.fields}
         self._chosen = np.ones(1, np.bool_)
-        self.begun = self.ended = False
-        self._no_mask = np.zeros_like(self._rows["action_mask"]) if task.masked else None
+        self.begun = self.ended = self._closed = False
+        self._no_mask = np.zeros_like(self.rows["action_mask"]) if task.masked else None
         self._episodes = self._buffers["episode"][0].data
-        self._actions = self._rows["action"].data
-        self._admit = guard_of(task, self._rows["action"][None]).admit
+        self._actions = self.rows["action"].data
+        self._admit = guard_of(task, self.rows["action"][None]).admit
         self._open()
 
     def reset(self, seed: int | None = None) -> None:
@@ -91,7 +93,7 @@ class Host:
 
     def _take(self, actions: Sequence[Any]) -> None:
         """Take actions that have several components or are continuous."""
-        mine, kinds = self._rows["action"], "iuf" if self.task.bounds else "iu"
+        mine, kinds = self.rows["action"], "iuf" if self.task.bounds else "iu"
         given = np.asarray(actions)
         if given.shape != mine.shape or given.dtype.kind not in kinds:
             raise BadAction(f"actions of shape {mine.shape} were expected, one per seat, got {actions}")
@@ -117,10 +119,10 @@ class Host:
         """
         if self.ended:
             if name == "observation":
-                return self._rows["final_observation"]
+                return self.rows["final_observation"]
             if name == "action_mask" and self._no_mask is not None:
                 return self._no_mask
-        return self._rows[name]
+        return self.rows[name]
 
     def wide(self, name: str) -> Array:
         """Return a field in its logical shape, `(players, *shape)` for fields of seats, else `shape`."""
@@ -134,18 +136,21 @@ class Host:
 
     def look(self, *, watched: bool) -> None:
         """Say whether somebody looks at the boards; some environments draw them only then."""
-        if "looked_at" in self._rows:
-            self._rows["looked_at"][...] = watched
+        if "looked_at" in self.rows:
+            self.rows["looked_at"][...] = watched
 
     def renew(self, seed: int | None = None) -> None:
         """Make the environment anew, as if it had never been played."""
-        self._environments.close()
-        self._seed = self._seed if seed is None else seed
+        self.close()
+        if seed is not None:
+            self.seed = seed & MASK_64
         self._open()
 
     def close(self) -> None:
         """Release the environment."""
-        self._environments.close()
+        if not self._closed:
+            self._closed = True
+            self._environments.close()
 
     def _part(self, name: str, *, per_seat: bool) -> Array:
         players, env = self.task.players, self.env
@@ -154,18 +159,19 @@ class Host:
         return self._buffers[name][0, env, ...]
 
     def _open(self) -> None:
-        self._rows["episode"][...] = -1
-        if "state" in self._rows:
-            self._rows["state"][...] = 0
-        self._environments = self.task.make(self.env, self.env + 1, self._buffers, self._seed)
+        self.rows["episode"][...] = -1
+        if "state" in self.rows:
+            self.rows["state"][...] = 0
+        self._environments = self.task.make(self.env, self.env + 1, self._buffers, self.seed)
+        self._closed = False
         self._show = getattr(self._environments, "show", None)
         self.begun = self.ended = False
 
     def _go_on(self) -> None:
         """Turn to the episode that began in the very step that ended the last one."""
         for name in STILL:
-            if name in self._rows:
-                self._rows[name][...] = 0
+            if name in self.rows:
+                self.rows[name][...] = 0
         if self._show is not None:
             self._show(0)
 

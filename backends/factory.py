@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 BACKENDS: dict[str, tuple[str, str]] = {
     "inline": (".inline:InlineBackend", ""),
     "threads": (".threads:ThreadsBackend", "inline"),
-    "shm": (".shm:ShmBackend", "inline"),
+    "shm": (".shm:ShmBackend", "socket"),
+    "socket": (".sockets:SocketBackend", "inline"),
 }
 """Every backend's class, and the backend to take where it cannot run."""
 

@@ -60,7 +60,7 @@ class Host:
         if seed is not None:
             self.renew(seed)
         if self.ended:
-            self._go_on()
+            self._turn()
         else:
             self._environments.reset(self._chosen, 0)
         self.begun, self.ended = True, False
@@ -146,6 +146,19 @@ class Host:
             self.seed = seed & MASK_64
         self._open()
 
+    def go_on(self, episode: int, state: bytes | memoryview = b"") -> None:
+        """Forget what was played here: the next reset begins the episode after `episode` of an environment elsewhere.
+
+        Args:
+            episode: The number of the last episode that began there.
+            state: The bytes of the field `state`, where the task has one.
+        """
+        self.close()
+        self.rows["episode"][...] = episode
+        if "state" in self.rows:
+            self.rows["state"][...] = np.frombuffer(state, self.rows["state"].dtype)
+        self._make()
+
     def close(self) -> None:
         """Release the environment."""
         if not self._closed:
@@ -162,12 +175,15 @@ class Host:
         self.rows["episode"][...] = -1
         if "state" in self.rows:
             self.rows["state"][...] = 0
+        self._make()
+
+    def _make(self) -> None:
         self._environments = self.task.make(self.env, self.env + 1, self._buffers, self.seed)
         self._closed = False
         self._show = getattr(self._environments, "show", None)
         self.begun = self.ended = False
 
-    def _go_on(self) -> None:
+    def _turn(self) -> None:
         """Turn to the episode that began in the very step that ended the last one."""
         for name in STILL:
             if name in self.rows:

@@ -40,11 +40,13 @@ The types from 0x40 on carry the rest of what an environment of this program pub
     0x42 RECORD             uint64 ns that the environment took, uint8 1 if the episode ended, the fields of `records`
     0x43 BOARD              the fields of `pictures`
     0x44 LOOK               uint8, whether BOARDs are wanted; it has no answer
+    0x45 STATE              int64 number of the last episode, the task's `state` if it has one; it has no answer
     0x7F ERROR              uint16 code, text in UTF-8 of at most 1,024 bytes
 
 HELLO_REQ picks the environment and begins it anew with the seed. From then on each RESET_RESP, STEP_RESP and
 STEP_MULTI_RESP is followed by a RECORD of the same id, and where boards are wanted by a BOARD; at first they are wanted
-in tasks that draw at every step. Without HELLO_REQ a connection gets the first free environment and the server's seed.
+in tasks that draw at every step. STATE makes an environment go on where another one left off: the next RESET_REQ begins
+the episode after that one. Without HELLO_REQ a connection gets the first free environment and the server's seed.
 
 An ERROR with the code REFUSED answers an action that cannot be taken; nothing was stepped, and the connection stays.
 After any other ERROR the server closes the connection.
@@ -73,6 +75,7 @@ HELLO_REQ = struct.Struct("<IiQ")
 HELLO_RESP = struct.Struct("<IiQIIIII")
 TOOK = struct.Struct("<QB")
 LOOK = struct.Struct("<B")
+EPISODE = struct.Struct("<q")
 ERROR = struct.Struct("<H")
 LONGEST_TEXT = 1024
 ANY = -1
@@ -111,6 +114,7 @@ class Kind(IntEnum):
     RECORD = 0x42
     BOARD = 0x43
     LOOK = 0x44
+    STATE = 0x45
     ERROR = 0x7F
 
 
@@ -181,6 +185,7 @@ class Sizes:
                 Kind.SPACES_REQ: 0,
                 Kind.HELLO_REQ: HELLO_REQ.size,
                 Kind.LOOK: LOOK.size,
+                Kind.STATE: EPISODE.size + (task.state.row_bytes if task.state else 0),
             }
         )
         self.answers: Lengths = {

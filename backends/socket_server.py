@@ -22,6 +22,7 @@ from .errors import BackendBusy, BackendUnavailable, ProtocolError
 from .hosting import Host
 from .protocol import (
     ANY,
+    EPISODE,
     HEADER,
     HELLO_REQ,
     LOOK,
@@ -124,6 +125,7 @@ class Server:
             Kind.SPACES_REQ: lambda one, asked: self._say(one, frame(Kind.SPACES_RESP, asked.ident, spaces(task))),
             Kind.HELLO_REQ: self._hello,
             Kind.LOOK: self._look,
+            Kind.STATE: self._go_on,
         }
 
     @property
@@ -133,7 +135,10 @@ class Server:
 
     def turn(self, seconds: float) -> None:
         """Answer what came; wait for it at most so long."""
-        for key, events in self._selector.select(seconds):
+        ready = self._selector.select(seconds)
+        if len(ready) > 1:  # in the order of the environments, whatever the system's
+            ready.sort(key=_order)
+        for key, events in ready:
             if key.data is None:
                 self._accept()
                 continue
@@ -250,17 +255,25 @@ class Server:
         if version != VERSION:
             raise ProtocolError(Code.VERSION, f"version {VERSION} of the protocol is spoken here, got {version}")
         host = self._claim(one, env, seed)
-        one.records, one.boards = True, self._sizes.always_drawn
+        one.records, one.boards = True, self._sizes.always_drawn and self._sizes.board > 0
         host.look(watched=False)
         self._say(one, frame(Kind.HELLO_RESP, asked.ident, greeting(self._task, self._sizes, host.env, seed)))
 
     def _look(self, one: Connection, asked: Frame) -> None:
-        if not one.records:
-            raise ProtocolError(Code.OUT_OF_TURN, "LOOK is for those who said HELLO_REQ first")
-        assert one.host is not None
+        host = self._greeted(one)
         (watched,) = LOOK.unpack(asked.body)
         one.boards = watched != 0
-        one.host.look(watched=one.boards)
+        host.look(watched=one.boards)
+
+    def _go_on(self, one: Connection, asked: Frame) -> None:
+        host = self._greeted(one)
+        (episode,) = EPISODE.unpack_from(asked.body)
+        host.go_on(episode, asked.body[EPISODE.size :])
+
+    def _greeted(self, one: Connection) -> Host:
+        if not one.records or one.host is None:
+            raise ProtocolError(Code.OUT_OF_TURN, "HELLO_REQ must come before LOOK and STATE")
+        return one.host
 
     def _claim(self, one: Connection, env: int, seed: int | None) -> Host:
         """Give a connection its environment, as new."""
@@ -337,6 +350,11 @@ class Server:
             self._selector.unregister(one.wire)
             one.wire.close()
             self._release(one)
+
+
+def _order(ready: tuple[selectors.SelectorKey, int]) -> int:
+    one: Connection | None = ready[0].data
+    return -1 if one is None or one.place is None else one.place
 
 
 def listen(path: Path) -> socket.socket:

@@ -83,6 +83,7 @@ class SupervisedBackend(Backend):
         lo, hi = member.span
         if member.index not in self._away:
             self._away[member.index] = Absence(self.task, self.buffer, lo, hi, slot)
+        self._away[member.index].returning = False
         self._gather()
         self._fleet.replace(member, failure)
         self._event("warning", f"{failure.report()}\nIt is being replaced.", member.index, lo, hi)

@@ -17,7 +17,7 @@ from pac.envs import BadParameter, PacError, UnknownName, find
 TASK = find("drmario-frames")
 
 
-@pytest.fixture(params=["inline", "threads", "shm"], scope="module")
+@pytest.fixture(params=["inline", "threads", "shm", "socket"], scope="module")
 def envs(request):
     made = make(TASK, 3, request.param, slots=3, workers=2)
     yield made
@@ -83,7 +83,7 @@ def test_a_bad_reset_mask(begun, mask):
         begun.reset(options={"reset_mask": mask})
 
 
-@pytest.mark.parametrize("backend", ["inline", "threads", "shm"])
+@pytest.mark.parametrize("backend", ["inline", "threads", "shm", "socket"])
 def test_a_closed_backend(backend):
     """Closing twice is fine; everything else says that it was closed."""
     envs = make(TASK, 2, backend, workers=1)
@@ -105,7 +105,7 @@ def test_too_few(options, text):
 
 def test_an_unknown_backend():
     """Its error lists the known ones, nearest first."""
-    with pytest.raises(UnknownName, match=r"Did you mean threads\? Known: threads, inline, shm"):
+    with pytest.raises(UnknownName, match=r"Did you mean threads\? Known: threads, inline, shm, socket"):
         make(TASK, 2, "thread")
 
 
@@ -122,9 +122,10 @@ def test_the_next_backend_down_the_ladder(toy):
         make(toy("Counter"), 2, "threads", strict=True)
 
 
-def test_a_masked_action_is_the_callers_mistake():
+@pytest.mark.parametrize("backend", ["shm", "socket"])
+def test_a_masked_action_is_the_callers_mistake(backend):
     """A worker that refuses an action is not replaced: the error is the caller's, and names the mask."""
-    envs = make("drmario", 2, "shm", workers=1)
+    envs = make("drmario", 2, backend, workers=1)
     try:
         envs.start()
         envs.buffer["action"][0] = np.flatnonzero(~envs.action_masks()[0])[0]

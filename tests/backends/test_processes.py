@@ -14,12 +14,13 @@ import pytest
 from pac.backends import BACKENDS, make
 from pac.backends.segment import own_directory, remove_stale, runtime_directory
 
+PROCESSES = ("shm", "socket")
 PARENT = """
 import sys
 sys.path.append({here!r})
 from pac.backends import make
 from pac.envs import find
-envs = make({spec!r}, 2, "shm", workers=2)
+envs = make({spec!r}, 2, {backend!r}, workers=2)
 envs.start()
 envs.send(0)
 print(*(worker.pid for worker in envs.workers), flush=True)
@@ -27,18 +28,19 @@ sys.stdin.read()
 """
 
 
-def parent_of_two(spec: str) -> tuple[subprocess.Popen[str], list[int]]:
+def parent_of_two(spec: str, backend: str) -> tuple[subprocess.Popen[str], list[int]]:
     """Start a process with two workers in the middle of a step; return it and their ids."""
-    code = PARENT.format(here=str(Path(__file__).parent), spec=spec)
+    code = PARENT.format(here=str(Path(__file__).parent), spec=spec, backend=backend)
     parent = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
     return parent, [int(word) for word in parent.stdout.readline().split()]
 
 
+@pytest.mark.parametrize("backend", PROCESSES)
 @pytest.mark.parametrize("spec", ["CartPole-v1", "faulty:Fragile:how=hang,at=0"])
-def test_no_worker_outlives_a_killed_parent(until, alive, spec):
+def test_no_worker_outlives_a_killed_parent(until, alive, spec, backend):
     """After kill -9 of the session its workers end, hanging ones too, and the next start removes its directory."""
-    parent, pids = parent_of_two(spec)
+    parent, pids = parent_of_two(spec, backend)
     assert all(alive(pid) for pid in pids)
     parent.kill()
     parent.communicate()
@@ -49,18 +51,20 @@ def test_no_worker_outlives_a_killed_parent(until, alive, spec):
     assert not left[0].exists()
 
 
-def test_a_session_that_ends_without_closing_leaves_nothing(until, alive):
+@pytest.mark.parametrize("backend", PROCESSES)
+def test_a_session_that_ends_without_closing_leaves_nothing(until, alive, backend):
     """A parent that returns without close() leaves neither processes nor files."""
-    parent, pids = parent_of_two("CartPole-v1")
+    parent, pids = parent_of_two("CartPole-v1", backend)
     parent.communicate("")
     assert parent.returncode == 0
     until(lambda: not any(alive(pid) for pid in pids))
     assert not [path for path in runtime_directory().iterdir() if path.name.startswith(f"{parent.pid}-")]
 
 
-def test_ctrl_c_is_the_sessions_business(toy):
+@pytest.mark.parametrize("backend", PROCESSES)
+def test_ctrl_c_is_the_sessions_business(toy, backend):
     """A worker ignores SIGINT, and is out of the terminal's reach in a session of its own."""
-    envs = make(toy("Counter"), 1, "shm")
+    envs = make(toy("Counter"), 1, backend)
     try:
         pid = envs.workers[0].pid
         os.kill(pid, signal.SIGINT)
@@ -72,13 +76,14 @@ def test_ctrl_c_is_the_sessions_business(toy):
         envs.close()
 
 
-def test_only_the_owner_may_look(toy):
+@pytest.mark.parametrize("backend", PROCESSES)
+def test_only_the_owner_may_look(toy, backend):
     """Directories are 0700 and files 0600."""
-    envs = make(toy("Counter"), 1, "shm")
+    envs = make(toy("Counter"), 1, backend)
     try:
         assert stat.S_IMODE(own_directory().stat().st_mode) == 0o700
         files = list(own_directory().iterdir())
-        assert len(files) >= 3
+        assert len(files) >= 2
         assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
     finally:
         envs.close()

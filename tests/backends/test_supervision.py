@@ -14,6 +14,11 @@ from pac.backends.segment import own_directory
 from pac.envs import EnvironmentFailed
 
 
+@pytest.fixture(params=["shm", "socket"])
+def backend(request):
+    return request.param
+
+
 def step(envs, slot):
     """Step once, carrying at the end of the buffer; return the slot of the results."""
     if slot == envs.slots - 1:
@@ -25,9 +30,9 @@ def step(envs, slot):
 
 
 @pytest.mark.parametrize("slots", [1, 4])
-def test_a_worker_killed_in_the_middle_of_training(toy, until, slots):
+def test_a_worker_killed_in_the_middle_of_training(toy, backend, until, slots):
     """The others step on; its rows are inactive; at its return its episodes are truncated and the next ones begin."""
-    envs = make(toy("Counter", length=10**6), 6, "shm", workers=2, slots=slots)
+    envs = make(toy("Counter", length=10**6), 6, backend, workers=2, slots=slots)
     try:
         envs.start()
         slot = step(envs, step(envs, 0))
@@ -74,9 +79,9 @@ def test_a_worker_killed_in_the_middle_of_training(toy, until, slots):
         ("hang", "no sign of life"),
     ],
 )
-def test_a_failure_in_a_step_is_reported_with_its_place(toy, tmp_path, how, reason):
+def test_a_failure_in_a_step_is_reported_with_its_place(toy, backend, tmp_path, how, reason):
     """The event names the environment, the action and what happened; the only worker's return is waited for."""
-    envs = make(toy("Fragile", how=how, flag=tmp_path / how), 3, "shm", workers=1, slots=2, hang_timeout=0.3)
+    envs = make(toy("Fragile", how=how, flag=tmp_path / how), 3, backend, workers=1, slots=2, hang_timeout=0.3)
     try:
         envs.start()
         for _ in range(3):
@@ -103,9 +108,9 @@ def test_a_failure_in_a_step_is_reported_with_its_place(toy, tmp_path, how, reas
         envs.close()
 
 
-def test_a_worker_that_fails_again_and_again(toy):
+def test_a_worker_that_fails_again_and_again(toy, backend):
     """The third failure within a minute is an error with everything a person needs; then only closing is left."""
-    envs = make(toy("Fragile", how="print"), 2, "shm", workers=1, seed=21)
+    envs = make(toy("Fragile", how="print"), 2, backend, workers=1, seed=21)
     try:
         envs.start()
         envs.buffer["action"][0] = 3
@@ -135,23 +140,23 @@ def test_an_exception_in_process_keeps_its_cause(toy):
     envs.close()
 
 
-def test_an_environment_that_cannot_be_built(toy):
+def test_an_environment_that_cannot_be_built(toy, backend):
     """A worker whose constructor raises is an error at once, with the original traceback."""
     with pytest.raises(WorkerFailed, match="no licence found") as caught:
-        make(toy("Unbuildable"), 2, "shm", workers=2)
+        make(toy("Unbuildable"), 2, backend, workers=2)
     assert "RuntimeError: no licence found" in caught.value.failure.traceback
     assert "__init__" in caught.value.failure.traceback
 
 
-def test_a_worker_that_is_not_ready_in_time(toy):
+def test_a_worker_that_is_not_ready_in_time(toy, backend):
     """A constructor that does not end is an error after the time limit."""
     with pytest.raises(WorkerFailed, match=r"not ready within 0\.8 s"):
-        make(toy("Endless"), 1, "shm", timeout=0.8)
+        make(toy("Endless"), 1, backend, timeout=0.8)
 
 
-def test_a_step_beyond_its_time_limit_can_be_waited_for_again(toy):
+def test_a_step_beyond_its_time_limit_can_be_waited_for_again(toy, backend):
     """A time limit of one wait is an error that leaves the step pending."""
-    envs = make(toy("Slow"), 1, "shm")
+    envs = make(toy("Slow"), 1, backend)
     try:
         envs.start()
         envs.send(0)
@@ -163,9 +168,9 @@ def test_a_step_beyond_its_time_limit_can_be_waited_for_again(toy):
         envs.close()
 
 
-def test_closing_does_not_wait_for_a_hung_worker(toy, alive):
+def test_closing_does_not_wait_for_a_hung_worker(toy, backend, alive):
     """A worker that hangs in a step is killed at the close."""
-    envs = make(toy("Fragile", how="hang", at=0), 1, "shm")
+    envs = make(toy("Fragile", how="hang", at=0), 1, backend)
     envs.start()
     envs.send(0)
     pid, begun = envs.workers[0].pid, time.monotonic()
@@ -187,9 +192,9 @@ def test_a_game_of_numbers_that_are_none(toy):
         assert f"environment 0 gave a {what} that is not a finite number" in events[0].text
 
 
-def test_what_the_workers_are_doing(toy):
+def test_what_the_workers_are_doing(toy, backend):
     """Each worker's status says its process, environments, steps, age and cost."""
-    envs = make(toy("Counter"), 5, "shm", workers=2)
+    envs = make(toy("Counter"), 5, backend, workers=2)
     try:
         envs.start()
         envs.advance(0)
@@ -205,9 +210,9 @@ def test_what_the_workers_are_doing(toy):
         envs.close()
 
 
-def test_a_paused_session_costs_nothing(toy, until):
+def test_a_paused_session_costs_nothing(toy, backend, until):
     """Between two signs of life an idle worker uses no processor: it is blocked."""
-    envs = make(toy("Counter"), 1, "shm")
+    envs = make(toy("Counter"), 1, backend)
     try:
         envs.start()
         envs.advance(0)
@@ -220,9 +225,9 @@ def test_a_paused_session_costs_nothing(toy, until):
         envs.close()
 
 
-def test_nothing_is_left_after_a_failed_start(toy):
+def test_nothing_is_left_after_a_failed_start(toy, backend):
     """A backend that could not be made leaves no file; the fixture looks after every test, this one names it."""
     before = set(own_directory().iterdir())
     with pytest.raises(WorkerFailed):
-        make(toy("Unbuildable"), 1, "shm")
+        make(toy("Unbuildable"), 1, backend)
     assert set(own_directory().iterdir()) == before

@@ -40,6 +40,9 @@ def play(task: Task, backend: str, num_envs: int, workers: int | None = None, sl
         ("threads", 5, 3),
         ("threads", 2, 7),
         ("shm", 5, 2),
+        ("socket", 5, 2),
+        pytest.param("socket", 1, 1, marks=pytest.mark.slow),
+        pytest.param("socket", 7, 3, marks=pytest.mark.slow),
         pytest.param("shm", 1, 1, marks=pytest.mark.slow),
         pytest.param("shm", 7, 3, marks=pytest.mark.slow),
     ],
@@ -50,17 +53,18 @@ def test_a_native_game_plays_alike(backend, num_envs, workers):
     assert play(task, backend, num_envs, workers) == play(task, "inline", num_envs)
 
 
+@pytest.mark.parametrize("backend", ["shm", "socket"])
 @pytest.mark.parametrize(("name", "workers", "slots"), [("Counter", 2, SLOTS), ("Masked", 3, 1), ("MaskMethod", 1, 2)])
-def test_a_python_environment_plays_alike(toy, name, workers, slots):
+def test_a_python_environment_plays_alike(toy, backend, name, workers, slots):
     """A Gymnasium environment's trajectories, its masks included, don't depend on backend and slices."""
     task = toy(name)
-    assert play(task, "shm", 5, workers, slots) == play(task, "inline", 5, slots=slots)
+    assert play(task, backend, 5, workers, slots) == play(task, "inline", 5, slots=slots)
 
 
-@pytest.mark.parametrize("backend", ["inline", "threads", "shm"])
+@pytest.mark.parametrize("backend", ["inline", "threads", "shm", "socket"])
 def test_a_seed_begins_anew(toy, backend):
     """Resetting with a seed begins at episode 0 of that seed, whatever was played before."""
-    task = toy("Counter") if backend == "shm" else find("drmario")
+    task = toy("Counter") if backend in {"shm", "socket"} else find("drmario")
     envs = make(task, 3, backend, seed=1, workers=2)
     other = make(task, 3, "inline", seed=9)
     first, _ = other.reset()

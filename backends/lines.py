@@ -1,0 +1,338 @@
+"""A trainer's end of the binary protocol: requests go out together, answers are decoded into the buffer together."""
+
+from __future__ import annotations
+
+import resource
+import socket
+import struct
+import time
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..envs import Field, Task
+from ..envs.task import MASK_64, Array
+from .errors import BackendTimeout, BackendUnavailable, ProtocolError
+from .layout import Buffer
+from .protocol import (
+    EPISODE,
+    HEADER,
+    HELLO_REQ,
+    HELLO_RESP,
+    LOOKED_AT,
+    TAIL,
+    TERMINATED,
+    TOOK,
+    TRUNCATED,
+    VERSION,
+    Code,
+    Kind,
+    Sizes,
+    error_of,
+    frame,
+    parse,
+)
+
+LOOK = 0.05
+"""Seconds that an answer is waited for before somebody looks whether the other side lives."""
+PATIENCE = struct.pack("@ll", 0, int(LOOK * 1e6))
+OTHER_FILES = 256
+"""Files that a process has open besides its connections."""
+
+Pairs = list[tuple[Array, Array]]
+"""Where bytes go, and where they come from, `(environments, ...)` each."""
+
+
+def allow_files(connections: int) -> None:
+    """Raise this process's limit of open files so far that it can have so many connections.
+
+    Raises:
+        BackendUnavailable: The system does not allow that many.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = connections + OTHER_FILES
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        raise BackendUnavailable(
+            f"{connections} connections need {wanted} open files and {hard} are allowed: use fewer environments, "
+            f"the shm backend, or raise the limit (ulimit -n)"
+        )
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+class Lines:
+    """One connection per environment of a buffer.
+
+    Args:
+        task: The task.
+        num_envs: Number of environments N.
+        buffer: Where answers are decoded to.
+
+    Attributes:
+        ended: Which environments' last answer was the last of an episode, `(N,)`.
+        took: Nanoseconds that each environment took for it, `(N,)`.
+    """
+
+    def __init__(self, task: Task, num_envs: int, buffer: Buffer) -> None:
+        allow_files(num_envs)
+        self._task, self._count, self._buffer = task, num_envs, buffer
+        self._sizes = sizes = Sizes(task)
+        self._body = task.players * sizes.result
+        self._second = HEADER.size + self._body
+        self._third = self._second + HEADER.size + sizes.record
+        self._whole = self._third + HEADER.size + sizes.board
+        if not sizes.board:
+            self._whole = self._third
+        self._answers = np.zeros((num_envs, self._whole), np.uint8)
+        self._rows = [row.data for row in self._answers]
+        self._wires: list[socket.socket | None] = [None] * num_envs
+        self._got, self._needs = [0] * num_envs, [self._whole if sizes.always_drawn else self._third] * num_envs
+        self._ident = 0
+        self._head = self._next = b""
+        self._kind, self._answer = (
+            (Kind.STEP_REQ, Kind.STEP_RESP) if task.players == 1 else (Kind.STEP_MULTI_REQ, Kind.STEP_MULTI_RESP)
+        )
+        self._acting = task.players * sizes.acting
+        self._requests = np.zeros((num_envs, HEADER.size + self._acting), np.uint8)
+        self._frames = [row.data for row in self._requests]
+        self._actions = np.zeros(buffer["action"].shape[1:], sizes.action)
+        self._action_bytes = self._actions.reshape(-1).view(np.uint8).reshape(num_envs, -1)
+        self.ended, self.took = np.zeros(num_envs, np.uint8), np.zeros(num_envs, np.uint64)
+        self._pairs: dict[int, Pairs] = {}
+        results = self._answers[:, HEADER.size : self._second].reshape(num_envs, task.players, -1)
+        self._observations = results[:, :, : sizes.observation]
+        self._masks = results[:, :, sizes.observation : sizes.observation + task.num_actions]
+        self._dones = results[:, :, sizes.result - TAIL.size + 4]
+        self._rewards = results[:, :, sizes.result - TAIL.size : sizes.result - TAIL.size + 4]
+        self._pictures = self._parts(sizes.pictures, self._third + HEADER.size, 0)
+        self._told = bytes(num_envs)
+        self._watched: NDArray[np.intp] | None = None
+
+    def connect(self, env: int, path: Path, seed: int, timeout: float) -> None:
+        """Connect an environment to the server at `path`, and begin it anew with the seed.
+
+        Raises:
+            OSError: There is no such server, or it went away.
+            ProtocolError: It does not serve this environment, or another task.
+            BackendTimeout: It does not answer within `timeout` s.
+        """
+        self.drop(env)
+        wire = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._wires[env] = wire
+        wire.connect(str(path))
+        wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, PATIENCE)
+        self.greet(env, seed, timeout)
+
+    def go_on(self, env: int) -> None:
+        """Let an environment go on behind the last episode that the buffer knows."""
+        episode = int(self._buffer["episode"][0, env])
+        if episode >= 0:
+            state = self._buffer["state"][0, env].tobytes() if "state" in self._buffer else b""
+            self._send(env, frame(Kind.STATE, 0, EPISODE.pack(episode) + state))
+
+    def greet(self, env: int, seed: int, timeout: float) -> None:
+        """Begin a connected environment anew with another seed; the errors are those of `connect`."""
+        wire, data, end = self._wire(env), b"", time.monotonic() + timeout
+        wire.sendall(frame(Kind.HELLO_REQ, 0, HELLO_REQ.pack(VERSION, env, seed & MASK_64)))
+        while (answer := parse(data, self._sizes.answers)) is None:
+            try:
+                more = wire.recv(1 << 12)
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    raise BackendTimeout(f"environment {env} was not greeted within {timeout:g} s") from None
+                continue
+            if not more:
+                raise ConnectionResetError
+            data += more
+        if answer.kind != Kind.HELLO_RESP:
+            raise error_of(answer.body) if answer.kind == Kind.ERROR else self._unexpected(answer.kind)
+        if HELLO_RESP.unpack(answer.body)[-1] != self._sizes.checksum:
+            raise ProtocolError(Code.VERSION, f"the server has another task than {self._task.spec}, or another version")
+        self._needs[env] = self._whole if self._sizes.always_drawn else self._third
+        self._told = self._told[:env] + b"\x00" + self._told[env + 1 :]
+
+    def connected(self, env: int) -> bool:
+        """Whether an environment has a connection."""
+        return self._wires[env] is not None
+
+    def drop(self, env: int) -> None:
+        """Close an environment's connection, if it has one."""
+        wire, self._wires[env] = self._wires[env], None
+        self._got[env] = 0
+        self.took[env] = self.ended[env] = 0
+        if wire is not None:
+            wire.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        for env in range(self._count):
+            self.drop(env)
+
+    def ask_reset(self, envs: list[int]) -> None:
+        """Ask environments for their next episode."""
+        self._begin(Kind.RESET_RESP)
+        asked = frame(Kind.RESET_REQ, self._ident)
+        for env in envs:
+            self._send(env, asked)
+
+    def ask_step(self, envs: list[int], slot: int) -> None:
+        """Ask environments for a step by the actions of `slot`."""
+        self._begin(self._answer)
+        requests = self._requests
+        self._actions[...] = self._buffer["action"][slot]
+        requests[:, : HEADER.size] = np.frombuffer(HEADER.pack(self._kind, self._ident, self._acting), np.uint8)
+        requests[:, HEADER.size :] = self._action_bytes
+        for env in envs:
+            self._send(env, self._frames[env])
+
+    def tell_looks(self) -> None:
+        """Tell the environments whether somebody looks at them, where that has changed."""
+        looked = self._buffer[LOOKED_AT][0].tobytes() if LOOKED_AT in self._buffer else self._told
+        if looked == self._told:
+            return
+        for env, (now, before) in enumerate(zip(looked, self._told, strict=True)):
+            if now != before and self._wires[env] is not None:
+                self._send(env, frame(Kind.LOOK, 0, bytes((now != 0,))))
+                self._needs[env] = self._whole if now else self._third
+        self._told = looked
+        self._watched = np.flatnonzero(np.frombuffer(looked, np.uint8))
+
+    def receive(self, env: int) -> bool:
+        """Receive an environment's answer; return whether it is whole, False after `LOOK` s of silence.
+
+        Raises:
+            OSError: The connection is gone.
+            ProtocolError: Something else came; the error that an ERROR frame tells, where it was one.
+        """
+        wire, row, got, need = self._wire(env), self._rows[env], self._got[env], self._needs[env]
+        while got < need:
+            try:
+                count = wire.recv_into(row[got:need])
+            except BlockingIOError:
+                self._got[env] = got
+                return False
+            if count == 0:
+                raise ConnectionResetError
+            got += count
+            if got - count < HEADER.size <= got and row[: HEADER.size] != self._head:
+                raise self._wrong(wire, bytes(row[:got]))
+        self._got[env] = 0
+        if row[self._second : self._second + HEADER.size] != self._next:
+            raise self._unexpected(row[self._second])
+        return True
+
+    def answered(self, env: int) -> bool:
+        """Whether something of the answer came, received or not."""
+        wire = self._wires[env]
+        if wire is None or self._got[env]:
+            return self._got[env] > 0
+        try:
+            return len(wire.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)) > 0
+        except OSError:
+            return False
+
+    def decode(self, slot: int, envs: NDArray[np.intp] | None = None) -> None:
+        """Write the received answers of all environments, or of `envs`, into `slot`."""
+        pairs = self._pairs.get(slot) or self._pair(slot)
+        which = slice(None) if envs is None else envs
+        if envs is None:
+            for into, come in pairs:
+                into[...] = come
+        else:
+            for into, come in pairs:
+                into[envs] = come[envs]
+        self._decode_masks(slot, which)
+        dones, shape = self._dones[which], (self._count, -1)
+        self._buffer["terminated"][slot].reshape(shape)[which] = dones == TERMINATED
+        self._buffer["truncated"][slot].reshape(shape)[which] = dones == TRUNCATED
+        if not self._sizes.always_drawn and self._watched is not None:
+            self._draw(envs)
+
+    def decode_last(self, slot: int, envs: NDArray[np.intp]) -> None:
+        """Write the observations of answers that ended episodes as final ones."""
+        self._rows_of("final_observation", slot)[envs] = self._observations[envs]
+
+    def decode_first(self, slot: int, envs: NDArray[np.intp]) -> None:
+        """Write the observations and masks with which episodes begin, and nothing else."""
+        self._rows_of("observation", slot)[envs] = self._observations[envs]
+        self._decode_masks(slot, envs)
+
+    def _decode_masks(self, slot: int, which: slice | NDArray[np.intp]) -> None:
+        if self._task.masked:
+            into = self._buffer["action_mask"][slot].reshape(self._count, self._task.players, -1)
+            into[which] = np.packbits(self._masks[which], axis=-1, bitorder="little")
+
+    def _draw(self, envs: NDArray[np.intp] | None) -> None:
+        """Write the boards of those that are looked at."""
+        assert self._watched is not None
+        drawn = self._watched if envs is None else np.intersect1d(self._watched, envs)
+        for into, come in self._pictures:
+            into[drawn] = come[drawn]
+
+    def _pair(self, slot: int) -> Pairs:
+        sizes, begin = self._sizes, self._second + HEADER.size
+        took = self._answers[:, begin : begin + 8]
+        ended = self._answers[:, begin + 8 : begin + 9]
+        pairs = [
+            (self._rows_of("observation", slot), self._observations),
+            (self._rows_of("reward", slot), self._rewards),
+            (self.took.view(np.uint8).reshape(self._count, -1), took),
+            (self.ended.reshape(self._count, 1), ended),
+            *self._parts(sizes.records, begin + TOOK.size, slot),
+            *(self._pictures if sizes.always_drawn else ()),
+        ]
+        self._pairs[slot] = pairs
+        return pairs
+
+    def _parts(self, fields: tuple[Field, ...], begin: int, slot: int) -> Pairs:
+        """Pair the fields of a body that begins at byte `begin` with their rows in the buffer."""
+        pairs = []
+        for item in fields:
+            size = self._sizes.bytes_of(item)
+            rows = self._buffer[item.name][slot if item.timed else 0]
+            pairs.append((_bytes(rows, (self._count, -1)), self._answers[:, begin : begin + size]))
+            begin += size
+        return pairs
+
+    def _rows_of(self, name: str, slot: int) -> Array:
+        return _bytes(self._buffer[name][slot], (self._count, self._task.players, -1))
+
+    def _begin(self, answer: Kind) -> None:
+        self._ident = ident = (self._ident + 1) & 0xFFFF_FFFF
+        self._head = HEADER.pack(answer, ident, self._body)
+        self._next = HEADER.pack(Kind.RECORD, ident, self._sizes.record)
+
+    def _send(self, env: int, asked: bytes | memoryview) -> None:
+        """Send a request; that a server has gone is found out where its answer is missed."""
+        try:
+            self._wire(env).sendall(asked)
+        except OSError:
+            return
+
+    def _wire(self, env: int) -> socket.socket:
+        wire = self._wires[env]
+        assert wire is not None, "an environment without a connection was asked"
+        return wire
+
+    def _wrong(self, wire: socket.socket, data: bytes) -> ProtocolError:
+        """Return the error that came instead of an answer, or the one that nothing else came."""
+        kind = data[0]
+        if kind != Kind.ERROR:
+            return self._unexpected(kind)
+        while (found := parse(data, self._sizes.answers)) is None:
+            more = wire.recv(1 << 12)
+            if not more:
+                raise ConnectionResetError
+            data += more
+        return error_of(found.body)
+
+    def _unexpected(self, kind: int) -> ProtocolError:
+        return ProtocolError(Code.MALFORMED, f"a frame of type {kind:#04x} came where another one was due")
+
+
+def _bytes(rows: Array, shape: tuple[int, ...]) -> Array:
+    """The bytes of contiguous rows, a view of `shape`."""
+    flat: Array = rows.reshape(-1).view(np.uint8)
+    return flat.reshape(shape)

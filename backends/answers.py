@@ -34,7 +34,8 @@ class Answers:
         self._terminated = host.rows["terminated"].data
         known = {item.name for item in task.info if not item.shape and item.per == "env"}
         self._numbers = [
-            (host.rows[name], most) if name in known else None for name, most in zip(NUMBERS, LARGEST, strict=True)
+            (host.rows[name].reshape(-1).data, most) if name in known else None
+            for name, most in zip(NUMBERS, LARGEST, strict=True)
         ]
         self._nameless = not any(self._numbers)
 
@@ -84,7 +85,7 @@ class Answers:
             numbers = (0,) * len(NUMBERS)
 
     def _first_seats(self) -> tuple[int, ...]:
-        return tuple(0 if found is None else max(0, min(int(found[0]), found[1])) for found in self._numbers)
+        return tuple(0 if found is None else max(0, min(found[0][0], found[1])) for found in self._numbers)
 
 
 def _bytes(rows: Array) -> memoryview:

@@ -175,9 +175,18 @@ class Link:
 
     @property
     def closing(self) -> bool:
-        """Whether the fleet said to close, or is gone."""
-        told = self._words[REQUEST] != self._seen and self._words[ORDER] == CLOSE
-        return told or os.getppid() != self._parent
+        """Whether the fleet said to close."""
+        return self._words[REQUEST] != self._seen and self._words[ORDER] == CLOSE
+
+    def idle(self) -> None:
+        """Give a sign of life while there is nothing to do.
+
+        Raises:
+            SystemExit: The fleet's process is gone.
+        """
+        self.beat()
+        if os.getppid() != self._parent:
+            raise SystemExit(0)
 
     def receive(self) -> int:
         """Wait for the next order and return it.
@@ -240,8 +249,6 @@ class Link:
         words[ASLEEP] = 1
         while words[REQUEST] == seen:
             wait_on(self._block.request, seen, IDLE)
-            self.beat()
-            if os.getppid() != self._parent:
-                raise SystemExit(0)
+            self.idle()
         words[ASLEEP] = 0
         self._patience.learn(time.monotonic_ns() - begun)

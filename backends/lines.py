@@ -6,7 +6,9 @@ import resource
 import socket
 import struct
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +44,22 @@ OTHER_FILES = 256
 
 Pairs = list[tuple[Array, Array]]
 """Where bytes go, and where they come from, `(environments, ...)` each."""
+
+
+class Slot(NamedTuple):
+    """Where the answers of a step go.
+
+    Attributes:
+        plain: The pairs as arrays.
+        quick: The same as views that are quicker to copy, where there is one environment.
+        terminated: Flags, `(N, players)`.
+        truncated: Flags, `(N, players)`.
+    """
+
+    plain: Pairs
+    quick: Sequence[tuple[Any, Any]]
+    terminated: NDArray[np.bool_]
+    truncated: NDArray[np.bool_]
 
 
 def allow_files(connections: int) -> None:
@@ -97,10 +115,12 @@ class Lines:
         self._acting = task.players * sizes.acting
         self._requests = np.zeros((num_envs, HEADER.size + self._acting), np.uint8)
         self._frames = [row.data for row in self._requests]
-        self._actions = np.zeros(buffer["action"].shape[1:], sizes.action)
-        self._action_bytes = self._actions.reshape(-1).view(np.uint8).reshape(num_envs, -1)
+        shape = (num_envs, self._acting // sizes.action.itemsize)
+        self._actions: Array = np.ndarray(
+            shape, sizes.action, self._requests.data, HEADER.size, (self._requests.strides[0], sizes.action.itemsize)
+        )
         self.ended, self.took = np.zeros(num_envs, np.uint8), np.zeros(num_envs, np.uint64)
-        self._pairs: dict[int, Pairs] = {}
+        self._pairs: dict[int, Slot] = {}
         results = self._answers[:, HEADER.size : self._second].reshape(num_envs, task.players, -1)
         self._observations = results[:, :, : sizes.observation]
         self._masks = results[:, :, sizes.observation : sizes.observation + task.num_actions]
@@ -180,12 +200,12 @@ class Lines:
     def ask_step(self, envs: list[int], slot: int) -> None:
         """Ask environments for a step by the actions of `slot`."""
         self._begin(self._answer)
-        requests = self._requests
-        self._actions[...] = self._buffer["action"][slot]
-        requests[:, : HEADER.size] = np.frombuffer(HEADER.pack(self._kind, self._ident, self._acting), np.uint8)
-        requests[:, HEADER.size :] = self._action_bytes
+        self._actions[...] = self._buffer["action"][slot].reshape(self._actions.shape)
+        head = HEADER.pack(self._kind, self._ident, self._acting)
         for env in envs:
-            self._send(env, self._frames[env])
+            asked = self._frames[env]
+            asked[: HEADER.size] = head
+            self._send(env, asked)
 
     def tell_looks(self) -> None:
         """Tell the environments whether somebody looks at them, where that has changed."""
@@ -236,18 +256,19 @@ class Lines:
     def decode(self, slot: int, envs: NDArray[np.intp] | None = None) -> None:
         """Write the received answers of all environments, or of `envs`, into `slot`."""
         pairs = self._pairs.get(slot) or self._pair(slot)
-        which = slice(None) if envs is None else envs
         if envs is None:
-            for into, come in pairs:
-                into[...] = come
+            for into, come in pairs.quick:
+                into[:] = come
+            np.equal(self._dones, TERMINATED, out=pairs.terminated)
+            np.equal(self._dones, TRUNCATED, out=pairs.truncated)
         else:
-            for into, come in pairs:
+            for into, come in pairs.plain:
                 into[envs] = come[envs]
-        self._decode_masks(slot, which)
-        dones, shape = self._dones[which], (self._count, -1)
-        self._buffer["terminated"][slot].reshape(shape)[which] = dones == TERMINATED
-        self._buffer["truncated"][slot].reshape(shape)[which] = dones == TRUNCATED
-        if not self._sizes.always_drawn and self._watched is not None:
+            pairs.terminated[envs] = self._dones[envs] == TERMINATED
+            pairs.truncated[envs] = self._dones[envs] == TRUNCATED
+        if self._task.masked:
+            self._decode_masks(slot, envs)
+        if self._watched is not None:
             self._draw(envs)
 
     def decode_last(self, slot: int, envs: NDArray[np.intp]) -> None:
@@ -257,12 +278,15 @@ class Lines:
     def decode_first(self, slot: int, envs: NDArray[np.intp]) -> None:
         """Write the observations and masks with which episodes begin, and nothing else."""
         self._rows_of("observation", slot)[envs] = self._observations[envs]
-        self._decode_masks(slot, envs)
-
-    def _decode_masks(self, slot: int, which: slice | NDArray[np.intp]) -> None:
         if self._task.masked:
-            into = self._buffer["action_mask"][slot].reshape(self._count, self._task.players, -1)
-            into[which] = np.packbits(self._masks[which], axis=-1, bitorder="little")
+            self._decode_masks(slot, envs)
+
+    def _decode_masks(self, slot: int, envs: NDArray[np.intp] | None) -> None:
+        into = self._rows_of("action_mask", slot)
+        if envs is None:
+            into[...] = np.packbits(self._masks, axis=-1, bitorder="little")
+        else:
+            into[envs] = np.packbits(self._masks[envs], axis=-1, bitorder="little")
 
     def _draw(self, envs: NDArray[np.intp] | None) -> None:
         """Write the boards of those that are looked at."""
@@ -271,7 +295,7 @@ class Lines:
         for into, come in self._pictures:
             into[drawn] = come[drawn]
 
-    def _pair(self, slot: int) -> Pairs:
+    def _pair(self, slot: int) -> Slot:
         sizes, begin = self._sizes, self._second + HEADER.size
         took = self._answers[:, begin : begin + 8]
         ended = self._answers[:, begin + 8 : begin + 9]
@@ -283,8 +307,10 @@ class Lines:
             *self._parts(sizes.records, begin + TOOK.size, slot),
             *(self._pictures if sizes.always_drawn else ()),
         ]
-        self._pairs[slot] = pairs
-        return pairs
+        shape = (self._count, self._task.players)
+        ends = [self._buffer[name][slot].view(np.bool_).reshape(shape) for name in ("terminated", "truncated")]
+        self._pairs[slot] = found = Slot(pairs, _quick(pairs) if self._count == 1 else pairs, *ends)
+        return found
 
     def _parts(self, fields: tuple[Field, ...], begin: int, slot: int) -> Pairs:
         """Pair the fields of a body that begins at byte `begin` with their rows in the buffer."""
@@ -330,6 +356,15 @@ class Lines:
 
     def _unexpected(self, kind: int) -> ProtocolError:
         return ProtocolError(Code.MALFORMED, f"a frame of type {kind:#04x} came where another one was due")
+
+
+def _quick(pairs: Pairs) -> list[tuple[Any, Any]]:
+    """The pairs of one environment as memory views, where its bytes lie one after the other."""
+    whole = [come.flags.c_contiguous for _, come in pairs]
+    return [
+        (into.reshape(-1).data, come.reshape(-1).data) if quick else (into, come)
+        for (into, come), quick in zip(pairs, whole, strict=True)
+    ]
 
 
 def _bytes(rows: Array, shape: tuple[int, ...]) -> Array:

@@ -133,8 +133,8 @@ class Server:
         """Number of open connections."""
         return len(self._open)
 
-    def turn(self, seconds: float) -> None:
-        """Answer what came; wait for it at most so long."""
+    def turn(self, seconds: float) -> bool:
+        """Answer what came; wait for it at most so long. Return whether something did."""
         ready = self._selector.select(seconds)
         if len(ready) > 1:  # in the order of the environments, whatever the system's
             ready.sort(key=_order)
@@ -146,6 +146,7 @@ class Server:
                 self._flush(key.data)
             if events & selectors.EVENT_READ:
                 self._read(key.data)
+        return bool(ready)
 
     def close(self) -> None:
         """Close every connection and every environment."""
@@ -435,8 +436,8 @@ def work(link: Link, told: Mapping[str, Any]) -> None:
         )
         link.ready()
         while not link.closing:
-            server.turn(IDLE)
-            link.beat(server.steps // (hi - lo))
+            if not server.turn(IDLE):
+                link.idle()
         server.close()
     finally:
         path.unlink(missing_ok=True)

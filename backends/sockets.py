@@ -58,6 +58,7 @@ class SocketBackend(SupervisedBackend):
         self._start_fleet("pac.backends.socket_server:work", spans, buffer)
         self._starts = np.array([lo for lo, _ in self._spans()])
         self._pending: list[int] = []
+        self._ended: list[int] = []
         self._turned = False
         self._order = 0
         try:
@@ -83,7 +84,7 @@ class SocketBackend(SupervisedBackend):
         self._rows = np.array(self._present, np.intp) if away else None
 
     def _begin(self, slot: int) -> None:
-        self._order, self._turned = slot, False
+        self._order, self._turned, self._ended = slot, False, []
         if self._away:
             self._call_back(slot)
         lines = self._lines
@@ -97,22 +98,25 @@ class SocketBackend(SupervisedBackend):
         self._collect(slot, timeout)
         if not self._turned:
             lines.decode(into, self._rows)
-            self.busy_seconds += int(np.add.reduceat(lines.took, self._starts).max()) * 1e-9
+            took = lines.took
+            slowest = np.add.reduceat(took, self._starts).max() if len(took) > 1 else took[0]
+            self.busy_seconds += int(slowest) * 1e-9
             self._turned = True
             if b"\x01" in lines.ended.tobytes():
-                self._turn(into)
-                self._collect(slot, timeout)
-        if lines.ended.any():
-            lines.decode_first(into, np.flatnonzero(lines.ended))
+                self._ask_next(into)
+        if self._ended:
+            self._collect(slot, timeout)
+            lines.decode_first(into, np.array([env for env in self._ended if lines.connected(env)], np.intp))
         if self._away:
             self._fill(slot)
 
-    def _turn(self, slot: int) -> None:
+    def _ask_next(self, slot: int) -> None:
         """Keep the last observations of what ended, and ask for the next episodes."""
         ended = np.flatnonzero(self._lines.ended)
         self._lines.decode_last(slot, ended)
-        self._pending = ended.tolist()
-        self._lines.ask_reset(ended.tolist())
+        self._ended = ended.tolist()
+        self._pending = self._ended[::-1]
+        self._lines.ask_reset(self._ended)
 
     def _collect(self, slot: int, timeout: float | None) -> None:
         """Wait for the answers of all pending environments."""

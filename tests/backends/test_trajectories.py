@@ -19,7 +19,7 @@ def play(task: Task, backend: str, num_envs: int, workers: int | None = None, sl
     seen = []
     try:
         envs.start()
-        choose, slot = RandomLegal(task, num_envs), 0
+        choose, slot = RandomLegal(task, num_envs * task.players), 0
         for _ in range(STEPS):
             if slots > 1 and slot == slots - 1:
                 envs.carry()
@@ -51,6 +51,13 @@ def test_a_native_game_plays_alike(backend, num_envs, workers):
     """The built-in game's trajectories don't depend on backend and slices."""
     task = find("drmario:level=2")
     assert play(task, backend, num_envs, workers) == play(task, "inline", num_envs)
+
+
+@pytest.mark.parametrize("spec", ["autochess", "autochess:players=8"])
+def test_eight_seats_play_alike_behind_sockets(spec):
+    """What a game of eight seats publishes comes over the wire whole."""
+    task = find(spec)
+    assert play(task, "socket", 3, 2) == play(task, "inline", 3)
 
 
 @pytest.mark.parametrize("backend", ["shm", "socket"])

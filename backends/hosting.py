@@ -135,7 +135,7 @@ class Host:
         return np.full((self.task.players, self.task.num_actions), not self.ended)
 
     def look(self, *, watched: bool) -> None:
-        """Say whether somebody looks at the boards; some environments draw them only then."""
+        """Say whether somebody looks at the boards: some environments draw them only then, at the next step."""
         if "looked_at" in self.rows:
             self.rows["looked_at"][...] = watched
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
+import re
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
@@ -13,6 +14,7 @@ from .errors import BadParameter, UnknownName
 from .task import Task, TaskFamily
 
 ENTRY_POINTS = "pac.tasks"
+FIRST_PARAMETER = re.compile(r"[:,](?=\w*=)")
 
 
 @cache
@@ -32,19 +34,36 @@ def families() -> dict[str, TaskFamily]:
 def split_spec(spec: str) -> tuple[str, dict[str, str]]:
     """Split `drmario:level=5,speed=hi` into its name and parameters.
 
-    A colon that no `key=value` follows belongs to the name: `my_pkg.my_module:MyEnv`.
+    The parameters begin behind the first colon or comma that a `key=` follows, so other colons belong to the name:
+    `my_pkg.my_module:MyEnv,size=3`. Commas in brackets or quotes belong to a value.
 
     Raises:
         BadParameter: A parameter is not `key=value`.
     """
-    name, colon, tail = spec.rpartition(":")
-    if not colon or "=" not in tail:
+    found = FIRST_PARAMETER.search(spec)
+    if found is None:
         return spec, {}
-    pairs = [part.partition("=") for part in tail.split(",")]
+    name, tail = spec[: found.start()], spec[found.end() :]
+    pairs = [part.partition("=") for part in _parts(tail)]
     for key, equals, value in pairs:
         if not (key and equals and value):
             raise BadParameter(f"task parameters are key=value separated by commas, got {tail!r} in {spec!r}")
     return name, {key: value for key, _, value in pairs}
+
+
+def _parts(text: str) -> list[str]:
+    """Split at commas outside of brackets and quotes."""
+    parts, depth, quote = [""], 0, ""
+    for letter in text:
+        if quote or letter in "'\"":
+            quote = "" if letter == quote else quote or letter
+        else:
+            depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and not depth and not quote:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
 
 
 def find(spec: str) -> Task:
@@ -52,7 +71,7 @@ def find(spec: str) -> Task:
 
     Args:
         spec: A named task (`drmario`, `drmario:level=5`) or a Gymnasium environment (`CartPole-v1`,
-            `my_pkg.my_module:MyEnv`, with keyword arguments after another colon).
+            `my_pkg.my_module:MyEnv`, with keyword arguments behind a comma or another colon).
 
     Raises:
         UnknownName: No task and no environment has the name.
@@ -72,7 +91,8 @@ def find(spec: str) -> Task:
 
 def _gymnasium_task(spec: str, name: str, given: dict[str, Any]) -> Task:
     """Describe any Gymnasium environment; imports gymnasium."""
-    from .gym.task import NoSuchEnvironment, describe
+    from .gym.making import NoSuchEnvironment
+    from .gym.task import describe
 
     try:
         return describe(spec, name, given)

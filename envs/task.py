@@ -21,7 +21,7 @@ from .errors import BadParameter
 Array: TypeAlias = NDArray[Any]
 Buffers: TypeAlias = Mapping[str, Array]
 Encoding: TypeAlias = Literal["raw", "bits"]
-PanelKind: TypeAlias = Literal["cells", "pixels", "bars", "table", "grid", "curve"]
+PanelKind: TypeAlias = Literal["cells", "pixels", "text", "bars", "table", "grid", "curve"]
 Tone: TypeAlias = Literal["good", "bad", "neutral"]
 
 MASK_64 = (1 << 64) - 1
@@ -97,6 +97,7 @@ class Panel:
 
     Attributes:
         kind: What is drawn: `cells` are uint8 codes `(H, W)` looked up in `glyphs`; `pixels` are uint8 `(H, W, 3)`;
+            `text` are uint32 `(H, W)`, letters with their colours as `pac.envs.text` packs them;
             `bars` are float32 `(K,)`, one per label; `table` are float32 `(K,)` shown as numbers.
         title: Heading.
         field: Name of the buffer field, per environment and untimed.
@@ -212,6 +213,7 @@ class Task:
         action_names: Names of the actions, if they are few enough to have names.
         values: The parameters' values.
         settings: Recommended settings per trainer.
+        note: What its user should know, in a sentence that a session tells at its start.
     """
 
     spec: str
@@ -238,6 +240,7 @@ class Task:
     action_names: tuple[str, ...] = ()
     values: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
+    note: str = ""
 
     @property
     def action(self) -> Field:

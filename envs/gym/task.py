@@ -1,25 +1,21 @@
-"""Describes any Gymnasium environment as a task."""
+"""Describes any Gymnasium environment, and any parallel one of PettingZoo, as a task."""
 
 from __future__ import annotations
 
-import ast
-import math
-import sys
-from collections.abc import Callable, Iterable, Mapping
-from importlib import import_module
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from operator import itemgetter
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import gymnasium
 import numpy as np
-from gymnasium.error import Error as GymnasiumError
-from gymnasium.spaces import Box, Discrete
 
-from ..errors import BadParameter, PacError
+from ..errors import BadParameter
 from ..task import Field, Outcome, Panel, Task
-from .picture import picture_shape
+from .board import board_of
+from .making import create, drawing_modes, is_parallel, literal
+from .spaces import UnsupportedSpaces, Writer, describe_actions, writer_of
 
 SETTINGS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
@@ -38,28 +34,10 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 )
 """Settings that small control tasks learn with in a minute."""
 MaskReader: TypeAlias = Callable[[Mapping[str, Any]], Any]
-MOST_BARS = 32
-DTYPES = {"f": "float32", "u": "uint8", "b": "uint8", "i": "int32"}
-
-
-class NoSuchEnvironment(PacError):
-    """No environment has the name; `known` are the registered ids."""
-
-    title = "Unknown environment"
-
-    def __init__(self, text: str, known: Iterable[str] = ()) -> None:
-        self.known = tuple(known)
-        super().__init__(text)
-
-
-class UnsupportedSpaces(BadParameter):
-    """An environment whose spaces cannot be trained on."""
-
-    title = "Environment not supported"
 
 
 def describe(spec: str, name: str, params: Mapping[str, str]) -> Task:
-    """Describe a Gymnasium environment by making one and looking at its first observation.
+    """Describe an environment by making one and looking at its first observation.
 
     Args:
         spec: The whole text that the task was asked for by.
@@ -69,72 +47,38 @@ def describe(spec: str, name: str, params: Mapping[str, str]) -> Task:
 
     Raises:
         NoSuchEnvironment: Nothing has that name.
-        UnsupportedSpaces: The actions are not Discrete or the observations not a Box.
+        UnsupportedSpaces: The actions or observations are of no kind that can be trained on.
         BadParameter: The environment refused its arguments or failed at its start.
     """
     values = {key: literal(text) for key, text in params.items()}
-    env = create(name, values)
-    try:
-        num_actions, observation = _spaces(name, env)
-        try:
-            first, info = env.reset(seed=0)
-        except Exception as error:
-            raise BadParameter(f"{name} failed at its first reset: {type(error).__name__}: {error}") from error
-        check_observation(first, observation, name)
-        panel, board = _board(env, observation)
-        masked = masks_of(env, info) is not None
-    finally:
-        env.close()
+    modes, note = drawing_modes(name, values), ""
+    look = _look(name, values, modes[0] if modes else None)
+    for mode in (*modes[1:], None):
+        if look.trouble:
+            note = note or f"{name} cannot draw itself as it would: {look.trouble}"
+            look = _look(name, values, mode)
     return Task(
         spec=spec,
         name=name,
         title=name.rpartition(":")[2].rpartition("/")[2],
-        factory="pac.envs.gym.adapter:GymEnvironments",
-        observation=observation,
-        num_actions=num_actions,
-        masked=masked,
+        factory="pac.envs.gym.parallel:ParallelEnvironments"
+        if look.parallel
+        else "pac.envs.gym.adapter:GymEnvironments",
+        observation=look.writer.item,
+        slices=MappingProxyType(dict(look.writer.slices)),
+        **look.actions,
+        masked=look.masked,
+        players=look.players,
         outcomes=(Outcome("terminated", "neutral"), Outcome("truncated", "neutral")),
-        panels=(panel,),
-        boards=(board, Field("looked_at", "uint8", timed=False)),
+        panels=(look.panel,),
+        boards=(look.board, Field("looked_at", "uint8", timed=False)),
         values=MappingProxyType(values),
         settings=SETTINGS,
+        note=note,
     )
 
 
-def create(name: str, values: Mapping[str, Any]) -> gymnasium.Env[Any, Any]:
-    """Make one environment, ready to be drawn where it can be drawn into an array."""
-    maker, modes = _maker(name)
-    arguments = {"render_mode": "rgb_array", **values} if "rgb_array" in modes else dict(values)
-    try:
-        env = maker(**arguments)
-    except Exception as error:
-        raise BadParameter(f"{name} could not be made with {arguments}: {type(error).__name__}: {error}") from error
-    if not isinstance(env, gymnasium.Env):
-        raise BadParameter(f"{name} must give a gymnasium.Env, got {type(env).__name__}")
-    return env
-
-
-def literal(text: str) -> Any:
-    """Return a parameter's text as the Python value it spells, or as the string it is."""
-    lowered = {"true": True, "false": False, "none": None}
-    if text.lower() in lowered:
-        return lowered[text.lower()]
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
-
-
-def check_observation(observation: Any, item: Field, name: str) -> None:
-    """Make sure that an observation has the shape that the environment's space promised."""
-    shape = np.shape(observation)
-    if shape != item.shape:
-        raise BadParameter(
-            f"{name} promised observations of shape {item.shape} and gave one of shape {shape}: mend its space"
-        )
-
-
-def masks_of(env: gymnasium.Env[Any, Any], info: Mapping[str, Any]) -> MaskReader | None:
+def mask_reader(env: gymnasium.Env[Any, Any], info: Mapping[str, Any]) -> MaskReader | None:
     """Return how to learn which actions are legal: from `info["action_mask"]`, `env.action_masks()`, or not at all."""
     if "action_mask" in info:
         return itemgetter("action_mask")
@@ -144,86 +88,72 @@ def masks_of(env: gymnasium.Env[Any, Any], info: Mapping[str, Any]) -> MaskReade
     return None
 
 
-def _maker(name: str) -> tuple[Callable[..., Any], tuple[str, ...]]:
-    """Return what makes the environment, and how it can be drawn."""
-    module, colon, attribute = name.partition(":")
-    if colon and "/" not in attribute and "-v" not in attribute:
-        made = _imported(name, module, attribute)
-        return made, tuple(getattr(made, "metadata", {}).get("render_modes", ()))
-    _import_plugin(name, module if colon else "")
-    try:
-        found = gymnasium.spec(attribute if colon else name)
-    except GymnasiumError as error:
-        raise NoSuchEnvironment(str(error), gymnasium.registry) from error
-    entry = found.entry_point
-    try:
-        kind = gymnasium.envs.registration.load_env_creator(entry) if isinstance(entry, str) else entry
-    except ImportError as error:
-        raise BadParameter(f"{name} needs a package that is not installed: {error}") from error
-    modes = tuple(getattr(kind, "metadata", {}).get("render_modes", ()))
-    return lambda **kwargs: gymnasium.make(found, disable_env_checker=True, **kwargs), modes
+def flat_mask(mask: Any, count: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Return a mask as `(count,)` bools; of several components, those of each may stand in a tuple.
+
+    Raises:
+        BadParameter: It has another number of elements.
+    """
+    parts = mask if isinstance(mask, tuple) else (mask,)
+    flat = np.concatenate([np.asarray(part, np.bool_).ravel() for part in parts])
+    if len(flat) != count:
+        raise BadParameter(f"an action mask has one element per action, {count} were expected and {len(flat)} came")
+    return flat
 
 
-def _imported(name: str, module: str, attribute: str) -> Callable[..., Any]:
-    # A console script does not have the working directory on its path; last, so that it shadows nothing.
-    here = str(Path.cwd())
-    if here not in sys.path and "" not in sys.path:
-        sys.path.append(here)
+@dataclass(frozen=True)
+class _Look:
+    """What one environment showed of itself; `trouble` says why it could not be drawn as it was asked to."""
+
+    writer: Writer
+    actions: Mapping[str, Any]
+    masked: bool
+    players: int
+    parallel: bool
+    panel: Panel
+    board: Field
+    trouble: str = ""
+
+
+def _look(name: str, values: Mapping[str, Any], mode: str | None) -> _Look:
+    """Make an environment, begin an episode, draw it, close it."""
+    env = create(name, values, mode)
     try:
-        found: Any = import_module(module)
-        for part in attribute.split("."):
-            found = getattr(found, part)
-    except ModuleNotFoundError as error:
-        raise NoSuchEnvironment(f"{name}: no module named {error.name!r}; run from the folder that has it") from error
-    except AttributeError as error:
-        raise NoSuchEnvironment(f"{name}: module {module} has no {attribute!r}") from error
-    except Exception as error:
-        raise BadParameter(f"{name}: importing {module} failed with {type(error).__name__}: {error}") from error
-    if not callable(found):
-        raise BadParameter(
-            f"{name} must be a class or a callable that gives a gymnasium.Env, got {type(found).__name__}"
+        parallel = is_parallel(env)
+        agents = list(env.possible_agents) if parallel else []
+        actions, observations = (
+            _common_spaces(name, env, agents) if parallel else (env.action_space, env.observation_space)
         )
-    made: Callable[..., Any] = found
-    return made
+        facts, writer = describe_actions(name, actions), writer_of(name, observations)
+        try:
+            first, info = env.reset(seed=0)
+        except Exception as error:
+            raise BadParameter(f"{name} failed at its first reset: {type(error).__name__}: {error}") from error
+        if parallel:
+            first, info = first[agents[0]], info.get(agents[0], {})
+        writer.write(first, np.zeros(writer.item.stored_shape, writer.item.dtype))
+        masked = "action_mask" in info if parallel else mask_reader(env, info) is not None
+        drawn, trouble = None, ""
+        if getattr(env, "render_mode", None) in {"rgb_array", "ansi"}:
+            try:
+                drawn = env.render()
+                board_of(drawn, writer)
+            except Exception as error:
+                drawn, trouble = None, str(error)
+        panel, board = board_of(drawn, writer)
+    finally:
+        env.close()
+    return _Look(writer, facts, masked and "bounds" not in facts, max(1, len(agents)), parallel, panel, board, trouble)
 
 
-def _import_plugin(name: str, module: str) -> None:
-    """Import what registers an id: the module before a colon, or the package that has an id's namespace."""
-    namespace = name.partition("/")[0] if "/" in name else ""
-    wanted = module or {"ALE": "ale_py", "pac": "pac.envs.gym"}.get(namespace, "")
-    if not wanted:
-        return
-    try:
-        found = import_module(wanted)
-    except ModuleNotFoundError as error:
-        raise NoSuchEnvironment(f"{name} needs the module {error.name!r}, which is not installed") from error
-    if wanted == "ale_py":
-        gymnasium.register_envs(found)
-
-
-def _spaces(name: str, env: gymnasium.Env[Any, Any]) -> tuple[int, Field]:
-    actions, observations = env.action_space, env.observation_space
-    if not isinstance(actions, Discrete):
-        raise UnsupportedSpaces(f"{name} has actions {actions}; Discrete actions can be trained on so far")
-    if not isinstance(observations, Box):
-        raise UnsupportedSpaces(f"{name} has observations {observations}; Box observations can be trained on so far")
-    kind = observations.dtype.kind
-    if observations.dtype.itemsize > 4 and kind in "iu":
-        kind = "f"
-    dtype = (
-        str(observations.dtype)
-        if str(observations.dtype) in {"uint8", "int8", "int16"}
-        else DTYPES.get(kind, "float32")
-    )
-    low, high = float(observations.low.min()), float(observations.high.max())
-    return int(actions.n), Field("observation", dtype, observations.shape, per="seat", low=low, high=high)
-
-
-def _board(env: gymnasium.Env[Any, Any], observation: Field) -> tuple[Panel, Field]:
-    shape = picture_shape(env)
-    if shape is not None:
-        panel = Panel("pixels", "Board", "picture", main=True)
-        return panel, Field("picture", "uint8", shape, timed=False, low=0, high=255)
-    count = min(MOST_BARS, math.prod(observation.shape))
-    labels = tuple(str(index) for index in range(count))
-    return Panel("bars", "Observation", "bars", labels, main=True), Field("bars", "float32", (count,), timed=False)
+def _common_spaces(name: str, env: Any, agents: list[Any]) -> tuple[Any, Any]:
+    """Return the spaces that all agents share."""
+    actions, observations = ([of(agent) for agent in agents] for of in (env.action_space, env.observation_space))
+    for what, spaces in (("actions", actions), ("observations", observations)):
+        for agent, space in zip(agents, spaces, strict=True):
+            if space != spaces[0]:
+                raise UnsupportedSpaces(
+                    f"{name} has {what} {spaces[0]} for {agents[0]} and {space} for {agent}; one policy plays all "
+                    "seats, so make them alike, for instance by padding"
+                )
+    return actions[0], observations[0]

@@ -19,7 +19,7 @@ def play(task: Task, backend: str, num_envs: int, workers: int | None = None, sl
     seen = []
     try:
         envs.start()
-        choose, slot = RandomLegal(task, num_envs * task.players), 0
+        choose, slot = RandomLegal(task, envs.num_envs), 0
         for _ in range(STEPS):
             if slots > 1 and slot == slots - 1:
                 envs.carry()
@@ -66,6 +66,14 @@ def test_a_python_environment_plays_alike(toy, backend, name, workers, slots):
     """A Gymnasium environment's trajectories, its masks included, don't depend on backend and slices."""
     task = toy(name)
     assert play(task, backend, 5, workers, slots) == play(task, "inline", 5, slots=slots)
+
+
+@pytest.mark.parametrize("backend", ["shm", "socket"])
+@pytest.mark.parametrize("name", ["Arm", "Levers", "Camera", "Blind", "Tag"])
+def test_every_kind_of_environment_plays_alike(backend, name):
+    """Whatever its actions and observations are, and however many play it, one elsewhere is one in this process."""
+    task = find(f"kinds:{name}")
+    assert play(task, backend, 3, 2) == play(task, "inline", 3)
 
 
 @pytest.mark.parametrize("backend", ["inline", "threads", "shm", "socket"])

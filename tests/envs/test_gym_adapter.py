@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from pac.envs import BadParameter, EnvironmentFailed, UnknownName, allocate, check, episode_seed, find
-from pac.envs.gym.adapter import SEED_BITS
-from pac.envs.gym.picture import shrink
-from pac.envs.gym.task import NoSuchEnvironment, UnsupportedSpaces, describe
+from pac.envs.gym.adapted import SEED_BITS
+from pac.envs.gym.board import shrink
+from pac.envs.gym.making import NoSuchEnvironment
+from pac.envs.gym.spaces import UnsupportedSpaces
+from pac.envs.gym.task import describe
 
 
 @pytest.fixture(autouse=True)
@@ -140,12 +142,14 @@ def test_an_observation_of_another_shape():
         ("CartPole-v9", UnknownName, "CartPole-v1"),
         ("faulty:Nobody", BadParameter, "has no 'Nobody'"),
         ("no_such_module:Env", BadParameter, "no module named 'no_such_module'"),
-        ("faulty:not_an_environment", BadParameter, r"gymnasium\.Env, got int"),
+        ("faulty:not_an_environment", BadParameter, r"gymnasium\.Env or a parallel .* got int"),
         ("faulty:SEED", BadParameter, "has no 'SEED'"),
         ("faulty:HERE", BadParameter, "class or a callable"),
         ("faulty:Counter:size=3", BadParameter, "unexpected keyword argument 'size'"),
-        ("faulty:Continuous", UnsupportedSpaces, "Discrete actions"),
-        ("FrozenLake-v1", UnsupportedSpaces, "Box observations"),
+        ("kinds:Typist", UnsupportedSpaces, r"actions Text\(.*can be trained on: wrap"),
+        ("kinds:Reader", UnsupportedSpaces, r"observations Text\(.* in book.page; Box"),
+        ("kinds:Needy", BadParameter, "could not be made with {}: ModuleNotFoundError: No module"),
+        ("kinds:unlike", UnsupportedSpaces, r"Discrete\(2\) for a and Discrete\(3\) for b; one policy plays all"),
     ],
 )
 def test_what_cannot_be_a_task(spec, kind, text):

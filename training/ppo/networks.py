@@ -14,8 +14,8 @@ from ...envs import Field, Task
 from .settings import Settings
 from .widen import is_image, planes
 
-SMALL_IMAGE = 32
-"""Images up to this side keep their resolution through the trunk; larger ones are strided down."""
+LARGE_IMAGE = 36
+"""Images with at least this side are strided down, which takes so much; smaller ones keep their resolution."""
 VALUE_CHANNELS = 4
 REACH = 4
 """Cells that a line looks in each direction: a pill's two halves and three more make four of one."""
@@ -198,7 +198,7 @@ def build_network(task: Task, settings: Settings) -> Network:
     if not is_image(task.observation):
         return VectorNetwork(task, settings)
     _, height, width = planes(task.observation)
-    return PixelNetwork(task) if max(height, width) > SMALL_IMAGE else BoardNetwork(task, settings)
+    return PixelNetwork(task) if min(height, width) >= LARGE_IMAGE else BoardNetwork(task, settings)
 
 
 def _tower(inputs: int, outputs: int, settings: Settings) -> nn.Sequential:

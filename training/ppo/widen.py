@@ -42,17 +42,24 @@ class Scale(nn.Module):
         super().__init__()
         self.scale = 1.0 / (observation.high if 1 < observation.high <= 255 else 255.0)
         self.is_bytes = observation.dtype == "uint8"
-        self.channels_last = is_image(observation) and observation.shape[-1] <= 4
+        self.is_flat = is_image(observation) and len(observation.shape) == 2
+        self.channels_last = is_image(observation) and not self.is_flat and _channels_last(observation)
 
     def forward(self, stored: Tensor) -> Tensor:
         """Return the rows as floats."""
         wide = stored.float() * self.scale if self.is_bytes else stored.float()
+        if self.is_flat:
+            return wide.unsqueeze(1)
         return wide.permute(0, 3, 1, 2) if self.channels_last else wide
 
 
 def is_image(observation: Field) -> bool:
-    """Whether an observation is laid out in space: bit planes `(C, H, W)`, or bytes `(C, H, W)` or `(H, W, C)`."""
-    return observation.dtype == "uint8" and len(observation.shape) == 3
+    """Whether an observation is laid out in space: bit planes `(C, H, W)`, or bytes `(H, W)`, `(C, H, W)`, `(H, W, C)`.
+
+    Of bytes, the channels come last where there are up to four or fewer than rows.
+    """
+    least = 3 if observation.encoding == "bits" else 2
+    return observation.dtype == "uint8" and least <= len(observation.shape) <= 3
 
 
 def widen(observation: Field) -> nn.Module:
@@ -64,5 +71,12 @@ def widen(observation: Field) -> nn.Module:
 
 def planes(observation: Field) -> tuple[int, int, int]:
     """Return `(channels, height, width)` of an image as the trunk sees it."""
+    if len(observation.shape) == 2:
+        return 1, *observation.shape
     a, b, c = observation.shape
-    return (c, a, b) if observation.encoding == "raw" and c <= 4 else (a, b, c)
+    return (c, a, b) if _channels_last(observation) else (a, b, c)
+
+
+def _channels_last(observation: Field) -> bool:
+    first, _, last = observation.shape
+    return observation.encoding == "raw" and (last <= 4 or last < first)

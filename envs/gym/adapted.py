@@ -1,0 +1,101 @@
+"""What adapted environments share: how they are made, begun, drawn and blamed."""
+
+from __future__ import annotations
+
+import logging
+from abc import abstractmethod
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import EnvironmentFailed
+from ..task import DECIDES, Array, Buffers, Task, episode_seed
+from .board import MODE_OF, draw
+from .making import create
+
+log = logging.getLogger(__name__)
+
+LOOKED_AT = b"\x01"
+SEED_BITS = 0x7FFF_FFFF
+"""Environments may hand their seed on to generators that take 31 bits."""
+TERMINATED = 1
+TRUNCATED = 2
+BEGUN = ("reward", "terminated", "truncated", "outcome", "frames", "episode_return", "episode_length")
+"""What is zero until an episode's first step."""
+
+
+class Adapted:
+    """Environments `lo..hi` of a task that somebody else wrote."""
+
+    def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
+        self._task, self._lo, self._seed = task, lo, seed
+        seats = {item.name for item in task.fields if item.per == "seat"}
+        self._part: dict[str, Array] = {
+            name: array[:, lo * task.players : hi * task.players] if name in seats else array[:, lo:hi]
+            for name, array in buffers.items()
+        }
+        self._envs: list[Any] = []
+        self._make(hi - lo)
+        self._masks = np.ones((len(self._part["reward"][0]), task.num_actions), np.bool_)
+        self._looked = memoryview(self._part["looked_at"][0])
+        self._board = self._part[task.panels[0].field][0]
+
+    @abstractmethod
+    def _begin(self, index: int, slot: int) -> None:
+        """Begin the next episode of one environment and write its first observations into `slot`."""
+
+    def reset(self, mask: NDArray[np.bool_], slot: int) -> None:
+        """Begin the next episode of the masked ones, write their first observations into `slot`, draw what is due."""
+        players = self._task.players
+        rows = np.repeat(mask, players)
+        for name in BEGUN:
+            part = self._part[name][slot]
+            part[rows if len(part) == len(rows) else mask] = 0
+        self._part["active"][slot, rows] = DECIDES
+        for index in np.flatnonzero(mask).tolist():
+            self._begin(index, slot)
+        self._finish(slot)
+
+    def close(self) -> None:
+        """Close the environments."""
+        for env in self._envs:
+            env.close()
+
+    def _make(self, count: int) -> None:
+        index, task = 0, self._task
+        mode = MODE_OF.get(task.panels[0].field)
+        try:
+            for index in range(count):  # noqa: B007
+                self._envs.append(create(task.name, task.values, mode))
+        except Exception as error:
+            self.close()
+            self._fail(error, index, None)
+
+    def _next_seed(self, index: int) -> int:
+        """Count an episode as begun; return its seed."""
+        episodes = self._part["episode"][0]
+        episodes[index] += 1
+        return episode_seed(self._seed, self._lo + index, int(episodes[index])) & SEED_BITS
+
+    def _finish(self, slot: int) -> None:
+        """Pack the masks, and draw once what somebody asked to see."""
+        if self._task.masked:
+            self._part["action_mask"][slot] = np.packbits(self._masks, axis=1, bitorder="little")
+        if LOOKED_AT in self._looked.tobytes():
+            for index in np.flatnonzero(self._looked).tolist():
+                self._draw(index, slot)
+
+    def _draw(self, index: int, slot: int) -> None:
+        self._looked[index] = 0
+        seen = self._part["observation"][slot, index * self._task.players]
+        try:
+            draw(self._task, self._envs[index].render, seen, self._board[index])
+        except Exception:
+            # A picture is not worth a training: the environment goes on without one.
+            log.warning("environment %d cannot be drawn", self._lo + index, exc_info=True)
+
+    def _fail(self, error: Exception, index: int, action: Any) -> NoReturn:
+        number = self._lo + index
+        text = f"environment {number} of {self._task.name} raised {type(error).__name__}: {error}"
+        raise EnvironmentFailed(text, number, None if action is None else np.asarray(action).tolist()) from error

@@ -1,0 +1,91 @@
+"""What is drawn of somebody's environment: its own picture or text, made small, else its observation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..task import Array, Field, Panel, Task
+from ..text import cells_of, size_of
+from .spaces import Writer
+
+HEIGHT = 64
+WIDTH = 96
+"""The largest picture kept: 32 rows of half blocks."""
+MORE_LINES = 2
+"""Kept below a text's first drawing: many environments add their last action there."""
+MOST_LINES, MOST_COLUMNS = 48, 160
+MOST_BARS = 32
+MODE_OF = {"picture": "rgb_array", "screen": "ansi"}
+"""The way of drawing by the board's field."""
+
+
+def shrink(picture: NDArray[np.uint8], shape: tuple[int, int]) -> NDArray[np.uint8]:
+    """Return `(H, W, 3)` reduced to `shape`, every pixel the mean of the area it covers."""
+    height, width = shape
+    rows = np.linspace(0, picture.shape[0], height + 1).astype(np.intp)
+    columns = np.linspace(0, picture.shape[1], width + 1).astype(np.intp)
+    sums = np.add.reduceat(np.add.reduceat(picture, rows[:-1], axis=0, dtype=np.float32), columns[:-1], axis=1)
+    areas = np.diff(rows)[:, None, None] * np.diff(columns)[None, :, None]
+    small: NDArray[np.uint8] = (sums / areas).astype(np.uint8)
+    return small
+
+
+def board_of(drawn: Any, writer: Writer) -> tuple[Panel, Field]:
+    """Return the panel for what `render` gave, and its field; for the observation, a picture or bars, if that was None.
+
+    Raises:
+        TypeError: It is neither a picture nor text.
+    """
+    if drawn is None:
+        shape = writer.item.shape
+        if writer.item.dtype == "uint8" and len(shape) == 3 and shape[2] == 3:
+            return _pixels("Observation", "seen", shape)
+        return _bars(writer)
+    if isinstance(drawn, str):
+        rows, columns = size_of(drawn)
+        shape = min(MOST_LINES, rows + MORE_LINES), max(1, min(MOST_COLUMNS, columns))
+        return Panel("text", "Board", "screen", main=True), Field("screen", "uint32", shape, timed=False)
+    if not isinstance(drawn, np.ndarray) or drawn.ndim != 3 or drawn.shape[2] != 3:
+        raise TypeError(f"render gave {type(drawn).__name__} of shape {np.shape(drawn)}")
+    return _pixels("Board", "picture", drawn.shape)
+
+
+def draw(task: Task, render: Callable[[], Any], observation: Array, board: Array) -> None:
+    """Draw one environment onto its board.
+
+    Args:
+        task: The task.
+        render: Gives the environment's own drawing.
+        observation: What it shows to its first seat, as stored.
+        board: Written.
+    """
+    field = task.panels[0].field
+    if field == "seen":
+        board[...] = shrink(observation, board.shape[:2])
+    elif field == "bars":
+        board[...] = task.observation.widen(observation).reshape(-1)[: len(board)]
+    elif field == "screen":
+        board[...] = cells_of(str(render()), board.shape)
+    else:
+        board[...] = shrink(np.asarray(render()), board.shape[:2])
+
+
+def _pixels(title: str, field: str, shape: tuple[int, ...]) -> tuple[Panel, Field]:
+    scale = min(1.0, HEIGHT / shape[0], WIDTH / shape[1])
+    size = max(1, round(shape[0] * scale)), max(1, round(shape[1] * scale)), 3
+    return Panel("pixels", title, field, main=True), Field(field, "uint8", size, timed=False, low=0, high=255)
+
+
+def _bars(writer: Writer) -> tuple[Panel, Field]:
+    count = min(MOST_BARS, math.prod(writer.item.shape))
+    labels = [str(index) for index in range(count)]
+    for name, (lo, hi) in writer.slices.items():
+        for index in range(lo, min(hi, count)):
+            labels[index] = name if hi == lo + 1 else f"{name} {index - lo}"
+    panel = Panel("bars", "Observation", "bars", tuple(labels), main=True)
+    return panel, Field("bars", "float32", (count,), timed=False)

@@ -1,0 +1,157 @@
+"""Makes somebody's environment from its name: a registered id, or a class or function that a module has."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+from gymnasium.error import Error as GymnasiumError
+
+from ..errors import BadParameter, PacError
+
+os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # it greets on stdout, which is for JSON
+if not os.environ.keys() & {"DISPLAY", "WAYLAND_DISPLAY"}:
+    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # pictures need no window, and its absence no complaint
+
+MODES = ("rgb_array", "ansi")
+"""How an environment can be drawn on a board, best first."""
+
+
+class NoSuchEnvironment(PacError):
+    """No environment has the name; `known` are the registered ids."""
+
+    title = "Unknown environment"
+
+    def __init__(self, text: str, known: Iterable[str] = ()) -> None:
+        self.known = tuple(known)
+        super().__init__(text)
+
+
+def create(name: str, values: Mapping[str, Any], mode: str | None = None) -> Any:
+    """Make one environment, a `gymnasium.Env` or a parallel one of PettingZoo, to be drawn in `mode` if that is given.
+
+    Raises:
+        NoSuchEnvironment: Nothing has that name.
+        BadParameter: The environment refused its arguments or failed, or it is none.
+    """
+    arguments = {"render_mode": mode, **values} if mode else dict(values)
+    try:
+        env = _maker(name)[0](**arguments)
+    except PacError:
+        raise
+    except Exception as error:
+        raise BadParameter(f"{name} could not be made with {arguments}: {type(error).__name__}: {error}") from error
+    if not isinstance(env, gymnasium.Env) and not is_parallel(env):
+        raise BadParameter(
+            f"{name} must give a gymnasium.Env or a parallel environment of PettingZoo, got {type(env).__name__}"
+        )
+    return env
+
+
+def is_parallel(env: Any) -> bool:
+    """Whether an environment is one of PettingZoo's in which all agents act at once."""
+    return hasattr(env, "possible_agents") and not hasattr(env, "agent_iter")
+
+
+def drawing_modes(name: str, values: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the ways in which an environment says that it can be drawn on a board, best first.
+
+    Some are known before it is made, by its class; a function has to make one first.
+    """
+    kind = _maker(name)[1]
+    if "render_mode" in values or not _takes_mode(kind):
+        return ()
+    metadata = getattr(kind, "metadata", None)
+    if metadata is None:
+        env = create(name, values)
+        metadata = getattr(env, "metadata", None)
+        env.close()
+    modes = (metadata or {}).get("render_modes", ())
+    return tuple(mode for mode in MODES if mode in modes)
+
+
+def literal(text: str) -> Any:
+    """Return a parameter's text as the Python value it spells, or as the string it is."""
+    lowered = {"true": True, "false": False, "none": None}
+    if text.lower() in lowered:
+        return lowered[text.lower()]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _maker(name: str) -> tuple[Callable[..., Any], Any]:
+    """Return what makes the environment, and its class, or the function that stands for one."""
+    module, colon, attribute = name.partition(":")
+    if colon and "/" not in attribute and "-v" not in attribute:
+        made = _imported(name, module, attribute)
+        return made, made
+    _import_plugin(name, module if colon else "")
+    try:
+        found = gymnasium.spec(attribute if colon else name)
+    except GymnasiumError as error:
+        raise NoSuchEnvironment(str(error), gymnasium.registry) from error
+    entry = found.entry_point
+    try:
+        kind = gymnasium.envs.registration.load_env_creator(entry) if isinstance(entry, str) else entry
+    except (ImportError, GymnasiumError) as error:
+        raise BadParameter(f"{name} needs a package that is not installed: {error}") from error
+    return lambda **kwargs: gymnasium.make(found, disable_env_checker=True, **kwargs), kind
+
+
+def _takes_mode(kind: Any) -> bool:
+    """Whether something can be called with a `render_mode`."""
+    try:
+        parameters = inspect.signature(kind).parameters
+    except (TypeError, ValueError):
+        return True
+    return "render_mode" in parameters or any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+
+
+def _imported(name: str, module: str, attribute: str) -> Callable[..., Any]:
+    # First, as `python -m` has it: a console script does not have the working directory on its path.
+    here = str(Path.cwd())
+    if here not in sys.path and "" not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found: Any = import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except ModuleNotFoundError as error:
+        if f"{module}.".startswith(f"{error.name}."):
+            raise NoSuchEnvironment(
+                f"{name}: no module named {error.name!r}; run from the folder that has it"
+            ) from error
+        raise BadParameter(f"{name} needs the module {error.name!r}, which is not installed") from error
+    except AttributeError as error:
+        raise NoSuchEnvironment(f"{name}: module {module} has no {attribute!r}") from error
+    except Exception as error:
+        raise BadParameter(f"{name}: importing {module} failed with {type(error).__name__}: {error}") from error
+    if not callable(found):
+        raise BadParameter(
+            f"{name} must be a class or a callable that gives a gymnasium.Env, got {type(found).__name__}"
+        )
+    made: Callable[..., Any] = found
+    return made
+
+
+def _import_plugin(name: str, module: str) -> None:
+    """Import what registers an id: the module before a colon, or the package that has an id's namespace."""
+    namespace = name.partition("/")[0] if "/" in name else ""
+    wanted = module or {"ALE": "ale_py", "pac": "pac.envs.gym"}.get(namespace, "")
+    if not wanted:
+        return
+    try:
+        found = import_module(wanted)
+    except ModuleNotFoundError as error:
+        raise NoSuchEnvironment(f"{name} needs the module {error.name!r}, which is not installed") from error
+    if wanted == "ale_py":
+        gymnasium.register_envs(found)

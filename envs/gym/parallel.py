@@ -1,0 +1,108 @@
+"""Steps PettingZoo's parallel environments in place: a row for each agent that there can be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..task import DECIDES, OUT, Buffers, Task, next_slot
+from .adapted import TERMINATED, TRUNCATED, Adapted
+from .spaces import action_reader, writer_of
+from .task import flat_mask
+
+
+class ParallelEnvironments(Adapted):
+    """Environments `lo..hi` whose agents act at once; an episode ends when its last agent has left.
+
+    An agent that leaves earlier is `OUT` until then, and one that is not there yet as well.
+    """
+
+    def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
+        super().__init__(task, lo, hi, buffers, seed)
+        env = self._envs[0]
+        self._agents = list(env.possible_agents)
+        self._actions_of = action_reader(env.action_space(self._agents[0]))
+        self._writer = writer_of(task.name, env.observation_space(self._agents[0]))
+        self._returns = np.zeros(len(self._masks), np.float32)
+        self._lengths = np.zeros(hi - lo, np.int32)
+
+    def step(self, slot: int) -> None:
+        """Read the actions of `slot`, write everything else into the next slot, auto-reset what ended."""
+        target, part = next_slot(slot, len(self._part["action"])), self._part
+        actions = self._actions_of(part["action"][slot])
+        for name in ("terminated", "truncated", "outcome", "reward"):
+            part[name][target] = 0
+        part["frames"][target] = 1
+        self._lengths += 1
+        over = []
+        for index, env in enumerate(self._envs):
+            seats = self._seats(index)
+            chosen = {agent: actions[row] for row, agent in seats}
+            try:
+                self._store(seats, env.step(chosen), target)
+            except Exception as error:
+                self._fail(error, index, [np.asarray(action).tolist() for action in chosen.values()])
+            part["heartbeat"][0, index] += 1
+            if env.agents:
+                # A truncation is the episode's: an agent that leaves before its end has just gone.
+                part["truncated"][target, self._rows(index)] = 0
+            else:
+                over.append(index)
+            self._show_seats(index, target)
+        part["episode_return"][target], part["episode_length"][target] = self._returns, self._lengths
+        for index in over:
+            self._end(index, target)
+        self._finish(target)
+
+    def _seats(self, index: int) -> list[tuple[int, Any]]:
+        """Rows and names of the living agents of an environment."""
+        first, alive = index * len(self._agents), self._envs[index].agents
+        return [(first + seat, agent) for seat, agent in enumerate(self._agents) if agent in alive]
+
+    def _store(self, seats: list[tuple[int, Any]], results: tuple[dict[Any, Any], ...], target: int) -> None:
+        """Write what one environment gave the agents that acted."""
+        observations, rewards, terminations, truncations, infos = results
+        part = self._part
+        for row, agent in seats:
+            self._writer.write(observations[agent], part["observation"][target, row, ...])
+            part["reward"][target, row] = rewards[agent]
+            part["truncated"][target, row] = truncations[agent] and not terminations[agent]
+            self._returns[row] += part["reward"][target, row]
+            self._show_mask(row, infos.get(agent, {}))
+
+    def _show_mask(self, row: int, info: Any) -> None:
+        if self._task.masked:
+            self._masks[row] = flat_mask(info["action_mask"], self._task.num_actions) if "action_mask" in info else True
+
+    def _show_seats(self, index: int, slot: int) -> None:
+        """Write who takes part."""
+        rows, part = self._rows(index), self._part
+        part["active"][slot, rows] = OUT
+        part["active"][slot, [row for row, _ in self._seats(index)]] = DECIDES
+
+    def _rows(self, index: int) -> slice:
+        return slice(index * len(self._agents), (index + 1) * len(self._agents))
+
+    def _end(self, index: int, target: int) -> None:
+        """Write the end of an episode, which is one of all seats, and begin the next."""
+        part, rows = self._part, self._rows(index)
+        part["final_observation"][target, rows] = part["observation"][target, rows]
+        cut = part["truncated"][target, rows]
+        part["terminated"][target, rows] = cut == 0
+        part["outcome"][target, index] = TRUNCATED if cut.any() else TERMINATED
+        self._begin(index, target)
+
+    def _begin(self, index: int, slot: int) -> None:
+        env, rows = self._envs[index], self._rows(index)
+        self._returns[rows], self._lengths[index] = 0, 0
+        self._part["observation"][slot, rows] = 0
+        self._masks[rows] = True
+        try:
+            observations, infos = env.reset(seed=self._next_seed(index))
+            for row, agent in self._seats(index):
+                self._writer.write(observations[agent], self._part["observation"][slot, row, ...])
+                self._show_mask(row, infos.get(agent, {}))
+        except Exception as error:
+            self._fail(error, index, None)
+        self._show_seats(index, slot)

@@ -200,6 +200,11 @@ class Backend(VectorEnv[Array, Array, Array]):
         self.send(slot)
         self.wait()
 
+    def redraw(self, slot: int) -> None:
+        """Let environments that were asked to draw themselves do so between two steps; `slot` was written last."""
+        self._expect(State.READY)
+        self._run_reset(np.zeros(self.environments, np.bool_), slot)
+
     def carry(self) -> None:
         """Copy the last slot to slot 0, between two rollouts, and look at the numbers of the full one."""
         self.buffer.carry()

@@ -70,6 +70,8 @@ class Monitor:
         self._backend: Backend | None = None
         self._due = 0.0
         self._counts_due = 0.0
+        self._shown: tuple[int, Look, bool] | None = None
+        self._asked = np.zeros(0, np.bool_)
 
     def attach(self, writer: TelemetryWriter, num_envs: int) -> None:
         """Publish into `writer` from now on."""
@@ -93,6 +95,7 @@ class Monitor:
         for worker in backend.workers:
             self._owner[worker.lo : worker.hi] = worker.index
         self._counted = self._written = 0
+        self._asked = np.zeros(self._num_envs, np.bool_)
         self._dirty = False
         self.detail.history.begin(backend.buffer)
         self.throughput.begin(self._num_envs, self.mark())
@@ -107,7 +110,7 @@ class Monitor:
         self._written = next_slot(slot, self._slots)
         self._dirty = True
         if self.watched and self.detail.keeps_boards:
-            self._keep_boards()
+            self._keep_boards(self._written - self._counted if self._slots > 1 else 1)
         ahead = self._written - self._counted
         now = time.perf_counter()
         if self.eager or self._written == self._slots - 1 or ahead >= STRIDE or now >= self._due:
@@ -115,11 +118,20 @@ class Monitor:
             if now >= self._due:
                 self.publish()
 
-    def _keep_boards(self) -> None:
-        """Keep what was drawn in this step for whoever looks."""
+    def _keep_boards(self, ahead: int) -> None:
+        """Keep what was drawn for whoever looks, so many steps ahead of the counts; some draw only when asked."""
         assert self._backend is not None
-        ahead = self._written - self._counted if self._slots > 1 else 1
-        self.detail.history.keep_boards(self._backend.buffer, ahead, self._looked_at())
+        buffer, drawn = self._backend.buffer, self._looked_at()
+        if "looked_at" in buffer:
+            drawn = self._asked & (buffer["looked_at"][0] == 0)
+            self._asked &= ~drawn
+        if drawn.any():
+            self.detail.history.keep_boards(buffer, ahead, drawn)
+
+    @property
+    def written(self) -> int:
+        """The slot that was written last."""
+        return self._written
 
     def idle(self) -> None:
         """Publish while the gate is closed."""
@@ -348,13 +360,25 @@ class Monitor:
     def _write_boards(self, writer: TelemetryWriter, backend: Backend) -> None:
         lo, hi = self.look.first, min(self._num_envs, self.look.first + self.look.count)
         focus = self.look.focus
-        if "looked_at" in backend.buffer:  # environments draw themselves only then
-            backend.buffer["looked_at"][0] = self._looked_at()
         for item in self._task.boards:
             with writer.write(f"board:{item.name}") as boards:
                 boards[lo:hi] = backend.buffer[item.name][0, lo:hi]
                 if focus is not None and focus < self._num_envs and not lo <= focus < hi:
                     boards[focus] = backend.buffer[item.name][0, focus]
+        if "looked_at" in backend.buffer:  # environments draw themselves only then, once, at their next step
+            self._asked = self._looked_at()
+            backend.buffer["looked_at"][0] = self._asked
+
+    def lacks_boards(self) -> bool:
+        """Whether environments that draw themselves have not done so since the last step, or for another look."""
+        shown, self._shown = self._shown, (self.steps, self.look, self.watched)
+        return self.watched and shown != self._shown
+
+    def redrawn(self) -> None:
+        """Take over what environments drew between two steps."""
+        if self.detail.keeps_boards:
+            self._keep_boards(0)
+        self.publish(decided=True)
 
     def _looked_at(self) -> NDArray[np.bool_]:
         """Which environments somebody looks at, `(num_envs,)`."""

@@ -41,9 +41,11 @@ class Machine:
         self.buffers = allocate(task, env + 1)
         self._seats = slice(env * task.players, (env + 1) * task.players)
         self._environments = task.make(env, env + 1, self.buffers, seed)
+        self._wanted = False
 
     def begin(self, episode: int) -> None:
         """Begin an episode, by its number."""
+        self._ask_for_boards()
         self.buffers["episode"][0, self.env] = episode - 1
         self._environments.reset(np.ones(1, np.bool_), 0)
 
@@ -55,12 +57,16 @@ class Machine:
     def step(self, actions: Array) -> None:
         """Take one action per seat, `(players, *action_shape)`."""
         self.buffers["action"][0, self._seats] = actions
+        self._ask_for_boards()
         self._environments.step(0)
 
     def draw(self, *, wanted: bool) -> None:
         """Have boards drawn from now on, where an environment draws only when somebody looks."""
+        self._wanted = wanted
+
+    def _ask_for_boards(self) -> None:
         if "looked_at" in self.buffers:
-            self.buffers["looked_at"][0, self.env] = wanted
+            self.buffers["looked_at"][0, self.env] = self._wanted
 
     def fill(self, moment: Array) -> None:
         """Write what stands in the buffers into a moment."""

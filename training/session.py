@@ -124,11 +124,23 @@ class Session(Live):
     def _announce(self) -> None:
         """Say what was found to run on, in the events and in the session's log."""
         assert self.backend is not None
+        if self.task.note:
+            self.events.add(Level.WARNING, self.task.note)
         for text in unused_flags(os.environ, self.device):
             self.events.add(Level.WARNING, text)
         text = f"using transport: {self.backend.name}, {self.num_envs} envs, inference on {self.device}"
         self.events.add(Level.INFO, text)
         log.info(text)
+
+    def _while_closed(self) -> None:
+        """Keep viewers informed; show them what environments are at that draw themselves only when asked."""
+        super()._while_closed()
+        backend = self.backend
+        if backend is None or "looked_at" not in backend.buffer or not self.gate.paused:
+            return
+        if self.monitor.lacks_boards():
+            backend.redraw(self.monitor.written)
+            self.monitor.redrawn()
 
     def _build_trainer(self) -> Trainer:
         config = self.config

@@ -7,6 +7,7 @@ from textual.geometry import Region
 
 from pac.envs import find
 from pac.envs.task import Glyph
+from pac.envs.text import cells_of
 from pac.training.description import PanelLook
 from pac.tui.boards import Boards, Frame, drawing_of
 from pac.tui.boards.cells import enlarged, essence
@@ -32,7 +33,7 @@ def test_every_line_has_the_width_of_its_scale(panel, colors):
     boards = (
         np.random.default_rng(0)
         .integers(0, 2, (3, *panel.shape))
-        .astype(np.float32 if panel.kind in {"bars", "table"} else np.uint8)
+        .astype({"bars": np.float32, "table": np.float32, "text": np.uint32}.get(panel.kind, np.uint8))
     )
     for scale in drawing.scales:
         rows = drawing.prepare(boards, scale)
@@ -54,6 +55,23 @@ def test_without_colours_letters_tell_what_colours_would():
         for code in (1, 2, 3, 16, 17, 18)
     ]
     assert len(set(texts)) == 6
+
+
+def test_text_keeps_its_letters_and_colours():
+    """Letters stand where they stood, on the ground that they had; without colours, what had a ground is reversed."""
+    panel = PanelLook("text", "Screen", "screen", (2, 6), (), (), main=True)
+    board = cells_of("S\x1b[41mF\x1b[0mH\n\x1b[7m好\x1b[0m!", (2, 6))[None]
+    for colors in (True, False):
+        drawing = drawing_of(panel, colors=colors)
+        close = next(scale for scale in drawing.scales if scale.name == "close")
+        rows = drawing.prepare(board, close)[0]
+        lines = [drawing.line(row, 0, close) for row in rows]
+        assert ["".join(segment.text for segment in line) for line in lines] == ["SFH   ", "·!    "]
+        plain, marked = lines[0][0].style, lines[0][1].style
+        assert plain is not None
+        assert marked is not None
+        assert marked != plain
+        assert bool(marked.reverse) is not colors
 
 
 def test_shapes_grow_and_letters_stay():

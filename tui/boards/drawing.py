@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -15,27 +14,12 @@ from ...training.description import PanelLook
 from ..ink import CYAN, FAINT, SOFT, Row, bar, blank, fit, part
 from ..numbers import figure
 from .cells import CellLooks
+from .letters import Letters
+from .scale import Scale
 
 MAX_CACHED = 8192
 LABEL = 12
 VALUE = 9
-
-
-@dataclass(frozen=True)
-class Scale:
-    """One size that a board can be drawn at.
-
-    Attributes:
-        name: Its name.
-        columns: Columns of text.
-        lines: Lines of text.
-        span: Lines that one row of the prepared board takes.
-    """
-
-    name: str
-    columns: int
-    lines: int
-    span: int = 1
 
 
 class Drawing(Protocol):
@@ -182,11 +166,12 @@ class Nothing:
         return (part(fit("nothing to draw", scale.columns), FAINT),)
 
 
+LETTERED: dict[str, Callable[..., Drawing]] = {"cells": Cells, "text": Letters}
 KINDS: dict[str, Callable[[PanelLook], Drawing]] = {"pixels": Pixels, "bars": Values, "table": Values}
 
 
 def drawing_of(panel: PanelLook | None, *, colors: bool = True) -> Drawing:
     """Return how `panel` is drawn; `colors` tells whether the terminal shows any."""
-    if panel is None or (panel.kind != "cells" and panel.kind not in KINDS):
-        return Nothing()
-    return Cells(panel, colors=colors) if panel.kind == "cells" else KINDS[panel.kind](panel)
+    if panel is not None and panel.kind in LETTERED:
+        return LETTERED[panel.kind](panel, colors=colors)
+    return KINDS[panel.kind](panel) if panel is not None and panel.kind in KINDS else Nothing()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .drawing import Scale
+from .scale import Scale
 
 FRAME = 2
 GAP = 1

@@ -15,8 +15,9 @@ from textual.strip import Strip
 from ...envs.task import Array
 from ..ink import LINE, SIGNS, Row, blank, fit, ink, padded, part
 from ..lines import Painted
-from .drawing import Drawing, Scale
+from .drawing import Drawing
 from .fitting import GAP, Fitting, fitting
+from .scale import Scale
 
 NO_BOARDS = np.zeros((0, 1, 1), np.uint8)
 HEAVY = ("┏", "┓", "┗", "┛", "━", "┃")

@@ -1,0 +1,58 @@
+"""Text that an environment drew itself in, a character per cell, in its own colours."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import numpy as np
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+
+from ...envs.task import Array
+from ...envs.text import CODE, GROUND, LETTER
+from ...training.description import PanelLook
+from .. import ink
+from .scale import Scale
+
+COLORS = ("#000000", ink.RED, ink.GREEN, ink.YELLOW, ink.ACCENT, ink.MAGENTA, ink.CYAN, ink.BRIGHT)
+STRANGER = "·"
+"""Stands for a character that does not take one column."""
+
+
+class Letters:
+    """Text as it is, or with a space behind every letter, which makes grids nearly square."""
+
+    def __init__(self, panel: PanelLook, *, colors: bool) -> None:
+        height, width = panel.shape
+        self._colors = colors
+        self.scales = (Scale("wide", 2 * width, height), Scale("close", width, height))
+
+    def prepare(self, boards: Array, scale: Scale) -> Array:  # noqa: ARG002 - the protocol's
+        """Cells by row."""
+        return boards
+
+    def line(self, row: Array, part_of_row: int, scale: Scale) -> ink.Row:  # noqa: ARG002 - the protocol's
+        """One line, cells of the same colours together."""
+        gap = " " if scale.name == "wide" else ""
+        colors = row >> np.uint32(GROUND)
+        cells = zip(colors.tolist(), (row & np.uint32(CODE)).tolist(), strict=True)
+        return tuple(
+            Segment("".join(_letter(code) + gap for _, code in run), self._style(bits))
+            for bits, run in groupby(cells, key=lambda cell: cell[0])
+        )
+
+    def _style(self, bits: int) -> Style:
+        """The style of a letter's colour on a ground's; without colours, what has a ground is reversed."""
+        ground, letter = bits & 15, bits >> (LETTER - GROUND)
+        if not self._colors:
+            return Style(reverse=True) if ground else ink.ink()
+        if not ground:
+            return ink.ink(COLORS[letter - 1] if letter > 1 else ink.TEXT)
+        back = COLORS[ground - 1]
+        return ink.ink(COLORS[letter - 1] if letter and letter != ground else ink.GROUND, back)
+
+
+def _letter(code: int) -> str:
+    letter = chr(code) if code else " "
+    return letter if cell_len(letter) == 1 else STRANGER

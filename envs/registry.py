@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import pkgutil
 import re
 from difflib import get_close_matches
@@ -12,6 +13,8 @@ from typing import Any
 
 from .errors import BadParameter, UnknownName
 from .task import Task, TaskFamily
+
+log = logging.getLogger(__name__)
 
 ENTRY_POINTS = "pac.tasks"
 FIRST_PARAMETER = re.compile(r"[:,](?=\w*=)")
@@ -26,9 +29,21 @@ def families() -> dict[str, TaskFamily]:
         if folder.ispkg and folder.name != "gym":
             module = import_module(f".{folder.name}.task", __package__)
             found.update({family.name: family for family in module.TASKS})
+    return found | _installed()[0]
+
+
+@cache
+def _installed() -> tuple[dict[str, TaskFamily], dict[str, Exception]]:
+    """The tasks of installed packages, and why others of them could not be loaded."""
+    loaded: dict[str, TaskFamily] = {}
+    broken: dict[str, Exception] = {}
     for point in entry_points(group=ENTRY_POINTS):
-        found[point.name] = point.load()
-    return found
+        try:
+            loaded[point.name] = point.load()
+        except Exception as error:
+            log.warning("the task %s of an installed package cannot be loaded: %s", point.name, error)
+            broken[point.name] = error
+    return loaded, broken
 
 
 def split_spec(spec: str) -> tuple[str, dict[str, str]]:
@@ -79,6 +94,8 @@ def find(spec: str) -> Task:
     """
     name, given = split_spec(spec)
     family = families().get(name)
+    if broken := _installed()[1].get(name):
+        raise BadParameter(f"{name} is a task of a package that could not be loaded: {broken}") from broken
     if family is None:
         return _gymnasium_task(spec, name, given)
     known = {parameter.name: parameter for parameter in family.parameters}

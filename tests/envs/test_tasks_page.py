@@ -1,0 +1,82 @@
+"""The page about one's own environments: its examples are files that run."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+PAGE = (Path(__file__).parents[2] / "docs" / "tasks.md").read_text()
+BLOCKS = re.findall(r"^```(python|toml)\n(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE)
+FILES = {
+    found[1]: text
+    for kind, text in BLOCKS
+    if kind == "python" and (found := re.match(r"# (\w+\.py)\n", text)) is not None
+}
+CHECKS = [text for kind, text in BLOCKS if kind == "python" and text not in FILES.values()]
+(ENTRY_POINTS,) = [tomllib.loads(text)["project"]["entry-points"] for kind, text in BLOCKS if kind == "toml"]
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """A folder with the page's files, and a distribution in it that has its entry points, as an installer leaves it."""
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    info = tmp_path / "ladder_game-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: ladder-game\nVersion: 1.0\n")
+    lines = [
+        f"[{group}]\n" + "\n".join(f"{k} = {v}" for k, v in points.items()) for group, points in ENTRY_POINTS.items()
+    ]
+    (info / "entry_points.txt").write_text("\n".join(lines))
+    return tmp_path
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("index", range(len(CHECKS)))
+def test_the_examples_conform(installed, index):
+    """Each example's check passes, in an interpreter of its own."""
+    result = run(installed, "-c", CHECKS[index])
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_an_installed_task_is_listed(installed):
+    """A package's task stands among the tasks, and an unknown name near it is told."""
+    result = run(installed, "-m", "pac.tui", "tasks", "--json")
+    assert '"ladder"' in result.stdout, result.stderr
+    assert "Did you mean ladder" in run(installed, "-c", "import pac.envs; pac.envs.find('laddr')").stderr
+
+
+def test_a_task_whose_package_is_broken(installed):
+    """It is told about when it is asked for, and takes none of the others with it."""
+    (installed / "ladder.py").write_text("import no_such_module\n")
+    assert run(installed, "-c", "import pac.envs; pac.envs.find('drmario')").returncode == 0
+    result = run(installed, "-c", "import pac.envs; pac.envs.find('ladder')")
+    assert "ladder is a task of a package that could not be loaded" in result.stderr
+    assert "No module named 'no_such_module'" in result.stderr
+
+
+@pytest.mark.session
+@pytest.mark.parametrize("task", ["coins:Coins,size=9", "ladder:height=9"])
+def test_the_examples_train(installed, task):
+    """Each example learns for a moment on worker processes."""
+    options = ("--headless", "--seconds", "1", "--num-envs", "2", "--workers", "2", "--json", "--task", task)
+    result = run(installed, "-m", "pac.tui", "run", *options)
+    assert result.returncode == 0, result.stderr
+    assert '"backend": "shm"' in result.stdout

@@ -53,6 +53,7 @@ class Host:
         self._episodes = self._buffers["episode"][0].data
         self._actions = self.rows["action"].data
         self._admit = guard_of(task, self.rows["action"][None]).admit
+        self._watched, self._asks_for_boards = False, "looked_at" in self.rows
         self._open()
 
     def reset(self, seed: int | None = None) -> None:
@@ -86,6 +87,8 @@ class Host:
                 if not 0 <= action < count:
                     raise BadAction(f"seat {seat} was given action {action}; actions are 0 to {count - 1}")
                 mine[seat] = action
+        if self._asks_for_boards:
+            self.rows["looked_at"][...] = self._watched
         episodes, env = self._episodes, self.env
         episode = episodes[env]
         self._environments.step(0)
@@ -135,9 +138,8 @@ class Host:
         return np.full((self.task.players, self.task.num_actions), not self.ended)
 
     def look(self, *, watched: bool) -> None:
-        """Say whether somebody looks at the boards: some environments draw them only then, at the next step."""
-        if "looked_at" in self.rows:
-            self.rows["looked_at"][...] = watched
+        """Say whether somebody looks at the boards from now on; some environments draw them only then."""
+        self._watched = watched
 
     def renew(self, seed: int | None = None) -> None:
         """Make the environment anew, as if it had never been played."""

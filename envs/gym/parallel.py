@@ -38,6 +38,7 @@ class ParallelEnvironments(Adapted):
         over = []
         for index, env in enumerate(self._envs):
             seats = self._seats(index)
+            self._blank(index, seats, target)
             chosen = {agent: actions[row] for row, agent in seats}
             try:
                 self._store(seats, env.step(chosen), target)
@@ -59,6 +60,14 @@ class ParallelEnvironments(Adapted):
         """Rows and names of the living agents of an environment."""
         first, alive = index * len(self._agents), self._envs[index].agents
         return [(first + seat, agent) for seat, agent in enumerate(self._agents) if agent in alive]
+
+    def _blank(self, index: int, seats: list[tuple[int, Any]], slot: int) -> None:
+        """Write what those see who are not there: nothing."""
+        if len(seats) < len(self._agents):
+            present = {row for row, _ in seats}
+            absent = [row for row in range(*self._rows(index).indices(len(self._masks))) if row not in present]
+            self._part["observation"][slot, absent] = 0
+            self._masks[absent] = True
 
     def _store(self, seats: list[tuple[int, Any]], results: tuple[dict[Any, Any], ...], target: int) -> None:
         """Write what one environment gave the agents that acted."""
@@ -96,10 +105,9 @@ class ParallelEnvironments(Adapted):
     def _begin(self, index: int, slot: int) -> None:
         env, rows = self._envs[index], self._rows(index)
         self._returns[rows], self._lengths[index] = 0, 0
-        self._part["observation"][slot, rows] = 0
-        self._masks[rows] = True
         try:
             observations, infos = env.reset(seed=self._next_seed(index))
+            self._blank(index, self._seats(index), slot)
             for row, agent in self._seats(index):
                 self._writer.write(observations[agent], self._part["observation"][slot, row, ...])
                 self._show_mask(row, infos.get(agent, {}))

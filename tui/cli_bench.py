@@ -5,6 +5,9 @@ from __future__ import annotations
 import json as json_module
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -60,7 +63,7 @@ def scaling(
     with telling("scaling") as tell:
         result = measure(config, counts, seconds=seconds, repeat=repeat, progress=tell)
     if json:
-        return show_json({"scaling": result, "facts": facts()})
+        return shown.as_json("scaling", result)
     shown.scaling(result)
     return 0
 
@@ -87,7 +90,7 @@ def transports(*, task: str = "noop", quick: Quick = False, json: Json = False) 
     with telling("transports") as tell:
         result = parts.measure_transports(quick=quick, tell=tell, task=task)
     if json:
-        return show_json({"benchmark": "transports", **result, "facts": facts()})
+        return shown.as_json("transports", result)
     shown.transports(result)
     return 0
 
@@ -122,11 +125,11 @@ def matrix(
         result = parts.measure_matrix(
             quick=quick, tell=tell, task=task, steps=steps, repeat=None if quick else repeat, seed=seed
         )
-    result |= {"benchmark": "matrix", "facts": facts()}
-    files = write_matrix(result, runs_dir / "bench")
+    kept = {"benchmark": "matrix", **result, "facts": facts()}
+    files = write_matrix(kept, runs_dir / "bench")
     if json:
-        return show_json(result | {"files": files})
-    print(matrix_markdown(result))
+        return show_json({**kept, "files": files})
+    print(matrix_markdown(kept))
     print(f"Kept as {files['md']}, with JSON and a picture beside it.", file=sys.stderr)
     return DONE
 
@@ -160,7 +163,7 @@ def traces(
         games = max(1, games // 10) if quick else games
         result = compare_traces(task, games=games, num_envs=num_envs, seed=seed, backends=names, progress=tell)
     if json:
-        show_json({"benchmark": "traces", **result, "facts": facts()})
+        shown.as_json("traces", result)
     else:
         shown.traces(result)
     return FAILED if result["difference"] else DONE
@@ -185,9 +188,13 @@ def peers(*, peer_python: Path | None = None, quick: Quick = False, json: Json =
     """
     with telling("peers") as tell:
         result = parts.measure_peers(quick=quick, tell=tell, python=peer_python)
-        result["sb3"] = parts.measure_sb3(quick=quick, tell=tell)
+        result["sb3"] = None
+        if find_spec("sb3_contrib") is None:
+            result["absent"]["sb3-training"] = "sb3-contrib is not installed; the extra [peers] has it"
+        else:
+            result["sb3"] = parts.measure_sb3(quick=quick, tell=tell)
     if json:
-        return show_json({"benchmark": "peers", **result, "facts": facts()})
+        return shown.as_json("peers", result)
     shown.peers(result)
     return 0
 
@@ -217,10 +224,13 @@ def start(*, quick: Quick = False, json: Json = False) -> int:
 
 
 @app.command(name="all")
-def everything(*, quick: Quick = False, json: Json = False, output: Path | None = None) -> int:
+def everything(
+    *, peer_python: Path | None = None, quick: Quick = False, json: Json = False, output: Path | None = None
+) -> int:
     """Measure everything and print the README's table.
 
     Args:
+        peer_python: An interpreter that has PufferLib.
         quick: Measure shorter and less often: an impression, not a figure.
         json: Print one JSON object and nothing else on stdout.
         output: Write the results as JSON to this file, for `pac-tui bench table FILE`.
@@ -228,7 +238,11 @@ def everything(*, quick: Quick = False, json: Json = False, output: Path | None 
     from ..training.bench.table import markdown
 
     results: Figures = {}
-    for name, measure in parts.PARTS.items():
+    measures: dict[str, Callable[..., Figures]] = {
+        **parts.PARTS,
+        "peers": partial(parts.measure_peers, python=peer_python),
+    }
+    for name, measure in measures.items():
         begun = time.monotonic()
         try:
             with telling(name) as tell:

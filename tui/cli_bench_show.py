@@ -31,10 +31,15 @@ def telling(name: str) -> Iterator[Told]:
         yield lambda text, share: progress.update(bar, description=f"{name}: {text}", completed=share)
 
 
+def as_json(name: str, result: Figures) -> int:
+    """Print the figures of a benchmark as one JSON object, with what they were measured on."""
+    return show_json({"benchmark": name, **result, "facts": facts()})
+
+
 def show(name: str, result: Figures, *, json: bool) -> int:
     """Print figures, nested names joined by points."""
     if json:
-        return show_json({name: result, "facts": facts()})
+        return as_json(name, result)
     shown = plain_table("", "")
     shown.show_header = False
     for key, value in _flat(result):
@@ -128,8 +133,12 @@ def peers(result: Figures) -> None:
     )
     console.print(table)
     _absent(result)
-    for name in ("async", "sb3"):
-        show(name, {name: result[name]}, json=False)
+    own = "{task}, N = {num_envs}: shm {shm_sps:,} steps/s, Gymnasium's AsyncVectorEnv {async_sps:,}: {ratio:.1f}x"
+    console.print(own.format(**result["async"]))
+    if result["sb3"]:
+        ratios = [result["sb3"][part]["ratio"] for part in ("rollout", "training")]
+        told = "PPO on {task}, N = {num_envs}, {backend}, over SB3's MaskablePPO".format(**result["sb3"])
+        console.print(f"{told}: {ratios[0]:.2f}x in rollouts, {ratios[1]:.2f}x in all")
 
 
 def _absent(result: Figures) -> None:

@@ -10,6 +10,9 @@ STAMP := $(VENV)/.installed
 PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { command -v "$$python"; break; }; done)
 
+# Sessions and workers are processes of their own: without bytecode on the disk each compiles every module anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 # The type checker sees the four folders through links: name the files that a person edits.
 REAL_PATHS := sed -E 's|^\.typing/pac/||'
 
@@ -32,6 +35,7 @@ run: $(STAMP)  ## Start the app; make run ARGS="--num-envs 16" passes options on
 	@$(BIN)/pac-tui $(ARGS)
 
 quick: $(STAMP)  ## Run the tests that start no session
+	@$(BIN)/python -m pac.envs
 	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow and not session"
 
 test: $(STAMP)  ## Run the tests, all but the long ones

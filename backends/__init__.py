@@ -11,6 +11,7 @@ from .errors import (
     BadAction,
     Failure,
     LayoutMismatch,
+    ProtocolError,
     WorkerFailed,
 )
 from .factory import BACKENDS, make
@@ -30,6 +31,7 @@ __all__ = [
     "BadAction",
     "Failure",
     "LayoutMismatch",
+    "ProtocolError",
     "SharedMemoryFull",
     "TooManyEnvironments",
     "UnsafeDirectory",

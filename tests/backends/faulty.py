@@ -195,3 +195,19 @@ class Whimsical(Counter):
 
     def observe(self, action: int = -1) -> np.ndarray:
         return np.array([self.count, os.getpid(), action], np.float32)
+
+
+class Still:
+    """Environments of any task that change nothing, so that a test writes what they show."""
+
+    def __init__(self, *_):
+        pass
+
+    def reset(self, *_):
+        pass
+
+    def step(self, *_):
+        pass
+
+    def close(self):
+        pass

@@ -1,0 +1,227 @@
+"""The binary protocol: golden frames both ways, and a decoder that takes anything."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from pac.backends import ProtocolError
+from pac.backends.answers import Answers
+from pac.backends.hosting import Host
+from pac.backends.layout import Layout
+from pac.backends.lines import Lines
+from pac.backends.protocol import (
+    ANY,
+    ERROR,
+    HEADER,
+    HELLO_REQ,
+    HELLO_RESP,
+    LONGEST_TEXT,
+    NUMBERS,
+    TAIL,
+    VERSION,
+    Code,
+    Frame,
+    Kind,
+    Sizes,
+    error_frame,
+    error_of,
+    frame,
+    greeting,
+    parse,
+    spaces,
+)
+from pac.envs import find
+
+IDENT = 0x01020304
+VALUES = {"rank": 3, "life": 77, "gold": 300, "stage": 45, "board_size": 9, "level": 8}
+VALUES |= {"kinds_active": 5, "items_held": 10, "actions_taken": 11}
+TASK = find("autochess")
+SIZES = Sizes(TASK)
+
+
+def golden() -> dict[str, bytes]:
+    """Read the frames that were written by hand."""
+    frames: dict[str, bytes] = {}
+    name = ""
+    for line in (Path(__file__).parent / "golden" / "frames.txt").read_text().splitlines():
+        text = line.partition("#")[0].strip()
+        if text.startswith("["):
+            name = text.strip("[]")
+            frames[name] = b""
+        elif text:
+            data, _, times = text.partition("x")
+            frames[name] += bytes.fromhex(data) * int(times or 1)
+    return frames
+
+
+FRAMES = golden()
+
+
+@pytest.fixture
+def host() -> Host:
+    """An environment whose rows are as the golden frames say."""
+    host = Host(replace(TASK, factory="faulty:Still"))
+    host.begun = True
+    for name in ("observation", "final_observation"):
+        host.rows[name][0] = [0, 1, 0.5] + [0.25] * 609
+    mask = np.zeros(92, np.bool_)
+    mask[[0, 91]] = True
+    host.rows["action_mask"][0] = np.packbits(mask, bitorder="little")
+    host.rows["reward"][0] = -1.5
+    for name, value in VALUES.items():
+        host.rows[name][...] = value
+    return host
+
+
+def test_the_sizes_of_the_specification():
+    """A result of auto-chess has 2,557 bytes, eight have 20,456."""
+    assert HEADER.size == 9
+    assert SIZES.result == 2557
+    assert Sizes(find("autochess:players=8")).answers[Kind.STEP_MULTI_RESP] == (20456, 20456)
+
+
+@pytest.mark.parametrize(
+    ("name", "end"),
+    [("STEP_RESP", ""), ("STEP_RESP at the end", "terminated"), ("STEP_RESP at a truncation", "truncated")],
+)
+def test_a_result(host, name, end):
+    """It is encoded as the bytes written by hand, in the middle of an episode and at both kinds of ends."""
+    if end:
+        host.ended = True
+        host.rows[end][0] = 1
+    views = Answers(host, SIZES).results(Kind.STEP_RESP, IDENT, 0, record=False, board=False)
+    assert b"".join(views) == FRAMES[name]
+
+
+def test_a_result_is_decoded(host):
+    """What a client reads from the bytes written by hand is what they say; a RECORD carries the rest."""
+    buffer = Layout(TASK, 1, 1).map()
+    lines = Lines(TASK, 1, buffer)
+    answers = Answers(host, SIZES)
+    host.rows["episode_return"][0] = 4.5
+    more = answers.results(Kind.STEP_RESP, IDENT, 1234, record=True, board=True)
+    record = b"".join(more)[len(FRAMES["STEP_RESP"]) :]
+    whole = FRAMES["STEP_RESP"] + record
+    lines._rows[0][:] = whole
+    lines.decode(0)
+    assert buffer["observation"][0, 0, :4].tolist() == [0, 1, 0.5, 0.25]
+    assert np.flatnonzero(np.unpackbits(buffer["action_mask"][0, 0], bitorder="little")).tolist() == [0, 91]
+    assert buffer["reward"][0, 0] == -1.5
+    assert not buffer["terminated"].any()
+    assert {name: buffer[name][0, 0] for name in VALUES} == VALUES
+    assert buffer["episode_return"][0, 0] == 4.5
+    assert lines.took[0] == 1234
+
+
+@pytest.mark.parametrize(("end", "done"), [("terminated", 1), ("truncated", 2)])
+def test_an_end_is_decoded(host, end, done):
+    """The last observation becomes the final one; the two kinds of ends are told apart."""
+    buffer = Layout(TASK, 1, 1).map()
+    lines = Lines(TASK, 1, buffer)
+    host.ended = True
+    host.rows[end][0] = 1
+    data = b"".join(Answers(host, SIZES).results(Kind.STEP_RESP, IDENT, 0, record=True, board=True))
+    assert data[: len(FRAMES["STEP_RESP"])][-TAIL.size + 4] == done
+    lines._rows[0][:] = data
+    lines.decode(0)
+    lines.decode_last(0, np.array([0]))
+    assert buffer[end][0, 0] == 1
+    assert buffer["terminated"].sum() + buffer["truncated"].sum() == 1
+    assert buffer["final_observation"][0, 0, :4].tolist() == [0, 1, 0.5, 0.25]
+    assert lines.ended[0] == 1
+
+
+def test_the_other_frames(host):
+    """Requests and short answers are encoded as written by hand."""
+    assert frame(Kind.RESET_REQ, 1) == FRAMES["RESET_REQ"]
+    assert frame(Kind.STEP_REQ, IDENT, (91).to_bytes(4, "little")) == FRAMES["STEP_REQ"]
+    assert Answers(host, SIZES).observation(IDENT) == FRAMES["OBSERVE_RESP"]
+    assert frame(Kind.HEALTH_REQ, 2) == FRAMES["HEALTH_REQ"]
+    assert frame(Kind.HEALTH_RESP, 2, b"\x01") == FRAMES["HEALTH_RESP"]
+    assert frame(Kind.SPACES_REQ, 3) == FRAMES["SPACES_REQ"]
+    assert frame(Kind.SPACES_RESP, 3, spaces(TASK)) == FRAMES["SPACES_RESP"]
+    assert frame(Kind.HELLO_REQ, 0, HELLO_REQ.pack(VERSION, ANY, 5)) == FRAMES["HELLO_REQ"]
+    assert frame(Kind.LOOK, 0, b"\x01") == FRAMES["LOOK"]
+    assert error_frame(IDENT, Code.REFUSED, "no") == FRAMES["ERROR"]
+
+
+def test_golden_frames_are_parsed():
+    """Every frame written by hand can come, on its side; its header says how long it is."""
+    for name, data in FRAMES.items():
+        players = Sizes(find("autochess:players=8")) if "MULTI" in name else SIZES
+        side = players.requests if "REQ" in name or name == "LOOK" else players.answers
+        found = parse(data, side)
+        assert found is not None
+        assert Kind(found.kind).name == name.split()[0]
+        assert len(found.body) == len(data) - HEADER.size
+        assert parse(data[:-1], side) is None
+
+
+def test_an_error_frame():
+    """It carries its code and text; a text that is too long is cut between characters."""
+    found = parse(error_frame(1, Code.BUSY, "é" * 1000), SIZES.answers)
+    assert found is not None
+    error = error_of(found.body)
+    assert error.code == Code.BUSY
+    assert str(error) == "é" * (LONGEST_TEXT // 2)
+
+
+def test_a_greeting():
+    """It tells the sizes of what will come, and a checksum that another task does not have."""
+    found = HELLO_RESP.unpack(greeting(TASK, SIZES, 3, 5))
+    assert found == (VERSION, 3, 5, 1, 2448, SIZES.record, SIZES.board, SIZES.checksum)
+    assert Sizes(find("autochess:players=8")).checksum != SIZES.checksum != Sizes(find("drmario")).checksum
+
+
+def test_numbers_that_do_not_fit_are_cut(host):
+    """A number beyond its type is the type's largest; a negative one is 0."""
+    for name in NUMBERS:
+        host.rows[name][...] = 1 << 20
+    host.rows["gold"][...] = -5
+    data = b"".join(Answers(host, SIZES).results(Kind.STEP_RESP, 0, 0, record=False, board=False))
+    assert TAIL.unpack(data[-TAIL.size :])[2:] == (255, 65535, 0, 65535, 255, 255, 255, 255, 255)
+
+
+@given(some.binary(max_size=64))
+def test_any_bytes_can_be_parsed(data):
+    """Anything is a frame, the beginning of one, or a protocol error; never another exception."""
+    for side in (SIZES.requests, SIZES.answers):
+        with suppress(ProtocolError):
+            found = parse(data, side)
+            assert found is None or len(found.body) + HEADER.size <= len(data)
+
+
+@given(some.sampled_from(sorted(SIZES.requests)), some.integers(0, 2**32 - 1), some.binary(max_size=40), some.binary())
+def test_frames_come_back(kind, ident, body, rest):
+    """A frame of the right length is parsed whatever follows it; of another length it is refused."""
+    least, most = SIZES.requests[kind]
+    data = frame(kind, ident, body) + rest
+    if least <= len(body) <= most:
+        assert parse(data, SIZES.requests) == Frame(kind, ident, memoryview(body))
+    else:
+        with pytest.raises(ProtocolError, match="has a body of"):
+            parse(data, SIZES.requests)
+
+
+@given(some.integers(0, 255), some.integers(0, 2**32 - 1))
+def test_a_length_is_refused_before_anything_is_kept(kind, length):
+    """A header alone is enough to refuse a type or a length that cannot be."""
+    least, most = SIZES.requests.get(kind, (1, 0))
+    if least <= length <= most:
+        assert parse(HEADER.pack(kind, 0, length), SIZES.requests) is None or length == 0
+    else:
+        with pytest.raises(ProtocolError):
+            parse(HEADER.pack(kind, 0, length), SIZES.requests)
+
+
+@given(some.binary(min_size=2, max_size=ERROR.size + LONGEST_TEXT))
+def test_any_error_text_can_be_read(body):
+    """A server's text need not be UTF-8."""
+    assert isinstance(str(error_of(body)), str)

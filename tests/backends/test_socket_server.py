@@ -1,0 +1,351 @@
+"""The server behind a Unix socket: what it answers, what it refuses, and that nothing stops it."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as some
+
+from pac.backends import BackendUnavailable
+from pac.backends.hosting import Host
+from pac.backends.protocol import ANY, HEADER, HELLO_REQ, HELLO_RESP, VERSION, Code, Frame, Kind, Sizes, frame, parse
+from pac.backends.socket_server import SPARE, listen
+from pac.envs import Task, find
+
+LIMIT = 20.0
+SEED = 7
+ENVS = 3
+TASK = find("CartPole-v1")
+SIZES = Sizes(TASK)
+LEFT = b"\x00\x00\x00\x00"
+SERVER = """
+import sys
+from pathlib import Path
+sys.path.append({here!r})
+from pac.backends.socket_server import serve
+from pac.envs import find
+serve(find(sys.argv[1]), Path(sys.argv[2]), 0, {envs}, {seed}, ready=lambda: print("ready", flush=True))
+"""
+
+
+class Running:
+    """A server process."""
+
+    def __init__(self, spec: str, path: Path) -> None:
+        self.path = path
+        code = SERVER.format(here=str(Path(__file__).parent), envs=ENVS, seed=SEED)
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", code, spec, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert self.process.stdout is not None
+        assert self.process.stdout.readline() == "ready\n", self.process.communicate()[1]
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
+        self.process.communicate(timeout=LIMIT)
+        return self.process.returncode
+
+
+class Peer:
+    """A client that says what it is told to."""
+
+    def __init__(self, path: Path, task: Task = TASK) -> None:
+        self.answers = Sizes(task).answers
+        self.wire = socket.socket(socket.AF_UNIX)
+        self.wire.settimeout(LIMIT)
+        self.wire.connect(str(path))
+        self.data = b""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.wire.close()
+
+    def say(self, data: bytes) -> None:
+        with suppress(BrokenPipeError, ConnectionResetError):
+            self.wire.sendall(data)
+
+    def hear(self) -> Frame | None:
+        """Return the next frame, or None where the server closed."""
+        while (found := parse(self.data, self.answers)) is None:
+            try:
+                more = self.wire.recv(1 << 16)
+            except ConnectionResetError:
+                more = b""
+            if not more:
+                return None
+            self.data += more
+        found = Frame(found.kind, found.ident, memoryview(bytes(found.body)))
+        self.data = self.data[HEADER.size + len(found.body) :]
+        return found
+
+    def ask(self, kind: int, body: bytes = b"", ident: int = 1) -> Frame:
+        self.say(frame(kind, ident, body))
+        found = self.hear()
+        assert found is not None
+        assert found.ident == ident
+        return found
+
+    def refusal(self, data: bytes) -> int:
+        """Return the code that an answer to `data` has, once the server closed the connection."""
+        self.say(data)
+        found = self.hear()
+        assert found is not None
+        assert found.kind == Kind.ERROR
+        assert self.hear() is None
+        return int.from_bytes(found.body[:2], "little")
+
+
+def plays(path: Path) -> None:
+    """Make sure that a good client is served."""
+    with Peer(path) as good:
+        assert good.ask(Kind.RESET_REQ).kind == Kind.RESET_RESP
+        assert good.ask(Kind.STEP_REQ, LEFT).kind == Kind.STEP_RESP
+
+
+@pytest.fixture(scope="module")
+def server(runtime_directory) -> Iterator[Path]:
+    running = Running(TASK.spec, runtime_directory / "server")
+    yield running.path
+    assert running.end() == 0
+    assert not running.path.exists()
+
+
+def test_health_and_spaces_take_no_environment(server):
+    """They are answered on any number of connections, before and beside those that play."""
+    with ExitStack() as stack:
+        peers = [stack.enter_context(Peer(server)) for _ in range(ENVS + 2)]
+        for peer in peers:
+            assert bytes(peer.ask(Kind.HEALTH_REQ).body) == b"\x01"
+            assert np.frombuffer(peer.ask(Kind.SPACES_REQ).body, "<i4").tolist() == [4, 2]
+        plays(server)
+
+
+def test_a_connection_gets_a_free_environment(server, until):
+    """The first three play different ones, the fourth is told that there is none; one that leaves makes room."""
+    with ExitStack() as stack:
+        peers = [stack.enter_context(Peer(server)) for _ in range(ENVS)]
+        first = [bytes(peer.ask(Kind.RESET_REQ).body) for peer in peers]
+        assert len(set(first)) == ENVS
+        with Peer(server) as other:
+            assert other.refusal(frame(Kind.RESET_REQ, 1)) == Code.BUSY
+        peers[1].wire.close()
+
+        def free() -> bool:
+            with Peer(server) as other:
+                return other.ask(Kind.RESET_REQ).body == first[1]
+
+        until(free)
+
+
+def test_hello_picks_the_environment_and_the_seed(server):
+    """Its episodes are those of that environment of a run with that seed, and a RECORD follows every result."""
+    host = Host(TASK, 2, 99)
+    host.reset()
+    with Peer(server) as peer:
+        told = HELLO_RESP.unpack(peer.ask(Kind.HELLO_REQ, HELLO_REQ.pack(VERSION, 2, 99)).body)
+        assert told[:3] == (VERSION, 2, 99)
+        assert told[-1] == SIZES.checksum
+        assert peer.ask(Kind.RESET_REQ).body[:16] == host.stored("observation").tobytes()
+        record = peer.hear()
+        assert record is not None
+        assert (record.kind, len(record.body)) == (Kind.RECORD, SIZES.record)
+        with Peer(server) as other:
+            assert other.refusal(frame(Kind.HELLO_REQ, 1, HELLO_REQ.pack(VERSION, 2, 99))) == Code.BUSY
+
+
+def test_boards_come_to_those_who_look(server):
+    """After LOOK a BOARD follows every RECORD, until nobody looks."""
+    with Peer(server) as peer:
+        peer.ask(Kind.HELLO_REQ, HELLO_REQ.pack(VERSION, ANY, 0))
+        peer.say(frame(Kind.LOOK, 1, b"\x01"))
+        peer.ask(Kind.RESET_REQ)
+        kinds = [found.kind for found in (peer.hear(), peer.hear()) if found]
+        assert kinds == [Kind.RECORD, Kind.BOARD]
+        peer.say(frame(Kind.LOOK, 1, b"\x00"))
+        peer.ask(Kind.STEP_REQ, LEFT)
+        assert [found.kind for found in (peer.hear(),) if found] == [Kind.RECORD]
+        assert peer.ask(Kind.HEALTH_REQ).kind == Kind.HEALTH_RESP
+
+
+def test_an_observation_can_be_asked_for(server):
+    """It is the one of the last result, with its mask."""
+    with Peer(server) as peer:
+        result = peer.ask(Kind.RESET_REQ).body
+        assert peer.ask(Kind.OBSERVE_REQ).body == result[: 4 * 4 + 2]
+
+
+def test_requests_need_not_wait_for_answers(server):
+    """Several in one piece, and one in many pieces, are answered in order."""
+    with Peer(server) as peer:
+        asked = [frame(Kind.RESET_REQ, 1), *(frame(Kind.STEP_REQ, ident, LEFT) for ident in range(2, 6))]
+        peer.say(b"".join(asked))
+        assert [found.ident for _ in asked if (found := peer.hear())] == [1, 2, 3, 4, 5]
+        for byte in frame(Kind.STEP_REQ, 6, LEFT):
+            peer.say(bytes([byte]))
+        assert (found := peer.hear())
+        assert found.ident == 6
+
+
+def test_an_action_that_cannot_be_taken(server):
+    """It is refused by an ERROR, and the episode goes on."""
+    with Peer(server) as peer:
+        peer.ask(Kind.RESET_REQ)
+        refused = peer.ask(Kind.STEP_REQ, b"\x02\x00\x00\x00")
+        assert (refused.kind, refused.body[0]) == (Kind.ERROR, Code.REFUSED)
+        assert peer.ask(Kind.STEP_REQ, LEFT).kind == Kind.STEP_RESP
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (frame(0x0D, 1), Code.MALFORMED),
+        (frame(Kind.STEP_RESP, 1), Code.MALFORMED),
+        (frame(Kind.STEP_REQ, 1, b"\x00"), Code.MALFORMED),
+        (HEADER.pack(Kind.STEP_REQ, 1, 0xFFFF_FFFF), Code.MALFORMED),
+        (frame(Kind.STEP_REQ, 1, LEFT), Code.OUT_OF_TURN),
+        (frame(Kind.OBSERVE_REQ, 1), Code.OUT_OF_TURN),
+        (frame(Kind.LOOK, 1, b"\x01"), Code.OUT_OF_TURN),
+        (frame(Kind.STATE, 1, bytes(8)), Code.OUT_OF_TURN),
+        (frame(Kind.HELLO_REQ, 1, HELLO_REQ.pack(VERSION + 1, 0, 0)), Code.VERSION),
+        (frame(Kind.HELLO_REQ, 1, HELLO_REQ.pack(VERSION, ENVS, 0)), Code.BUSY),
+        (frame(Kind.HELLO_REQ, 1, HELLO_REQ.pack(VERSION, -2, 0)), Code.BUSY),
+    ],
+)
+def test_what_cannot_be_answered(server, data, code):
+    """It gets an ERROR that says why, and a closed connection; others are served."""
+    with Peer(server) as peer:
+        assert peer.refusal(data) == code
+    plays(server)
+
+
+def test_a_step_after_the_end(server):
+    """Nothing resets itself on the wire: the end is answered with the last observation, and then a reset is due."""
+    host, done = Host(TASK, 1, 3), 0
+    host.reset()
+    with Peer(server) as peer:
+        peer.ask(Kind.HELLO_REQ, HELLO_REQ.pack(VERSION, 1, 3))
+        peer.ask(Kind.RESET_REQ)
+        while not done:
+            peer.hear()
+            result = peer.ask(Kind.STEP_REQ, LEFT).body
+            done = result[4 * 4 + 2 + 4]
+            host.step([0])
+            assert result[:16] == host.stored("observation").tobytes()
+        assert done == 1
+        assert bytes(result[16:18]) == b"\x00\x00"
+        peer.hear()
+        assert peer.refusal(frame(Kind.STEP_REQ, 1, LEFT)) == Code.OUT_OF_TURN
+
+
+requests = some.builds(
+    frame,
+    some.sampled_from([*SIZES.requests, *SIZES.answers, 0x0D, 0xFF]),
+    some.integers(0, 2**32 - 1),
+    some.sampled_from([b"", b"\x00", LEFT, bytes(8), bytes(16), HELLO_REQ.pack(VERSION, ANY, 1)]),
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(some.lists(some.one_of(requests, some.binary(max_size=40)), max_size=8), some.integers(0, 200))
+@example([frame(Kind.RESET_REQ, 1)] * 8, 3)
+@example([HEADER.pack(Kind.RESET_REQ, 0, 2**31)], 0)
+def test_no_bytes_stop_the_server(server, pieces, cut):
+    """Random bytes, frames in any order, and ends in the middle of one: the next client is served."""
+    data = b"".join(pieces)
+    with Peer(server) as bad:
+        bad.say(data[: max(0, len(data) - cut)])
+        bad.wire.shutdown(socket.SHUT_WR)
+        with suppress(ConnectionResetError):
+            while bad.wire.recv(1 << 16):
+                pass
+    plays(server)
+
+
+def test_a_client_that_does_not_read(server):
+    """Its answers wait until it takes them, others are served meanwhile, and none is lost."""
+    with Peer(server) as slow:
+        slow.ask(Kind.RESET_REQ)
+        slow.wire.setblocking(False)
+        sent = 0
+        asked = frame(Kind.OBSERVE_REQ, 5)
+        with suppress(BlockingIOError):
+            while sent < 200_000 * len(asked):
+                sent += slow.wire.send(asked * 1000)
+        plays(server)
+        slow.wire.settimeout(LIMIT)
+        for _ in range(sent // len(asked)):
+            assert (found := slow.hear())
+            assert found.kind == Kind.OBSERVE_RESP
+
+
+def test_many_connections(server):
+    """More than there can be are refused one by one, and those that play go on."""
+    with ExitStack() as stack:
+        player = stack.enter_context(Peer(server))
+        player.ask(Kind.RESET_REQ)
+        crowd = [stack.enter_context(Peer(server)) for _ in range(ENVS + SPARE + 20)]
+        codes = [peer.hear() for peer in crowd[-5:]]
+        assert all(found and found.body[0] == Code.BUSY for found in codes)
+        assert player.ask(Kind.STEP_REQ, LEFT).kind == Kind.STEP_RESP
+
+
+def test_an_environment_that_fails(runtime_directory):
+    """Its client is told and let go, the next one gets a new environment, and the server lives."""
+    running = Running("faulty:Fragile:how=raise,at=0", runtime_directory / "fragile")
+    try:
+        for _ in range(2):
+            with Peer(running.path) as peer:
+                peer.answers = {**peer.answers, Kind.RESET_RESP: (0, 99)}
+                assert peer.ask(Kind.RESET_REQ).kind == Kind.RESET_RESP
+                assert peer.refusal(frame(Kind.STEP_REQ, 1, LEFT)) == Code.FAILED
+    finally:
+        assert running.end() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_ends_cleanly(runtime_directory, number):
+    """On SIGTERM and on Ctrl-C it ends with exit code 0 and removes its socket, also with a client connected."""
+    running = Running(TASK.spec, runtime_directory / "clean")
+    assert stat.S_IMODE(running.path.stat().st_mode) == 0o600
+    with Peer(running.path) as peer:
+        peer.ask(Kind.RESET_REQ)
+        assert running.end(number) == 0
+        assert peer.hear() is None
+    assert not running.path.exists()
+
+
+def test_the_socket_of_a_dead_server_is_replaced(runtime_directory):
+    """Killed, it leaves its socket; the next server takes the path over."""
+    path = runtime_directory / "stale"
+    assert Running(TASK.spec, path).end(signal.SIGKILL) == -signal.SIGKILL
+    assert path.exists()
+    with listen(path):
+        assert stat.S_ISSOCK(path.stat().st_mode)
+    path.unlink()
+
+
+def test_a_path_that_is_taken(server, tmp_path):
+    """A live server, another file, and a folder that does not exist are each refused with a sentence."""
+    with pytest.raises(BackendUnavailable, match="is served by another process"):
+        listen(server)
+    (tmp_path / "file").touch()
+    with pytest.raises(BackendUnavailable, match="is no socket"):
+        listen(tmp_path / "file")
+    with pytest.raises(BackendUnavailable, match="cannot be made"):
+        listen(tmp_path / "none" / "server")
+    with pytest.raises(BackendUnavailable, match="short path"):
+        listen(tmp_path / ("x" * 200))
+    plays(server)

@@ -1,0 +1,88 @@
+"""A client in another language, which knows the twelve plain types only, plays against a real server."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pac.backends.hosting import Host
+from pac.envs import find
+
+SOURCE = Path(__file__).parent / "client.c"
+STEPS = 400
+SEED = 5
+SERVER = """
+import sys
+from pathlib import Path
+from pac.backends.socket_server import serve
+from pac.envs import find
+serve(find(sys.argv[1]), Path(sys.argv[2]), 0, 2, int(sys.argv[3]), ready=lambda: print("ready", flush=True))
+"""
+TAIL = np.dtype("<f4, u1, u1, <u2, <u2, <u2, u1, u1, u1, u1, u1")
+NUMBERS = ("rank", "life", "gold", "stage", "board_size", "level", "kinds_active", "items_held", "actions_taken")
+
+
+@pytest.fixture(scope="session")
+def client(tmp_path_factory) -> Path:
+    """Build the client."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        pytest.skip("there is no C compiler here")
+    program: Path = tmp_path_factory.mktemp("client") / "client"
+    subprocess.run([compiler, "-std=c99", "-Wall", "-Wextra", "-Werror", "-o", program, SOURCE], check=True)
+    return program
+
+
+def expected(spec: str) -> str:
+    """Return what the client must print, from the specification and an environment of this process."""
+    host, checksum, episodes = Host(find(spec), 0, SEED), 0xCBF29CE484222325, 0
+
+    def hear(data: bytes) -> None:
+        nonlocal checksum
+        for byte in data:
+            checksum = (checksum ^ byte) * 0x100000001B3 & 0xFFFF_FFFF_FFFF_FFFF
+
+    def result() -> bytes:
+        names = {item.name for item in host.task.info}
+        numbers = [int(host.stored(name)) if name in names else 0 for name in NUMBERS]
+        done = 1 if host.stored("terminated")[0] else 2 * int(host.stored("truncated")[0])
+        tail = np.array([(host.stored("reward")[0], done, *numbers)], TAIL)
+        return host.stored("observation").tobytes() + host.mask().tobytes() + tail.tobytes()
+
+    hear(b"\x01")
+    hear(np.array([np.prod(host.task.observation.shape), host.task.num_actions], "<i4").tobytes())
+    host.reset()
+    hear(result())
+    for _ in range(STEPS):
+        host.step([int(host.mask()[0].argmax())])
+        hear(result())
+        if host.ended:
+            episodes += 1
+            host.reset()
+            hear(result())
+    return f"{episodes} {checksum:016x}\n"
+
+
+@pytest.mark.parametrize("spec", ["CartPole-v1", "autochess"])
+def test_a_client_in_c(client, runtime_directory, spec):
+    """Its checksum of all it was told, ends of episodes included, is the one computed here from the same episodes."""
+    path = runtime_directory / "conformance"
+    server = subprocess.Popen([sys.executable, "-c", SERVER, spec, path, str(SEED)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert server.stdout is not None
+        assert server.stdout.readline() == "ready\n"
+        told = subprocess.run([client, path, str(STEPS)], capture_output=True, text=True, timeout=60, check=False)
+        assert told.stderr == ""
+        assert told.stdout == expected(spec)
+        assert spec != "CartPole-v1" or int(told.stdout.split()[0]) > 10
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.communicate(timeout=20)
+    assert server.returncode == 0
+    assert not path.exists()

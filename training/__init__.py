@@ -1,1 +1,5 @@
-"""Sessions, telemetry, algorithms, runs and measurements."""
+"""Sessions, telemetry, algorithms, runs. `watch` shows a training that is somebody else's."""
+
+from .watching import watch
+
+__all__ = ["watch"]

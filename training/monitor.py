@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends.base import Backend
+from ..backends import WorkerStatus
+from ..backends.layout import Buffer
 from ..envs import Task, next_slot
 from ..envs.task import DECIDES, Array
 from .detail import Detail
@@ -29,6 +30,18 @@ from .trainer import PHASES, PolicyOutput, Timer
 RATES = {"focus": 1 / 30, "grid": 1 / 10, "nobody": 1 / 2}
 RECENT = 100
 COUNTERS = ("steps", "frames", "episodes", "iterations")
+
+
+class Stepped(Protocol):
+    """What steps the environments: a backend, or a buffer that is told of steps elsewhere."""
+
+    @property
+    def buffer(self) -> Buffer:
+        """The arrays of the task's fields."""
+
+    @property
+    def workers(self) -> Sequence[WorkerStatus]:
+        """The workers at this moment."""
 
 
 class Monitor:
@@ -67,7 +80,7 @@ class Monitor:
         self._points = 0
         self._stride = 1
         self._writer: TelemetryWriter | None = None
-        self._backend: Backend | None = None
+        self._backend: Stepped | None = None
         self._due = 0.0
         self._counts_due = 0.0
         self._shown: tuple[int, Look, bool] | None = None
@@ -87,7 +100,7 @@ class Monitor:
         self._write_history()
         self.publish()
 
-    def begin(self, backend: Backend) -> None:
+    def begin(self, backend: Stepped) -> None:
         """Watch `backend`, whose episodes have just begun in slot 0."""
         self._backend = backend
         self._slots = backend.buffer.slots
@@ -252,6 +265,11 @@ class Monitor:
             with self._writer.write("metrics") as values:
                 values[: len(self._names)] = [row.get(name, np.nan) for name in self._names]
 
+    @property
+    def due(self) -> float:
+        """When it is time to publish, by `time.perf_counter`."""
+        return self._due
+
     def rate(self) -> float:
         """Seconds between two publications, by what is looked at."""
         if not self.watched:
@@ -327,7 +345,7 @@ class Monitor:
             for index, entry in enumerate(self.throughput.scaling()[: len(block)]):
                 block[index] = (entry.num_envs, entry.samples, entry.fps, entry.low, entry.high, entry.seconds)
 
-    def _write_environments(self, writer: TelemetryWriter, backend: Backend) -> None:
+    def _write_environments(self, writer: TelemetryWriter, backend: Stepped) -> None:
         """Copy the newest slot's table and boards."""
         buffer, players, slot = backend.buffer, self._task.players, self._written
         acted = slot - 1 if self._slots > 1 and slot > 0 else slot
@@ -357,7 +375,7 @@ class Monitor:
             outcomes[:] = self.outcomes
         self._write_boards(writer, backend)
 
-    def _write_boards(self, writer: TelemetryWriter, backend: Backend) -> None:
+    def _write_boards(self, writer: TelemetryWriter, backend: Stepped) -> None:
         lo, hi = self.look.first, min(self._num_envs, self.look.first + self.look.count)
         focus = self.look.focus
         for item in self._task.boards:

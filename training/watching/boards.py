@@ -1,0 +1,117 @@
+"""What a watched training's environments look like: their own picture where they draw one, else what they observe."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...envs import Field, Panel, Task
+from ...envs.gym.picture import HEIGHT, WIDTH, shrink
+from ...envs.task import Array, Buffers
+
+Render: TypeAlias = Callable[[int], Any]
+SHARE = 0.02
+"""Of the training's time, the most that drawing takes."""
+TURN = 0.005  # s of drawing at once
+MOST_NUMBERS = 32
+
+
+def numbers_of(observations: Any, env: int) -> NDArray[np.float32]:
+    """Return the first numbers of what one environment observes, whatever its space is made of."""
+    if isinstance(observations, Mapping):
+        parts = [numbers_of(part, env) for part in observations.values()]
+    elif isinstance(observations, tuple):
+        parts = [numbers_of(part, env) for part in observations]
+    elif isinstance(observations, np.ndarray) and observations.dtype.kind in "fiub":
+        parts = [np.ravel(observations[env])[:MOST_NUMBERS].astype(np.float32)]
+    else:
+        parts = []
+    numbers: NDArray[np.float32] = np.concatenate([*parts, np.zeros(0, np.float32)])[:MOST_NUMBERS]
+    return numbers
+
+
+def picture_of(observations: Any, env: int) -> NDArray[np.uint8] | None:
+    """Return an observation as a picture `(H, W, 3)`: the newest of a stack of frames; None if it is none."""
+    if not isinstance(observations, np.ndarray) or observations.dtype != np.uint8 or observations.ndim != 4:
+        return None
+    seen: NDArray[np.uint8] = observations[env]
+    if seen.shape[-1] == 3:
+        return seen
+    if seen.shape[0] <= 4:
+        seen = np.moveaxis(seen, 0, -1)
+    return np.repeat(seen[..., -1:], 3, axis=-1) if seen.shape[-1] <= 4 else None
+
+
+class Boards:
+    """Draws the environments that somebody looks at, for no more than its share of the time.
+
+    Attributes:
+        panel: What is drawn.
+        field: Where it is drawn.
+        numbers: The first numbers of an observation.
+    """
+
+    def __init__(self, render: Render | None, observations: Any) -> None:
+        self._render = render
+        self._paid = 0.0
+        self._turn = 0
+        first = self._picture(observations, 0)
+        count = max(1, len(numbers_of(observations, 0)))
+        self.numbers = Field("observation", "float32", (count,), per="seat")
+        if first is None:
+            labels = tuple(str(index) for index in range(count))
+            self.panel = Panel("bars", "Observation", "bars", labels, main=True)
+            self.field = Field("bars", "float32", (count,), timed=False)
+        else:
+            scale = min(1.0, HEIGHT / first.shape[0], WIDTH / first.shape[1])
+            shape = max(1, round(first.shape[0] * scale)), max(1, round(first.shape[1] * scale)), 3
+            self.panel = Panel("pixels", "Board" if self._render else "Observation", "picture", main=True)
+            self.field = Field("picture", "uint8", shape, timed=False, low=0, high=255)
+
+    def _picture(self, observations: Any, env: int) -> Array | None:
+        """Return an environment's picture; from the first failure on, only what it observes."""
+        if self._render is not None:
+            try:
+                drawn = np.asarray(self._render(env))
+            except Exception:
+                drawn = np.zeros(())
+            if drawn.ndim == 3 and drawn.shape[2] == 3:
+                return drawn
+            self._render = None
+        return picture_of(observations, env)
+
+    def draw(self, task: Task, buffers: Buffers, slot: int, observations: Any, *, hurry: bool) -> None:
+        """Draw what is looked at, a few at a time.
+
+        Args:
+            task: What is watched.
+            buffers: Its arrays.
+            slot: The newest slot.
+            observations: What the environments observe, a batch.
+            hurry: Whether to draw all of it now, whatever it takes.
+        """
+        begin = now = time.perf_counter()
+        if now < self._paid and not hurry:
+            return
+        wanted = np.flatnonzero(buffers["looked_at"][0])
+        board = buffers[task.panels[0].field][0]
+        for env in np.roll(wanted, -int(np.searchsorted(wanted, self._turn))).tolist():
+            if now - begin > TURN and not hurry:
+                break
+            self._turn = env + 1
+            self._draw_one(buffers, board, slot, observations, env)
+            now = time.perf_counter()
+        self._paid = now + (now - begin) / SHARE
+
+    def _draw_one(self, buffers: Buffers, board: Array, slot: int, observations: Any, env: int) -> None:
+        buffers["looked_at"][0, env] = 0
+        numbers = numbers_of(observations, env)
+        buffers["observation"][slot, env, : len(numbers)] = numbers
+        if self.field.name == "bars":
+            board[env, : len(numbers)] = numbers
+        elif (picture := self._picture(observations, env)) is not None:
+            board[env] = shrink(picture, board.shape[1:3])

@@ -1,0 +1,103 @@
+"""Stable-Baselines3's vector environments, watched, and what its models log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import KVWriter
+from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
+
+from .boards import Render
+from .script import WatchedScript, log, open_script
+
+
+class WatchedVecEnv(VecEnvWrapper):
+    """A vector environment that can be attached to from its first reset on."""
+
+    def __init__(self, venv: VecEnv, name: str | None = None) -> None:
+        super().__init__(venv)
+        self._watched_name = name
+        self._script: WatchedScript | None = None
+        self._acted: Any = None
+
+    def reset(self) -> Any:
+        """Begin an episode in all environments."""
+        observations = self.venv.reset()
+        if self._script is None:
+            self._script = self._open(observations)
+        self._script.begin()
+        return observations
+
+    def step_async(self, actions: np.ndarray[Any, Any]) -> None:
+        """Pass the gate and let all environments step."""
+        if self._script is not None:
+            self._script.before()
+            self._acted = actions
+        self.venv.step_async(actions)
+
+    def step_wait(self) -> Any:
+        """Wait for the step."""
+        result = self.venv.step_wait()
+        if self._script is not None:
+            observations, rewards, dones, infos = result
+            truncated = _truncated(dones, infos)
+            self._script.after(observations, self._acted, rewards, dones & ~truncated, truncated)
+        return result
+
+    def close(self) -> None:
+        """Close the environments; whoever looks sees that it ended."""
+        if self._script is not None:
+            self._script.close()
+        self.venv.close()
+
+    def _open(self, observations: Any) -> WatchedScript:
+        venv = self.venv
+        spec = venv.get_attr("spec")[0] if venv.has_attr("spec") else None
+        return open_script(
+            self,
+            venv,
+            self._watched_name,
+            task=spec.id if spec is not None else type(venv.unwrapped).__name__,
+            actions=venv.action_space,
+            render=_render_of(venv),
+            observations=observations,
+            autoreset="same step",
+        )
+
+
+def _truncated(dones: np.ndarray[Any, Any], infos: Any) -> np.ndarray[Any, Any]:
+    """Return which episodes ended by their time limit."""
+    truncated = np.zeros(len(dones), np.bool_)
+    for index in np.flatnonzero(dones):
+        truncated[index] = bool(infos[index].get("TimeLimit.truncated", False))
+    return truncated
+
+
+def _render_of(venv: VecEnv) -> Render | None:
+    """Return what draws one environment into an array, if they can be drawn so."""
+    if venv.render_mode != "rgb_array":
+        return None
+    return lambda index: venv.env_method("render", indices=[index])[0]
+
+
+class _Shown(KVWriter):
+    """Where a model's logger writes, so that it is shown."""
+
+    def write(self, key_values: dict[str, Any], key_excluded: dict[str, Any], step: int = 0) -> None:  # noqa: ARG002
+        """Show the numbers."""
+        log({name: value for name, value in key_values.items() if isinstance(value, int | float | np.number)})
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class LogCallback(BaseCallback):
+    """Shows what the model logs."""
+
+    def _on_training_start(self) -> None:
+        self.logger.output_formats.append(_Shown())
+
+    def _on_step(self) -> bool:
+        return True

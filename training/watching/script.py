@@ -1,0 +1,226 @@
+"""A script that trains by itself, live: it can be seen, paused, stepped and slowed, and nothing else."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import sys
+import time
+import weakref
+from collections.abc import Mapping
+from multiprocessing.util import Finalize
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+
+from ...backends.segment import new_directory, remove_stale
+from ...envs import BadParameter, Task
+from ...envs.task import Array
+from ..commands import LiveCommands
+from ..control import ControlServer
+from ..last import keep_last_of_dead
+from ..live import Live
+from ..records import Phase
+from .boards import Boards, Render
+from .mirror import Autoreset, Mirror
+from .task import action_reader, describe_script
+
+ITERATION = 1.0  # s that an iteration lasts where nobody logs
+LEAST_ITERATION = 0.5  # s
+LOOKED_AT = b"\x01"
+OURS = frozenset({"restart", "baseline", "checkpoint"})
+_open: weakref.WeakSet[WatchedScript] = weakref.WeakSet()
+_numbers = itertools.count(1)
+
+
+class ScriptCommands(LiveCommands):
+    """The commands to a watched script."""
+
+    def unknown(self, name: str) -> str:
+        """Say that there is no such command, or that it is not one for a script."""
+        if name in OURS:
+            return f"{name} is for trainings that pac-tui runs: this one is a script, which keeps its own environments"
+        return super().unknown(name)
+
+
+class WatchedScript(Live):
+    """What stands in the runtime directory of one watched vector environment.
+
+    Args:
+        task: What it trains on.
+        name: What it is called.
+        kind: The class of the vector environment.
+        boards: Draws the environments.
+        mirror: What is told of the environments' steps.
+    """
+
+    def __init__(self, task: Task, name: str, kind: str, boards: Boards, mirror: Mirror) -> None:
+        keep_last_of_dead()
+        remove_stale()
+        super().__init__(task, new_directory())
+        self.mirror = mirror
+        self._boards = boards
+        self._looked_at = memoryview(self.mirror.buffer["looked_at"][0])
+        self._observations: Any = None
+        self._logged: dict[str, float] = {}
+        self._logs = self._ended = self._asked_to_end = False
+        self._iterated = time.perf_counter()
+        self._due = self._iterated + ITERATION
+        self.monitor.state["backend"] = kind
+        self._open_segment(
+            mirror.environments, run=name, trainer="script", backend=kind, device="", seed=0, watched=True
+        )
+        self._server = ControlServer(self.directory, ScriptCommands(self).handle, self.audience)
+        self.monitor.begin(self.mirror)
+        self._say(Phase.RUNNING, "")
+        self.pulse.start()
+        self.clock.go()
+        _open.add(self)
+        self._at_exit = Finalize(None, self._exit, exitpriority=10)  # unlike atexit, at a worker's exit, too
+        print(f"watching {name}: pac-tui attach {name}", file=sys.stderr)  # noqa: T201 - a script has no other place
+
+    @property
+    def num_envs_now(self) -> int:
+        """The N of the environments."""
+        return self.mirror.environments
+
+    def begin(self, mask: Any = None) -> None:
+        """Note that the masked environments, or all, began an episode."""
+        if not self._ended:
+            self._flush()
+            self.mirror.begin(mask)
+            self.timer.lap("environment")
+
+    def before(self) -> None:
+        """Pass the gate, before a step."""
+        if self._ended:
+            return
+        self.timer.lap("python")
+        if self.gate.enter():
+            self.timer.skip()
+
+    def after(self, observations: Any, actions: Any, rewards: Array, terminated: Array, truncated: Array) -> None:
+        """Take note of a step; all are batches of N."""
+        if self._ended:
+            return
+        self.timer.lap("environment")
+        mirror = self.mirror
+        mirror.record(actions, rewards, terminated, truncated)
+        self._observations = observations
+        now = time.perf_counter()
+        if not mirror.room or now >= self.monitor.due or self.monitor.eager or self.gate.paused:
+            self._flush()
+        if self._asked_to_end:
+            self.close()
+        elif self._logs or now > self._due:
+            self._end_iteration(now)
+
+    def _flush(self) -> None:
+        """Let the monitor see the steps since it last did, and draw what is looked at."""
+        mirror = self.mirror
+        if mirror.flush():
+            if LOOKED_AT in self._looked_at.tobytes():
+                self._boards.draw(self.task, mirror.buffer, mirror.slot, self._observations, hurry=self.gate.paused)
+            self.monitor.step(mirror.slot - 1)
+
+    def _while_closed(self) -> None:
+        self._flush()
+        super()._while_closed()
+
+    def _end_iteration(self, now: float) -> None:
+        """Add a point to the curves; where somebody logs, from log to log: that is a whole cycle of a training."""
+        if now < self._iterated + LEAST_ITERATION:
+            return
+        self._iterated, self._logs = now, False
+        self._due = float("inf") if self._logged else now + ITERATION
+        self._flush()
+        self.monitor.end_iteration(self._logged)
+        self._publish()
+
+    def log(self, metrics: Mapping[str, Any]) -> None:
+        """Show figures as curves, from the next step on."""
+        for name, value in metrics.items():
+            try:
+                self._logged[name] = float(value)
+            except (TypeError, ValueError):
+                raise BadParameter(
+                    f"watch.log expects numbers, and {name!r} is {value!r}: leave it out or take its mean"
+                ) from None
+        self._logs = True
+
+    def stop(self) -> None:
+        """Be watched no more; the script goes on, at its own speed."""
+        self._asked_to_end = True
+        self.gate.set_speed(0)
+        self.gate.resume()
+
+    def close(self, error: BaseException | None = None) -> None:
+        """Say how it ended, and leave nothing behind."""
+        if self._ended:
+            return
+        self._flush()
+        self._ended = True
+        self._at_exit.cancel()
+        _open.discard(self)
+        self.gate.resume()
+        if error is None:
+            self._say(Phase.ENDED, "ended")
+        else:
+            self._say(Phase.FAILED, f"{type(error).__name__}: {error}")
+        self.pulse.stop()
+        self._server.close()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _exit(self) -> None:
+        """Say to whoever looks how the process ended."""
+        error = getattr(sys, "last_value", None)
+        self.close(None if isinstance(error, KeyboardInterrupt) else error)
+
+    def forget(self) -> None:
+        """Do nothing any more: this is a fork of the process that is watched."""
+        self._ended = True
+
+
+def open_script(
+    owner: object,
+    envs: Any,
+    name: str | None,
+    *,
+    task: str,
+    actions: gymnasium.Space[Any],
+    render: Render | None,
+    observations: Any,
+    autoreset: Autoreset,
+) -> WatchedScript:
+    """Begin to show a vector environment, whose first observations are known, for as long as `owner` lives."""
+    boards = Boards(render, observations)
+    described = describe_script(task, actions, boards)
+    kind = type(envs.unwrapped).__name__
+    mirror = Mirror(described, envs.num_envs, autoreset, action_reader(actions))
+    script = WatchedScript(described, name or _script_name(), kind, boards, mirror)
+    weakref.finalize(owner, script.close).atexit = False
+    return script
+
+
+def _script_name() -> str:
+    """Return the script's name, with a number from the second watch of a process on."""
+    stem = Path(sys.argv[0]).stem if sys.argv and sys.argv[0] not in {"", "-c"} else "python"
+    number = next(_numbers)
+    return stem if number == 1 else f"{stem}-{number}"
+
+
+def log(metrics: Mapping[str, Any]) -> None:
+    """Show figures in every watch of this process."""
+    for script in tuple(_open):
+        script.log(metrics)
+
+
+def _forget_all() -> None:
+    for script in tuple(_open):
+        script.forget()
+    _open.clear()
+
+
+os.register_at_fork(after_in_child=_forget_all)

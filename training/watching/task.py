@@ -1,0 +1,51 @@
+"""A watched training's environments as a task, as far as their spaces tell it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box, Discrete, MultiDiscrete
+
+from ...envs import Field, Outcome, Task
+from .boards import Boards
+
+
+def describe_script(name: str, actions: gymnasium.Space[Any], boards: Boards) -> Task:
+    """Return the task of somebody's environments, as far as their spaces tell it."""
+    return Task(
+        spec=name,
+        name=name,
+        title=name.rpartition(":")[2].rpartition("/")[2],
+        factory="",
+        observation=boards.numbers,
+        **_actions(actions),
+        outcomes=(Outcome("terminated", "neutral"), Outcome("truncated", "neutral")),
+        panels=(boards.panel,),
+        boards=(boards.field, Field("looked_at", "uint8", timed=False)),
+    )
+
+
+def _actions(space: gymnasium.Space[Any]) -> dict[str, Any]:
+    """Return what a task says of its actions; nothing of those that are neither numbers nor choices."""
+    if isinstance(space, Discrete):
+        return {"num_actions": int(space.n)}
+    if isinstance(space, MultiDiscrete):
+        choices = tuple(int(count) for count in np.ravel(space.nvec))
+        return {"num_actions": sum(choices), "choices": choices}
+    if isinstance(space, Box) and space.shape:
+        bounds = tuple(zip(np.ravel(space.low).tolist(), np.ravel(space.high).tolist(), strict=True))
+        return {"num_actions": len(bounds), "bounds": bounds}
+    return {"num_actions": 1}
+
+
+def action_reader(space: gymnasium.Space[Any]) -> Callable[[Any], Any]:
+    """Return what turns actions `(steps, N, numbers)` into the buffer's, or into None where they do not fit there."""
+    if isinstance(space, Discrete):
+        first = int(space.start)
+        return lambda actions: actions[..., 0] - first
+    if isinstance(space, Box | MultiDiscrete) and space.shape:
+        return lambda actions: actions
+    return lambda _actions: None

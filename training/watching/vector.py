@@ -1,0 +1,91 @@
+"""Gymnasium's vector environments, watched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv, VectorWrapper
+
+from ...envs.task import Array
+from .boards import Render
+from .mirror import Autoreset
+from .script import WatchedScript, open_script
+
+MODES: dict[AutoresetMode, Autoreset] = {
+    AutoresetMode.SAME_STEP: "same step",
+    AutoresetMode.NEXT_STEP: "next step",
+    AutoresetMode.DISABLED: "by hand",
+}
+
+
+class WatchedVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
+    """A vector environment that can be attached to from its first reset on."""
+
+    def __init__(self, env: VectorEnv[Any, Any, Array], name: str | None = None) -> None:
+        super().__init__(env)
+        self._name = name
+        self._script: WatchedScript | None = None
+
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin episodes, in all environments or where `options["reset_mask"]` says so."""
+        mask = (options or {}).get("reset_mask")  # before Gymnasium takes it out
+        observations, infos = self.env.reset(seed=seed, options=options)
+        if self._script is None:
+            self._script = self._open(observations)
+        self._script.begin(mask)
+        return observations, infos
+
+    def step(self, actions: Any) -> tuple[Any, Array, Array, Array, dict[str, Any]]:
+        """Pass the gate and step all environments."""
+        script = self._script
+        if script is None:
+            return self.env.step(actions)
+        script.before()
+        result = self.env.step(actions)
+        observations, rewards, terminated, truncated, _ = result
+        script.after(observations, actions, rewards, terminated, truncated)
+        return result
+
+    def close(self, **kwargs: Any) -> None:
+        """Close the environments; whoever looks sees that it ended."""
+        if self._script is not None:
+            self._script.close()
+        self.env.close(**kwargs)
+
+    def _open(self, observations: Any) -> WatchedScript:
+        env = self.env
+        mode = env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
+        return open_script(
+            self,
+            env,
+            self._name,
+            task=_task_of(env),
+            actions=env.single_action_space,
+            render=render_of(env),
+            observations=observations,
+            autoreset=MODES[AutoresetMode(mode)],
+        )
+
+
+def _task_of(env: VectorEnv[Any, Any, Array]) -> str:
+    """Return the id of the environments, or their class where they have none."""
+    base = env.unwrapped
+    spec = env.spec or (base.get_attr("spec")[0] if isinstance(base, SyncVectorEnv | AsyncVectorEnv) else None)
+    return spec.id if spec is not None else type(base).__name__
+
+
+def render_of(env: VectorEnv[Any, Any, Array]) -> Render | None:
+    """Return what draws one environment into an array, if they can be drawn so."""
+    base = env.unwrapped
+    if isinstance(base, SyncVectorEnv):
+        envs: list[gymnasium.Env[Any, Any]] = base.envs
+        return (lambda index: envs[index].render()) if envs[0].render_mode == "rgb_array" else None
+    if env.render_mode != "rgb_array":
+        return None
+
+    def render(index: int) -> Any:
+        drawn = env.render()
+        return None if drawn is None else drawn[index]
+
+    return render

@@ -287,7 +287,7 @@ class Monitor:
             self._write_policy(self._writer)
             self._write_detail(self._writer, self._backend, decided=decided)
 
-    def _write_detail(self, writer: TelemetryWriter, backend: Backend, *, decided: bool) -> None:
+    def _write_detail(self, writer: TelemetryWriter, backend: Stepped, *, decided: bool) -> None:
         """Write what is known of the environment that is looked at closely, and of its last steps while it stands."""
         env, detail = self.look.focus, self.detail
         if env is None or env >= self._num_envs or not self.watched:

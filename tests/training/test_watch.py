@@ -200,6 +200,7 @@ def test_it_pauses_steps_and_goes_on():
         started.client.call("pause")
         until(lambda: started.see().phase is Phase.PAUSED, "paused")
         steps = started.steps
+        until(lambda: getattr(started.see().moment, "next_action", None) is not None, "the next action is known")
         started.client.call("step", count=3)
         until(lambda: started.steps == steps + 3, "three steps")
         until(lambda: not started.see().state["credits"], "no more")

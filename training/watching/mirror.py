@@ -89,6 +89,12 @@ class Mirror:
         self._terminated.append(terminated)
         self._truncated.append(truncated)
 
+    def decide(self, actions: Any) -> None:
+        """Write the actions of the next step; all steps before must be flushed."""
+        read = self._read_actions(np.reshape(actions, (1, self.environments, -1)))
+        if read is not None:
+            self.buffer["action"][self.slot if self.slot < SLOTS - 1 else 0] = read[0]
+
     def flush(self) -> bool:
         """Write what was recorded behind the last slots or from slot 1 on; return whether there was any."""
         rewards = self._rewards.read().reshape(-1, self.environments).astype(np.float64)

@@ -20,7 +20,6 @@ class WatchedVecEnv(VecEnvWrapper):
         super().__init__(venv)
         self._watched_name = name
         self._script: WatchedScript | None = None
-        self._acted: Any = None
 
     def reset(self) -> Any:
         """Begin an episode in all environments."""
@@ -33,8 +32,7 @@ class WatchedVecEnv(VecEnvWrapper):
     def step_async(self, actions: np.ndarray[Any, Any]) -> None:
         """Pass the gate and let all environments step."""
         if self._script is not None:
-            self._script.before()
-            self._acted = actions
+            self._script.before(actions)
         self.venv.step_async(actions)
 
     def step_wait(self) -> Any:
@@ -43,7 +41,7 @@ class WatchedVecEnv(VecEnvWrapper):
         if self._script is not None:
             observations, rewards, dones, infos = result
             truncated = _truncated(dones, infos)
-            self._script.after(observations, self._acted, rewards, dones & ~truncated, truncated)
+            self._script.after(observations, rewards, dones & ~truncated, truncated)
         return result
 
     def close(self) -> None:

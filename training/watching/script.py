@@ -64,6 +64,7 @@ class WatchedScript(Live):
         self._boards = boards
         self._looked_at = memoryview(self.mirror.buffer["looked_at"][0])
         self._observations: Any = None
+        self._actions: Any = None
         self._logged: dict[str, float] = {}
         self._logs = self._ended = self._asked_to_end = False
         self._iterated = time.perf_counter()
@@ -93,21 +94,22 @@ class WatchedScript(Live):
             self.mirror.begin(mask)
             self.timer.lap("environment")
 
-    def before(self) -> None:
-        """Pass the gate, before a step."""
+    def before(self, actions: Any) -> None:
+        """Pass the gate, before a step by `actions`."""
         if self._ended:
             return
+        self._actions = actions
         self.timer.lap("python")
         if self.gate.enter():
             self.timer.skip()
 
-    def after(self, observations: Any, actions: Any, rewards: Array, terminated: Array, truncated: Array) -> None:
-        """Take note of a step; all are batches of N."""
+    def after(self, observations: Any, rewards: Array, terminated: Array, truncated: Array) -> None:
+        """Take note of what came of the step; all are batches of N."""
         if self._ended:
             return
         self.timer.lap("environment")
         mirror = self.mirror
-        mirror.record(actions, rewards, terminated, truncated)
+        mirror.record(self._actions, rewards, terminated, truncated)
         self._observations = observations
         now = time.perf_counter()
         if not mirror.room or now >= self.monitor.due or self.monitor.eager or self.gate.paused:
@@ -127,6 +129,7 @@ class WatchedScript(Live):
 
     def _while_closed(self) -> None:
         self._flush()
+        self.mirror.decide(self._actions)
         super()._while_closed()
 
     def _end_iteration(self, now: float) -> None:

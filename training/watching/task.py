@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Discrete, MultiDiscrete
 
 from ...envs import Field, Outcome, Task
+from ..replay import Differs
 from .boards import Boards
 
 
@@ -19,13 +20,18 @@ def describe_script(name: str, actions: gymnasium.Space[Any], boards: Boards) ->
         spec=name,
         name=name,
         title=name.rpartition(":")[2].rpartition("/")[2],
-        factory="",
+        factory=f"{__name__}:refuse",
         observation=boards.numbers,
         **_actions(actions),
         outcomes=(Outcome("terminated", "neutral"), Outcome("truncated", "neutral")),
         panels=(boards.panel,),
         boards=(boards.field, Field("looked_at", "uint8", timed=False)),
     )
+
+
+def refuse(*_: object) -> NoReturn:
+    """Make no environments: they are the script's."""
+    raise Differs(0, "", "it belongs to the script that is watched")
 
 
 def _actions(space: gymnasium.Space[Any]) -> dict[str, Any]:

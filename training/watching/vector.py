@@ -41,10 +41,10 @@ class WatchedVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
         script = self._script
         if script is None:
             return self.env.step(actions)
-        script.before()
+        script.before(actions)
         result = self.env.step(actions)
         observations, rewards, terminated, truncated, _ = result
-        script.after(observations, actions, rewards, terminated, truncated)
+        script.after(observations, rewards, terminated, truncated)
         return result
 
     def close(self, **kwargs: Any) -> None:

@@ -41,18 +41,27 @@ def board_of(drawn: Any, writer: Writer) -> tuple[Panel, Field]:
     Raises:
         TypeError: It is neither a picture nor text.
     """
-    if drawn is None:
-        shape = writer.item.shape
-        if writer.item.dtype == "uint8" and len(shape) == 3 and shape[2] == 3:
-            return _pixels("Observation", "seen", shape)
-        return _bars(writer)
+    if drawn is not None:
+        return drawing(drawn)
+    shape = writer.item.shape
+    if writer.item.dtype == "uint8" and len(shape) == 3 and shape[2] == 3:
+        return pixels("Observation", "seen", shape)
+    return _bars(writer)
+
+
+def drawing(drawn: Any) -> tuple[Panel, Field]:
+    """Return the panel for what `render` gave, and its field.
+
+    Raises:
+        TypeError: It is neither a picture nor text.
+    """
     if isinstance(drawn, str):
         rows, columns = size_of(drawn)
         shape = min(MOST_LINES, rows + MORE_LINES), max(1, min(MOST_COLUMNS, columns))
         return Panel("text", "Board", "screen", main=True), Field("screen", "uint32", shape, timed=False)
     if not isinstance(drawn, np.ndarray) or drawn.ndim != 3 or drawn.shape[2] != 3:
         raise TypeError(f"render gave {type(drawn).__name__} of shape {np.shape(drawn)}")
-    return _pixels("Board", "picture", drawn.shape)
+    return pixels("Board", "picture", drawn.shape)
 
 
 def draw(task: Task, render: Callable[[], Any], observation: Array, board: Array) -> None:
@@ -75,7 +84,8 @@ def draw(task: Task, render: Callable[[], Any], observation: Array, board: Array
         board[...] = shrink(np.asarray(render()), board.shape[:2])
 
 
-def _pixels(title: str, field: str, shape: tuple[int, ...]) -> tuple[Panel, Field]:
+def pixels(title: str, field: str, shape: tuple[int, ...]) -> tuple[Panel, Field]:
+    """Return the panel for pictures `(H, W, ...)`, and its field."""
     scale = min(1.0, HEIGHT / shape[0], WIDTH / shape[1])
     size = max(1, round(shape[0] * scale)), max(1, round(shape[1] * scale)), 3
     return Panel("pixels", title, field, main=True), Field(field, "uint8", size, timed=False, low=0, high=255)

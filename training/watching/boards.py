@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
@@ -10,14 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs import Field, Panel, Task
-from ...envs.gym.picture import HEIGHT, WIDTH, shrink
+from ...envs.gym.board import MOST_BARS, drawing, pixels, shrink
 from ...envs.task import Array, Buffers
+from ...envs.text import cells_of
+
+log = logging.getLogger(__name__)
 
 Render: TypeAlias = Callable[[int], Any]
+MODES = frozenset({"rgb_array", "ansi"})
 SHARE = 0.02
 """Of the training's time, the most that drawing takes."""
 TURN = 0.005  # s of drawing at once
-MOST_NUMBERS = 32
 
 
 def numbers_of(observations: Any, env: int) -> NDArray[np.float32]:
@@ -27,10 +31,10 @@ def numbers_of(observations: Any, env: int) -> NDArray[np.float32]:
     elif isinstance(observations, tuple):
         parts = [numbers_of(part, env) for part in observations]
     elif isinstance(observations, np.ndarray) and observations.dtype.kind in "fiub":
-        parts = [np.ravel(observations[env])[:MOST_NUMBERS].astype(np.float32)]
+        parts = [np.ravel(observations[env])[:MOST_BARS].astype(np.float32)]
     else:
         parts = []
-    numbers: NDArray[np.float32] = np.concatenate([*parts, np.zeros(0, np.float32)])[:MOST_NUMBERS]
+    numbers: NDArray[np.float32] = np.concatenate([*parts, np.zeros(0, np.float32)])[:MOST_BARS]
     return numbers
 
 
@@ -59,30 +63,23 @@ class Boards:
         self._render = render
         self._paid = 0.0
         self._turn = 0
-        first = self._picture(observations, 0)
         count = max(1, len(numbers_of(observations, 0)))
         self.numbers = Field("observation", "float32", (count,), per="seat")
-        if first is None:
-            labels = tuple(str(index) for index in range(count))
-            self.panel = Panel("bars", "Observation", "bars", labels, main=True)
-            self.field = Field("bars", "float32", (count,), timed=False)
-        else:
-            scale = min(1.0, HEIGHT / first.shape[0], WIDTH / first.shape[1])
-            shape = max(1, round(first.shape[0] * scale)), max(1, round(first.shape[1] * scale)), 3
-            self.panel = Panel("pixels", "Board" if self._render else "Observation", "picture", main=True)
-            self.field = Field("picture", "uint8", shape, timed=False, low=0, high=255)
+        self.panel, self.field = self._look(observations, count)
 
-    def _picture(self, observations: Any, env: int) -> Array | None:
-        """Return an environment's picture; from the first failure on, only what it observes."""
+    def _look(self, observations: Any, count: int) -> tuple[Panel, Field]:
+        """Return what can be drawn, and where."""
         if self._render is not None:
             try:
-                drawn = np.asarray(self._render(env))
+                return drawing(self._render(0))
             except Exception:
-                drawn = np.zeros(())
-            if drawn.ndim == 3 and drawn.shape[2] == 3:
-                return drawn
-            self._render = None
-        return picture_of(observations, env)
+                log.warning("the environments cannot be drawn: what they observe is shown", exc_info=True)
+                self._render = None
+        seen = picture_of(observations, 0)
+        if seen is not None:
+            return pixels("Observation", "seen", seen.shape)
+        labels = tuple(str(index) for index in range(count))
+        return Panel("bars", "Observation", "bars", labels, main=True), Field("bars", "float32", (count,), timed=False)
 
     def draw(self, task: Task, buffers: Buffers, slot: int, observations: Any, *, hurry: bool) -> None:
         """Draw what is looked at, a few at a time.
@@ -113,5 +110,20 @@ class Boards:
         buffers["observation"][slot, env, : len(numbers)] = numbers
         if self.field.name == "bars":
             board[env, : len(numbers)] = numbers
-        elif (picture := self._picture(observations, env)) is not None:
-            board[env] = shrink(picture, board.shape[1:3])
+        elif self.field.name == "seen" and (seen := picture_of(observations, env)) is not None:
+            board[env] = shrink(seen, board.shape[1:3])
+        elif self._render is not None:
+            self._render_one(self._render, env, board[env])
+
+    def _render_one(self, render: Render, env: int, board: Array) -> None:
+        """Draw an environment's own picture or text; one that fails is tried no more: a picture is no training."""
+        try:
+            drawn = render(env)
+            board[...] = (
+                cells_of(str(drawn), board.shape)
+                if self.field.name == "screen"
+                else shrink(np.asarray(drawn), board.shape[:2])
+            )
+        except Exception:
+            log.warning("environment %d cannot be drawn any more", env, exc_info=True)
+            self._render = None

@@ -9,7 +9,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import KVWriter
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 
-from .boards import Render
+from .boards import MODES, Render
 from .script import WatchedScript, log, open_script
 
 
@@ -74,8 +74,8 @@ def _truncated(dones: np.ndarray[Any, Any], infos: Any) -> np.ndarray[Any, Any]:
 
 
 def _render_of(venv: VecEnv) -> Render | None:
-    """Return what draws one environment into an array, if they can be drawn so."""
-    if venv.render_mode != "rgb_array":
+    """Return what draws one environment as a picture or as text, if they can be drawn so."""
+    if venv.render_mode not in MODES:
         return None
     return lambda index: venv.env_method("render", indices=[index])[0]
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 import gymnasium
-import numpy as np
-from gymnasium.spaces import Box, Discrete, MultiDiscrete
+from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
 
 from ...envs import Field, Outcome, Task
+from ...envs.gym.spaces import UnsupportedSpaces, describe_actions
 from ..replay import Differs
 from .boards import Boards
 
@@ -36,15 +36,10 @@ def refuse(*_: object) -> NoReturn:
 
 def _actions(space: gymnasium.Space[Any]) -> dict[str, Any]:
     """Return what a task says of its actions; nothing of those that are neither numbers nor choices."""
-    if isinstance(space, Discrete):
-        return {"num_actions": int(space.n)}
-    if isinstance(space, MultiDiscrete):
-        choices = tuple(int(count) for count in np.ravel(space.nvec))
-        return {"num_actions": sum(choices), "choices": choices}
-    if isinstance(space, Box) and space.shape:
-        bounds = tuple(zip(np.ravel(space.low).tolist(), np.ravel(space.high).tolist(), strict=True))
-        return {"num_actions": len(bounds), "bounds": bounds}
-    return {"num_actions": 1}
+    try:
+        return describe_actions("", space)
+    except UnsupportedSpaces:
+        return {"num_actions": 1}
 
 
 def action_reader(space: gymnasium.Space[Any]) -> Callable[[Any], Any]:
@@ -52,6 +47,6 @@ def action_reader(space: gymnasium.Space[Any]) -> Callable[[Any], Any]:
     if isinstance(space, Discrete):
         first = int(space.start)
         return lambda actions: actions[..., 0] - first
-    if isinstance(space, Box | MultiDiscrete) and space.shape:
+    if isinstance(space, Box | MultiDiscrete | MultiBinary) and space.shape:
         return lambda actions: actions
     return lambda _actions: None

@@ -8,11 +8,11 @@ import gymnasium
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv, VectorWrapper
 
 from ...envs.task import Array
-from .boards import Render
+from .boards import MODES, Render
 from .mirror import Autoreset
 from .script import WatchedScript, open_script
 
-MODES: dict[AutoresetMode, Autoreset] = {
+RESETS: dict[AutoresetMode, Autoreset] = {
     AutoresetMode.SAME_STEP: "same step",
     AutoresetMode.NEXT_STEP: "next step",
     AutoresetMode.DISABLED: "by hand",
@@ -64,7 +64,7 @@ class WatchedVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
             actions=env.single_action_space,
             render=render_of(env),
             observations=observations,
-            autoreset=MODES[AutoresetMode(mode)],
+            autoreset=RESETS[AutoresetMode(mode)],
         )
 
 
@@ -76,12 +76,12 @@ def _task_of(env: VectorEnv[Any, Any, Array]) -> str:
 
 
 def render_of(env: VectorEnv[Any, Any, Array]) -> Render | None:
-    """Return what draws one environment into an array, if they can be drawn so."""
+    """Return what draws one environment as a picture or as text, if they can be drawn so."""
     base = env.unwrapped
     if isinstance(base, SyncVectorEnv):
         envs: list[gymnasium.Env[Any, Any]] = base.envs
-        return (lambda index: envs[index].render()) if envs[0].render_mode == "rgb_array" else None
-    if env.render_mode != "rgb_array":
+        return (lambda index: envs[index].render()) if envs[0].render_mode in MODES else None
+    if env.render_mode not in MODES:
         return None
 
     def render(index: int) -> Any:

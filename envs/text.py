@@ -37,7 +37,7 @@ def cells_of(text: str, shape: tuple[int, int]) -> NDArray[np.uint32]:
 
 def size_of(text: str) -> tuple[int, int]:
     """Return the rows and columns that text takes."""
-    lines = ESCAPE.sub("", text.expandtabs()).split("\n")
+    lines = ESCAPE.sub("", text.expandtabs()).rstrip().split("\n")
     return len(lines), max(len(line) for line in lines)
 
 

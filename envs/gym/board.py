@@ -16,8 +16,8 @@ from .spaces import Writer
 HEIGHT = 64
 WIDTH = 96
 """The largest picture kept: 32 rows of half blocks."""
-MORE_LINES = 2
-"""Kept below a text's first drawing: many environments add their last action there."""
+MORE_LINES, LEAST_COLUMNS = 2, 12
+"""Kept for what a text's first drawing lacks: many environments add their last action."""
 MOST_LINES, MOST_COLUMNS = 48, 160
 MOST_BARS = 32
 MODE_OF = {"picture": "rgb_array", "screen": "ansi"}
@@ -57,7 +57,7 @@ def drawing(drawn: Any) -> tuple[Panel, Field]:
     """
     if isinstance(drawn, str):
         rows, columns = size_of(drawn)
-        shape = min(MOST_LINES, rows + MORE_LINES), max(1, min(MOST_COLUMNS, columns))
+        shape = min(MOST_LINES, rows + MORE_LINES), max(LEAST_COLUMNS, min(MOST_COLUMNS, columns))
         return Panel("text", "Board", "screen", main=True), Field("screen", "uint32", shape, timed=False)
     if not isinstance(drawn, np.ndarray) or drawn.ndim != 3 or drawn.shape[2] != 3:
         raise TypeError(f"render gave {type(drawn).__name__} of shape {np.shape(drawn)}")

@@ -118,6 +118,18 @@ class Blind(Screen):
         return super().render()
 
 
+class Unseen(Small):
+    """Could draw a picture if a package were there, and nothing else."""
+
+    metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012
+
+    def __init__(self, render_mode=None):
+        self.render_mode = render_mode
+
+    def render(self):
+        raise gymnasium.error.DependencyNotInstalled("painter is not installed")
+
+
 class Shrinking(Small):
     """Promises two numbers, and from its third step on gives one, which NumPy would spread over both."""
 

@@ -14,6 +14,7 @@ from pac.envs.gym.board import shrink
 from pac.envs.gym.making import NoSuchEnvironment
 from pac.envs.gym.spaces import UnsupportedSpaces
 from pac.envs.gym.task import describe
+from pac.envs.text import cells_of
 
 
 @pytest.fixture(autouse=True)
@@ -98,6 +99,48 @@ def test_pictures_are_drawn_while_someone_looks():
     assert not buffers["picture"][0, 0].any()
     assert buffers["picture"][0, 1, 0, 0].tolist() == [255, 0, 0]
     assert buffers["picture"][0, 1, -1, -1].tolist() == [0, 0, 200]
+
+
+def test_text_is_drawn_in_letters():
+    """An `ansi` drawing is its letters and their colours."""
+    task, buffers, environments = made("kinds:Screen")
+    assert (task.panels[0].kind, task.note) == ("text", "")
+    buffers["looked_at"][:] = 1
+    environments.step(0)
+    drawn = cells_of("step\n \x1b[41m1\x1b[0m!", buffers["screen"].shape[2:])
+    assert buffers["screen"][0, 1].tolist() == drawn.tolist()
+
+
+def test_what_is_asked_for_is_drawn_once():
+    """A drawing answers one question; the next step draws nothing, and no step is needed for another one."""
+    _, buffers, environments = made("kinds:Screen")
+    buffers["looked_at"][0, 0] = 1
+    environments.step(0)
+    assert not buffers["looked_at"].any()
+    shown = buffers["screen"].copy()
+    environments.step(0)
+    assert np.array_equal(buffers["screen"], shown)
+    buffers["looked_at"][0, 0] = 1
+    environments.reset(np.zeros(2, np.bool_), 0)
+    assert not np.array_equal(buffers["screen"][0, 0], shown[0, 0])
+    assert buffers["episode_length"].tolist() == [[2, 2]]
+
+
+@pytest.mark.parametrize(("spec", "kind"), [("kinds:Blind", "text"), ("kinds:Unseen", "bars")])
+def test_a_picture_that_needs_a_package(spec, kind):
+    """What cannot be drawn for want of a package is drawn in the next best way, and the task says so."""
+    task = find(spec)
+    assert task.panels[0].kind == kind
+    assert "painter is not installed" in task.note
+
+
+def test_a_picture_is_shown_that_is_the_observation():
+    """Who sees a picture and draws none is shown by what it sees."""
+    task, buffers, environments = made("kinds:Camera")
+    buffers["looked_at"][:] = 1
+    environments.step(0)
+    assert task.panels[0].kind == "pixels"
+    assert buffers["seen"][0, 1, 0, 0].tolist() == buffers["observation"][0, 1, 0, 0].tolist()
 
 
 def test_without_a_picture_the_observation_is_drawn():

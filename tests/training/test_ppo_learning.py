@@ -16,7 +16,7 @@ from pac.training.trainers import trainer_settings
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
-def ended_episodes(trainer_class: type[Trainer], spec: str, field: str, decisions: int) -> Array:
+def ended_episodes(trainer_class: type[Trainer], spec: str, field: str, decisions: int, **overrides: object) -> Array:
     """Return `field` at the end of every episode, in their order."""
     task = find(spec)
     made: list[Envs] = []
@@ -26,7 +26,7 @@ def ended_episodes(trainer_class: type[Trainer], spec: str, field: str, decision
         return made[-1]
 
     name = "ppo" if trainer_class is PPO else "random"
-    settings = trainer_settings(name, task, {})
+    settings = trainer_settings(name, task, overrides)
     trainer = trainer_class(Context(task, envs, settings, "cpu", 0, Timer()))  # type: ignore[call-arg]
     trainer.start(16)
     found: list[float] = []
@@ -45,6 +45,13 @@ def test_learns_cartpole_through_the_adapter() -> None:
     lengths = ended_episodes(PPO, "CartPole-v1", "episode_length", 60_000)
     assert lengths[:50].mean() < 60
     assert lengths[-20:].mean() > 200
+
+
+def test_swings_a_pendulum_up() -> None:
+    """A continuous action: from hanging about, worth -1,000 and less, to upright most of the time."""
+    returns = ended_episodes(PPO, "Pendulum-v1", "episode_return", 150_000, gamma=0.9, entropy_coefficient=0.0)
+    assert returns[:50].mean() < -900
+    assert returns[-50:].mean() > -500
 
 
 def test_learns_the_bottle_game() -> None:

@@ -81,14 +81,15 @@ def test_the_dead_wait_for_the_end():
     match = Match("autochess:players=8", 1, 3)
     died: dict[int, int] = {}
     while True:
-        dead = [seat for seat in range(SEATS) if not Seat(match.state[0], seat)[ALIVE]]
-        died |= {seat: Seat(match.state[0], seat)[RANK] for seat in dead}
+        dead = list(died)
         match.step(match.random_actions())
         ended = match.buffers["terminated"][0]
         assert ended.sum() in (0, SEATS)
         assert (match.buffers["reward"][0, dead] == 0).all()
         if ended.all():
             break
+        dead = [seat for seat in range(SEATS) if not Seat(match.state[0], seat)[ALIVE]]
+        died |= {seat: Seat(match.state[0], seat)[RANK] for seat in dead}
         assert (match.buffers["active"][0, dead] == OUT).all()
         assert not (np.delete(match.buffers["active"][0], dead) == OUT).any()
     assert len(died) >= SEATS - 3

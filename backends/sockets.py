@@ -4,37 +4,25 @@ from __future__ import annotations
 
 import secrets
 import socket
-import subprocess
-import time
-from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ..envs import BadParameter, next_slot
-from .control import CLOSE
-from .errors import BackendTimeout, Failure, ProtocolError
 from .layout import Buffer, Layout
 from .lines import Lines
-from .member import Member, kill
-from .protocol import Code
+from .member import Member
 from .segment import own_directory
-from .supervised import SupervisedBackend
+from .served import ServedBackend
 
 LONGEST_PATH = 103
 """Bytes of a socket's path, on the system that takes the fewest."""
 MOST_SERVERS = 9999
-GRACE = 1.0
-"""Seconds that a server has to end once it closed a connection."""
 
 
-class SocketBackend(SupervisedBackend):
-    """Servers of this program's own, one per worker, and a connection for every environment."""
+class SocketBackend(ServedBackend):
+    """Servers behind Unix sockets."""
 
     name: ClassVar[str] = "socket"
+    _lines: Lines
 
     @classmethod
     def unavailable(cls, layout: Layout) -> str:  # noqa: ARG003
@@ -53,21 +41,8 @@ class SocketBackend(SupervisedBackend):
             {**told, "lo": lo, "hi": hi, "path": str(folder / _name(token, index))}
             for index, (lo, hi) in enumerate(self._spans())
         ]
-        self._chosen = np.zeros(self.environments, np.bool_)
-        self._lines = Lines(self.task, self.environments, buffer)
-        self._start_fleet("pac.backends.socket_server:work", spans, buffer)
-        self._starts = np.array([lo for lo, _ in self._spans()])
-        self._pending: list[int] = []
-        self._ended: list[int] = []
-        self._turned = False
-        self._order = 0
-        try:
-            for member in self._fleet.members:
-                self._connect(member)
-        except BaseException:
-            self._stop()
-            raise
-        self._gather()
+        lines = Lines(self.task, self.environments, buffer)
+        self._open_lines("pac.backends.socket_server:work", spans, lines, buffer)
         return buffer
 
     def _connect(self, member: Member) -> None:
@@ -78,130 +53,8 @@ class SocketBackend(SupervisedBackend):
             self._lines.go_on(env)
         path.unlink(missing_ok=True)
 
-    def _gather(self) -> None:
-        away = [member.span for member in self._members_away()]
-        self._present = [env for env in range(self.environments) if not any(lo <= env < hi for lo, hi in away)]
-        self._rows = np.array(self._present, np.intp) if away else None
-
-    def _begin(self, slot: int) -> None:
-        self._order, self._turned, self._ended = slot, False, []
-        if self._away:
-            self._call_back(slot)
-        lines = self._lines
-        lines.tell_looks()
-        self._pending = self._present[::-1]
-        lines.ask_step(self._present, slot)
-
-    def _finish(self, timeout: float | None) -> None:
-        slot, lines = self._order, self._lines
-        into = next_slot(slot, self.slots)
-        self._collect(slot, timeout)
-        if not self._turned:
-            lines.decode(into, self._rows)
-            took = lines.took
-            slowest = np.add.reduceat(took, self._starts).max() if len(took) > 1 else took[0]
-            self.busy_seconds += int(slowest) * 1e-9
-            self._turned = True
-            if b"\x01" in lines.ended.tobytes():
-                self._ask_next(into)
-        if self._ended:
-            self._collect(slot, timeout)
-            lines.decode_first(into, np.array([env for env in self._ended if lines.connected(env)], np.intp))
-        if self._away:
-            self._fill(slot)
-
-    def _ask_next(self, slot: int) -> None:
-        """Keep the last observations of what ended, and ask for the next episodes."""
-        ended = np.flatnonzero(self._lines.ended)
-        self._lines.decode_last(slot, ended)
-        self._ended = ended.tolist()
-        self._pending = self._ended[::-1]
-        self._lines.ask_reset(self._ended)
-
-    def _collect(self, slot: int, timeout: float | None) -> None:
-        """Wait for the answers of all pending environments."""
-        receive, end, looked = self._lines.receive, 0.0, -1
-        while self._pending:
-            env = self._pending[-1]
-            try:
-                if receive(env):
-                    self._pending.pop()
-                    continue
-                gone = False
-            except OSError:
-                gone = True
-            except ProtocolError as error:
-                raise BadParameter(str(error)) if error.code == Code.REFUSED else error from None
-            member = self._member_of(env)
-            now = time.monotonic()
-            end = end or now + (self.timeout if timeout is None else timeout)
-            if member.index != looked:
-                self._fleet.observe(member)
-                looked = member.index
-            if not (self._gone(member, slot) if gone else self._lost(member, slot)) and now > end:
-                raise BackendTimeout(
-                    f"worker {member.index} did not finish within its limit; wait again, or close the backend"
-                )
-
-    def _gone(self, member: Member, slot: int) -> bool:
-        """Replace a server that closed a connection."""
-        assert member.process is not None
-        with suppress(subprocess.TimeoutExpired):
-            member.process.wait(GRACE)
-        if not self._lost(member, slot):
-            kill(member.process)
-            self._lost(member, slot)
-        return True
-
-    def _lost(self, member: Member, slot: int) -> bool:
-        lost = super()._lost(member, slot)
-        if lost:
-            lo, hi = member.span
-            for env in range(lo, hi):
-                self._lines.drop(env)
-            self._pending = [env for env in self._pending if not lo <= env < hi]
-        return lost
-
-    def _blame(self, failure: Failure, slot: int) -> Failure:
-        """Count a beat for those that answered, so that the one that did not stands out."""
-        beats = self.buffer["heartbeat"][0]
-        for env in range(failure.lo, failure.hi):
-            beats[env] += env not in self._pending or self._lines.answered(env)
-        return super()._blame(failure, slot)
-
-    def _member_of(self, env: int) -> Member:
-        return next(member for member in self._fleet.members if member.span[0] <= env < member.span[1])
-
-    def _begin_anew(self, members: Sequence[Member], slot: int) -> None:
-        for member in members:
-            if not self._lines.connected(member.span[0]):
-                try:
-                    self._connect(member)
-                except OSError:
-                    self._gone(member, slot)
-        chosen = [env for member in members for env in range(*member.span) if self._chosen[env]]
-        asked = [env for env in chosen if self._lines.connected(env)]
-        self._pending = asked[::-1]
-        self._lines.tell_looks()
-        self._lines.ask_reset(asked)
-        self._collect(slot, None)
-        whole: NDArray[np.intp] = np.array([env for env in asked if self._lines.connected(env)], np.intp)
-        self._lines.decode(slot, whole)
-
-    def _reseed(self, seed: int) -> None:
-        self._await_all(0)
-        self.buffer.forget()
-        for member in self._fleet.members:
-            member.arguments["seed"] = seed
-            for env in range(*member.span):
-                if self._lines.connected(env):
-                    self._lines.greet(env, seed, self.timeout)
-
     def _stop(self) -> None:
-        for member in self._fleet.members:
-            member.block.post(CLOSE)
-        self._lines.close()
-        self._fleet.stop()
+        super()._stop()
         for member in self._fleet.members:
             Path(member.arguments["path"]).unlink(missing_ok=True)
 

@@ -28,8 +28,9 @@ STATE = 18
 BUSY = 10
 BEAT = 11
 STEPS = 12
+NUMBER = 13
 """Of the worker's line: the reply's counter, whether the worker is blocked, its state (words), then (quads) nanoseconds
-that its last request took, the time of its last sign of life, and steps done."""
+that its last request took, the time of its last sign of life, steps done, and a number that it tells."""
 
 STEP = 0
 RESET = 1 << 28
@@ -187,6 +188,10 @@ class Link:
         self.beat()
         if os.getppid() != self._parent:
             raise SystemExit(0)
+
+    def tell(self, number: int) -> None:
+        """Tell the fleet a number, such as the port that a server listens on."""
+        self._quads[NUMBER] = number
 
     def receive(self) -> int:
         """Wait for the next order and return it.

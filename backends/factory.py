@@ -19,7 +19,8 @@ BACKENDS: dict[str, tuple[str, str]] = {
     "inline": (".inline:InlineBackend", ""),
     "threads": (".threads:ThreadsBackend", "inline"),
     "shm": (".shm:ShmBackend", "socket"),
-    "socket": (".sockets:SocketBackend", "inline"),
+    "socket": (".sockets:SocketBackend", "http"),
+    "http": (".http:HttpBackend", "inline"),
 }
 """Every backend's class, and the backend to take where it cannot run."""
 

@@ -56,10 +56,13 @@ class Host:
         self._watched, self._asks_for_boards = False, "looked_at" in self.rows
         self._open()
 
-    def reset(self, seed: int | None = None) -> None:
-        """Begin the next episode, or with `seed` the first of that seed."""
+    def reset(self, seed: int | None = None, episode: int | None = None) -> None:
+        """Begin the next episode, or that one; with `seed`, the first of that seed."""
         if seed is not None:
             self.renew(seed)
+        if episode is not None:
+            self.rows["episode"][...] = episode - 1
+            self.ended = False
         if self.ended:
             self._turn()
         else:

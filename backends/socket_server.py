@@ -385,7 +385,7 @@ def listen(path: Path) -> socket.socket:
     return listener
 
 
-def serve(task: Task, path: Path, lo: int, hi: int, seed: int, *, ready: Callable[[], None] = lambda: None) -> None:
+def serve(task: Task, path: Path, lo: int, hi: int, seed: int, *, ready: Callable[[], None] = lambda: None) -> int:
     """Serve environments `lo..hi` at `path` until SIGTERM or SIGINT; then remove the socket.
 
     Args:
@@ -396,23 +396,21 @@ def serve(task: Task, path: Path, lo: int, hi: int, seed: int, *, ready: Callabl
         seed: The seed of those who do not say hello.
         ready: Called once clients can connect.
 
+    Returns:
+        The signal that came.
+
     Raises:
         BackendUnavailable: It cannot listen there.
     """
     task.prepare()
-    ended = False
-
-    def end(*_: object) -> None:
-        nonlocal ended
-        ended = True
-
-    before = {number: signal.signal(number, end) for number in ENDINGS}
+    came: list[int] = []
+    before = {number: signal.signal(number, lambda number, _: came.append(number)) for number in ENDINGS}
     listener = listen(path)
     try:
         server = Server(task, listener, lo, hi, seed)
         try:
             ready()
-            while not ended:
+            while not came:
                 server.turn(IDLE)
         finally:
             server.close()
@@ -421,6 +419,7 @@ def serve(task: Task, path: Path, lo: int, hi: int, seed: int, *, ready: Callabl
         path.unlink(missing_ok=True)
         for number, handler in before.items():
             signal.signal(number, handler)
+    return came[0]
 
 
 def work(link: Link, told: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from pac.backends import make
 from pac.envs import find
 
 
-@pytest.fixture(params=["inline", "shm", "socket"])
+@pytest.fixture(params=["inline", "shm", "socket", "http"])
 def counters(request, toy):
     envs = make(toy("Counter", length=3), 4, request.param, workers=2)
     yield envs

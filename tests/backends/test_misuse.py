@@ -17,7 +17,7 @@ from pac.envs import BadParameter, PacError, UnknownName, find
 TASK = find("drmario-frames")
 
 
-@pytest.fixture(params=["inline", "threads", "shm", "socket"], scope="module")
+@pytest.fixture(params=["inline", "threads", "shm", "socket", "http"], scope="module")
 def envs(request):
     made = make(TASK, 3, request.param, slots=3, workers=2)
     yield made
@@ -83,7 +83,7 @@ def test_a_bad_reset_mask(begun, mask):
         begun.reset(options={"reset_mask": mask})
 
 
-@pytest.mark.parametrize("backend", ["inline", "threads", "shm", "socket"])
+@pytest.mark.parametrize("backend", ["inline", "threads", "shm", "socket", "http"])
 def test_a_closed_backend(backend):
     """Closing twice is fine; everything else says that it was closed."""
     envs = make(TASK, 2, backend, workers=1)
@@ -122,7 +122,7 @@ def test_the_next_backend_down_the_ladder(toy):
         make(toy("Counter"), 2, "threads", strict=True)
 
 
-@pytest.mark.parametrize("backend", ["shm", "socket"])
+@pytest.mark.parametrize("backend", ["shm", "socket", "http"])
 def test_a_masked_action_is_the_callers_mistake(backend):
     """A worker that refuses an action is not replaced: the error is the caller's, and names the mask."""
     envs = make("drmario", 2, backend, workers=1)

@@ -14,7 +14,7 @@ import pytest
 from pac.backends import BACKENDS, make
 from pac.backends.segment import own_directory, remove_stale, runtime_directory
 
-PROCESSES = ("shm", "socket")
+PROCESSES = ("shm", "socket", "http")
 PARENT = """
 import sys
 sys.path.append({here!r})

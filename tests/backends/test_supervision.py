@@ -14,7 +14,7 @@ from pac.backends.segment import own_directory
 from pac.envs import EnvironmentFailed
 
 
-@pytest.fixture(params=["shm", "socket"])
+@pytest.fixture(params=["shm", "socket", "http"])
 def backend(request):
     return request.param
 

@@ -41,6 +41,7 @@ def play(task: Task, backend: str, num_envs: int, workers: int | None = None, sl
         ("threads", 2, 7),
         ("shm", 5, 2),
         ("socket", 5, 2),
+        ("http", 5, 2),
         pytest.param("socket", 1, 1, marks=pytest.mark.slow),
         pytest.param("socket", 7, 3, marks=pytest.mark.slow),
         pytest.param("shm", 1, 1, marks=pytest.mark.slow),
@@ -53,14 +54,15 @@ def test_a_native_game_plays_alike(backend, num_envs, workers):
     assert play(task, backend, num_envs, workers) == play(task, "inline", num_envs)
 
 
+@pytest.mark.parametrize("backend", ["socket", "http"])
 @pytest.mark.parametrize("spec", ["autochess", "autochess:players=8"])
-def test_eight_seats_play_alike_behind_sockets(spec):
+def test_eight_seats_play_alike_behind_servers(spec, backend):
     """What a game of eight seats publishes comes over the wire whole."""
     task = find(spec)
-    assert play(task, "socket", 3, 2) == play(task, "inline", 3)
+    assert play(task, backend, 3, 2) == play(task, "inline", 3)
 
 
-@pytest.mark.parametrize("backend", ["shm", "socket"])
+@pytest.mark.parametrize("backend", ["shm", "socket", "http"])
 @pytest.mark.parametrize(("name", "workers", "slots"), [("Counter", 2, SLOTS), ("Masked", 3, 1), ("MaskMethod", 1, 2)])
 def test_a_python_environment_plays_alike(toy, backend, name, workers, slots):
     """A Gymnasium environment's trajectories, its masks included, don't depend on backend and slices."""
@@ -68,7 +70,7 @@ def test_a_python_environment_plays_alike(toy, backend, name, workers, slots):
     assert play(task, backend, 5, workers, slots) == play(task, "inline", 5, slots=slots)
 
 
-@pytest.mark.parametrize("backend", ["shm", "socket"])
+@pytest.mark.parametrize("backend", ["shm", "socket", "http"])
 @pytest.mark.parametrize("name", ["Arm", "Levers", "Camera", "Blind", "Tag"])
 def test_every_kind_of_environment_plays_alike(backend, name):
     """Whatever its actions and observations are, and however many play it, one elsewhere is one in this process."""
@@ -76,10 +78,10 @@ def test_every_kind_of_environment_plays_alike(backend, name):
     assert play(task, backend, 3, 2) == play(task, "inline", 3)
 
 
-@pytest.mark.parametrize("backend", ["inline", "threads", "shm", "socket"])
+@pytest.mark.parametrize("backend", ["inline", "threads", "shm", "socket", "http"])
 def test_a_seed_begins_anew(toy, backend):
     """Resetting with a seed begins at episode 0 of that seed, whatever was played before."""
-    task = toy("Counter") if backend in {"shm", "socket"} else find("drmario")
+    task = toy("Counter") if backend in {"shm", "socket", "http"} else find("drmario")
     envs = make(task, 3, backend, seed=1, workers=2)
     other = make(task, 3, "inline", seed=9)
     first, _ = other.reset()

@@ -1,0 +1,228 @@
+"""The endpoints of the HTTP server, asked by a plain client as anybody's would."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import threading
+from base64 import b64decode
+
+import numpy as np
+import pytest
+
+from pac.backends import BackendUnavailable, http_format, make
+from pac.backends.http_server import HOME, MOST_BODY, Server, listen
+from pac.envs import find
+
+TOKEN = "a-token-of-tests"
+
+
+class Client:
+    """Asks a server that runs in a thread of this process."""
+
+    def __init__(self, task, num_envs: int = 2, seed: int = 3) -> None:
+        self.ended = False
+        task.prepare()
+        listener = listen(0)
+        self.port = listener.getsockname()[1]
+        server = Server(task, 0, num_envs, seed=seed, token=TOKEN)
+        self.thread = threading.Thread(target=lambda: asyncio.run(server.run(listener, lambda: self.ended)))
+        self.thread.start()
+        self.connection = http.client.HTTPConnection(HOME, self.port, timeout=30)
+
+    def ask(self, method: str, path: str, body=None, token: str = TOKEN):
+        """Return the status and the answer."""
+        data = body if body is None or isinstance(body, str) else json.dumps(body)
+        self.connection.request(method, path, data, {"Authorization": f"Bearer {token}"} if token else {})
+        response = self.connection.getresponse()
+        assert response.headers["Content-Type"].startswith("application/json")
+        return response.status, json.loads(response.read())
+
+    def post(self, path: str, **body):
+        """Return the answer to a request that is well."""
+        status, answer = self.ask("POST", path, body)
+        assert status == 200, answer
+        return answer
+
+    def close(self) -> None:
+        self.connection.close()
+        self.ended = True
+        self.thread.join(20)
+
+
+@pytest.fixture
+def serve():
+    """Start servers that end with the test."""
+    clients = []
+
+    def start(task, **options):
+        clients.append(Client(find(task) if isinstance(task, str) else task, **options))
+        return clients[-1]
+
+    yield start
+    for client in clients:
+        client.close()
+
+
+@pytest.fixture
+def counter(serve, toy):
+    return serve(toy("Counter", length=3))
+
+
+def test_health_and_spaces(counter):
+    """They say whether an episode has begun, and what goes in and out."""
+    assert counter.ask("GET", "/health")[1]["initialized"] is False
+    counter.post("/reset")
+    health, spaces = counter.ask("GET", "/health")[1], counter.ask("GET", "/spaces")[1]
+    assert (health["status"], health["envs"], health["initialized"]) == ("ok", [0, 1], True)
+    assert (spaces["observation"], spaces["actions"], spaces["players"]) == (3, 4, 1)
+    assert (spaces["shape"], spaces["dtype"]) == ([3], "float32")
+
+
+def test_an_episode(counter):
+    """Nothing resets itself: the last observation stays, no action is legal, and a reset begins the next episode."""
+    first = counter.post("/reset")
+    assert (first["observation"][0], first["reward"], first["done"], first["episode"]) == (0, 0, False, 0)
+    assert first["action_mask"] == [1, 1, 1, 1]
+    for action in (1, 2):
+        assert counter.post("/step", action=action)["reward"] == action
+    last = counter.post("/step", action=3)
+    assert (last["done"], last["terminated"], last["truncated"], last["outcome"]) == (True, True, False, "terminated")
+    assert (last["observation"][0], last["episode_return"], last["episode_length"]) == (3, 6, 3)
+    assert last["action_mask"] == [0, 0, 0, 0]
+    assert counter.ask("GET", "/observe")[1]["observation"] == last["observation"]
+    assert counter.ask("POST", "/step", {"action": 0})[0] == 409
+    second = counter.post("/reset")
+    assert (second["observation"][0], second["done"], second["episode"]) == (0, False, 1)
+    assert second["observation"][1] != first["observation"][1]
+
+
+def test_environments_are_apart(counter):
+    """Each has a number, an episode and seeds of its own; a GET takes the number as a parameter."""
+    counter.post("/reset", env=1)
+    assert counter.ask("GET", "/observe?env=0")[0] == 409
+    one = counter.ask("GET", "/observe?env=1")[1]["observation"]
+    assert counter.ask("POST", "/observe", {"env": 1})[1]["observation"] == one
+    assert counter.post("/reset", env=0)["observation"] != one
+
+
+def test_seeds_and_episodes_can_be_chosen(counter):
+    """A seed begins at its first episode, and a number begins that one."""
+    episodes = [counter.post("/reset", **({"seed": 9} if first else {})) for first in (True, False, False)]
+    assert counter.post("/reset", episode=1)["observation"] == episodes[1]["observation"]
+    assert counter.post("/reset")["observation"] == episodes[2]["observation"]
+    assert counter.post("/reset", seed=9)["observation"] == episodes[0]["observation"]
+
+
+@pytest.mark.parametrize("token", ["", "another", TOKEN + "x", "ä"])
+def test_nobody_without_the_token(counter, token):
+    """A missing or another token opens nothing, not even what is not there."""
+    for path in ("/health", "/nothing"):
+        status, answer = counter.ask("GET", path, token=token)
+        assert status == 401
+        assert "Bearer TOKEN" in answer["error"]
+
+
+@pytest.mark.parametrize(
+    ("status", "asked", "part"),
+    [
+        (400, ("POST", "/step", "{"), "invalid JSON"),
+        (400, ("POST", "/step", "[1]"), "object"),
+        (400, ("POST", "/step", {}), "action: field required"),
+        (400, ("POST", "/step", {"actoin": 1}), "Did you mean action?"),
+        (400, ("POST", "/step", {"action": 4}), "actions are 0 to 3"),
+        (400, ("POST", "/step", {"action": -1}), "actions are 0 to 3"),
+        (400, ("POST", "/step", {"action": 2**70}), "actions are 0 to 3"),
+        (400, ("POST", "/step", {"action": 1.5}), "a whole number"),
+        (400, ("POST", "/step", {"action": True}), "action: "),
+        (400, ("POST", "/step", {"action": "x" * 999}), "got 'xxx"),
+        (400, ("POST", "/step", {"action": 1, "env": 2}), "environments 0 to 1"),
+        (400, ("POST", "/step-multi", {"actions": [1, 2]}), "one per seat"),
+        (400, ("POST", "/reset", {"seed": -1}), "seed: "),
+        (400, ("GET", "/observe?env=x", None), "env: "),
+        (400, ("GET", "/observe?enw=1", None), "Did you mean env?"),
+        (404, ("GET", "/nothing", None), "POST /step"),
+        (405, ("GET", "/step", None), "POST /step"),
+        (413, ("POST", "/step", "x" * (MOST_BODY + 1)), "bytes"),
+    ],
+)
+def test_what_is_refused(counter, status, asked, part):
+    """Each mistake has a status and a short sentence, nothing is stepped, and the server goes on."""
+    counter.post("/reset")
+    told = counter.ask(*asked)
+    assert told[0] == status
+    assert part in told[1]["error"]
+    assert len(told[1]["error"]) < 300
+    assert "Traceback" not in told[1]["error"]
+    assert counter.post("/step", action=0)["observation"][0] == 1
+
+
+def test_an_illegal_action(serve):
+    """An action that the mask forbids is refused, and the game is where it was."""
+    client = serve("drmario")
+    mask = client.post("/reset")["action_mask"]
+    status, answer = client.ask("POST", "/step", {"action": mask.index(0)})
+    assert status == 400
+    assert "action_mask" in answer["error"]
+    assert client.ask("GET", "/observe")[1]["action_mask"] == mask
+
+
+def test_an_environment_that_fails(serve, toy):
+    """Its client is told in a sentence; the others, and the server, go on."""
+    client = serve(toy("Fragile", how="raise", at=0))
+    client.post("/reset", env=0)
+    client.post("/reset", env=1)
+    status, answer = client.ask("POST", "/step", {"action": 1})
+    assert status == 500
+    assert answer["error"].endswith("raised ValueError: bad card")
+    assert client.ask("GET", "/observe?env=1")[0] == 200
+
+
+def test_several_seats(serve):
+    """A task of several seats takes an action from each and answers each."""
+    client = serve("autochess:players=8")
+    seats = client.post("/reset")["results"]
+    assert [len(seat["observation"]) for seat in seats] == [612] * 8
+    told = client.post("/step-multi", actions=[seat["action_mask"].index(1) for seat in seats])
+    assert len(told["results"]) == 8
+    assert set(told["info"]) >= {"life", "rank", "stage", "gold"}
+    assert set(told["results"][0]["reward_terms"]) >= {"fight", "place"}
+    status, answer = client.ask("POST", "/step", {"action": 0})
+    assert (status, "/step-multi" in answer["error"]) == (400, True)
+
+
+def test_what_is_played_is_what_is_played_elsewhere(serve, toy):
+    """Observations, boards and figures are those of `inline`, bit for bit."""
+    task = toy("Masked")
+    client, envs = serve(task, seed=5), make(task, 2, "inline", seed=5)
+    envs.start()
+    told = client.post("/reset", env=1)
+    for _ in range(5):
+        actions = envs.action_masks().argmax(axis=1)
+        assert told["action_mask"] == envs.action_masks()[1].tolist()
+        assert np.array_equal(np.array(told["observation"], np.float32), envs.buffer["observation"][0, 1])
+        envs.buffer["action"][0] = actions
+        envs.advance(0)
+        told = client.post("/step", env=1, action=int(actions[1]), fields=True, look=True)
+        assert b64decode(told["fields"]["episode"]) == envs.buffer["episode"][0, 1].tobytes()
+    envs.close()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_numbers_come_back_bit_for_bit(dtype):
+    """Every float is read as it was written; those that are not finite are strings, so that it stays JSON."""
+    bits = np.random.default_rng(0).integers(0, 1 << 64, 2000, np.uint64).view(dtype)
+    finite = bits[np.isfinite(bits)]
+    odd = np.array([np.nan, np.inf, -np.inf, -0.0, np.finfo(dtype).tiny / 4, np.finfo(dtype).max], dtype)
+    for values in (finite, odd):
+        text = json.dumps(http_format.numbers(values), allow_nan=False)
+        assert np.array(json.loads(text), dtype).tobytes() == values.tobytes()
+
+
+def test_a_port_that_is_taken():
+    """It is an error that names the port."""
+    with listen(0) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(BackendUnavailable, match=f"127.0.0.1:{port} cannot be listened on"):
+            listen(port)

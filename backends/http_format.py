@@ -160,7 +160,7 @@ def _seat(host: Host, seat: int) -> dict[str, Any]:
         "done": terminated or truncated,
         "terminated": terminated,
         "truncated": truncated,
-        "active": bool(host.rows["active"][seat]),
+        "active": int(host.rows["active"][seat]),
         "episode_return": numbers_or_one(host.rows["episode_return"][seat]),
         "reward_terms": dict(zip(host.task.reward_terms, terms, strict=True)),
     }

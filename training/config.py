@@ -20,7 +20,7 @@ class Config(BaseModel):
     )
     trainer: str = Field("ppo", description="The algorithm.")
     num_envs: int | None = Field(None, ge=1, le=MAX_ENVS, description="Environments; default max(8, 4 x usable cores).")
-    backend: str = Field("shm", description="How environments are stepped: inline, threads or shm.")
+    backend: str = Field("shm", description="How environments are stepped: inline, threads, shm, socket or http.")
     workers: PositiveInt | None = Field(None, description="Worker processes or threads; default the usable cores.")
     device: str = Field("auto", description="Where the policy runs: auto, cpu, cuda, cuda:K or mps.")
     seed: int = Field(0, ge=0, le=2**63 - 1, description="Seed of everything.")

@@ -157,6 +157,33 @@ def play(task: str = "drmario", *, seed: int = 0) -> int:
     return play_game(task, seed)
 
 
+@app.command(name="env-server")
+def env_server(
+    *,
+    task: str = "drmario",
+    backend: str = "socket",
+    num_envs: int = 1,
+    seed: int = 0,
+    path: Path | None = None,
+    port: int | None = None,
+    token_file: Path | None = None,
+) -> int:
+    """Serve environments to a trainer elsewhere, in any language, until Ctrl-C or SIGTERM; docs/transports.md has more.
+
+    Args:
+        task: The task, with its parameters: autochess:players=8.
+        backend: How: socket, the binary protocol, or http, JSON on 127.0.0.1.
+        num_envs: Environments.
+        seed: Seed of everything.
+        path: Where the socket goes; a path of our own is told otherwise.
+        port: The port of http; a free one is told otherwise.
+        token_file: A file with the token that http wants; else PAC_TOKEN, or one that is made and told.
+    """
+    from .cli_serve import serve_environments
+
+    return serve_environments(task, backend, num_envs, seed, path=path, port=port, token_file=token_file)
+
+
 @app.command
 def tasks(*, json: Json = False) -> int:
     """List the tasks that can be trained on."""

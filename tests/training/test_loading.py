@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from pac.backends import BACKENDS
 from pac.envs import PacError, UnknownName
 from pac.training.config import Config
 from pac.training.loading import BadConfiguration, effective_settings, expected, load
@@ -169,3 +170,9 @@ def test_errors_are_bad_usage():
 def test_expected_says_something(name):
     """Every field can say in words what it takes."""
     assert expected(name)
+
+
+def test_the_help_names_every_backend():
+    """The description of `backend` is written by hand, so that the command line need not import them."""
+    description = Config.model_fields["backend"].description or ""
+    assert all(name in description for name in BACKENDS)

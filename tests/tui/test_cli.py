@@ -70,7 +70,7 @@ def test_help_lists_the_commands(capsys):
     """`--help` names every command and the exit codes."""
     assert main(["--help"]) == 0
     out = capsys.readouterr().out
-    commands = ["bench", "config", "doctor", "eval", "play", "run", "runs", "tasks"]
+    commands = ["bench", "config", "doctor", "env-server", "eval", "play", "run", "runs", "tasks"]
     assert all(command in out for command in commands)
     assert "130" in out
 

@@ -23,12 +23,14 @@ from .protocol import (
     HELLO_REQ,
     HELLO_RESP,
     LOOKED_AT,
+    NUMBERS,
     TAIL,
     TERMINATED,
     TOOK,
     TRUNCATED,
     VERSION,
     Code,
+    Frame,
     Kind,
     Sizes,
     error_of,
@@ -38,6 +40,13 @@ from .protocol import (
 
 LOOK = 0.05
 """Seconds that an answer is waited for before somebody looks whether the other side lives."""
+TAIL_TYPE = np.dtype(
+    {
+        "names": ("reward", "done", *NUMBERS),
+        "formats": ("<f4", "u1", "u1", "<u2", "<u2", "<u2", "u1", "u1", "u1", "u1", "u1"),
+    }
+)
+"""`TAIL`, for NumPy."""
 PATIENCE = struct.pack("@ll", 0, int(LOOK * 1e6))
 OTHER_FILES = 256
 """Files that a process has open besides its connections."""
@@ -87,15 +96,17 @@ class Lines:
         task: The task.
         num_envs: Number of environments N.
         buffer: Where answers are decoded to.
+        plain: Whether the servers know the twelve plain types only: then no greeting is sent, no RECORD comes, and
+            what it would carry is left as it is, but for the numbers that stand in a result.
 
     Attributes:
         ended: Which environments' last answer was the last of an episode, `(N,)`.
         took: Nanoseconds that each environment took for it, `(N,)`.
     """
 
-    def __init__(self, task: Task, num_envs: int, buffer: Buffer) -> None:
+    def __init__(self, task: Task, num_envs: int, buffer: Buffer, *, plain: bool = False) -> None:
         allow_files(num_envs)
-        self._task, self._count, self._buffer = task, num_envs, buffer
+        self._task, self._count, self._buffer, self._plain = task, num_envs, buffer, plain
         self._sizes = sizes = Sizes(task)
         self._body = task.players * sizes.result
         self._second = HEADER.size + self._body
@@ -106,7 +117,7 @@ class Lines:
         self._answers = np.zeros((num_envs, self._whole), np.uint8)
         self._rows = [row.data for row in self._answers]
         self._wires: list[socket.socket | None] = [None] * num_envs
-        self._got, self._needs = [0] * num_envs, [self._whole if sizes.always_drawn else self._third] * num_envs
+        self._got, self._needs = [0] * num_envs, [self._needed()] * num_envs
         self._ident = 0
         self._head = self._next = b""
         self._kind, self._answer = (
@@ -126,6 +137,7 @@ class Lines:
         self._masks = results[:, :, sizes.observation : sizes.observation + task.num_actions]
         self._dones = results[:, :, sizes.result - TAIL.size + 4]
         self._rewards = results[:, :, sizes.result - TAIL.size : sizes.result - TAIL.size + 4]
+        self._tails = results[:, :, sizes.result - TAIL.size :]
         self._pictures = self._parts(sizes.pictures, self._third + HEADER.size, 0)
         self._told = bytes(num_envs)
         self._watched: NDArray[np.intp] | None = None
@@ -143,35 +155,43 @@ class Lines:
         self._wires[env] = wire
         wire.connect(str(path))
         wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, PATIENCE)
-        self.greet(env, seed, timeout)
+        if not self._plain:
+            self.greet(env, seed, timeout)
 
     def go_on(self, env: int) -> None:
         """Let an environment go on behind the last episode that the buffer knows."""
         episode = int(self._buffer["episode"][0, env])
         if episode >= 0:
             state = self._buffer["state"][0, env].tobytes() if "state" in self._buffer else b""
-            self._send(env, frame(Kind.STATE, 0, EPISODE.pack(episode) + state))
+            self.send(env, frame(Kind.STATE, 0, EPISODE.pack(episode) + state))
 
     def greet(self, env: int, seed: int, timeout: float) -> None:
         """Begin a connected environment anew with another seed; the errors are those of `connect`."""
-        wire, data, end = self._wire(env), b"", time.monotonic() + timeout
-        wire.sendall(frame(Kind.HELLO_REQ, 0, HELLO_REQ.pack(VERSION, env, seed & MASK_64)))
-        while (answer := parse(data, self._sizes.answers)) is None:
-            try:
-                more = wire.recv(1 << 12)
-            except BlockingIOError:
-                if time.monotonic() > end:
-                    raise BackendTimeout(f"environment {env} was not greeted within {timeout:g} s") from None
-                continue
-            if not more:
-                raise ConnectionResetError
-            data += more
+        self._wire(env).sendall(frame(Kind.HELLO_REQ, 0, HELLO_REQ.pack(VERSION, env, seed & MASK_64)))
+        answer = self.next_frame(env, timeout)
         if answer.kind != Kind.HELLO_RESP:
             raise error_of(answer.body) if answer.kind == Kind.ERROR else self._unexpected(answer.kind)
         if HELLO_RESP.unpack(answer.body)[-1] != self._sizes.checksum:
             raise ProtocolError(Code.VERSION, f"the server has another task than {self._task.spec}, or another version")
-        self._needs[env] = self._whole if self._sizes.always_drawn else self._third
+        self._needs[env] = self._needed()
         self._told = self._told[:env] + b"\x00" + self._told[env + 1 :]
+
+    def next_frame(self, env: int, timeout: float) -> Frame:
+        """Return the next frame of an environment that owes no result; the errors are those of `connect`."""
+        wire, data, end = self._wire(env), b"", time.monotonic() + timeout
+        while (answer := parse(data, self._sizes.answers)) is None:
+            # No byte beyond the frame is taken.
+            length = HEADER.unpack(data)[2] if len(data) >= HEADER.size else 0
+            try:
+                more = wire.recv(HEADER.size + length - len(data))
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    raise BackendTimeout(f"environment {env} got no answer within {timeout:g} s") from None
+                continue
+            if not more:
+                raise ConnectionResetError
+            data += more
+        return answer
 
     def connected(self, env: int) -> bool:
         """Whether an environment has a connection."""
@@ -195,7 +215,7 @@ class Lines:
         self._begin(Kind.RESET_RESP)
         asked = frame(Kind.RESET_REQ, self._ident)
         for env in envs:
-            self._send(env, asked)
+            self.send(env, asked)
 
     def ask_step(self, envs: list[int], slot: int) -> None:
         """Ask environments for a step by the actions of `slot`."""
@@ -205,7 +225,7 @@ class Lines:
         for env in envs:
             asked = self._frames[env]
             asked[: HEADER.size] = head
-            self._send(env, asked)
+            self.send(env, asked)
 
     def tell_looks(self) -> None:
         """Tell the environments whether somebody looks at them, where that has changed."""
@@ -214,7 +234,7 @@ class Lines:
             return
         for env, (now, before) in enumerate(zip(looked, self._told, strict=True)):
             if now != before and self._wires[env] is not None:
-                self._send(env, frame(Kind.LOOK, 0, bytes((now != 0,))))
+                self.send(env, frame(Kind.LOOK, 0, bytes((now != 0,))))
                 self._needs[env] = self._whole if now else self._third
         self._told = looked
         self._watched = np.flatnonzero(np.frombuffer(looked, np.uint8))
@@ -239,7 +259,7 @@ class Lines:
             if got - count < HEADER.size <= got and row[: HEADER.size] != self._head:
                 raise self._wrong(wire, bytes(row[:got]))
         self._got[env] = 0
-        if row[self._second : self._second + HEADER.size] != self._next:
+        if not self._plain and row[self._second : self._second + HEADER.size] != self._next:
             raise self._unexpected(row[self._second])
         return True
 
@@ -266,6 +286,8 @@ class Lines:
                 into[envs] = come[envs]
             pairs.terminated[envs] = self._dones[envs] == TERMINATED
             pairs.truncated[envs] = self._dones[envs] == TRUNCATED
+        if self._plain:
+            self.ended[...] = self._dones.all(axis=1)
         if self._task.masked:
             self._decode_masks(slot, envs)
         if self._watched is not None:
@@ -288,6 +310,17 @@ class Lines:
         else:
             into[envs] = np.packbits(self._masks[envs], axis=-1, bitorder="little")
 
+    def numbers(self) -> dict[str, NDArray[np.int64]]:
+        """Return the numbers that stand in the first seats' results, `done` and those of the task, `(N,)` each."""
+        tails = np.ascontiguousarray(self._tails[:, 0]).view(TAIL_TYPE)[:, 0]
+        return {name: tails[name].astype(np.int64) for name in ("done", *NUMBERS)}
+
+    def _needed(self) -> int:
+        """Bytes of an answer, where nobody said anything about looking."""
+        if self._plain:
+            return self._second
+        return self._whole if self._sizes.always_drawn else self._third
+
     def _draw(self, envs: NDArray[np.intp] | None) -> None:
         """Write the boards of those that are looked at."""
         assert self._watched is not None
@@ -302,11 +335,14 @@ class Lines:
         pairs = [
             (self._rows_of("observation", slot), self._observations),
             (self._rows_of("reward", slot), self._rewards),
+        ]
+        records = [
             (self.took.view(np.uint8).reshape(self._count, -1), took),
             (self.ended.reshape(self._count, 1), ended),
             *self._parts(sizes.records, begin + TOOK.size, slot),
             *(self._pictures if sizes.always_drawn else ()),
         ]
+        pairs += () if self._plain else records
         shape = (self._count, self._task.players)
         ends = [self._buffer[name][slot].view(np.bool_).reshape(shape) for name in ("terminated", "truncated")]
         self._pairs[slot] = found = Slot(pairs, _quick(pairs) if self._count == 1 else pairs, *ends)
@@ -330,7 +366,7 @@ class Lines:
         self._head = HEADER.pack(answer, ident, self._body)
         self._next = HEADER.pack(Kind.RECORD, ident, self._sizes.record)
 
-    def _send(self, env: int, asked: bytes | memoryview) -> None:
+    def send(self, env: int, asked: bytes | memoryview) -> None:
         """Send a request; that a server has gone is found out where its answer is missed."""
         try:
             self._wire(env).sendall(asked)

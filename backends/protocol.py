@@ -46,7 +46,8 @@ The types from 0x40 on carry the rest of what an environment of this program pub
 HELLO_REQ picks the environment and begins it anew with the seed. From then on each RESET_RESP, STEP_RESP and
 STEP_MULTI_RESP is followed by a RECORD of the same id, and where boards are wanted by a BOARD; at first they are wanted
 in tasks that draw at every step. STATE makes an environment go on where another one left off: the next RESET_REQ begins
-the episode after that one. Without HELLO_REQ a connection gets the first free environment and the server's seed.
+the episode after that one. Without HELLO_REQ a connection gets the first free environment and the server's seed. A
+version that is not spoken is answered by an ERROR with the code VERSION.
 
 An ERROR with the code REFUSED answers an action that cannot be taken; nothing was stepped, and the connection stays.
 After any other ERROR the server closes the connection.

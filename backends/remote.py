@@ -1,0 +1,212 @@
+"""Environments of a server that somebody else started, in whatever language: over a Unix socket, by the protocol."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..envs import Task, next_slot
+from ..envs.task import DECIDES, Array
+from .base import Backend
+from .errors import BackendBroken, BackendTimeout, BackendUnavailable, ProtocolError
+from .hosting import STILL
+from .layout import Buffer, Layout
+from .lines import Lines
+from .protocol import ANY, HELLO_REQ, NUMBERS, Code, Kind, error_of, frame, spaces
+from .status import WorkerState, WorkerStatus
+
+NO_VERSION = 0
+
+
+class RemoteBackend(Backend):
+    """One connection per environment to the server at `address`; a server that goes is an error, nobody restarts it.
+
+    A server of this program is asked for environments 0 to N - 1 and the seed. Another one may know the plain types
+    only: then its own seed holds, and returns, lengths and episodes are counted here.
+
+    Args:
+        task: What is served there.
+        num_envs: Number of environments N.
+        address: The path of its socket.
+        **options: Those of every backend.
+    """
+
+    name: ClassVar[str] = "remote"
+
+    def __init__(self, task: Task, num_envs: int, address: Path, **options: Any) -> None:
+        self.address = address
+        super().__init__(task, num_envs, **options)
+
+    def _open(self, layout: Layout) -> Buffer:
+        buffer = layout.map()
+        self._envs = np.arange(self.environments)
+        self._pending: list[int] = []
+        self._ended: list[int] = []
+        self._decoded = False
+        self._steps, self._order, self._beat = 0, 0, time.monotonic()
+        self._lines = Lines(self.task, self.environments, buffer)
+        self._books: Books | None = None
+        try:
+            self._greet(buffer)
+        except (OSError, ProtocolError, BackendTimeout) as error:
+            self._lines.close()
+            raise BackendUnavailable(
+                f"{self.address} cannot serve {self.environments} x {self.task.spec}: {error}"
+            ) from error
+        return buffer
+
+    def _greet(self, buffer: Buffer) -> None:
+        """Say hello to a server of this program, or talk plainly to another one."""
+        if not self._speaks_more():
+            self._lines.close()
+            self._lines = Lines(self.task, self.environments, buffer, plain=True)
+            self._books = Books(self.task, buffer)
+        for env in range(self.environments):
+            self._lines.connect(env, self.address, self.seed, self.timeout)
+
+    def _speaks_more(self) -> bool:
+        """Whether the server knows more than the plain types; others ignore a greeting, or close the connection.
+
+        Raises:
+            ProtocolError: It serves another task, or is no such server.
+        """
+        probe = Lines(self.task, 1, Layout(self.task, 1).map(), plain=True)
+        try:
+            probe.connect(0, self.address, 0, self.timeout)
+            probe.send(0, frame(Kind.SPACES_REQ, 1))
+            found = bytes(probe.next_frame(0, self.timeout).body)
+            if found != spaces(self.task):
+                raise ProtocolError(
+                    Code.VERSION, f"its answer to SPACES_REQ is {found.hex()}, {spaces(self.task).hex()} was expected"
+                )
+            # A version that is none is refused by those who have versions, and takes no environment from them.
+            probe.send(0, frame(Kind.HELLO_REQ, 2, HELLO_REQ.pack(NO_VERSION, ANY, 0)) + frame(Kind.HEALTH_REQ, 3))
+            try:
+                answer = probe.next_frame(0, self.timeout)
+            except (OSError, ProtocolError):
+                return False
+            return answer.kind == Kind.ERROR and error_of(answer.body).code == Code.VERSION
+        finally:
+            probe.close()
+
+    def _reset(self, mask: NDArray[np.bool_], slot: int) -> None:
+        envs = np.flatnonzero(mask)
+        self._lines.tell_looks()
+        self._lines.ask_reset(envs.tolist())
+        self._pending = envs.tolist()[::-1]
+        self._collect(None)
+        self._lines.decode(slot, envs)
+        if self._books:
+            self._books.begin(slot, envs, self._lines.numbers())
+
+    def _reseed(self, seed: int) -> None:
+        if self._books:
+            raise BackendBroken(f"the server at {self.address} takes no seed; start it anew with another one")
+        self.buffer.forget()
+        for env in range(self.environments):
+            self._lines.greet(env, seed, self.timeout)
+
+    def _begin(self, slot: int) -> None:
+        self._order, self._decoded, self._ended = slot, False, []
+        self._lines.tell_looks()
+        self._pending = list(range(self.environments))[::-1]
+        self._lines.ask_step(self._pending[::-1], slot)
+
+    def _finish(self, timeout: float | None) -> None:
+        lines, into = self._lines, next_slot(self._order, self.slots)
+        self._collect(timeout)
+        if not self._decoded:
+            self._decoded = True
+            lines.decode(into)
+            self.busy_seconds += int(lines.took.max()) * 1e-9
+            ended = np.flatnonzero(lines.ended)
+            if self._books:
+                self._books.step(into, ended, lines.numbers())
+            if len(ended):
+                lines.decode_last(into, ended)
+                self._ended = ended.tolist()
+                self._pending = self._ended[::-1]
+                lines.ask_reset(self._ended)
+        if self._ended:
+            self._collect(timeout)
+            lines.decode_first(into, np.array(self._ended, np.intp))
+        self._steps += 1
+        self._beat = time.monotonic()
+
+    def _collect(self, timeout: float | None) -> None:
+        """Wait for the answers of all pending environments."""
+        end = time.monotonic() + (self.timeout if timeout is None else timeout)
+        while self._pending:
+            try:
+                if self._lines.receive(self._pending[-1]):
+                    self._pending.pop()
+                    continue
+            except OSError as error:
+                raise BackendBroken(f"the server at {self.address} closed a connection; start it again") from error
+            if time.monotonic() > end:
+                raise BackendTimeout(f"the server at {self.address} did not answer within the limit; wait again")
+
+    def _stop(self) -> None:
+        self._lines.close()
+
+    @property
+    def workers(self) -> Sequence[WorkerStatus]:
+        """The server, of which this process knows little."""
+        age = time.monotonic() - self._beat
+        state = WorkerState.READY
+        return (WorkerStatus(0, os.getpid(), 0, self.environments, state, self._steps, age, 0, 0.0, 0, ""),)
+
+
+class Books:
+    """What a server that knows the plain types only does not tell of its environments, as far as it can be counted.
+
+    An episode's outcome is known only in tasks whose outcomes are `terminated` and `truncated`; terms of rewards,
+    boards and states are not known.
+    """
+
+    def __init__(self, task: Task, buffer: Buffer) -> None:
+        self._buffer = buffer
+        self._numbers = [item.name for item in task.info if item.name in NUMBERS]
+        self._still = [name for name in STILL if name in buffer]
+        self._tells = [outcome.name for outcome in task.outcomes] == ["terminated", "truncated"]
+        self._returns = np.zeros((buffer.num_envs, task.players), np.float32)
+        self._lengths = np.zeros(buffer.num_envs, np.int32)
+
+    def begin(self, slot: int, envs: NDArray[np.intp], numbers: Mapping[str, NDArray[np.int64]]) -> None:
+        """Count the beginning of episodes."""
+        for name in self._still:
+            self._of_envs(name, slot)[envs] = 0
+        self._of_envs("active", slot)[envs] = DECIDES
+        for name in self._numbers:
+            self._buffer[name][slot, envs] = numbers[name][envs]
+        self._turn(envs)
+
+    def step(self, slot: int, ended: NDArray[np.intp], numbers: Mapping[str, NDArray[np.int64]]) -> None:
+        """Count a step of all environments, the last one of those that `ended`."""
+        buffer = self._buffer
+        self._returns += buffer["reward"][slot].reshape(self._returns.shape)
+        self._lengths += 1
+        buffer["episode_return"][slot] = self._returns.reshape(-1)
+        buffer["episode_length"][slot] = self._lengths
+        buffer["active"][slot], buffer["frames"][slot], buffer["outcome"][slot] = DECIDES, 1, 0
+        buffer["heartbeat"][0] += np.uint64(1)
+        for name in self._numbers:
+            buffer[name][slot] = numbers[name]
+        if self._tells:
+            buffer["outcome"][slot, ended] = numbers["done"][ended]
+        self._turn(ended)
+
+    def _turn(self, envs: NDArray[np.intp]) -> None:
+        self._returns[envs] = 0
+        self._lengths[envs] = 0
+        self._buffer["episode"][0, envs] += 1
+
+    def _of_envs(self, name: str, slot: int) -> Array:
+        rows: Array = self._buffer[name][slot]
+        return rows if len(rows) == len(self._lengths) else rows.reshape(len(self._lengths), -1, *rows.shape[1:])

@@ -1,0 +1,127 @@
+"""Environments of a server that somebody else started: one of this program, or one that knows the plain types only."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+from pac.backends import BackendBroken, BackendUnavailable, make
+from pac.backends.bench import RandomLegal
+from pac.backends.remote import RemoteBackend
+from pac.backends.socket_server import Server, listen
+from pac.envs import Task, find
+
+SEED = 3
+ENVS = 3
+STEPS = 120
+PLAIN = range(0x01, 0x0D)
+
+
+class Foreign(Server):
+    """A server that has never heard of types beyond the twelve: it ignores them, or refuses them."""
+
+    def refuse_more(self) -> None:
+        self._sizes.requests = {kind: size for kind, size in self._sizes.requests.items() if kind in PLAIN}
+
+    def ignore_more(self) -> None:
+        for kind in set(self._handlers) - set(PLAIN):
+            self._handlers[kind] = lambda *_: None
+
+
+@pytest.fixture
+def served(runtime_directory) -> Iterator[Callable[..., object]]:
+    """Serve a task in a thread of this process, in a way of doing without the other types; give the path."""
+    path, ends = runtime_directory / "elsewhere", threading.Event()
+    threads = []
+
+    def serve(task: Task, manner: str) -> object:
+        server = Foreign(task, listen(path), 0, ENVS, SEED)
+        if manner:
+            getattr(server, manner)()
+
+        def run() -> None:
+            while not ends.is_set():
+                server.turn(0.01)
+            server.close()
+
+        threads.append(threading.Thread(target=run, daemon=True))
+        threads[0].start()
+        return path
+
+    yield serve
+    ends.set()
+    for thread in threads:
+        thread.join()
+    path.unlink(missing_ok=True)
+
+
+def played(envs, fields: list[str]) -> list[bytes]:
+    """Return some fields after every step, as bytes; play in two slots."""
+    choose, seen = RandomLegal(envs.task, envs.num_envs), []
+    envs.start()
+    for _ in range(STEPS):
+        choose(envs, 0)
+        envs.advance(0)
+        seen.append(b"".join(envs.buffer[name][1 if len(envs.buffer[name]) > 1 else 0].tobytes() for name in fields))
+        envs.carry()
+    return seen
+
+
+def test_a_server_of_this_program(served):
+    """Everything comes as from `inline`, with the seed that was asked for."""
+    task = find("drmario:level=1")
+    names = [item.name for item in task.fields]
+    path = served(task, "")
+    envs, reference = RemoteBackend(task, ENVS, path, slots=2, seed=8), make(task, ENVS, "inline", slots=2, seed=8)
+    assert played(envs, names) == played(reference, names)
+    envs.close()
+
+
+@pytest.mark.parametrize("manner", ["refuse_more", "ignore_more"])
+@pytest.mark.parametrize("spec", ["CartPole-v1", "drmario:level=1"])
+def test_a_server_that_knows_the_plain_types_only(served, manner, spec):
+    """What it tells is as from `inline` with the server's seed, and what can be counted is counted."""
+    task = find(spec)
+    names = ["observation", "final_observation", "reward", "terminated", "truncated", "active", "episode", "heartbeat"]
+    names += ["episode_return", "episode_length"] + (["action_mask"] if task.masked else ["outcome", "frames"])
+    path = served(task, manner)
+    envs, reference = RemoteBackend(task, ENVS, path, slots=2), make(task, ENVS, "inline", slots=2, seed=SEED)
+    assert played(envs, names) == played(reference, names)
+    assert reference.buffer["episode"].max() > 0
+    with pytest.raises(BackendBroken, match="takes no seed"):
+        envs.reset(seed=1)
+    envs.close()
+
+
+def test_a_server_of_another_task(served):
+    """It is refused at once, with what was expected."""
+    path = served(find("CartPole-v1"), "")
+    with pytest.raises(BackendUnavailable, match="was expected"):
+        RemoteBackend(find("drmario"), ENVS, path)
+
+
+def test_more_environments_than_there_are(served):
+    """A server that has too few says so."""
+    path = served(find("CartPole-v1"), "")
+    with pytest.raises(BackendUnavailable, match="not free"):
+        RemoteBackend(find("CartPole-v1"), ENVS + 1, path)
+
+
+def test_nobody_there(tmp_path):
+    """Where nobody listens, the error names the path."""
+    with pytest.raises(BackendUnavailable, match="nobody"):
+        RemoteBackend(find("CartPole-v1"), 1, tmp_path / "nobody")
+
+
+def test_a_partial_reset(served):
+    """Only the masked environments begin anew; the others' counts go on."""
+    envs = RemoteBackend(find("CartPole-v1"), ENVS, served(find("CartPole-v1"), "refuse_more"))
+    envs.reset()
+    envs.step(np.zeros(ENVS, np.int64))
+    envs.reset(options={"reset_mask": np.array([False, True, False])})
+    assert envs.buffer["episode"].tolist() == [[0, 1, 0]]
+    assert envs.buffer["episode_length"].tolist() == [[1, 0, 1]]
+    envs.close()

@@ -131,7 +131,8 @@ def _check_fields(task: Task, buffers: dict[str, Array]) -> None:
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise NotConforming(f"{task.name}: fields have names of their own, {', '.join(sorted(twice))} stands twice")
-    missing = [panel.field for panel in task.panels if panel.field not in buffers or len(buffers[panel.field]) != 1]
+    drawn = [name for panel in task.panels for name in panel.fields]
+    missing = [name for name in drawn if name not in buffers or len(buffers[name]) != 1]
     if missing:
         raise NotConforming(
             f"{task.name}: panels draw untimed fields of the task, there is no such {', '.join(missing)}"

@@ -1,8 +1,8 @@
-"""What compiled games share: a compiler that keeps kernels on disk, arrays from addresses, seeds and random numbers."""
+"""What compiled games share: a compiler that keeps kernels on disk, arrays from addresses, seeds, random numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -11,6 +11,8 @@ import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+from .task import Buffers, Task, rows
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -65,6 +67,45 @@ def _pointer(_context: Any, address: Any, dtype: Any) -> Any:
 
 pointer: Any = intrinsic(_pointer)
 """In kernels: `pointer(address, np.float32)`, for `numba.carray`."""
+
+
+STANDARD = (
+    "action",
+    "action_mask",
+    "observation",
+    "final_observation",
+    "reward",
+    "reward_terms",
+    "terminated",
+    "truncated",
+    "active",
+    "episode_return",
+    "episode_length",
+    "frames",
+    "outcome",
+    "episode",
+    "heartbeat",
+    "state",
+)
+"""The fields that the kernels of every native task read and write."""
+
+
+def addresses(task: Task, buffers: Buffers, names: Sequence[str]) -> list[int]:
+    """Return where fields lie, 0 for one that the task does not have.
+
+    Raises:
+        ValueError: A field is not what the task describes, or not one contiguous block.
+    """
+    slots, num_envs = buffers["episode_length"].shape
+    for item in task.fields:
+        array = buffers[item.name]
+        shape = (slots if item.timed else 1, rows(item, num_envs, task.players), *item.stored_shape)
+        if array.shape != shape or array.dtype != item.dtype or not array.flags.c_contiguous:
+            got = f"{array.dtype} {array.shape} with strides {array.strides}"
+            raise ValueError(
+                f"{item.name} must be one contiguous block of {item.dtype} {shape}, got {got}; pass whole buffers"
+            )
+    return [buffers[name].ctypes.data if name in buffers else 0 for name in names]
 
 
 @kernel

@@ -21,7 +21,7 @@ from .errors import BadParameter
 Array: TypeAlias = NDArray[Any]
 Buffers: TypeAlias = Mapping[str, Array]
 Encoding: TypeAlias = Literal["raw", "bits"]
-PanelKind: TypeAlias = Literal["cells", "pixels", "text", "bars", "table", "grid", "curve"]
+PanelKind: TypeAlias = Literal["cells", "list", "pixels", "text", "bars", "table", "grid", "curve"]
 Tone: TypeAlias = Literal["good", "bad", "neutral"]
 
 MASK_64 = (1 << 64) - 1
@@ -83,12 +83,33 @@ class Glyph:
         narrow: Exactly one column, legible without colour.
         color: Foreground `#rrggbb`.
         ground: Background `#rrggbb`.
+        name: What it stands for, in legends and lists; one without a name is not listed.
+        note: What else is said of it there.
     """
 
     wide: str
     narrow: str
     color: str
     ground: str
+    name: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Something more that is drawn of every cell, where cells are large enough.
+
+    Attributes:
+        field: Name of the buffer field, uint8, of the shape of its panel's.
+        kind: `pips` are 0 to 3, drawn as so many signs; a `meter` is a share, 255 the whole, drawn as a bar.
+        name: What it shows, for legends.
+        color: Its colour `#rrggbb`.
+    """
+
+    field: str
+    kind: Literal["pips", "meter"]
+    name: str
+    color: str
 
 
 @dataclass(frozen=True)
@@ -96,14 +117,21 @@ class Panel:
     """Something that can be drawn of one environment.
 
     Attributes:
-        kind: What is drawn: `cells` are uint8 codes `(H, W)` looked up in `glyphs`; `pixels` are uint8 `(H, W, 3)`;
-            `text` are uint32 `(H, W)`, letters with their colours as `pac.envs.text` packs them;
-            `bars` are float32 `(K,)`, one per label; `table` are float32 `(K,)` shown as numbers.
+        kind: What is drawn: `cells` are uint8 codes `(H, W)` looked up in `glyphs`, or `(T, H, W)` for a film; a `list`
+            are uint8 codes `(K,)`, one line with name and note for each; `pixels` are uint8 `(H, W, 3)`; `text` are
+            uint32 `(H, W)`, letters with their colours as `pac.envs.text` packs them; `bars` are float32 `(K,)`, one
+            per label, or `(K, 1 + C)` with C more numbers in each line; `table` are float32 `(K,)` shown as numbers.
         title: Heading.
         field: Name of the buffer field, per environment and untimed.
         labels: Names of the elements, for bars and tables.
-        glyphs: The look of every code, for cells.
+        glyphs: The look of every code, for cells and lists.
         main: Whether this panel is the board, the one shown in the summary.
+        layers: What else is drawn of every cell.
+        full: What a whole bar stands for; 0 for the largest of the panel.
+        columns: Headings of the numbers, for bars that have several.
+        colors: Colours of the bars, if they differ.
+        steps: For each bar the values at which it begins to count; bars that have them are listed only where they are
+            not zero, those that count most first.
     """
 
     kind: PanelKind
@@ -112,6 +140,16 @@ class Panel:
     labels: tuple[str, ...] = ()
     glyphs: tuple[Glyph, ...] = ()
     main: bool = False
+    layers: tuple[Layer, ...] = ()
+    full: float = 0.0
+    columns: tuple[str, ...] = ()
+    colors: tuple[str, ...] = ()
+    steps: tuple[tuple[float, ...], ...] = ()
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of all the buffer fields that it draws."""
+        return self.field, *(layer.field for layer in self.layers)
 
 
 @dataclass(frozen=True)
@@ -206,6 +244,7 @@ class Task:
         reward_terms: Names of the terms that a reward is the sum of.
         outcomes: Reasons for which an episode ends; index 0 of the `outcome` field means it has not.
         info: The task's own scalars, per environment.
+        headline: Names of the info fields that tell most, and of bars whose longest do: the summary shows them.
         panels: What can be drawn; their fields stand in `boards`.
         boards: The untimed fields that panels draw.
         state: The whole state of one environment, its random generator included, where the task has one.
@@ -233,6 +272,7 @@ class Task:
     reward_terms: tuple[str, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
     info: tuple[Field, ...] = ()
+    headline: tuple[str, ...] = ()
     panels: tuple[Panel, ...] = ()
     boards: tuple[Field, ...] = ()
     state: Field | None = None

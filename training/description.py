@@ -7,25 +7,27 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ..envs import Field, Panel, Task
-from ..envs.task import Glyph
+from ..envs.task import Glyph, Layer
 
 
 @dataclass(frozen=True)
-class PanelLook:
+class PanelLook(Panel):
     """A panel and the shape of what it draws."""
 
-    kind: str
-    title: str
-    field: str
-    shape: tuple[int, ...]
-    labels: tuple[str, ...]
-    glyphs: tuple[Glyph, ...]
-    main: bool
+    shape: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, panel: Panel, board: Field) -> PanelLook:
         """Describe `panel`, which draws `board`."""
-        return cls(panel.kind, panel.title, panel.field, board.shape, panel.labels, panel.glyphs, panel.main)
+        return cls(**{item.name: getattr(panel, item.name) for item in fields(panel)}, shape=board.shape)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> PanelLook:
+        """Rebuild what `dataclasses.asdict` took apart."""
+        glyphs = tuple(Glyph(**glyph) for glyph in data["glyphs"])
+        layers = tuple(Layer(**layer) for layer in data["layers"])
+        plain = {name: _frozen(value) for name, value in data.items()}
+        return cls(**{**plain, "glyphs": glyphs, "layers": layers})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +58,7 @@ class Description:
     reward_terms: tuple[str, ...]
     outcomes: tuple[tuple[str, str], ...]
     info: tuple[str, ...]
+    headline: tuple[str, ...]
     panels: tuple[PanelLook, ...]
     observation: Field
     slices: tuple[tuple[str, int, int], ...] = ()
@@ -68,16 +71,7 @@ class Description:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Description:
         """Rebuild what `dataclasses.asdict` took apart."""
-        panels = tuple(
-            PanelLook(
-                **{
-                    **panel,
-                    "glyphs": tuple(Glyph(**glyph) for glyph in panel["glyphs"]),
-                    "shape": tuple(panel["shape"]),
-                }
-            )
-            for panel in data["panels"]
-        )
+        panels = tuple(PanelLook.from_json(panel) for panel in data["panels"])
         observation = Field(**{name: _frozen(value) for name, value in data["observation"].items()})
         built = {"panels": panels, "observation": observation, "settings": data["settings"]}
         plain = {item.name: _frozen(data[item.name]) for item in fields(cls) if item.name not in built}
@@ -111,6 +105,7 @@ def describe(task: Task, **facts: Any) -> Description:
         reward_terms=task.reward_terms,
         outcomes=tuple((outcome.name, outcome.tone) for outcome in task.outcomes),
         info=tuple(item.name for item in task.info),
+        headline=task.headline,
         panels=panels,
         observation=task.observation,
         slices=tuple((name, first, last) for name, (first, last) in task.slices.items()),

@@ -153,7 +153,7 @@ def take(reader: TelemetryReader, look: Look, before: Snapshot | None = None) ->
     first = min(look.first, total)
     shown = slice(first, min(total, first + look.count))
     focus = look.focus if look.focus is not None and look.focus < total else None
-    names = dict.fromkeys(panel.field for panel in description.panels)
+    names = dict.fromkeys(name for panel in description.panels for name in panel.fields)
     return Snapshot(
         description=description,
         generation=reader.generation,

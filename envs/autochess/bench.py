@@ -11,17 +11,19 @@ import numpy as np
 from ..native import below
 from ..registry import find
 from ..task import Array, allocate
-from .arena import ARENA_WORDS, CAP, COUNT, DUE, HIT_AT, NEXT, RESULT_WORDS, SIDE_SIZE, STANDING, TEAM_WORDS
+from .arena import CAP, COUNT, DUE, HIT_AT, NEXT, SIDE_SIZE, STANDING, TEAM_WORDS
 from .bag import line_of, player
 from .combat import begin, conclude, fight, happen
 from .compiled import compiled
+from .display import load
 from .driver import Games
 from .kernels import step_envs
-from .layout import ACTIONS, SEATS, Ints
+from .layout import ACTIONS, NOBODY, SEATS, Ints
 from .tables import LINE_RANGE
 from .teams import write_row
 from .turn import is_legal
 from .views import views
+from .work import new_work
 
 ENVIRONMENTS = 16
 BATCH = 100
@@ -72,13 +74,13 @@ def in_ticks(one: Ints, other: Ints, seed: int, arena: Ints, result: Ints) -> No
 
 
 @compiled
-def many(teams: Ints, ticking: bool, arena: Ints, result: Ints) -> None:
+def many(teams: Ints, ticking: bool, arena: Ints, result: Ints, film: Ints) -> None:
     """Let each team fight the next one."""
     for index in range(teams.shape[0] - 1):
         if ticking:
             in_ticks(teams[index], teams[index + 1], index, arena, result)
         else:
-            fight(teams[index], TEAM_SIZE, teams[index + 1], TEAM_SIZE, index, arena, result)
+            fight(teams[index], TEAM_SIZE, teams[index + 1], TEAM_SIZE, index, arena, result, film)
 
 
 def median_rate(work: Callable[[], int], seconds: float) -> float:
@@ -133,10 +135,11 @@ def random_teams(seed: int = 0) -> Ints:
 
 def fights_per_second(*, ticking: bool, seconds: float = 1.0) -> float:
     """Fights of seven against seven per second of one thread, from event to event or in steps of 50 ms."""
-    teams, arena, result = random_teams(), np.zeros(ARENA_WORDS, np.int64), np.zeros(RESULT_WORDS, np.int64)
+    teams, memory = random_teams(), new_work()
+    load(memory.film, NOBODY)
 
     def work() -> int:
-        many(teams, ticking, arena, result)
+        many(teams, ticking, memory.arena, memory.result, memory.film)
         return TEAMS - 1
 
     return median_rate(work, seconds)

@@ -44,6 +44,8 @@ from .arena import (
 )
 from .blows import PHYSICAL, blow, charge, distance, target_of
 from .compiled import compiled
+from .display import DUE as PICTURE_DUE
+from .display import take_last, take_picture
 from .kinds import ATTACK, CRIT, HP, PP, RANGE, SPEED
 from .layout import Ints
 
@@ -176,7 +178,9 @@ def conclude(arena: Ints, time: int, result: Ints) -> None:
 
 
 @compiled
-def fight(one: Ints, one_count: int, other: Ints, other_count: int, seed: int, arena: Ints, result: Ints) -> None:  # noqa: PLR0917 - kernels
+def fight(  # noqa: PLR0917 - kernels
+    one: Ints, one_count: int, other: Ints, other_count: int, seed: int, arena: Ints, result: Ints, film: Ints
+) -> None:
     """Fight until one side has fallen or 45 s have passed.
 
     Args:
@@ -187,6 +191,7 @@ def fight(one: Ints, one_count: int, other: Ints, other_count: int, seed: int, a
         seed: Seed of the fight.
         arena: `(ARENA_WORDS,)`, working memory; holds the survivors afterwards.
         result: `(RESULT_WORDS,)`.
+        film: `(FILM_WORDS,)`, loaded to film the fight or not.
     """
     begin(one, one_count, other, other_count, seed, arena)
     time = 0
@@ -196,8 +201,11 @@ def fight(one: Ints, one_count: int, other: Ints, other_count: int, seed: int, a
             time = CAP
             break
         time = arena[DUE + slot]
+        if time >= film[PICTURE_DUE]:
+            take_picture(arena, film, time)
         happen(arena, slot, time)
         arena[DUE + slot] = min(arena[NEXT + slot], arena[HIT_AT + slot])
+    take_last(arena, film)
     conclude(arena, time, result)
 
 

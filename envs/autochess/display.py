@@ -1,26 +1,119 @@
-"""The picture of a player's last fight: who stands where at its end."""
+"""The film of a fight: who stood where, with how much life and PP, at up to `PICTURES` moments.
+
+A film is words: how many pictures there are, the time between two, when the next is due, from whose side it is seen,
+then a word for every creature of every picture.
+"""
 
 from __future__ import annotations
 
-from .arena import COLUMNS, COUNT, ROWS, SIDE, SLOTS, SPECIES, X, Y
-from .bag import line_of
+from .arena import COLUMNS, COUNT, FULL_HP, MAX_PP, NEVER, ROWS, SIDE, SLOTS, SPECIES, X, Y
+from .bag import line_of, player
 from .compiled import compiled
-from .kinds import HP
-from .layout import FIGHT, Ints
+from .kinds import HP, PP
+from .layout import ALIVE, FILM, FILM_WORDS, PICTURES, SEATS, Ints
+from .looks import DARK, ENEMY
 
-ENEMY = 128
-"""Added to the code of an enemy's line."""
+TAKEN, INTERVAL, DUE, VIEWER, FIRST = range(5)
+FIRST_INTERVAL = 250
+"""Time between two pictures of a short fight, in ms; of a longer one it is twice or four times that, and so on."""
+BYTE = 8
+BYTE_MASK = 255
+SHARE = 255
+
+assert FILM_WORDS == FIRST + PICTURES * SLOTS
 
 
 @compiled
-def keep_picture(game: Ints, me: int, arena: Ints, side: int) -> None:
-    """Keep who stands where, `1 + line`, enemies plus 128; own side below, as its player sees it."""
-    for cell in range(ROWS * COLUMNS):
-        game[me + FIGHT + cell] = 0
-    for slot in range(arena[COUNT]):
-        if arena[HP * SLOTS + slot] > 0:
-            x, y = arena[X * SLOTS + slot], arena[Y * SLOTS + slot]
-            row = ROWS - 1 - y if side == 0 else y
-            column = x if side == 0 else COLUMNS - 1 - x
-            enemy = ENEMY if arena[SIDE + slot] != side else 0
-            game[me + FIGHT + row * COLUMNS + column] = 1 + line_of(arena[SPECIES * SLOTS + slot]) + enemy
+def shown_seat(game: Ints) -> int:
+    """The seat whose board is drawn: the first one, and when it is dead the first that lives."""
+    for seat in range(SEATS):
+        if game[player(seat) + ALIVE]:
+            return seat
+    return 0
+
+
+@compiled
+def square(row: int, column: int) -> int:
+    """The code of an empty cell: light and dark in turn."""
+    return DARK if (row + column) & 1 else 0
+
+
+@compiled
+def load(film: Ints, viewer: int) -> None:
+    """Make ready to film a fight from a side, or none with viewer -1."""
+    film[TAKEN], film[INTERVAL], film[VIEWER] = 0, FIRST_INTERVAL, viewer
+    film[DUE] = 0 if viewer >= 0 else NEVER
+
+
+@compiled
+def share_of(value: int, whole: int) -> int:
+    """A number as a share, `SHARE` the whole."""
+    return int(min(SHARE, max(0, SHARE * value // max(1, whole))))
+
+
+@compiled
+def picture_of(arena: Ints, slot: int, viewer: int) -> int:
+    """A creature in a word: 1 + its cell, its code, its life and its PP, a byte each; 0 if it has fallen."""
+    if arena[HP * SLOTS + slot] <= 0:
+        return 0
+    x, y = arena[X * SLOTS + slot], arena[Y * SLOTS + slot]
+    row = ROWS - 1 - y if viewer == 0 else y
+    column = x if viewer == 0 else COLUMNS - 1 - x
+    code = 1 + line_of(arena[SPECIES * SLOTS + slot]) + (ENEMY if arena[SIDE + slot] != viewer else 0)
+    life = max(1, share_of(arena[HP * SLOTS + slot], arena[FULL_HP + slot]))
+    power = share_of(arena[PP * SLOTS + slot], 1000 * arena[MAX_PP * SLOTS + slot])
+    return int(1 + row * COLUMNS + column + (code << BYTE) + (life << 2 * BYTE) + (power << 3 * BYTE))
+
+
+@compiled
+def thin_out(film: Ints) -> None:
+    """Keep every second picture, and take them half as often."""
+    for picture in range(1, PICTURES // 2):
+        for slot in range(SLOTS):
+            film[FIRST + picture * SLOTS + slot] = film[FIRST + 2 * picture * SLOTS + slot]
+    film[TAKEN] = PICTURES // 2
+    film[INTERVAL] *= 2
+
+
+@compiled
+def take_picture(arena: Ints, film: Ints, time: int) -> None:
+    """Take a picture; one place is left for the last."""
+    if film[TAKEN] == PICTURES - 1:
+        thin_out(film)
+    take_last(arena, film)
+    film[DUE] = time + film[INTERVAL]
+
+
+@compiled
+def take_last(arena: Ints, film: Ints) -> None:
+    """Take the picture of the end, if the fight is filmed."""
+    if film[VIEWER] >= 0:
+        start = FIRST + film[TAKEN] * SLOTS
+        for slot in range(SLOTS):
+            film[start + slot] = picture_of(arena, slot, film[VIEWER]) if slot < arena[COUNT] else 0
+        film[TAKEN] += 1
+
+
+@compiled
+def keep_film(game: Ints, film: Ints) -> None:
+    """Keep a film in the game's state."""
+    for word in range(FIRST + film[TAKEN] * SLOTS):
+        game[FILM + word] = film[word]
+
+
+@compiled
+def draw_film(game: Ints, codes: Ints, life: Ints, power: Ints) -> None:
+    """Draw the game's film: codes, shares of life and of PP, `(PICTURES * cells,)`; its last picture stays on."""
+    taken, cells = game[FILM + TAKEN], ROWS * COLUMNS
+    for place in range(PICTURES * cells):
+        codes[place] = square(place // COLUMNS, place % COLUMNS)
+        life[place] = power[place] = 0
+    for picture in range(PICTURES if taken > 0 else 0):
+        start = FILM + FIRST + min(picture, taken - 1) * SLOTS
+        for slot in range(SLOTS):
+            word = game[start + slot]
+            if word > 0:
+                at = picture * cells + (word & BYTE_MASK) - 1
+                codes[at] = word >> BYTE & BYTE_MASK
+                life[at] = word >> 2 * BYTE & BYTE_MASK
+                power[at] = word >> 3 * BYTE & BYTE_MASK

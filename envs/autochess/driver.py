@@ -9,7 +9,7 @@ from ..registry import find
 from ..task import Buffers, Task, allocate, next_slot
 from .errors import IllegalAction
 from .kernels import ALL_LEGAL, reset_envs, show_envs, step_envs
-from .layout import ACTIONS, EPISODES, PRESETS
+from .layout import ACTIONS, EPISODES
 from .views import table
 from .work import new_work
 
@@ -23,8 +23,7 @@ class Games:
         self._seed = int(np.uint64(seed).astype(np.int64))
         self._slots: int = buffers["action"].shape[0]
         self._work = new_work()
-        preset, bots = PRESETS.index(task.values["reward"]), int(task.values["bots"])
-        self.table = table(buffers, task.players, preset, bots, self._work)
+        self.table = table(task, buffers, self._work)
         buffers["episode"][0, lo:hi] = buffers["state"][0, lo:hi, EPISODES] - 1
 
     def reset(self, mask: NDArray[np.bool_], slot: int) -> None:

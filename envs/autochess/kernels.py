@@ -9,6 +9,7 @@ from ..task import DECIDES, OUT, WAITS, Array
 from .bag import board_size, held_count, player
 from .bots import bot_turn
 from .compiled import compiled
+from .display import draw_film
 from .layout import (
     ACTED,
     ALIVE,
@@ -26,13 +27,16 @@ from .layout import (
     SEATS,
     STAGE,
     STEPS,
+    STREAK,
     TERMS,
     TIERS,
+    XP,
     Floats,
     Ints,
 )
 from .reward import last_terms, round_terms
 from .rounds import begin, bury, close_turns, go_on, is_last, rank, run_fights
+from .tables import XP_NEEDED
 from .turn import is_legal, take
 from .view import draw, draw_numbers, observe
 from .views import Extras, Views, extras, views, working
@@ -88,17 +92,22 @@ def all_ended(game: Ints, players: int) -> bool:
 
 
 @compiled
-def play_step(game: Ints, actions: Ints, preset: int, bots: int, work: Work) -> None:
-    """Let every seat that has not ended its turn play its action; when all have, the bots play and the fights run."""
+def play_step(game: Ints, actions: Ints, preset: int, bots: int, work: Work) -> bool:
+    """Let every seat that has not ended its turn play its action; when all have, the bots play and the fights run.
+
+    Returns whether they ran.
+    """
     players = actions.shape[0]
     work.terms[:] = 0
     for seat in range(players):
         if not game[player(seat) + ENDED]:
             take(game, player(seat), actions[seat])
-    if all_ended(game, players):
+    fought = all_ended(game, players)
+    if fought:
         play_bots(game, players, bots)
         play_round(game, preset, players, work)
     game[STEPS] += 1
+    return fought
 
 
 @compiled
@@ -119,9 +128,15 @@ def show(v: Views, x: Extras, slot: int, env: int) -> None:
         for word in range(MASK_WORDS):
             v.mask[slot, row, word] = game[me + MASK + word]
         v.active[slot, row] = part(game, me)
-    draw(game, x.creatures[env], x.stars[env], x.shop[env], x.fight[env])
-    draw_numbers(game, x.kinds[env], x.lives[env], x.purse[env])
+    draw(game, x.creatures[env], x.stars[env], x.gear[env], x.shop[env])
+    draw_numbers(game, x.kinds[env], x.seats[env])
     v.episode[env] = game[EPISODES] - 1
+
+
+@compiled
+def show_fight(v: Views, x: Extras, env: int) -> None:
+    """Write the pictures of the last fight."""
+    draw_film(v.state[env], x.fight[env], x.fight_life[env], x.fight_power[env])
 
 
 @compiled
@@ -133,6 +148,8 @@ def write_info(game: Ints, x: Extras, slot: int, env: int) -> None:
     x.stage[slot, env] = game[STAGE]
     x.level[slot, env] = game[me + LEVEL]
     x.gold[slot, env] = game[me + GOLD]
+    x.streak[slot, env] = game[me + STREAK]
+    x.xp_to_go[slot, env] = max(0, XP_NEEDED[game[me + LEVEL]] - game[me + XP])
     x.board_size[slot, env] = board_size(game, me)
     x.kinds_active[slot, env] = game[me + TIERS]
     x.items_held[slot, env] = held_count(game, me)
@@ -170,6 +187,7 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: int) -> No
             next_episode(v, env)
             write_info(v.state[env], x, slot, env)
             show(v, x, slot, env)
+            show_fight(v, x, env)
             forget(v, slot, env)
 
 
@@ -234,8 +252,10 @@ def step_envs(table: Array, lo: int, hi: int, slot: int, following: int) -> int:
         return wrong
     for env in range(lo, hi):
         actions = v.action[slot, env * v.players : (env + 1) * v.players]
-        play_step(v.state[env], actions, v.preset, v.bots, work)
+        fought = play_step(v.state[env], actions, v.preset, v.bots, work)
         finish(v, x, following, env, work)
+        if fought:
+            show_fight(v, x, env)
     return ALL_LEGAL
 
 
@@ -246,3 +266,4 @@ def show_envs(table: Array, lo: int, hi: int, slot: int) -> None:
     for env in range(lo, hi):
         write_info(v.state[env], x, slot, env)
         show(v, x, slot, env)
+        show_fight(v, x, env)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from ..task import Glyph
-from .creatures import LINES, RARITIES
+from .creatures import COSTS, LINES, RARITIES
 from .kinds import KINDS
 
-GROUND = "#13151d"
-GROUNDS = ("#23262f", "#1f2b26", "#1e2838", "#2b2140", "#3a2b1c", "#3d1f2b", "#3d3a1c")
+GROUNDS = ("#2a2f3b", "#1f3a2d", "#1f3354", "#3b2a5c", "#523817", "#57243a", "#55501c")
 """Behind a creature, by rarity."""
-ENEMY_GROUND = "#4a1420"
-STAR_COLORS = ("#3a3f4b", "#b98555", "#b9c1cc", "#e8c64f")
+ENEMY_GROUND = "#5a1a2a"
+LIGHT_SQUARE, DARK_SQUARE, BENCH_GROUND = "#1b212c", "#161b24", "#10141b"
+DOTS = "#3a4556"
+STAR_COLOR, ITEM_COLOR, LIFE_COLOR, POWER_COLOR = "#e8c64f", "#c9d1dc", "#86c58b", "#7cb0f5"
+
+DARK, BENCH_PLACE = 1 + len(LINES), 2 + len(LINES)
+"""Codes of empty cells that look unlike code 0."""
+ENEMY = 128
+"""Added to the code of an enemy's line."""
 
 
 def codes() -> tuple[str, ...]:
@@ -22,30 +28,40 @@ def codes() -> tuple[str, ...]:
     return tuple(taken)
 
 
-def creature(index: int, ground: str | None = None) -> Glyph:
-    """The look of a line; on its rarity's ground unless another is given."""
+CODES = codes()
+
+
+def creature(index: int) -> Glyph:
+    """The look of a line, on its rarity's ground."""
     line = LINES[index]
+    kinds = " ".join(KINDS[kind].name for kind in line.kinds)
     return Glyph(
         wide=CODES[index],
-        narrow=line.name[0].lower() if ground else line.name[0],
+        narrow=line.name[0],
         color=KINDS[line.kinds[0]].color,
-        ground=ground or GROUNDS[line.rarity],
+        ground=GROUNDS[line.rarity],
+        name=line.name,
+        note=f"{kinds} {COSTS[line.rarity]} gold",
     )
 
 
-CODES = codes()
-EMPTY = Glyph(wide="  ", narrow=" ", color=GROUND, ground=GROUND)
-GLYPHS = (EMPTY, *(creature(index) for index in range(len(LINES))))
-"""Nothing, then every line."""
-FIGHT_GLYPHS = (
-    *GLYPHS,
-    *[EMPTY] * (129 - len(GLYPHS)),
-    *(creature(index, ENEMY_GROUND) for index in range(len(LINES))),
-)
+def enemy(index: int) -> Glyph:
+    """The look of a line on the other side, in small letters."""
+    code = CODES[index].lower()
+    return Glyph(wide=code, narrow=code[0], color=KINDS[LINES[index].kinds[0]].color, ground=ENEMY_GROUND)
+
+
+def place(ground: str, dot: str = " .") -> Glyph:
+    """The look of an empty cell."""
+    return Glyph(wide=dot, narrow=".", color=DOTS, ground=ground)
+
+
+EMPTY = place(LIGHT_SQUARE)
+GLYPHS = (EMPTY, *(creature(index) for index in range(len(LINES))), place(DARK_SQUARE), place(BENCH_GROUND, "__"))
+"""A light square, every line, a dark square, a place of the bench."""
+FIGHT_GLYPHS = (*GLYPHS, *[EMPTY] * (ENEMY + 1 - len(GLYPHS)), *(enemy(index) for index in range(len(LINES))))
 """As `GLYPHS`; enemies from 129 on."""
-STAR_GLYPHS = (
-    Glyph(wide=" .", narrow=".", color=STAR_COLORS[0], ground=GROUND),
-    *(Glyph(wide=f"{stars}*", narrow=str(stars), color=STAR_COLORS[stars], ground=GROUND) for stars in range(1, 4)),
-)
+SHOP_GLYPHS = (Glyph("  ", " ", DOTS, BENCH_GROUND, name="-"), *GLYPHS[1 : len(LINES) + 1])
 
 assert len(RARITIES) == len(GROUNDS)
+assert len(GLYPHS) <= ENEMY

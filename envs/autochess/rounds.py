@@ -10,7 +10,7 @@ from .bag import keep, player
 from .combat import fight
 from .compiled import compiled
 from .creatures import COMMON
-from .display import keep_picture
+from .display import keep_film, load, shown_seat
 from .layout import (
     ACTED,
     ALIVE,
@@ -217,12 +217,15 @@ def run_fight(game: Ints, seat: int, foe: int, work: Work) -> None:
     else:
         work.sizes[1] = muster(game, player(foe % SEATS), game[WEATHER], work.other, work.cells)
     seed = below(game, RANDOM, SEED_BITS)
-    fight(work.one, work.sizes[0], work.other, work.sizes[1], seed, work.arena, work.result)
+    shown = shown_seat(game)
+    filmed = shown == seat or shown == foe  # noqa: PLR1714 - kernels
+    load(work.film, int(shown == foe) if filmed else NOBODY)
+    fight(work.one, work.sizes[0], work.other, work.sizes[1], seed, work.arena, work.result, work.film)
+    if filmed:
+        keep_film(game, work.film)
     settle(game, me, 0, work, foe == NOBODY)
-    keep_picture(game, me, work.arena, 0)
     if 0 <= foe < SEATS:
         settle(game, player(foe), 1, work, wild=False)
-        keep_picture(game, player(foe), work.arena, 1)
 
 
 @compiled

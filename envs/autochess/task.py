@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from ..task import Field, Outcome, Panel, Parameter, Task, TaskFamily
+from ..task import Field, Layer, Outcome, Panel, Parameter, Task, TaskFamily
 from .kinds import KINDS
 from .layout import (
     ACTIONS,
@@ -14,15 +14,16 @@ from .layout import (
     FIGHT_ROWS,
     OBSERVATION,
     OFFERS,
+    PICTURES,
     PRESETS,
     SEATS,
     SHOP_SLOTS,
+    START_LIFE,
     WORDS,
 )
-from .looks import FIGHT_GLYPHS, GLYPHS, STAR_GLYPHS
+from .looks import FIGHT_GLYPHS, GLYPHS, ITEM_COLOR, LIFE_COLOR, POWER_COLOR, SHOP_GLYPHS, STAR_COLOR
 
 TITLE = "Eightfold Arena"
-PURSE = ("stage", "gold", "level", "xp to go", "streak", "rank")
 REWARD_TERMS = ("fight", "death", "place", "interest", "kinds", "kills", "life", "bench", "hoard")
 
 PARAMETERS = (
@@ -46,29 +47,60 @@ INFO = (
     Field("stage", "int32", low=0),
     Field("level", "int32", low=2, high=9),
     Field("gold", "int32", low=0),
+    Field("streak", "int32", low=-10, high=10),
+    Field("xp_to_go", "int32", low=0),
     Field("board_size", "int32", low=0, high=9),
     Field("kinds_active", "int32", low=0),
     Field("items_held", "int32", low=0, high=10),
     Field("actions_taken", "int32", low=0),
 )
-LIVES = ("seat 1", *(f"seat {seat}" for seat in range(2, SEATS + 1)))
+CELL_SHAPE = (CELLS // BENCH, BENCH)
+FILM_SHAPE = (PICTURES, FIGHT_ROWS, FIGHT_COLUMNS)
+STANDING = ("life", "rank", "level")
 BOARDS = (
-    Field("creatures", "uint8", (CELLS // BENCH, BENCH), timed=False, low=0, high=len(GLYPHS) - 1),
-    Field("stars", "uint8", (CELLS // BENCH, BENCH), timed=False, low=0, high=3),
-    Field("shop", "uint8", (1, SHOP_SLOTS), timed=False, low=0, high=len(GLYPHS) - 1),
-    Field("fight", "uint8", (FIGHT_ROWS, FIGHT_COLUMNS), timed=False, low=0, high=len(FIGHT_GLYPHS) - 1),
+    Field("creatures", "uint8", CELL_SHAPE, timed=False, low=0, high=len(GLYPHS) - 1),
+    Field("stars", "uint8", CELL_SHAPE, timed=False, low=0, high=3),
+    Field("gear", "uint8", CELL_SHAPE, timed=False, low=0, high=3),
+    Field("shop", "uint8", (SHOP_SLOTS,), timed=False, low=0, high=len(SHOP_GLYPHS) - 1),
+    Field("fight", "uint8", FILM_SHAPE, timed=False, low=0, high=len(FIGHT_GLYPHS) - 1),
+    Field("fight_life", "uint8", FILM_SHAPE, timed=False, low=0, high=255),
+    Field("fight_power", "uint8", FILM_SHAPE, timed=False, low=0, high=255),
     Field("kinds", "float32", (len(KINDS),), timed=False, low=0, high=10),
-    Field("lives", "float32", (SEATS,), timed=False, low=0, high=100),
-    Field("purse", "float32", (len(PURSE),), timed=False),
+    Field("seats", "float32", (SEATS, len(STANDING)), timed=False, low=0, high=100),
 )
 PANELS = (
-    Panel("cells", "Board and bench", "creatures", glyphs=GLYPHS, main=True),
-    Panel("cells", "Stars", "stars", glyphs=STAR_GLYPHS),
-    Panel("cells", "Shop", "shop", glyphs=GLYPHS),
-    Panel("table", "Purse", "purse", labels=PURSE),
-    Panel("bars", "Life", "lives", labels=LIVES),
-    Panel("cells", "After the last fight", "fight", glyphs=FIGHT_GLYPHS),
-    Panel("bars", "Kinds", "kinds", labels=tuple(kind.name for kind in KINDS)),
+    Panel(
+        "cells",
+        "Board and bench",
+        "creatures",
+        glyphs=GLYPHS,
+        main=True,
+        layers=(Layer("stars", "pips", "stars", STAR_COLOR), Layer("gear", "pips", "items", ITEM_COLOR)),
+    ),
+    Panel("list", "Shop", "shop", glyphs=SHOP_GLYPHS),
+    Panel(
+        "cells",
+        "Last fight",
+        "fight",
+        glyphs=FIGHT_GLYPHS,
+        layers=(Layer("fight_life", "meter", "life", LIFE_COLOR), Layer("fight_power", "meter", "PP", POWER_COLOR)),
+    ),
+    Panel(
+        "bars",
+        "Players",
+        "seats",
+        labels=tuple(f"seat {seat}" for seat in range(1, SEATS + 1)),
+        full=START_LIFE,
+        columns=STANDING,
+    ),
+    Panel(
+        "bars",
+        "Synergies",
+        "kinds",
+        labels=tuple(kind.name for kind in KINDS),
+        colors=tuple(kind.color for kind in KINDS),
+        steps=tuple(kind.thresholds for kind in KINDS),
+    ),
 )
 OUTCOMES = (Outcome("won", "good"), Outcome("top half", "good"), Outcome("lost", "bad"))
 PPO = {
@@ -116,6 +148,7 @@ def build(spec: str, players: int, bots: int, reward: str) -> Task:
         reward_terms=REWARD_TERMS,
         outcomes=OUTCOMES,
         info=INFO,
+        headline=("life", "rank", "stage", "kinds"),
         panels=PANELS,
         boards=BOARDS,
         state=Field("state", "int64", (WORDS,), timed=False),

@@ -6,16 +6,15 @@ import numpy as np
 
 from .bag import board_size, gear_at, gear_count, line_of, player, stars_of
 from .compiled import compiled
+from .display import shown_seat, square
 from .kinds import ATTACK, HP, RANGE
 from .layout import (
     ALIVE,
     BAG,
+    BENCH,
     CELLS,
     DAMAGE,
     EARNED,
-    FIGHT,
-    FIGHT_COLUMNS,
-    FIGHT_ROWS,
     FREE_ROLLS,
     GOLD,
     HELD,
@@ -44,6 +43,7 @@ from .layout import (
     Floats,
     Ints,
 )
+from .looks import BENCH_PLACE
 from .market import grows
 from .rounds import interest
 from .tables import (
@@ -219,40 +219,26 @@ def observe(game: Ints, seat: int, out: Floats) -> None:
 
 
 @compiled
-def shown_seat(game: Ints) -> int:
-    """The seat whose board is drawn: the first one, and when it is dead the first that lives."""
-    for seat in range(SEATS):
-        if game[player(seat) + ALIVE]:
-            return seat
-    return 0
-
-
-@compiled
-def draw(game: Ints, cells: Ints, stars: Ints, offers: Ints, fight: Ints) -> None:
-    """Draw a seat's cells, the board on top and the bench below, its stars, its shop, and its last fight."""
+def draw(game: Ints, cells: Ints, stars: Ints, gear: Ints, offers: Ints) -> None:
+    """Draw a seat's cells, the board on top and the bench below, stars and number of items of each, and its shop."""
     me = player(shown_seat(game))
     for cell in range(CELLS):
-        at, species = (3 - (cell >> 3)) * 8 + (cell & 7), game[me + UNIT + cell]
-        cells[at] = 1 + line_of(species) if species > 0 else 0
+        row, column, species = 3 - (cell >> 3), cell & 7, game[me + UNIT + cell]
+        at = row * 8 + column
+        cells[at] = 1 + line_of(species) if species > 0 else BENCH_PLACE if cell < BENCH else square(row, column)
         stars[at] = stars_of(species) if species > 0 else 0
+        gear[at] = gear_count(game, me, cell)
     for slot in range(SHOP_SLOTS):
         species = game[me + SHOP + slot]
         offers[slot] = 1 + line_of(species) if species > 0 else 0
-    for place in range(FIGHT_ROWS * FIGHT_COLUMNS):
-        fight[place] = game[me + FIGHT + place]
 
 
 @compiled
-def draw_numbers(game: Ints, kinds: Ints, lives: Ints, purse: Ints) -> None:
-    """Write the numbers beside the board: lines of each kind, everybody's life, and the player's own."""
+def draw_numbers(game: Ints, kinds: Ints, seats: Ints) -> None:
+    """Write the numbers beside the board: lines of each kind; everybody's life, rank and level, `(SEATS, 3)`."""
     me = player(shown_seat(game))
     for kind in range(kinds.shape[0]):
         kinds[kind] = game[me + KIND + kind]
     for seat in range(SEATS):
-        lives[seat] = game[player(seat) + LIFE]
-    purse[0] = game[STAGE]
-    purse[1] = game[me + GOLD]
-    purse[2] = game[me + LEVEL]
-    purse[3] = XP_NEEDED[game[me + LEVEL]] - game[me + XP]
-    purse[4] = game[me + STREAK]
-    purse[5] = game[me + RANK]
+        them = player(seat)
+        seats[seat, 0], seats[seat, 1], seats[seat, 2] = game[them + LIFE], game[them + RANK], game[them + LEVEL]

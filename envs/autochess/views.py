@@ -8,39 +8,46 @@ import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 
-from ..native import pointer
-from ..task import Array, Buffers
+from ..native import STANDARD, addresses, pointer
+from ..task import Array, Buffers, Task
 from .arena import ARENA_WORDS, RESULT_WORDS, SIDE_SIZE, TEAM_WORDS
 from .compiled import compiled
 from .kinds import KINDS
-from .layout import CELLS, FIGHT_COLUMNS, FIGHT_ROWS, MASK_WORDS, OBSERVATION, SEATS, SHOP_SLOTS, TERMS, WORDS
+from .layout import (
+    CELLS,
+    FIGHT_COLUMNS,
+    FIGHT_ROWS,
+    FILM_WORDS,
+    MASK_WORDS,
+    OBSERVATION,
+    PICTURES,
+    PRESETS,
+    SEATS,
+    SHOP_SLOTS,
+    TERMS,
+    WORDS,
+)
 from .work import Work
 
-INFO = ("life", "rank", "stage", "level", "gold", "board_size", "kinds_active", "items_held", "actions_taken")
-BOARDS = ("creatures", "stars", "shop", "fight", "kinds", "lives", "purse")
-PURSE = ("stage", "gold", "level", "xp to go", "streak", "rank")
-NAMES = (
-    "action",
-    "action_mask",
-    "observation",
-    "final_observation",
-    "reward",
-    "reward_terms",
-    "terminated",
-    "truncated",
-    "active",
-    "episode_return",
-    "episode_length",
-    "frames",
-    "outcome",
-    "episode",
-    "heartbeat",
-    "state",
-    *INFO,
-    *BOARDS,
+INFO = (
+    "life",
+    "rank",
+    "stage",
+    "level",
+    "gold",
+    "streak",
+    "xp_to_go",
+    "board_size",
+    "kinds_active",
+    "items_held",
+    "actions_taken",
 )
+BOARDS = ("creatures", "stars", "gear", "shop", "fight", "fight_life", "fight_power", "kinds", "seats")
+NAMES = (*STANDARD, *INFO, *BOARDS)
 """The fields whose addresses stand in a table, after its numbers: slots, environments, players, preset, bots."""
 NUMBERS = 5
+FILM_CELLS = PICTURES * FIGHT_ROWS * FIGHT_COLUMNS
+STANDING = 3
 AT_INFO = NUMBERS + NAMES.index(INFO[0])
 AT_BOARDS = NUMBERS + NAMES.index(BOARDS[0])
 AT_WORK = NUMBERS + len(NAMES)
@@ -79,33 +86,32 @@ class Extras(NamedTuple):
     stage: Array
     level: Array
     gold: Array
+    streak: Array
+    xp_to_go: Array
     board_size: Array
     kinds_active: Array
     items_held: Array
     actions_taken: Array
     creatures: Array
     stars: Array
+    gear: Array
     shop: Array
     fight: Array
+    fight_life: Array
+    fight_power: Array
     kinds: Array
-    lives: Array
-    purse: Array
+    seats: Array
 
 
-def table(buffers: Buffers, players: int, preset: int, bots: int, work: Work) -> NDArray[np.int64]:
-    """The table of `buffers` and `work`, which must outlive it.
+def table(task: Task, buffers: Buffers, work: Work) -> NDArray[np.int64]:
+    """The table of a task's `buffers` and of `work`, which must outlive it.
 
     Raises:
-        ValueError: A field is not one contiguous block.
+        ValueError: A field is not what the task describes, or not one contiguous block.
     """
     slots, num_envs = buffers["episode_length"].shape
-    for name in NAMES:
-        if not buffers[name].flags.c_contiguous:
-            raise ValueError(
-                f"the field {name} must be one contiguous block, got strides {buffers[name].strides}: pass it whole"
-            )
-    addresses = [array.ctypes.data for array in (*(buffers[name] for name in NAMES), *work)]
-    return np.array([slots, num_envs, players, preset, bots, *addresses], np.int64)
+    numbers = (slots, num_envs, task.players, PRESETS.index(task.values["reward"]), int(task.values["bots"]))
+    return np.array([*numbers, *addresses(task, buffers, NAMES), *(array.ctypes.data for array in work)], np.int64)
 
 
 @compiled
@@ -148,17 +154,21 @@ def extras(at: NDArray[np.int64]) -> Extras:
         stage=carray(pointer(at[AT_INFO + 2], np.int32), lines),
         level=carray(pointer(at[AT_INFO + 3], np.int32), lines),
         gold=carray(pointer(at[AT_INFO + 4], np.int32), lines),
-        board_size=carray(pointer(at[AT_INFO + 5], np.int32), lines),
-        kinds_active=carray(pointer(at[AT_INFO + 6], np.int32), lines),
-        items_held=carray(pointer(at[AT_INFO + 7], np.int32), lines),
-        actions_taken=carray(pointer(at[AT_INFO + 8], np.int32), lines),
+        streak=carray(pointer(at[AT_INFO + 5], np.int32), lines),
+        xp_to_go=carray(pointer(at[AT_INFO + 6], np.int32), lines),
+        board_size=carray(pointer(at[AT_INFO + 7], np.int32), lines),
+        kinds_active=carray(pointer(at[AT_INFO + 8], np.int32), lines),
+        items_held=carray(pointer(at[AT_INFO + 9], np.int32), lines),
+        actions_taken=carray(pointer(at[AT_INFO + 10], np.int32), lines),
         creatures=carray(pointer(at[AT_BOARDS], np.uint8), (envs, CELLS)),
         stars=carray(pointer(at[AT_BOARDS + 1], np.uint8), (envs, CELLS)),
-        shop=carray(pointer(at[AT_BOARDS + 2], np.uint8), (envs, SHOP_SLOTS)),
-        fight=carray(pointer(at[AT_BOARDS + 3], np.uint8), (envs, FIGHT_ROWS * FIGHT_COLUMNS)),
-        kinds=carray(pointer(at[AT_BOARDS + 4], np.float32), (envs, len(KINDS))),
-        lives=carray(pointer(at[AT_BOARDS + 5], np.float32), (envs, SEATS)),
-        purse=carray(pointer(at[AT_BOARDS + 6], np.float32), (envs, len(PURSE))),
+        gear=carray(pointer(at[AT_BOARDS + 2], np.uint8), (envs, CELLS)),
+        shop=carray(pointer(at[AT_BOARDS + 3], np.uint8), (envs, SHOP_SLOTS)),
+        fight=carray(pointer(at[AT_BOARDS + 4], np.uint8), (envs, FILM_CELLS)),
+        fight_life=carray(pointer(at[AT_BOARDS + 5], np.uint8), (envs, FILM_CELLS)),
+        fight_power=carray(pointer(at[AT_BOARDS + 6], np.uint8), (envs, FILM_CELLS)),
+        kinds=carray(pointer(at[AT_BOARDS + 7], np.float32), (envs, len(KINDS))),
+        seats=carray(pointer(at[AT_BOARDS + 8], np.float32), (envs, SEATS, STANDING)),
     )
 
 
@@ -172,5 +182,6 @@ def working(at: NDArray[np.int64]) -> Work:
         sizes=carray(pointer(at[AT_WORK + 3], np.int64), (2,)),
         arena=carray(pointer(at[AT_WORK + 4], np.int64), (ARENA_WORDS,)),
         result=carray(pointer(at[AT_WORK + 5], np.int64), (RESULT_WORDS,)),
-        terms=carray(pointer(at[AT_WORK + 6], np.float32), (SEATS, TERMS)),
+        film=carray(pointer(at[AT_WORK + 6], np.int64), (FILM_WORDS,)),
+        terms=carray(pointer(at[AT_WORK + 7], np.float32), (SEATS, TERMS)),
     )

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from .arena import ARENA_WORDS, RESULT_WORDS, SIDE_SIZE, TEAM_WORDS
-from .layout import SEATS, TERMS, Floats, Ints
+from .layout import FILM_WORDS, SEATS, TERMS, Floats, Ints
 
 
 class Work(NamedTuple):
-    """Memory for the two teams of a fight, the fight itself, its result, and the reward terms of all seats."""
+    """Memory for the two teams of a fight, the fight itself, its result and film, and the reward terms of all seats."""
 
     one: Ints
     other: Ints
@@ -19,6 +19,7 @@ class Work(NamedTuple):
     sizes: Ints
     arena: Ints
     result: Ints
+    film: Ints
     terms: Floats
 
 
@@ -31,5 +32,6 @@ def new_work() -> Work:
         sizes=np.zeros(2, np.int64),
         arena=np.zeros(ARENA_WORDS, np.int64),
         result=np.zeros(RESULT_WORDS, np.int64),
+        film=np.zeros(FILM_WORDS, np.int64),
         terms=np.zeros((SEATS, TERMS), np.float32),
     )

@@ -12,7 +12,7 @@ import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 
-from ..native import pointer
+from ..native import STANDARD, addresses, pointer
 from ..task import Array, Buffers, Task
 from .compiled import compiled
 from .layout import ACTIONS, COLUMNS, LONGEST_FALL, ROWS, SCRATCH, SPEEDS, WORDS
@@ -62,32 +62,7 @@ class Views(NamedTuple):
     path: Array
 
 
-NAMES = (
-    "action",
-    "action_mask",
-    "observation",
-    "final_observation",
-    "reward",
-    "reward_terms",
-    "terminated",
-    "truncated",
-    "active",
-    "episode_return",
-    "episode_length",
-    "frames",
-    "outcome",
-    "viruses",
-    "cleared",
-    "pills",
-    "score",
-    "speed_ups",
-    "level",
-    "episode",
-    "heartbeat",
-    "bottle",
-    "preview",
-    "state",
-)
+NAMES = (*STANDARD, "viruses", "cleared", "pills", "score", "speed_ups", "level", "bottle", "preview")
 """The fields whose addresses stand in a table, after slots, environments, words of an observation, level and speed."""
 NUMBERS = 5
 
@@ -99,15 +74,6 @@ def table(task: Task, buffers: Buffers, scratch: Array, path: Array) -> NDArray[
         ValueError: A field is not what the task describes, or not one contiguous block.
     """
     slots, num_envs = buffers["action"].shape
-    for item in task.fields:
-        array, shape = buffers[item.name], (slots if item.timed else 1, num_envs, *item.stored_shape)
-        if array.shape != shape or array.dtype != item.dtype or not array.flags.c_contiguous:
-            got = f"{array.dtype} {array.shape} with strides {array.strides}"
-            raise ValueError(
-                f"{item.name} must be one contiguous block of {item.dtype} {shape}, got {got}; pass whole buffers"
-            )
-    fields = [buffers.get(name) for name in NAMES]
-    addresses = [0 if array is None else array.ctypes.data for array in (*fields, scratch, path)]
     numbers = (
         slots,
         num_envs,
@@ -115,7 +81,7 @@ def table(task: Task, buffers: Buffers, scratch: Array, path: Array) -> NDArray[
         task.values["level"],
         SPEEDS.index(task.values["speed"]),
     )
-    return np.array([*numbers, *addresses], np.int64)
+    return np.array([*numbers, *addresses(task, buffers, NAMES), scratch.ctypes.data, path.ctypes.data], np.int64)
 
 
 @compiled
@@ -140,20 +106,20 @@ def views(at: NDArray[np.int64]) -> Views:
         length=carray(pointer(at[NUMBERS + 10], np.int32), rows),
         frames=carray(pointer(at[NUMBERS + 11], np.int32), rows),
         outcome=carray(pointer(at[NUMBERS + 12], np.uint8), rows),
-        viruses=carray(pointer(at[NUMBERS + 13], np.int32), rows),
-        cleared=carray(pointer(at[NUMBERS + 14], np.int32), rows),
-        pills=carray(pointer(at[NUMBERS + 15], np.int32), rows),
-        score=carray(pointer(at[NUMBERS + 16], np.int32), rows),
-        speed_ups=carray(pointer(at[NUMBERS + 17], np.int32), rows),
-        levels=carray(pointer(at[NUMBERS + 18], np.int32), rows),
-        episode=carray(pointer(at[NUMBERS + 19], np.int64), (envs,)),
-        heartbeat=carray(pointer(at[NUMBERS + 20], np.uint64), (envs,)),
-        bottle=carray(pointer(at[NUMBERS + 21], np.uint64), (envs, ROWS)),
-        codes=carray(pointer(at[NUMBERS + 21], np.uint8), (envs, ROWS * COLUMNS)),
-        preview=carray(pointer(at[NUMBERS + 22], np.uint8), (envs, 2)),
-        words=carray(pointer(at[NUMBERS + 23], np.uint64), (envs, WORDS)),
-        ints=carray(pointer(at[NUMBERS + 23], np.int64), (envs, WORDS)),
-        reals=carray(pointer(at[NUMBERS + 23], np.float32), (envs, 2 * WORDS)),
+        viruses=carray(pointer(at[NUMBERS + 16], np.int32), rows),
+        cleared=carray(pointer(at[NUMBERS + 17], np.int32), rows),
+        pills=carray(pointer(at[NUMBERS + 18], np.int32), rows),
+        score=carray(pointer(at[NUMBERS + 19], np.int32), rows),
+        speed_ups=carray(pointer(at[NUMBERS + 20], np.int32), rows),
+        levels=carray(pointer(at[NUMBERS + 21], np.int32), rows),
+        episode=carray(pointer(at[NUMBERS + 13], np.int64), (envs,)),
+        heartbeat=carray(pointer(at[NUMBERS + 14], np.uint64), (envs,)),
+        bottle=carray(pointer(at[NUMBERS + 22], np.uint64), (envs, ROWS)),
+        codes=carray(pointer(at[NUMBERS + 22], np.uint8), (envs, ROWS * COLUMNS)),
+        preview=carray(pointer(at[NUMBERS + 23], np.uint8), (envs, 2)),
+        words=carray(pointer(at[NUMBERS + 15], np.uint64), (envs, WORDS)),
+        ints=carray(pointer(at[NUMBERS + 15], np.int64), (envs, WORDS)),
+        reals=carray(pointer(at[NUMBERS + 15], np.float32), (envs, 2 * WORDS)),
         scratch=carray(pointer(at[NUMBERS + 24], np.uint64), (SCRATCH,)),
         path=carray(pointer(at[NUMBERS + 25], np.uint8), (LONGEST_FALL,)),
     )

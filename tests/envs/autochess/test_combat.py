@@ -10,8 +10,9 @@ from pac.envs.autochess import arena as at
 from pac.envs.autochess.blows import PHYSICAL, SPECIAL, TRUE, blow, reduced
 from pac.envs.autochess.combat import begin, fight, happen
 from pac.envs.autochess.creatures import LINES
+from pac.envs.autochess.display import load
 from pac.envs.autochess.kinds import ATTACK, CRIT, DEFENCE, HP, PP, RANGE, SHIELD, SPECIAL_DEFENCE, SPEED
-from pac.envs.autochess.layout import POOL_LINES
+from pac.envs.autochess.layout import FILM_WORDS, NOBODY, POOL_LINES
 from pac.envs.autochess.tables import LINE_RANGE
 from pac.envs.autochess.teams import write_row
 
@@ -31,7 +32,9 @@ def outcome(one: Ints, other: Ints, seed: int) -> tuple[Ints, Ints]:
     """The result of a fight, and the arena at its end."""
     counts = [int((rows[:, HP] > 0).sum()) for rows in (one, other)]
     arena, result = np.zeros(at.ARENA_WORDS, np.int64), np.zeros(at.RESULT_WORDS, np.int64)
-    fight(one.reshape(-1), counts[0], other.reshape(-1), counts[1], seed, arena, result)
+    film = np.zeros(FILM_WORDS, np.int64)
+    load(film, NOBODY)
+    fight(one.reshape(-1), counts[0], other.reshape(-1), counts[1], seed, arena, result, film)
     return result, arena
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from .numbers import clock, short
 
 Reals = NDArray[np.float64]
 LABEL = 8
+SPAN = 8
 BRAILLE = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
 HALVES = np.array([[1], [2]])
 HALF_BLOCKS = " ▀▄█"
@@ -112,19 +114,42 @@ def chart(x: Reals, y: Reals, width: int, height: int, *, seconds: bool, color: 
     ]
 
 
-def against_ideal(counts: list[int], speedups: list[float], width: int, height: int) -> list[Row]:
-    """Return speedup over N as dots and a curve, over the ideal line."""
-    most = max(*counts, 2)
+class Axis(NamedTuple):
+    """The axis of N and of speedup alike: from `low` to `high`, linear or by doublings."""
+
+    low: float
+    high: float
+    doubling: bool
+
+    def place(self, values: Reals) -> Reals:
+        """Return where values stand, 0 at the beginning and 1 at the end of the axis."""
+        if not self.doubling:
+            return (values - self.low) / (self.high - self.low)
+        places: Reals = np.log2(np.maximum(values, self.low) / self.low) / np.log2(self.high / self.low)
+        return places
+
+
+def axis_of(counts: list[int], speedups: list[float]) -> Axis:
+    """Return the axis on which all of `counts` can be told apart: by doublings where they span more than `SPAN`."""
+    most = float(max(*counts, 2))
+    if most <= SPAN * min(counts):
+        return Axis(0.0, most, doubling=False)
+    low = min(1.0, *(speedup for speedup in speedups if speedup > 0))
+    return Axis(2.0 ** math.floor(math.log2(low)), most, doubling=True)
+
+
+def against_ideal(counts: list[int], speedups: list[float], axis: Axis, width: int, height: int) -> list[Row]:
+    """Return speedup over N as dots and a curve, over the ideal line, which is straight on either axis."""
     wide = width * DOTS.weights.shape[1]
-    top = float(most)
-    line = np.linspace(0, top, wide)
+    line = np.linspace(0, 1, wide)
     ideal = np.where(np.arange(wide) % 4 == 0, line, np.nan)
-    under = dots(ideal, ideal, (0.0, top), width, height)
-    low, high = columns_of(np.array(counts, float), np.array(speedups, float), wide, (0.0, top))
-    over = dots(low, high, (0.0, top), width, height)
-    for count, speedup in zip(counts, speedups, strict=True):
-        x = min(width - 1, round(count / most * (width - 1)))
-        y = min(height - 1, max(0, round((1 - speedup / top) * (height - 1))))
+    under = dots(ideal, ideal, (0.0, 1.0), width, height)
+    across, along = axis.place(np.array(counts, float)), axis.place(np.array(speedups, float))
+    low, high = columns_of(across, along, wide, (0.0, 1.0))
+    over = dots(low, high, (0.0, 1.0), width, height)
+    for one, other in zip(across.tolist(), along.tolist(), strict=True):
+        x = min(width - 1, max(0, round(one * (width - 1))))
+        y = min(height - 1, max(0, round((1 - other) * (height - 1))))
         over[y] = over[y][:x] + SIGNS.dot + over[y][x + 1 :]
     return [_overlaid(front, back) for front, back in zip(over, under, strict=True)]
 

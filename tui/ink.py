@@ -89,13 +89,38 @@ class Signs:
     full: str
     half: str
     track: str
+    pips: tuple[str, str]
 
 
 RICH = Signs(
-    "✓", "✗", "○", "▸", "‖", "!", "●", braille=True, corners=("╭", "╮", "╰", "╯"), full="━", half="╸", track="─"
+    "✓",
+    "✗",
+    "○",
+    "▸",
+    "‖",
+    "!",
+    "●",
+    braille=True,
+    corners=("╭", "╮", "╰", "╯"),
+    full="━",
+    half="╸",
+    track="─",
+    pips=("★", "•"),
 )
 PLAIN = Signs(
-    "+", "x", "o", ">", "=", "!", "*", braille=False, corners=("┌", "┐", "└", "┘"), full="█", half="▌", track="░"
+    "+",
+    "x",
+    "o",
+    ">",
+    "=",
+    "!",
+    "*",
+    braille=False,
+    corners=("┌", "┐", "└", "┘"),
+    full="█",
+    half="▌",
+    track="░",
+    pips=("*", "+"),
 )
 
 

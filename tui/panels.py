@@ -22,13 +22,17 @@ class Section:
         title: What stands in the frame's top left.
         rows: Called with the columns and rows that it has; a section that fills has as many as are left.
         fills: Whether it takes the room that the others leave.
+        least: Rows without which it is left out, if it fills.
         note: What stands in the frame's top right.
+        whole: Whether it is left out rather than cut, where there is no room for all of it.
     """
 
     title: str
     rows: Maker
     fills: bool = False
     note: str = ""
+    whole: bool = False
+    least: int = 1
 
 
 def framed(title: str, rows: Rows, width: int, height: int, note: str = "") -> list[Row]:
@@ -75,13 +79,15 @@ def _heights(sections: Sequence[Section], wanted: dict[int, int], height: int) -
     heights = [0] * len(sections)
     left = height
     for index, tall in wanted.items():
-        heights[index] = tall if tall <= left else left if left >= LEAST else 0
+        cut = left if left >= LEAST and not sections[index].whole else 0
+        heights[index] = tall if tall <= left else cut
         left -= heights[index]
     filling = [index for index, section in enumerate(sections) if section.fills]
-    while filling and left // len(filling) < LEAST:
+    while filling and sum(sections[index].least + 2 for index in filling) > left:
         filling.pop()
+    spare = left - sum(sections[index].least + 2 for index in filling)
     for place, index in enumerate(filling):
-        heights[index] = left // len(filling) + (place < left % len(filling))
+        heights[index] = sections[index].least + 2 + spare // len(filling) + (place < spare % len(filling))
     return heights
 
 

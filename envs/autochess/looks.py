@@ -8,9 +8,10 @@ from .kinds import KINDS
 
 GROUNDS = ("#2a2f3b", "#1f3a2d", "#1f3354", "#3b2a5c", "#523817", "#57243a", "#55501c")
 """Behind a creature, by rarity."""
-ENEMY_GROUND = "#5a1a2a"
+OWN_GROUND, ENEMY_GROUND = "#1b3550", "#5a1a2a"
+"""Behind the creatures of a fight."""
 LIGHT_SQUARE, DARK_SQUARE, BENCH_GROUND = "#1b212c", "#161b24", "#10141b"
-DOTS = "#3a4556"
+DOTS = "#2f3949"
 STAR_COLOR, ITEM_COLOR, LIFE_COLOR, POWER_COLOR = "#e8c64f", "#c9d1dc", "#86c58b", "#7cb0f5"
 
 DARK, BENCH_PLACE = 1 + len(LINES), 2 + len(LINES)
@@ -41,14 +42,15 @@ def creature(index: int) -> Glyph:
         color=KINDS[line.kinds[0]].color,
         ground=GROUNDS[line.rarity],
         name=line.name,
-        note=f"{kinds} {COSTS[line.rarity]} gold",
+        note=f"{kinds} {COSTS[line.rarity]}\N{NO-BREAK SPACE}gold",
     )
 
 
-def enemy(index: int) -> Glyph:
-    """The look of a line on the other side, in small letters."""
-    code = CODES[index].lower()
-    return Glyph(wide=code, narrow=code[0], color=KINDS[LINES[index].kinds[0]].color, ground=ENEMY_GROUND)
+def fighter(index: int, *, enemy: bool = False) -> Glyph:
+    """The look of a line in a fight, by its side; enemies in small letters."""
+    code = CODES[index].lower() if enemy else CODES[index]
+    ground = ENEMY_GROUND if enemy else OWN_GROUND
+    return Glyph(wide=code, narrow=code[0], color=KINDS[LINES[index].kinds[0]].color, ground=ground)
 
 
 def place(ground: str, dot: str = " .") -> Glyph:
@@ -59,9 +61,15 @@ def place(ground: str, dot: str = " .") -> Glyph:
 EMPTY = place(LIGHT_SQUARE)
 GLYPHS = (EMPTY, *(creature(index) for index in range(len(LINES))), place(DARK_SQUARE), place(BENCH_GROUND, "__"))
 """A light square, every line, a dark square, a place of the bench."""
-FIGHT_GLYPHS = (*GLYPHS, *[EMPTY] * (ENEMY + 1 - len(GLYPHS)), *(enemy(index) for index in range(len(LINES))))
-"""As `GLYPHS`; enemies from 129 on."""
-SHOP_GLYPHS = (Glyph("  ", " ", DOTS, BENCH_GROUND, name="-"), *GLYPHS[1 : len(LINES) + 1])
+FIGHT_GLYPHS = (
+    EMPTY,
+    *(fighter(index) for index in range(len(LINES))),
+    *GLYPHS[DARK:],
+    *[EMPTY] * (ENEMY + 1 - len(GLYPHS)),
+    *(fighter(index, enemy=True) for index in range(len(LINES))),
+)
+"""By the codes of `GLYPHS`; enemies from 129 on."""
+SHOP_GLYPHS = (Glyph("  ", " ", DOTS, BENCH_GROUND), *GLYPHS[1 : len(LINES) + 1])
 
 assert len(RARITIES) == len(GROUNDS)
 assert len(GLYPHS) <= ENEMY

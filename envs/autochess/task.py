@@ -56,7 +56,7 @@ INFO = (
 )
 CELL_SHAPE = (CELLS // BENCH, BENCH)
 FILM_SHAPE = (PICTURES, FIGHT_ROWS, FIGHT_COLUMNS)
-STANDING = ("life", "rank", "level")
+STANDING = ("life", "rank")
 BOARDS = (
     Field("creatures", "uint8", CELL_SHAPE, timed=False, low=0, high=len(GLYPHS) - 1),
     Field("stars", "uint8", CELL_SHAPE, timed=False, low=0, high=3),

@@ -235,10 +235,10 @@ def draw(game: Ints, cells: Ints, stars: Ints, gear: Ints, offers: Ints) -> None
 
 @compiled
 def draw_numbers(game: Ints, kinds: Ints, seats: Ints) -> None:
-    """Write the numbers beside the board: lines of each kind; everybody's life, rank and level, `(SEATS, 3)`."""
+    """Write the numbers beside the board: lines of each kind; everybody's life and rank, `(SEATS, 2)`."""
     me = player(shown_seat(game))
     for kind in range(kinds.shape[0]):
         kinds[kind] = game[me + KIND + kind]
     for seat in range(SEATS):
         them = player(seat)
-        seats[seat, 0], seats[seat, 1], seats[seat, 2] = game[them + LIFE], game[them + RANK], game[them + LEVEL]
+        seats[seat, 0], seats[seat, 1] = game[them + LIFE], game[them + RANK]

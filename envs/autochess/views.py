@@ -47,7 +47,7 @@ NAMES = (*STANDARD, *INFO, *BOARDS)
 """The fields whose addresses stand in a table, after its numbers: slots, environments, players, preset, bots."""
 NUMBERS = 5
 FILM_CELLS = PICTURES * FIGHT_ROWS * FIGHT_COLUMNS
-STANDING = 3
+STANDING = 2
 AT_INFO = NUMBERS + NAMES.index(INFO[0])
 AT_BOARDS = NUMBERS + NAMES.index(BOARDS[0])
 AT_WORK = NUMBERS + len(NAMES)

@@ -22,7 +22,7 @@ def looks(task):
     ]
 
 
-PANELS = [*looks(find("drmario")), *looks(CHESS)]
+PANELS = [*looks(find("drmario")), *looks(find("autochess")), *looks(CHESS)]
 
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda panel: f"{panel.kind}-{panel.field}")
@@ -30,9 +30,11 @@ PANELS = [*looks(find("drmario")), *looks(CHESS)]
 def test_every_line_has_the_width_of_its_scale(panel, colors):
     """At every scale, each line takes exactly the scale's columns, and every Segment has a style."""
     drawing = drawing_of(panel, colors=colors)
+    shape = panel.shape[-2:] if panel.kind == "cells" else panel.shape
+    layers = (1 + len(panel.layers),) if panel.layers else ()
     boards = (
         np.random.default_rng(0)
-        .integers(0, 2, (3, *panel.shape))
+        .integers(0, 2, (3, *shape, *layers))
         .astype({"bars": np.float32, "table": np.float32, "text": np.uint32}.get(panel.kind, np.uint8))
     )
     for scale in drawing.scales:
@@ -59,7 +61,7 @@ def test_without_colours_letters_tell_what_colours_would():
 
 def test_text_keeps_its_letters_and_colours():
     """Letters stand where they stood, on the ground that they had; without colours, what had a ground is reversed."""
-    panel = PanelLook("text", "Screen", "screen", (2, 6), (), (), main=True)
+    panel = PanelLook("text", "Screen", "screen", main=True, shape=(2, 6))
     board = cells_of("S\x1b[41mF\x1b[0mH\n\x1b[7m好\x1b[0m!", (2, 6))[None]
     for colors in (True, False):
         drawing = drawing_of(panel, colors=colors)

@@ -1,8 +1,9 @@
 """Curves show the lowest and the highest value of every column, and their axes say so."""
 
 import numpy as np
+import pytest
 
-from pac.tui.chart import DOTS, against_ideal, chart, columns_of, dots, sparkline
+from pac.tui.chart import DOTS, against_ideal, axis_of, chart, columns_of, dots, sparkline
 
 
 def text(rows):
@@ -60,7 +61,23 @@ def test_a_chart_without_points_or_room_says_so_or_stays_quiet():
 
 def test_speedup_is_drawn_against_the_ideal():
     """Each N tried is a dot; the ideal line ends in the top right corner."""
-    rows = text(against_ideal([1, 2, 4, 8], [1.0, 1.5, 2.0, 2.5], 40, 10))
+    counts, speedups = [1, 2, 4, 8], [1.0, 1.5, 2.0, 2.5]
+    rows = text(against_ideal(counts, speedups, axis_of(counts, speedups), 40, 10))
     assert sum(row.count("●") for row in rows) == 4
     assert rows[0].rstrip()[-1] != "●"
     assert all(len(row) == 40 for row in rows)
+
+
+def test_far_apart_counts_stand_by_doublings():
+    """Where N spans more than 8x, each doubling takes the same room, and the ideal stays a straight line."""
+    axis = axis_of([1, 4, 64], [1.0, 3.0, 20.0])
+    places = axis.place(np.array([1.0, 8.0, 64.0]))
+    assert places.tolist() == pytest.approx([0, 0.5, 1])
+    assert axis_of([1, 8], [1.0, 2.0]).place(np.array([4.0])).tolist() == [0.5]
+
+
+def test_a_speedup_below_one_stays_on_the_axis():
+    """The axis by doublings begins at the power of two below the least speedup."""
+    axis = axis_of([1, 32], [0.7, 3.0])
+    assert axis.low == 0.5
+    assert (axis.place(np.array([0.7, 1.0, 32.0])) >= 0).all()

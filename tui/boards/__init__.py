@@ -1,7 +1,10 @@
 """Draws boards: what a task's panels look like in a terminal, and the one widget that shows any number of them."""
 
-from .drawing import Drawing, drawing_of
-from .scale import Scale
+from .cells import mixed
+from .drawing import drawing_of
+from .fitting import Fitting
+from .scale import Drawing, Scale
+from .values import Steps, named
 from .widget import Boards, Frame
 
-__all__ = ["Boards", "Drawing", "Frame", "Scale", "drawing_of"]
+__all__ = ["Boards", "Drawing", "Fitting", "Frame", "Scale", "Steps", "drawing_of", "mixed", "named"]

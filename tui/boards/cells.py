@@ -7,8 +7,9 @@ from itertools import groupby
 
 from rich.segment import Segment
 
-from ...envs.task import Array, Glyph
+from ...envs.task import Array, Glyph, Layer
 from ..ink import Row, ink
+from .layers import Piece, meters_line, pips_line
 
 QUADRANTS = " ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█"
 """Block characters by the quarters they fill: upper left 1, upper right 2, lower left 4, lower right 8."""
@@ -55,11 +56,18 @@ def _character(quarter: int, factor: int, column: int, line: int) -> str:
     return QUADRANTS[bits]
 
 
-class CellLooks:
-    """Turns rows of codes into styled text; without colours, letters tell what colours would."""
+def legible(glyph: Glyph, *, colors: bool) -> str:
+    """Return a glyph's two columns; without colours, letters tell what colours would."""
+    return glyph.wide if colors or glyph.narrow in glyph.wide else glyph.narrow * 2
 
-    def __init__(self, glyphs: Sequence[Glyph], *, colors: bool) -> None:
+
+class CellLooks:
+    """Turns rows of codes into styled text; where cells are large enough, what their layers say stands around them."""
+
+    def __init__(self, glyphs: Sequence[Glyph], layers: Sequence[Layer] = (), *, colors: bool) -> None:
         self._glyphs = glyphs
+        self._layers = layers
+        self._metered = any(layer.kind == "meter" for layer in layers)
         self._colors = colors
         self._styles = [ink(glyph.color, glyph.ground) for glyph in glyphs]
         self._essences = [essence(glyph) for glyph in glyphs]
@@ -79,10 +87,34 @@ class CellLooks:
             for style, run in groupby(pieces, key=lambda piece: piece[1])
         )
 
+    def layered(self, cells: Array, line: int, scale: str) -> Row:
+        """Return a line of a row of cells `(W, 1 + layers)`, each a code and what its layers say."""
+        factor = FACTORS[scale]
+        pieces: list[Piece] = []
+        for code, *values in cells.tolist():
+            glyph = self._glyphs[min(code, len(self._glyphs) - 1)]
+            for text, color, ground in self._cell(glyph, values, line, factor):
+                pieces.append((text, color or glyph.color, ground or glyph.ground))
+        return tuple(
+            Segment("".join(text for text, *_ in run), ink(*style))
+            for style, run in groupby((piece for piece in pieces if piece[0]), key=lambda piece: piece[1:])
+        )
+
+    def _cell(self, glyph: Glyph, values: Sequence[int], line: int, factor: int) -> list[Piece]:
+        """One line of a cell: pips first, then the glyph, then meters; where there are but two, glyph and the other."""
+        width, middle = 2 * factor, (factor - 1) // 2
+        if not any(values):
+            return [(enlarged(legible(glyph, colors=self._colors), factor, line), "", "")]
+        if line == middle:
+            return [(legible(glyph, colors=self._colors).center(width), "", "")]
+        if line == factor - 1 and (self._metered or factor > 2):
+            return meters_line(self._layers, values, width, colors=self._colors)
+        return pips_line(self._layers, values, width)
+
     def _text(self, glyph: Glyph, line: int, scale: str) -> str:
         if scale == "narrow":
             return glyph.narrow
-        text = glyph.wide if self._colors else glyph.narrow * 2
+        text = legible(glyph, colors=self._colors)
         return text if scale == "wide" else enlarged(text, FACTORS[scale], line)
 
     def _halves(self, codes: Sequence[int]) -> Row:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
 from rich.segment import Segment
@@ -11,37 +10,22 @@ from rich.style import Style
 
 from ...envs.task import Array
 from ...training.description import PanelLook
-from ..ink import CYAN, FAINT, SOFT, Row, bar, blank, fit, part
-from ..numbers import figure
+from ..ink import FAINT, Row, fit, part
 from .cells import CellLooks
 from .letters import Letters
-from .scale import Scale
+from .scale import Drawing, Scale
+from .values import Names, Values, drawn_values
 
 MAX_CACHED = 8192
-LABEL = 12
-VALUE = 9
-
-
-class Drawing(Protocol):
-    """How one panel is drawn. A board is prepared for a scale, as rows to compare and to draw lines from."""
-
-    @property
-    def scales(self) -> tuple[Scale, ...]:
-        """The sizes it can be drawn at, largest first."""
-
-    def prepare(self, boards: Array, scale: Scale) -> Array:
-        """Return boards `(count, ...)` as `(count, lines / span, ...)`."""
-
-    def line(self, row: Array, part_of_row: int, scale: Scale) -> Row:
-        """Return one line of text of a prepared row."""
+LAYERED = 4
 
 
 class Cells:
     """Codes looked up in glyphs: huge, large, wide, narrow, and two cells to a character."""
 
     def __init__(self, panel: PanelLook, *, colors: bool) -> None:
-        height, width = panel.shape
-        self._looks = CellLooks(panel.glyphs, colors=colors)
+        height, width = panel.shape[-2:]
+        self._looks = CellLooks(panel.glyphs, panel.layers, colors=colors)
         self._rows: dict[tuple[str, int, bytes], Row] = {}
         half = (Scale("half", width, -(-height // 2)),) if colors else ()
         self.scales = (
@@ -53,7 +37,9 @@ class Cells:
         )
 
     def prepare(self, boards: Array, scale: Scale) -> Array:
-        """Codes by row; two rows together where a character holds two."""
+        """Codes by row, with their layers where they are drawn; two rows together where a character holds two."""
+        if boards.ndim == LAYERED and scale.span == 1:
+            boards = boards[..., 0]
         if scale.name != "half":
             return boards
         count, height, width = boards.shape
@@ -68,7 +54,8 @@ class Cells:
         if found is None:
             if len(self._rows) >= MAX_CACHED:
                 self._rows.clear()
-            found = self._rows[key] = self._looks.line(row, part_of_row, scale.name)
+            draw = self._looks.line if row.ndim == 1 else self._looks.layered
+            found = self._rows[key] = draw(row, part_of_row, scale.name)
         return found
 
 
@@ -123,35 +110,6 @@ class Pixels:
         return found
 
 
-class Values:
-    """Numbers with labels: as bars, each relative to the largest of its board, or as a table."""
-
-    def __init__(self, panel: PanelLook) -> None:
-        (count,) = panel.shape
-        self._labels = panel.labels or tuple(str(index) for index in range(count))
-        self._bars = panel.kind == "bars"
-        self.scales = (Scale("roomy", 44, count), Scale("close", 30, count), Scale("tight", 16, count))
-
-    def prepare(self, boards: Array, scale: Scale) -> Array:  # noqa: ARG002 - the protocol's
-        """Values beside the largest of their board and their own number."""
-        values = np.asarray(boards, np.float32)
-        most = np.abs(values).max(axis=1, keepdims=True, initial=1e-9) * np.ones_like(values)
-        index = np.broadcast_to(np.arange(values.shape[1], dtype=np.float32), values.shape)
-        return np.stack([values, most, index], axis=2)
-
-    def line(self, row: Array, part_of_row: int, scale: Scale) -> Row:  # noqa: ARG002 - the protocol's
-        """Label, bar and number, as far as there is room."""
-        value, most, index = (float(number) for number in row)
-        number = part(f"{figure(value):>{VALUE}}")
-        label = self._labels[int(index)]
-        if scale.name == "tight" or not self._bars:
-            return (part(fit(label, scale.columns - VALUE - 1), SOFT), blank(1), number)
-        name = LABEL if scale.name == "roomy" else LABEL // 2
-        wide = scale.columns - VALUE - name - 2
-        filled = bar(abs(value) / most, wide, CYAN if value >= 0 else FAINT)
-        return (part(fit(label, name), SOFT), blank(1), *filled, blank(1), number)
-
-
 class Nothing:
     """A task without a board: a line that says so."""
 
@@ -166,8 +124,8 @@ class Nothing:
         return (part(fit("nothing to draw", scale.columns), FAINT),)
 
 
-LETTERED: dict[str, Callable[..., Drawing]] = {"cells": Cells, "text": Letters}
-KINDS: dict[str, Callable[[PanelLook], Drawing]] = {"pixels": Pixels, "bars": Values, "table": Values}
+LETTERED: dict[str, Callable[..., Drawing]] = {"cells": Cells, "text": Letters, "list": Names}
+KINDS: dict[str, Callable[[PanelLook], Drawing]] = {"pixels": Pixels, "bars": drawn_values, "table": Values}
 
 
 def drawing_of(panel: PanelLook | None, *, colors: bool = True) -> Drawing:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .scale import Scale
 
@@ -20,12 +20,14 @@ class Fitting:
         columns: Boards side by side.
         rows: Boards on top of each other.
         left: Columns left free before the first.
+        notes: Lines below each.
     """
 
     scale: Scale
     columns: int
     rows: int
     left: int = 0
+    notes: int = 0
 
     @property
     def page(self) -> int:
@@ -34,8 +36,8 @@ class Fitting:
 
     @property
     def tile(self) -> tuple[int, int]:
-        """Columns and lines of a board with its frame."""
-        return self.scale.columns + FRAME, self.scale.lines + FRAME
+        """Columns and lines of a board with its notes and its frame."""
+        return self.scale.columns + FRAME, self.scale.lines + self.notes + FRAME
 
     def place(self, index: int) -> tuple[int, int]:
         """Return where the board with this index on its page begins: column and line."""
@@ -44,22 +46,22 @@ class Fitting:
         return self.left + column * (wide + GAP), row * tall
 
 
-def fitting(scales: Sequence[Scale], count: int, width: int, height: int) -> Fitting:
-    """Return the grid of the largest scale at which `count` boards fit, else the fullest page."""
+def fitting(scales: Sequence[Scale], count: int, width: int, height: int, notes: int = 0) -> Fitting:
+    """Return the grid of the largest scale at which `count` boards fit, with as many notes as fit; else the fullest."""
     count = max(1, count)
-    grids = [_grid(scale, count, width, height) for scale in scales]
+    grids = [_grid(scale, count, width, height, lines) for scale in scales for lines in range(notes, -1, -1)]
     found = next((grid for grid in grids if grid.page >= count), None)
     if found is not None:
         return _balanced(found, count, width)
     return max(grids, key=lambda grid: (grid.page, -grid.scale.columns))
 
 
-def _grid(scale: Scale, count: int, width: int, height: int) -> Fitting:
+def _grid(scale: Scale, count: int, width: int, height: int, notes: int) -> Fitting:
     columns = min(count, (width + GAP) // (scale.columns + FRAME + GAP))
-    rows = height // (scale.lines + FRAME)
+    rows = height // (scale.lines + FRAME + notes)
     if not (columns and rows):
         return Fitting(scale, 0, 0)
-    return Fitting(scale, columns, rows, _left(scale, columns, width))
+    return Fitting(scale, columns, rows, _left(scale, columns, width), notes)
 
 
 def _left(scale: Scale, columns: int, width: int) -> int:
@@ -70,4 +72,4 @@ def _balanced(grid: Fitting, count: int, width: int) -> Fitting:
     """The same boards in rows of equal length."""
     rows = -(-count // grid.columns)
     columns = -(-count // rows)
-    return Fitting(grid.scale, columns, rows, _left(grid.scale, columns, width))
+    return replace(grid, columns=columns, rows=rows, left=_left(grid.scale, columns, width))

@@ -1,8 +1,12 @@
-"""The sizes of boards."""
+"""What drawings of every kind have in common: the sizes they can be drawn at, and how their lines are asked for."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
+
+from ...envs.task import Array
+from ..ink import Row
 
 
 @dataclass(frozen=True)
@@ -20,3 +24,17 @@ class Scale:
     columns: int
     lines: int
     span: int = 1
+
+
+class Drawing(Protocol):
+    """How one panel is drawn. A board is prepared for a scale, as rows to compare and to draw lines from."""
+
+    @property
+    def scales(self) -> tuple[Scale, ...]:
+        """The sizes it can be drawn at, largest first."""
+
+    def prepare(self, boards: Array, scale: Scale) -> Array:
+        """Return boards `(count, ...)` as `(count, lines / span, ...)`."""
+
+    def line(self, row: Array, part_of_row: int, scale: Scale) -> Row:
+        """Return one line of text of a prepared row."""

@@ -15,9 +15,8 @@ from textual.strip import Strip
 from ...envs.task import Array
 from ..ink import LINE, SIGNS, Row, blank, fit, ink, padded, part
 from ..lines import Painted
-from .drawing import Drawing
 from .fitting import GAP, Fitting, fitting
-from .scale import Scale
+from .scale import Drawing, Scale
 
 NO_BOARDS = np.zeros((0, 1, 1), np.uint8)
 HEAVY = ("┏", "┓", "┗", "┛", "━", "┃")
@@ -32,6 +31,8 @@ class Frame(NamedTuple):
         color: Of the frame: the state again.
         caption: Below.
         selected: Whether the arrow keys are at it.
+        mark: Of sign and caption, if they are of another colour.
+        notes: Lines between the board and its caption.
     """
 
     title: str
@@ -39,6 +40,8 @@ class Frame(NamedTuple):
     color: str = LINE
     caption: str = ""
     selected: bool = False
+    mark: str = ""
+    notes: tuple[Row, ...] = ()
 
 
 class Boards(Painted):
@@ -61,7 +64,7 @@ class Boards(Painted):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self._drawing: Drawing | None = None
-        self._count = 1
+        self._count, self._notes = 1, 0
         self._fitting: Fitting | None = None
         self._rows = NO_BOARDS
         self._frames: Sequence[Frame] = ()
@@ -77,17 +80,17 @@ class Boards(Painted):
         """Boards on one page, at least 1."""
         return max(1, self._fitting.page) if self._fitting else 1
 
-    def use(self, drawing: Drawing, count: int) -> None:
-        """Draw boards of this kind; `count` of them should fit if they can."""
-        if drawing is not self._drawing or count != self._count:
-            self._drawing, self._count = drawing, count
+    def use(self, drawing: Drawing, count: int, notes: int = 0) -> None:
+        """Draw boards of this kind; `count` of them should fit if they can, with up to `notes` lines below each."""
+        if drawing is not self._drawing or (count, notes) != (self._count, self._notes):
+            self._drawing, self._count, self._notes = drawing, count, notes
             self._refit()
 
     def fit_within(self, width: int, height: int) -> Fitting | None:
         """Return the grid that would be shown in a place of this size."""
         if self._drawing is None or not (width and height):
             return None
-        found = fitting(self._drawing.scales, self._count, width, height)
+        found = fitting(self._drawing.scales, self._count, width, height, self._notes)
         if found.page:
             return found
         return Fitting(min(self._drawing.scales, key=lambda scale: scale.columns * scale.lines), 1, 1)
@@ -146,7 +149,7 @@ class Boards(Painted):
                 continue
             self._edges[index] = _edges(new, self._fitting.scale)
             x, y = self._fitting.place(index)
-            sides = (old.color, old.selected) != (new.color, new.selected)
+            sides = (old.color, old.selected, old.notes) != (new.color, new.selected, new.notes)
             lines = reach[y : y + tall] if sides else reach[y : y + tall : tall - 1]
             np.maximum(lines, x + wide, out=lines)
         self._frames = frames
@@ -180,6 +183,10 @@ class Boards(Painted):
             return top
         if line == tall - 1:
             return bottom
+        if line > self._fitting.scale.lines:
+            notes, at = self._frames[index].notes, line - 1 - self._fitting.scale.lines
+            note = notes[at] if at < len(notes) else ()
+            return (*left, *padded(note, self._fitting.scale.columns), *right)
         group, rest = divmod(line - 1, self._fitting.scale.span)
         return (*left, *self._drawing.line(self._rows[index, group], rest, self._fitting.scale), *right)
 
@@ -202,24 +209,24 @@ def _edges(frame: Frame, scale: Scale) -> tuple[Row, Row, Row, Row]:
     inner = scale.columns
     title = frame.title if len(frame.title) <= inner - len(frame.sign) else frame.title.removeprefix("Env ")
     title = fit(title, min(len(title), max(0, inner - len(frame.sign))))
-    padded = len(title) + len(frame.sign) + 4 <= inner
-    name, sign = (f" {title} ", f" {frame.sign} ") if padded else (title, frame.sign)
+    airy = len(title) + len(frame.sign) + 4 <= inner
+    name, sign = (f" {title} ", f" {frame.sign} ") if airy else (title, frame.sign)
     caption = frame.caption if len(frame.caption) <= inner else ""
     foot = f" {caption} " if caption and len(caption) + 2 <= inner else caption
     rule = inner - len(name) - len(sign)
-    lead, tail = (flat, flat * (rule - 2)) if padded and rule >= 2 else ("", flat * rule)
-    end = flat if padded and rule >= 2 else ""
+    lead, tail = (flat, flat * (rule - 2)) if airy and rule >= 2 else ("", flat * rule)
+    end = flat if airy and rule >= 2 else ""
     top = (
         part(left_top + lead, frame.color, bold=frame.selected),
         part(name, frame.color, bold=True),
         part(tail, frame.color, bold=frame.selected),
-        part(sign, frame.color, bold=True),
+        part(sign, frame.mark or frame.color, bold=True),
         part(end + right_top, frame.color, bold=frame.selected),
     )
     spare = inner - len(foot)
     bottom = (
         part(left_bottom + flat * (spare // 2), frame.color, bold=frame.selected),
-        part(foot, frame.color),
+        part(foot, frame.mark or frame.color),
         part(flat * (spare - spare // 2) + right_bottom, frame.color, bold=frame.selected),
     )
     edge = (part(side, frame.color, bold=frame.selected),)

@@ -6,43 +6,46 @@ import numpy as np
 from textual.app import ComposeResult
 from textual.widget import Widget
 
-from ...envs.task import Array
 from ...training.description import PanelLook
 from ...training.snapshot import Look, Snapshot
-from ..boards import Boards, Drawing, Frame, drawing_of
-from ..ink import FAINT
+from ..boards import Boards, Drawing, drawing_of
 from ..lines import Lines
 from ..numbers import figure
-from ..panels import Section, beside, column, shares
+from ..panels import FRAME, Maker, Rows, Section, beside, column, shares
 from ..plain import PlainVertical
 from . import figures, thoughts
 from .base import Shot, View
 from .inspect import inspected
+from .panels import FEWEST, PanelSection, legend, stacked
 from .wait import Waiting
 
-LEAST_RIGHT = 58
+LEAST_RIGHT, LEAST_COLUMN, NARROW = 58, 44, 100
 WIDE = 80
-TALL, FEW = 26, 4
-LOW, SLIM = 8, 30
+TALL = 26
 
 
 class EnvironmentView(View):
-    """A board and its figures: episode, perf, policy, reward terms, the task's own scalars, learning."""
+    """A board and its figures: the task's panels, episode, policy, reward terms, scalars, perf, learning.
+
+    All that is said of the environment is of one snapshot, the board's; only curves and speeds come less often.
+    """
 
     def __init__(self, *, colors: bool) -> None:
         super().__init__(id="environment")
         self._colors = colors
         self._panels: tuple[PanelLook, ...] | None = None
-        self._drawings: dict[str, Drawing] = {}
+        self._main: PanelLook | None = None
+        self._others: list[PanelSection] = []
+        self._kept: dict[tuple[str, int, int], Rows] = {}
+        self._env = 0
         self._waiting, self._board = Waiting(), Boards(id="board")
-        self._extras = PlainVertical(id="extras")
-        self._facts, self._more = Lines(id="facts"), Lines(id="more")
-        self._table = PlainVertical(self._waiting, self._board, id="table")
+        self._below, self._facts, self._more = Lines(id="below"), Lines(id="details"), Lines(id="more")
+        self._table = PlainVertical(self._waiting, self._board, self._below, id="table")
 
     def compose(self) -> ComposeResult:
-        """The board on the left, columns of panels on the right."""
+        """The board on the left, panels below it where there is room, columns of panels on the right."""
         yield self._table
-        yield PlainVertical(self._extras, self._facts, id="details")
+        yield self._facts
         yield self._more
 
     def look(self, env: int) -> Look:
@@ -50,97 +53,114 @@ class EnvironmentView(View):
         return Look(first=env, count=1, focus=env, curves=(figures.RETURN,))
 
     def show(self, shot: Shot) -> None:
-        """Draw the board, and what else is due."""
-        self._prepare(shot.snapshot)
+        """Draw the board, and what is known of it at that moment."""
+        snapshot, env = shot.snapshot, shot.env
+        self._prepare(snapshot, env)
         quiet = self._waiting.take(shot)
-        self._board.display = not quiet
-        if not quiet:
-            self._show_boards(shot)
+        self._board.display = self._below.display = not quiet
         self.set_class(shot.inspecting, "-inspecting")
-        if shot.inspecting:
-            if shot.closely or shot.figures:
-                self._more.show(inspected(shot.snapshot, *self._more.size))
-        elif shot.figures and shot.env < len(shot.snapshot.environments):
-            self._facts.show(column(self._fact_sections(shot), *self._facts.size))
+        if quiet or snapshot.focus != env or env >= len(snapshot.environments):
+            return
+        if shot.figures:
+            self._kept.clear()
+        board = stacked(self._main, snapshot.focus_boards) if self._main else np.zeros((1, 1), np.uint8)
+        self._board.show(board[None], figures.frames_of(snapshot, env, 1, shot.now, None))
+        below, rest = self._divided(shot)
+        self._below.show(column(below, *self._below.size))
+        self._facts.show(column([*rest, *self._fact_sections(shot)], *self._facts.size))
+        if not shot.inspecting:
             self._show_more(shot)
+        elif shot.closely or shot.figures:
+            self._more.show(inspected(snapshot, *self._more.size))
 
-    def _prepare(self, snapshot: Snapshot) -> None:
-        """Take over another task: its board and its other panels."""
-        panels = snapshot.description.panels
-        if panels != self._panels:
-            self._drawings = {panel.field: drawing_of(panel, colors=self._colors) for panel in panels}
-            main = snapshot.description.board
-            self._board.use(self._drawings[main.field] if main else drawing_of(None), 1)
-            self._extras.remove_children()
-            others = [panel for panel in panels if panel is not main]
-            self._extras.mount(*(_Extra(panel, self._drawings[panel.field]) for panel in others))
-        self._panels = panels
+    def _prepare(self, snapshot: Snapshot, env: int) -> None:
+        """Take over another task or environment: its board and its other panels."""
+        panels, colors = snapshot.description.panels, self._colors
+        if panels != self._panels or env != self._env:
+            drawings: dict[str, Drawing] = {panel.field: drawing_of(panel, colors=colors) for panel in panels}
+            self._main = main = snapshot.description.board
+            if panels != self._panels:
+                self._board.use(drawings[main.field] if main else drawing_of(None), 1)
+            self._others = [PanelSection(panel, drawings[panel.field]) for panel in panels if panel is not main]
+        self._panels, self._env = panels, env
         self._arrange()
 
     def _arrange(self) -> None:
         """Give the board the columns it takes at the largest scale that leaves room for the panels."""
         width, height = self.size
-        grid = self._board.fit_within(max(width // 4, width - LEAST_RIGHT), height)
+        least = LEAST_RIGHT if width >= NARROW else LEAST_COLUMN
+        grid = self._board.fit_within(max(width // 2 if width < WIDE else width // 4, width - least), height)
         if grid is not None:
-            _widen(self._table, min(width, grid.tile[0]))
+            _resize(self._table, width=min(width, grid.tile[0]))
+            _resize(self._board, height=min(height, grid.tile[1]))
+            self.set_class(width - grid.tile[0] < LEAST_RIGHT, "-single")
 
-    def _show_boards(self, shot: Shot) -> None:
-        snapshot, env = shot.snapshot, shot.env
-        main = snapshot.description.board
-        if snapshot.focus != env or env >= len(snapshot.environments):
-            return
-        board: Array = snapshot.focus_boards[main.field][None] if main else np.zeros((1, 1), np.uint8)
-        self._board.show(board, figures.frames_of(snapshot, env, 1, shot.now, None))
-        for extra in self._extras.query(_Extra):
-            extra.take(snapshot)
+    def _divided(self, shot: Shot) -> tuple[list[Section], list[Section]]:
+        """Return the task's panels that stand below the board, and those beside it: each is where it fits whole."""
+        below: list[Section] = []
+        rest: list[Section] = []
+        width, left = self._below.size
+        for other in self._others:
+            section, tall = other.section(shot.snapshot.focus_boards, shot.now), other.height(width)
+            fits = tall <= left and other.scale(width - FRAME).columns <= width - FRAME
+            (below if fits else rest).append(section)
+            left -= tall if fits else 0
+        main = self._main
+        if main and any(glyph.name for glyph in main.glyphs):
+            board, colors = shot.snapshot.focus_boards[main.field], self._colors
+            names = Section(
+                main.title, lambda room, _: legend(main, board, room, colors=colors), fills=True, least=FEWEST
+            )
+            (below if left >= FEWEST + 2 else rest).append(names)
+        return below, rest
 
     def _fact_sections(self, shot: Shot) -> list[Section]:
         snapshot, env = shot.snapshot, shot.env
-        return [
-            Section("Episode", lambda width, _: thoughts.episode(snapshot, env, width)),
-            Section("State", lambda width, _: thoughts.info(snapshot, env, width), fills=True),
-        ]
+        number = f"{int(snapshot.environments['episode'][env]) + 1:,}"
+        episode = Section("Episode", lambda width, _: thoughts.episode(snapshot, env, width), note=number)
+        if self.has_class("-single"):
+            policy = Section("Policy", lambda width, _: thoughts.policy(snapshot, env, width), fills=True, least=3)
+            return [episode, policy]
+        return [episode, Section("State", lambda width, _: thoughts.info(snapshot, env, width), fills=True, least=4)]
 
     def _show_more(self, shot: Shot) -> None:
-        """Perf, policy, reward and the curve; where there is room, the trainer's figures beside them."""
+        """Policy, reward, perf and the curve; where there is room, the trainer's figures beside them."""
         snapshot, env = shot.snapshot, shot.env
         width, height = self._more.size
         tall = height >= TALL
         sections = [
-            Section("Perf", lambda width, _: thoughts.perf(snapshot, env, width)[: None if tall else FEW]),
             Section("Policy", lambda width, _: thoughts.policy(snapshot, env, width), fills=not tall),
-            Section("Reward", lambda width, _: thoughts.reward(snapshot, env, width)),
+            Section("Reward", lambda width, _: thoughts.reward(snapshot, env, width), whole=tall),
+            Section("Perf", self._keeping("perf", lambda *room: thoughts.perf(snapshot, env, room[0]))),
         ]
         if tall:
             latest = figure(snapshot.metrics.get(figures.RETURN))
-            title = "Return, mean of 100 episodes"
-            sections.append(Section(title, lambda *room: figures.curve(shot, *room), fills=True, note=latest))
+            curve = self._keeping("curve", lambda *room: figures.curve(shot, *room))
+            sections.append(Section("Return, mean of 100 episodes", curve, fills=True, note=latest))
         if width < WIDE:
             self._more.show(column(sections, width, height))
             return
         widths = shares(width, 2)
-        trainer = Section("Learning", lambda width, _: figures.learning(snapshot, width), fills=True)
+        learning = self._keeping("learning", lambda *room: figures.learning(snapshot, room[0]))
+        trainer = Section("Learning", learning, fills=True)
         blocks = [column(part, wide, height) for part, wide in zip((sections, [trainer]), widths, strict=True)]
         self._more.show(beside(blocks, widths))
 
+    def _keeping(self, name: str, make: Maker) -> Maker:
+        """Return what makes rows anew only when figures are due."""
 
-class _Extra(Boards):
-    """A small panel beside the board, such as the next pill."""
+        def rows(width: int, height: int) -> Rows:
+            found = self._kept.get((name, width, height))
+            if found is None:
+                found = self._kept[name, width, height] = make(width, height)
+            return found
 
-    def __init__(self, panel: PanelLook, drawing: Drawing) -> None:
-        super().__init__()
-        self._panel = panel
-        modest = [scale for scale in drawing.scales if scale.lines <= LOW and scale.columns <= SLIM]
-        usual = [scale for scale in modest if scale.name in {"wide", "close"}]
-        small = (usual or modest or [drawing.scales[-1]])[0]
-        self.styles.width, self.styles.height = small.columns + 2, small.lines + 2
-        self.use(drawing, 1)
-
-    def take(self, snapshot: Snapshot) -> None:
-        """Show this panel's field of the environment that is looked at."""
-        self.show(snapshot.focus_boards[self._panel.field][None], [Frame(self._panel.title, color=FAINT)])
+        return rows
 
 
-def _widen(widget: Widget, width: int) -> None:
-    if widget.styles.width is None or widget.styles.width.value != width:
+def _resize(widget: Widget, *, width: int | None = None, height: int | None = None) -> None:
+    """Set what differs: every change arranges the screen anew."""
+    if width is not None and (widget.styles.width is None or widget.styles.width.value != width):
         widget.styles.width = width
+    if height is not None and (widget.styles.height is None or widget.styles.height.value != height):
+        widget.styles.height = height

@@ -6,8 +6,8 @@ import numpy as np
 
 from ...training.records import Phase
 from ...training.snapshot import Snapshot
-from ..boards import Frame
-from ..chart import against_ideal, chart, sparkline
+from ..boards import Frame, mixed
+from ..chart import against_ideal, axis_of, chart, sparkline
 from ..ink import (
     ACCENT,
     BRIGHT,
@@ -36,6 +36,7 @@ RETURN = "return_mean"
 LEAST_CHART = 6
 UNIT = 6
 JUST = 1.0  # s that an ended episode colours its board
+JUST_ENDED = 0.4  # how much of that colour its frame has: early in training, every episode ends at once
 COLORS = {
     "environment": GREEN,
     "transport": YELLOW,
@@ -100,15 +101,16 @@ def scaling_curve(snapshot: Snapshot, width: int, height: int) -> list[Row]:
     if not tried or height < 3 or width < 16:
         return []
     counts, speedups = [count for count, _ in tried], [speedup for _, speedup in tried]
-    top = str(max(*counts, 2))
+    axis = axis_of(counts, speedups)
+    low, top = figure(axis.low), str(max(*counts, 2))
     gutter = len(top) + 2
-    rows = against_ideal(counts, speedups, width - gutter, height - 1)
-    edge = {0: f"{top}x", len(rows) - 1: "0x"}
+    rows = against_ideal(counts, speedups, axis, width - gutter, height - 1)
+    edge = {0: f"{top}x", len(rows) - 1: f"{low}x"}
     body: list[Row] = [
         (part(f"{edge.get(y, ''):>{gutter - 1}}", FAINT), part("│", LINE), *row) for y, row in enumerate(rows)
     ]
-    axis = f"N = {top}"
-    return [*body, (blank(gutter), part("0", FAINT), part(axis.rjust(width - gutter - 1), FAINT))]
+    name = f"N = {top}"
+    return [*body, (blank(gutter), part(low, FAINT), part(name.rjust(width - gutter - len(low)), FAINT))]
 
 
 def hint(sentence: str, width: int) -> list[Row]:
@@ -231,7 +233,8 @@ def _frame(snapshot: Snapshot, frame: Frame, now: float, values: tuple[int, floa
     if 0 <= now - ended < JUST and outcome:
         name, tone = snapshot.description.outcomes[outcome - 1]
         sign = {"good": SIGNS.good, "bad": SIGNS.bad}.get(tone, SIGNS.neutral)
-        return frame._replace(sign=sign, color=TONES.get(tone, YELLOW), caption=name)
+        mark = TONES.get(tone, YELLOW)
+        return frame._replace(sign=sign, color=mixed(mark, LINE, JUST_ENDED), mark=mark, caption=name)
     caption = decimal(score, 2)
     if snapshot.phase in {Phase.RUNNING, Phase.BASELINE}:
         return frame._replace(sign=SIGNS.stepping, color=STEPPING, caption=caption)

@@ -18,10 +18,12 @@ from ..panels import FRAME, Section, beside, column, framed
 from ..plain import PlainVertical
 from . import figures
 from .base import Shot, View
+from .headline import Headline
 from .inspect import inspected
+from .panels import stacked
 from .wait import Waiting
 
-LEAST_CHARTS = 9
+LEAST_CHARTS = 8
 SLIMMEST_CHARTS = 60
 BOTH_CHARTS = 110
 TALL, HIGH = 30, 46
@@ -64,7 +66,8 @@ class SummaryView(View):
         self._arrange(quiet=quiet)
         if not quiet and shot.snapshot.first == self._first:
             boards = self._boards_of(shot.snapshot)
-            self.grid.show(boards, figures.frames_of(shot.snapshot, self._first, len(boards), shot.now, shot.env))
+            frames = figures.frames_of(shot.snapshot, self._first, len(boards), shot.now, shot.env)
+            self.grid.show(boards, self._headline.added(frames, shot.snapshot, self.grid.fitting))
         self._inspector.display = shot.inspecting and not quiet
         if shot.inspecting and (shot.closely or shot.figures):
             self._inspector.show(self._inspected(shot))
@@ -90,15 +93,18 @@ class SummaryView(View):
         board = snapshot.description.board
         if self._drawing is None or board != self._panel:
             self._drawing = drawing_of(board, colors=self._colors)
+            self._headline = Headline(snapshot.description)
         self._panel = board
         if snapshot.num_envs != self._count:
             self._count, self._first = snapshot.num_envs, 0
-        self.grid.use(self._drawing, self._count)
+        self.grid.use(self._drawing, self._count, self._headline.lines)
 
     def _boards_of(self, snapshot: Snapshot) -> Array:
         if self._panel is None:
             return np.zeros((max(0, snapshot.num_envs - snapshot.first), 1), np.uint8)
-        return snapshot.boards.get(self._panel.field, np.zeros((0, *self._panel.shape), np.uint8))
+        if self._panel.field not in snapshot.boards:
+            return np.zeros((0, *self._panel.shape), np.uint8)
+        return stacked(self._panel, snapshot.boards)
 
     def _sections(self, shot: Shot) -> list[Section]:
         """The panels of the right column, for its height and for what the charts show already."""

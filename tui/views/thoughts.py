@@ -11,28 +11,43 @@ from ...training.description import Description
 from ...training.snapshot import Snapshot
 from ..ink import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SOFT, TEXT, TONES, Row, bar, blank, fit, part
 from ..numbers import NA, decimal, figure, percent, whole
+from ..panels import beside
 from .figures import hint, pair
 
 COLUMN = 8
-NAME = 12
+NAME = 15
+PAIRED = 40
 
 
 def episode(snapshot: Snapshot, env: int, width: int) -> list[Row]:
-    """The running episode and the last one."""
+    """The running episode beside the last one, and the last step."""
     record = snapshot.environments[env]
-    outcome = int(record["last_outcome"])
+    outcome, reward = int(record["last_outcome"]), float(record["reward"])
     name, tone = snapshot.description.outcomes[outcome - 1] if outcome else (NA, "neutral")
-    reward = float(record["reward"])
+    label = max(0, width - 2 * COLUMN)
+    length = whole(int(record["last_length"])) if outcome else NA
     return [
-        pair("episode", whole(int(record["episode"]) + 1), "", width, BRIGHT),
-        pair("return", decimal(float(record["episode_return"])), "", width),
-        pair("length", whole(int(record["episode_length"])), "steps", width),
-        pair("last reward", decimal(reward), "", width, GREEN if reward > 0 else RED if reward < 0 else TEXT),
-        pair("last action", last_action(snapshot, env), "", width),
-        pair("last end", name, "", width, TONES.get(tone, TEXT)),
-        pair("  return", decimal(float(record["last_return"])), "", width),
-        pair("  length", whole(int(record["last_length"])) if outcome else NA, "steps", width),
+        (blank(label), part(f"{'this':>{COLUMN}}{'last':>{COLUMN}}", FAINT)),
+        (
+            part(fit("return", label), SOFT),
+            part(f"{decimal(float(record['episode_return'])):>{COLUMN}}", BRIGHT),
+            part(f"{decimal(float(record['last_return'])):>{COLUMN}}", TEXT if outcome else FAINT),
+        ),
+        (
+            part(fit("length", label), SOFT),
+            part(f"{whole(int(record['episode_length'])):>{COLUMN}}", TEXT),
+            part(f"{length:>{COLUMN}}", TEXT if outcome else FAINT),
+        ),
+        _ended("end", name, width, TONES.get(tone, TEXT) if outcome else FAINT),
+        _ended("reward", decimal(reward), width - COLUMN, GREEN if reward > 0 else RED if reward < 0 else TEXT),
+        _ended("action", last_action(snapshot, env), width - COLUMN, TEXT),
     ]
+
+
+def _ended(label: str, value: str, width: int, color: str) -> Row:
+    """A label on the left and a value that ends at `width`."""
+    room = max(0, width - len(label) - 1)
+    return (part(f"{label} ", SOFT), part(fit(value, min(room, len(value))).rjust(room), color))
 
 
 def last_action(snapshot: Snapshot, env: int) -> str:
@@ -71,8 +86,12 @@ def info(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     """The task's own scalars."""
     names = snapshot.description.info
     values = snapshot.info[env].tolist()
-    rows = [pair(name, figure(value), "", width) for name, value in zip(names, values, strict=False)]
-    return rows or hint("this task publishes no scalars", width)
+    if not names:
+        return hint("this task publishes no scalars", width)
+    across = 2 if width >= PAIRED else 1
+    wide, high = width // across, -(-len(names) // across)
+    rows = [pair(name, figure(value), "", wide) for name, value in zip(names, values, strict=False)]
+    return beside([rows[start : start + high] for start in range(0, len(rows), high)], [wide] * across)
 
 
 def perf(snapshot: Snapshot, env: int, width: int) -> list[Row]:

@@ -1,0 +1,157 @@
+"""What panels of numbers and names look like: a line for each."""
+
+from __future__ import annotations
+
+import numpy as np
+from rich.segment import Segment
+
+from ...envs.task import Array, Glyph
+from ...training.description import PanelLook
+from ..ink import CYAN, FAINT, SOFT, TEXT, Row, bar, blank, fit, padded, part, spread, width_of
+from ..numbers import figure
+from .cells import legible
+from .scale import Scale
+
+LABEL = 12
+VALUE = 9
+COLUMN = 6
+NONE = -1
+
+
+def scales_of(count: int) -> tuple[Scale, ...]:
+    """Return the sizes of a panel that has a line for each of `count` entries."""
+    return (Scale("roomy", 44, count), Scale("close", 30, count), Scale("tight", 16, count))
+
+
+class Values:
+    """Numbers with labels: as bars, each relative to a whole or to the largest of its board, or as a table.
+
+    Where an entry has several numbers, the first is the bar.
+    """
+
+    def __init__(self, panel: PanelLook) -> None:
+        count = panel.shape[0]
+        self._labels = panel.labels or tuple(str(index) for index in range(count))
+        self._bars = panel.kind == "bars"
+        self._full = panel.full
+        self._colors = panel.colors
+        self.scales = scales_of(count)
+
+    def prepare(self, boards: Array, scale: Scale) -> Array:  # noqa: ARG002 - the protocol's
+        """Each entry's own number and what a whole bar stands for, then its values."""
+        values = np.asarray(boards, np.float32).reshape(*boards.shape[:2], -1)
+        most = np.abs(values[..., 0]).max(axis=1, keepdims=True, initial=1e-9) * np.ones_like(values[..., 0])
+        if self._full:
+            most[:] = self._full
+        index = np.broadcast_to(np.arange(values.shape[1], dtype=np.float32), most.shape)
+        return np.concatenate([np.stack([index, most], axis=2), values], axis=2)
+
+    def line(self, row: Array, part_of_row: int, scale: Scale) -> Row:  # noqa: ARG002 - the protocol's
+        """Label, bar and numbers, as far as there is room."""
+        index, most, value, *others = (float(number) for number in row)
+        numbers = "".join(f"{figure(number):>{COLUMN}}" for number in (value, *others))
+        number = part(numbers if others else f"{figure(value):>{VALUE}}", TEXT if value else FAINT)
+        label, wide = self._labels[int(index)], len(number.text)
+        if scale.columns - wide < LABEL or not self._bars:
+            room = scale.columns - wide - 1
+            return (part(fit(label, max(0, room)), SOFT), blank(1), part(fit(number.text, scale.columns - room - 1)))
+        name = LABEL if scale.name == "roomy" else LABEL // 2
+        color = self._colors[int(index)] if self._colors else CYAN
+        filled = bar(abs(value) / most, scale.columns - wide - name - 2, color if value >= 0 else FAINT)
+        return (part(fit(label, name), SOFT), blank(1), *filled, blank(1), number)
+
+
+class Steps:
+    """Numbers that count from certain values on: those that are not zero, the ones that count most first."""
+
+    def __init__(self, panel: PanelLook) -> None:
+        self._labels, self._colors, self._steps = panel.labels, panel.colors, panel.steps
+        self.scales = scales_of(panel.shape[0])
+
+    def reached(self, index: int, value: float) -> int:
+        """Return how many steps a value has reached."""
+        return sum(value >= step for step in self._steps[index])
+
+    def prepare(self, boards: Array, scale: Scale) -> Array:  # noqa: ARG002 - the protocol's
+        """Numbers and values of the entries in their order, then `NONE`."""
+        rows = np.full((*boards.shape, 2), NONE, np.float32)
+        for board, row in zip(boards, rows, strict=True):
+            for at, index in enumerate(self.order(board)):
+                row[at] = index, board[index]
+        return rows
+
+    def order(self, board: Array) -> list[int]:
+        """Return the numbers of the entries that are not zero, the ones that count most first."""
+        values = board.tolist()
+        found = [index for index, value in enumerate(values) if value]
+        return sorted(found, key=lambda index: (-self.reached(index, values[index]), -values[index], index))
+
+    def strongest(self, board: Array, width: int) -> Row:
+        """Return those that count most, label and value, as many as fit into `width` columns."""
+        pieces: list[Segment] = []
+        for index in self.order(board):
+            text = f"{self._labels[index]} {figure(float(board[index]))} "
+            if width_of(pieces) + len(text) > width + 1:
+                break
+            counts = self.reached(index, float(board[index])) > 0
+            pieces.append(part(text, self._color(index) if counts else FAINT))
+        return tuple(pieces)
+
+    def _color(self, index: int) -> str:
+        return self._colors[index] if self._colors else CYAN
+
+    def line(self, row: Array, part_of_row: int, scale: Scale) -> Row:  # noqa: ARG002 - the protocol's
+        """Label, bar, value and the step that is next."""
+        index, value = int(row[0]), float(row[1])
+        if index == NONE:
+            return (blank(scale.columns),)
+        steps, reached = self._steps[index], self.reached(index, value)
+        following = steps[min(reached, len(steps) - 1)]
+        color = self._color(index) if reached else FAINT
+        number = part(f"{figure(value)}/{figure(following)}".rjust(COLUMN), TEXT if reached else FAINT)
+        name = scale.columns - COLUMN - 1 if scale.name == "tight" else LABEL - 2
+        label = part(fit(self._labels[index], name), color, bold=bool(reached))
+        wide = scale.columns - name - COLUMN - 2
+        middle = (blank(1), *bar(value / following, wide, color)) if wide > 0 else ()
+        return (label, *middle, blank(1), number)
+
+
+class Names:
+    """A list of codes: the glyph of each, its name, and what is said of it."""
+
+    def __init__(self, panel: PanelLook, *, colors: bool) -> None:
+        self._glyphs, self._legible = panel.glyphs, colors
+        self.scales = scales_of(panel.shape[0])
+
+    def prepare(self, boards: Array, scale: Scale) -> Array:  # noqa: ARG002 - the protocol's
+        """A code to a row."""
+        return boards[..., None]
+
+    def line(self, row: Array, part_of_row: int, scale: Scale) -> Row:  # noqa: ARG002 - the protocol's
+        """One entry."""
+        return named(self._glyphs[min(int(row[0]), len(self._glyphs) - 1)], scale.columns, colors=self._legible)
+
+
+def named(glyph: Glyph, width: int, *, colors: bool, count: int = 1) -> Row:
+    """Return a glyph with its name, and as much of its note as there is room for, in `width` columns."""
+    room = max(0, width - 3)
+    name = f"{glyph.name} x{count}" if count > 1 else glyph.name
+    left = (
+        part(legible(glyph, colors=colors), glyph.color, ground=glyph.ground),
+        blank(1),
+        part(fit(name, min(len(name), room)), TEXT),
+    )
+    return padded(spread(left, (part(_ending(glyph.note, room - len(name) - 1), FAINT),), width), width)
+
+
+def _ending(note: str, room: int) -> str:
+    """Return as many of a note's last words as fit."""
+    words = note.split(" ")
+    while words and len(" ".join(words)) > room:
+        words.pop(0)
+    return " ".join(words)
+
+
+def drawn_values(panel: PanelLook) -> Values | Steps:
+    """Return how bars are drawn: those with steps by what they reach."""
+    return Steps(panel) if panel.steps else Values(panel)

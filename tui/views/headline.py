@@ -1,0 +1,55 @@
+"""What a task says of each environment in the summary, in a line or two below its board."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...training.description import Description
+from ...training.snapshot import Snapshot
+from ..boards import Fitting, Frame, Steps
+from ..ink import FAINT, SOFT, TEXT, Row, part
+from ..numbers import figure
+
+
+class Headline:
+    """The scalars that tell most in one line; what counts most of bars with steps in a line for each.
+
+    Attributes:
+        lines: How many lines there are.
+    """
+
+    def __init__(self, description: Description) -> None:
+        wanted = description.headline
+        self._scalars = [(name, description.info.index(name)) for name in wanted if name in description.info]
+        bars = [panel for panel in description.panels if panel.field in wanted and panel.steps]
+        self._bars = [(panel.field, Steps(panel)) for panel in bars]
+        self.lines = bool(self._scalars) + len(self._bars)
+
+    def added(self, frames: Sequence[Frame], snapshot: Snapshot, grid: Fitting | None) -> Sequence[Frame]:
+        """Return the frames of the page with as many lines as the grid has room for."""
+        if grid is None or not grid.notes:
+            return frames
+        width, first = grid.scale.columns, snapshot.first
+        return [
+            frame._replace(notes=self._rows(snapshot, first, index, width)[: grid.notes])
+            for index, frame in enumerate(frames)
+        ]
+
+    def _rows(self, snapshot: Snapshot, first: int, index: int, width: int) -> tuple[Row, ...]:
+        scalars = self._scalar_row(snapshot.info[first + index].tolist(), width)
+        return (
+            *((scalars,) if self._scalars else ()),
+            *(bars.strongest(snapshot.boards[field][index], width) for field, bars in self._bars),
+        )
+
+    def _scalar_row(self, values: Sequence[float], width: int) -> Row:
+        """Names and values, as many as fit."""
+        row: list[Row] = []
+        used = 0
+        for name, index in self._scalars:
+            text = figure(values[index])
+            used += len(name) + len(text) + 2
+            if used > width + 1:
+                break
+            row.append((part(f"{name} ", FAINT if row else SOFT), part(f"{text} ", TEXT)))
+        return tuple(segment for pair in row for segment in pair)

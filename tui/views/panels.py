@@ -1,0 +1,109 @@
+"""A task's panels beside its board, as sections of a column, and the film of what was filmed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ...envs.task import Array
+from ...training.description import PanelLook
+from ..boards import Drawing, Scale, named
+from ..ink import Row, blank
+from ..panels import FRAME, Section
+
+HIGHEST, WIDEST = 18, 96
+LOW, SLIM = 8, 30
+FEWEST = 5
+USUAL = ("wide", "roomy", "close", "tight")
+PLANES = 2
+PICTURE = 0.16  # s that each picture of a film stands
+LAST = 1.0  # s that the last one stands at least
+
+
+class Film:
+    """Plays a film to its end, then shows the newest one: fights may come faster than anybody can watch them."""
+
+    def __init__(self) -> None:
+        self._newest: dict[str, Array] = {}
+        self._begun = 0.0
+
+    def frames(self, boards: Mapping[str, Array], now: float) -> tuple[dict[str, Array], int, int]:
+        """Return the pictures of now, the number of this one, from 1, and how many there are.
+
+        Args:
+            boards: A panel's fields, each `(T, H, W)`.
+            now: Seconds since the epoch.
+        """
+        count = next(len(pictures) for pictures in boards.values())
+        running = self._begun <= now < self._begun + PICTURE * count + LAST
+        if not running and (
+            not self._newest or any(not np.array_equal(boards[name], old) for name, old in self._newest.items())
+        ):
+            self._newest, self._begun = dict(boards), now
+        shown = min(count - 1, int((now - self._begun) / PICTURE))
+        return {name: pictures[shown] for name, pictures in self._newest.items()}, shown + 1, count
+
+
+class PanelSection:
+    """One panel as a section: at a modest scale where it is plain, as large as it may be where its cells say more."""
+
+    def __init__(self, panel: PanelLook, drawing: Drawing) -> None:
+        self.panel, self._drawing = panel, drawing
+        self._film = Film() if panel.kind == "cells" and len(panel.shape) > PLANES else None
+
+    def scale(self, width: int) -> Scale:
+        """Return the scale for `width` columns within the frame."""
+        found = [scale for scale in self._drawing.scales if scale.columns <= width]
+        if self.panel.layers:
+            found = [scale for scale in found if scale.lines <= HIGHEST]
+        elif self.panel.kind in {"cells", "pixels"}:
+            found = [scale for scale in found if scale.lines <= LOW and scale.columns <= SLIM]
+        usual = [scale for scale in found if scale.name in USUAL and not self.panel.layers]
+        return (usual or found or [self._drawing.scales[-1]])[0]
+
+    def height(self, width: int) -> int:
+        """Return the lines that it takes in `width` columns, its frame included; of a changing list, the fewest."""
+        return 2 + (FEWEST if self.panel.steps else self.scale(width - FRAME).lines)
+
+    def section(self, boards: Mapping[str, Array], now: float) -> Section:
+        """Return the section that shows an environment's boards."""
+        mine, note = {name: boards[name] for name in self.panel.fields}, "  ".join(self.panel.columns)
+        if self._film is not None:
+            mine, number, count = self._film.frames(mine, now)
+            note = f"replay {number}/{count}" if number < count else "its end"
+
+        def rows(width: int, _: int) -> list[Row]:
+            return self._rows(stacked(self.panel, mine), width)
+
+        return Section(self.panel.title, rows, fills=bool(self.panel.steps), note=note, whole=True, least=FEWEST)
+
+    def _rows(self, board: Array, width: int) -> list[Row]:
+        scale = self.scale(width)
+        prepared = self._drawing.prepare(board[None], scale)[0]
+        margin = max(0, width - scale.columns) // 2 if self.panel.layers else 0
+        rows: list[Row] = [
+            (blank(margin), *self._drawing.line(prepared[at // scale.span], at % scale.span, scale))
+            for at in range(scale.lines)
+        ]
+        while rows and self.panel.steps and not "".join(segment.text for segment in rows[-1]).strip():
+            rows.pop()
+        return rows
+
+
+def stacked(panel: PanelLook, boards: Mapping[str, Array]) -> Array:
+    """Return a panel's field with those of its layers behind it, `(..., 1 + layers)`, or by itself without any."""
+    if not panel.layers:
+        return boards[panel.field]
+    return np.stack([boards[name] for name in panel.fields], axis=-1)
+
+
+def legend(panel: PanelLook, board: Array, width: int, *, colors: bool) -> list[Row]:
+    """Return the names of all that is on a board, in the order in which it stands there."""
+    codes, first, counts = np.unique(board, return_index=True, return_counts=True)
+    found = sorted(zip(first.tolist(), codes.tolist(), counts.tolist(), strict=True))
+    return [
+        named(panel.glyphs[code], width, colors=colors, count=count)
+        for _, code, count in found
+        if code < len(panel.glyphs) and panel.glyphs[code].name
+    ]

@@ -116,6 +116,13 @@ class Commands(LiveCommands):
         super().__init__(session)
         self._session = session
 
+    def do_record(self, env: int) -> Mapping[str, Any]:
+        """Record the next episode of environment `env`; asked again, no longer."""
+        recorder, count = self._session.monitor.recorder, self._session.num_envs_now
+        if recorder is None or not 0 <= env < count:
+            raise CommandRefused(f"environments are numbered 1 to {count}, got {env + 1}")
+        return {"recording": recorder.want(int(env))}
+
     def do_restart(self, num_envs: int) -> None:
         """Restart with another number of environments."""
         if not 1 <= num_envs <= MAX_ENVS:

@@ -21,6 +21,7 @@ from ..envs.task import DECIDES, Array
 from .detail import Detail
 from .gate import Gate
 from .history import STRIDE
+from .recorder import Recorder
 from .records import MOST_NUMBERS, Phase
 from .snapshot import Look
 from .telemetry import MAX_HISTORY, MAX_METRICS, TelemetryWriter
@@ -65,6 +66,7 @@ class Monitor:
         self.watched = False
         self.eager = False
         self.inspect: Callable[[int], PolicyOutput | None] = lambda _row: None
+        self.recorder: Recorder | None = None
         self.values: Callable[[slice], Array | None] = lambda _slots: None
         self.on_episode: Callable[[int], None] = lambda _env: None
         self.state: dict[str, Any] = {"phase": Phase.STARTING, "message": "", "baseline": np.nan, "progress": np.nan}
@@ -111,6 +113,8 @@ class Monitor:
         self._asked = np.zeros(self._num_envs, np.bool_)
         self._dirty = False
         self.detail.history.begin(backend.buffer)
+        if self.recorder is not None:
+            self.recorder.forget()
         self.throughput.begin(self._num_envs, self.mark())
 
     def mark(self) -> Mark:
@@ -122,7 +126,7 @@ class Monitor:
         """Note that `slot` was stepped."""
         self._written = next_slot(slot, self._slots)
         self._dirty = True
-        if self.watched and self.detail.keeps_boards:
+        if self.detail.keeps_boards and (self.watched or self.recorder):
             self._keep_boards(self._written - self._counted if self._slots > 1 else 1)
         ahead = self._written - self._counted
         now = time.perf_counter()
@@ -138,6 +142,9 @@ class Monitor:
         if "looked_at" in buffer:
             drawn = self._asked & (buffer["looked_at"][0] == 0)
             self._asked &= ~drawn
+            if self.recorder:
+                self._asked[self.recorder.envs] = True
+                buffer["looked_at"][0, self.recorder.envs] = 1
         if drawn.any():
             self.detail.history.keep_boards(buffer, ahead, drawn)
 
@@ -162,6 +169,8 @@ class Monitor:
         self._add_up(span)
         values = self.values(slice(span.start - 1, span.stop - 1)) if span.start else None
         self.detail.history.extend(self._backend.buffer, span, values, self._terms)
+        if self.recorder:
+            self.recorder.extend(self._backend.buffer, span, self.detail.history)
 
     def _add_up(self, span: slice) -> None:
         """Count what the slots of `span` say."""
@@ -361,6 +370,7 @@ class Monitor:
             table["reward"] = buffer["reward"][slot, ::players]
             table["frames"] = buffer["frames"][slot]
             table["status"] = buffer["status"][0]
+            table["recording"] = self.recorder.states(self._num_envs) if self.recorder is not None else 0
             table["worker"] = self._owner
         with writer.write("actions") as actions:
             actions[:] = buffer["action"][acted, ::players].reshape(self._num_envs, -1)[:, : actions.shape[1]]

@@ -8,6 +8,7 @@ import numpy as np
 
 from .trainer import PHASES
 
+WAITING, RECORDING = 1, 2
 METRIC_NAME_BYTES = 40
 TOP_ACTIONS = 8
 MOST_NUMBERS = 32
@@ -106,6 +107,7 @@ ENVIRONMENT = np.dtype(
         ("reward", "f4"),
         ("frames", "i4"),  # of the last step
         ("status", "u1"),
+        ("recording", "u1"),  # 0 no, 1 from its next episode on, 2 yes
         ("worker", "i4"),
     ]
 )

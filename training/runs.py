@@ -1,4 +1,7 @@
-"""Run folders: `runs/NAME/` with `run.json`, `metrics.jsonl`, `session.log`, `checkpoints/` and perhaps `last/`."""
+"""Run folders: `runs/NAME/` with `run.json`, `metrics.jsonl`, `session.log` and `checkpoints/`.
+
+Beside them stand `episodes/` that were recorded, and perhaps `last/`.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from ..envs import BadParameter, PacError, UnknownName
 CARD = "run.json"
 METRICS = "metrics.jsonl"
 CHECKPOINTS = "checkpoints"
+EPISODES = "episodes"
 LOG = "session.log"
 LAST = "last"
 
@@ -90,6 +94,11 @@ class RunFolder:
     def last(self) -> Path:
         """Where the last telemetry of a session that died stands, if one did."""
         return self.path / LAST
+
+    @property
+    def episodes(self) -> Path:
+        """Where recorded episodes stand."""
+        return self.path / EPISODES
 
     @property
     def log(self) -> Path:

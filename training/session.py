@@ -28,8 +28,10 @@ from .keeper import Keeper
 from .last import keep_last
 from .live import Live
 from .preparation import Preparation
+from .recorder import Recorder
 from .records import Level, Phase
 from .report import make_report
+from .runs import RunFolder
 from .throughput import WINDOW
 from .trainer import Context, Trainer
 from .trainers import build_player, build_trainer, trainer_settings
@@ -58,6 +60,7 @@ class Session(Live):
         self.settings = trainer_settings(config.trainer, self.task, config.settings)
         self.num_envs = config.num_envs or default_num_envs()
         self.keeper = Keeper(config, self.task, self.settings, self.monitor, self.events)
+        self.monitor.recorder = self._recorder()
         self.backend: Backend | None = None
         self.error: BaseException | None = None
         self.restarts = 0
@@ -69,6 +72,13 @@ class Session(Live):
         self.device = config.device
         self._say(Phase.STARTING, "reading the configuration")
         self._new_segment(self.num_envs)
+
+    def _recorder(self) -> Recorder:
+        """What records episodes, into the folder of the run; one that only plays, into that of the run it plays."""
+        config, folder = self.config, self.keeper.folder
+        if folder is None:
+            folder = RunFolder.find(config.runs_dir, config.resume or "")
+        return Recorder(self.task, config.seed, folder.name, folder.episodes, self.events)
 
     # -- the training thread ------------------------------------------------------------------------------------------
 

@@ -185,6 +185,27 @@ def env_server(
 
 
 @app.command
+def replay(
+    file: Path,
+    *,
+    headless: Annotated[bool, Parameter(name=["--check", "--headless"], show_default=False)] = False,
+    json: Json = False,
+    export: Path | None = None,
+) -> int:
+    """Show a recorded episode: Space plays it, the arrow keys step through it.
+
+    Args:
+        file: What `r` recorded: runs/NAME/episodes/*.jsonl.
+        headless: Show nothing; play it again and compare every step byte for byte, exit code 1 at the first difference.
+        json: Check, and print the result as one JSON object.
+        export: Write it as a recording of a terminal, FILE.cast, or as a picture that moves, FILE.gif.
+    """
+    from .cli_replay import replay_episode
+
+    return replay_episode(file, headless=headless, json=json, export=export)
+
+
+@app.command
 def tasks(*, json: Json = False) -> int:
     """List the tasks that can be trained on."""
     from .cli_show import show_tasks

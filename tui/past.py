@@ -15,14 +15,16 @@ def as_it_was(snapshot: Snapshot, moment: Moment) -> Snapshot:
     """Return the snapshot with the environment of `moment` as it was then; what is not known is NaN, or blank."""
     env, values = moment.env, moment.values
     environments, info, terms = snapshot.environments.copy(), snapshot.info.copy(), snapshot.terms.copy()
+    actions = snapshot.actions.copy()
     if env >= len(environments):
         return snapshot
     row = environments[env]
     for name in ("episode", "episode_length", "episode_return", "frames"):
         row[name] = values[name] if moment.info is not None else 0
     row["reward"] = values["reward"]
-    if moment.action is not None and moment.action.ndim == 0:
-        row["action"] = moment.action
+    single = moment.action is not None and moment.action.ndim == 0
+    row["action"] = moment.action if single else -1
+    actions[env] = np.nan if moment.action is None else moment.action.reshape(-1)[: actions.shape[1]]
     row["ended"] = 0
     for table, known in ((info, moment.info), (terms, moment.terms)):
         table[env] = np.nan
@@ -34,5 +36,12 @@ def as_it_was(snapshot: Snapshot, moment: Moment) -> Snapshot:
     }
     policy = PolicyOutput(values["value"], float("nan"), (), ())
     return replace(
-        snapshot, environments=environments, info=info, terms=terms, focus_boards=boards, policy=policy, moment=moment
+        snapshot,
+        environments=environments,
+        actions=actions,
+        info=info,
+        terms=terms,
+        focus_boards=boards,
+        policy=policy,
+        moment=moment,
     )

@@ -31,7 +31,7 @@ DOT_ROWS = ((0, 3), (1, 4), (2, 5), (6, 7))
 
 
 class Box(NamedTuple):
-    """A rectangle within a character, in shares of it."""
+    """A rectangle within a character, in shares of it or in pixels."""
 
     x: float
     y: float
@@ -122,33 +122,37 @@ def _words(text: str, left: float, top: float, color: str, *, bold: bool) -> str
 
 def _shape(letter: str, x: float, y: float) -> str | None:
     """The path of a block, a piece of a frame or braille dots; None for a letter."""
+    found = rectangles(letter)
+    if found is None:
+        return None
+    return "".join(
+        f"M{x + box.x:.1f} {y + box.y:.1f}h{box.width:.1f}v{box.height:.1f}h-{box.width:.1f}z" for box in found
+    )
+
+
+def rectangles(letter: str) -> list[Box] | None:
+    """Return the pixels that a block, a piece of a frame or braille dots fill in a character; None for a letter."""
     found = boxes(letter)
     if found is not None:
-        return "".join(
-            _rectangle(x + box.x * WIDTH, y + box.y * HEIGHT, box.width * WIDTH, box.height * HEIGHT) for box in found
-        )
+        return [Box(box.x * WIDTH, box.y * HEIGHT, box.width * WIDTH, box.height * HEIGHT) for box in found]
     if letter in ARMS:
-        return "".join(_arm(arm, x, y) for arm in ARMS[letter])
+        return [_arm(arm) for arm in ARMS[letter]]
     code = ord(letter) - 0x2800
     if 0 <= code < 0x100:
-        return "".join(
-            _rectangle(x + (0.2 + 0.5 * column) * WIDTH, y + (0.08 + 0.25 * row) * HEIGHT, 1.7, 1.7)
+        return [
+            Box((0.2 + 0.5 * column) * WIDTH, (0.08 + 0.25 * row) * HEIGHT, 1.7, 1.7)
             for row, pair in enumerate(DOT_ROWS)
             for column, bit in enumerate(pair)
             if code >> bit & 1
-        )
+        ]
     return None
 
 
-def _arm(arm: str, x: float, y: float) -> str:
+def _arm(arm: str) -> Box:
     """Half of a line, from the middle of a character to one of its sides; heavy in capitals."""
     thick = 2.4 if arm.isupper() else 1.1
-    middle, centre = x + (WIDTH - thick) / 2, y + (HEIGHT - thick) / 2
+    middle, centre = (WIDTH - thick) / 2, (HEIGHT - thick) / 2
     side = arm.lower()
     if side in "lr":
-        return _rectangle(x if side == "l" else middle, centre, (WIDTH + thick) / 2, thick)
-    return _rectangle(middle, y if side == "u" else centre, thick, (HEIGHT + thick) / 2)
-
-
-def _rectangle(x: float, y: float, width: float, height: float) -> str:
-    return f"M{x:.1f} {y:.1f}h{width:.1f}v{height:.1f}h-{width:.1f}z"
+        return Box(0 if side == "l" else middle, centre, (WIDTH + thick) / 2, thick)
+    return Box(middle, 0 if side == "u" else centre, thick, (HEIGHT + thick) / 2)

@@ -10,6 +10,7 @@ from pac.backends import make
 from pac.envs import Task, find
 from pac.training.history import History
 from pac.training.moments import fill, moment_dtype, terms_width
+from pac.training.recorder import Recorder
 
 SLOTS = 9
 
@@ -22,15 +23,24 @@ class Journey:
         truth: What every environment was after every step, `(steps + 1, num_envs)` records.
     """
 
-    def __init__(self, task: Task | str, steps: int, *, num_envs: int = 3, seed: int = 11, looked_at: bool = False):
+    def __init__(
+        self,
+        task: Task | str,
+        steps: int,
+        *,
+        num_envs: int = 3,
+        seed: int = 11,
+        looked_at: bool = False,
+        recorder: Recorder | None = None,
+    ):
         self.task = find(task) if isinstance(task, str) else task
         self.seed, self.num_envs = seed, num_envs
         self.backend = make(self.task, num_envs, "inline", slots=SLOTS, seed=seed)
         self.history = History(self.task, num_envs)
+        self.recorder = recorder
         self.random = np.random.default_rng(seed)
         self.sums = np.zeros((num_envs, terms_width(self.task)), "f4")
-        if "looked_at" in self.backend.buffer:
-            self.backend.buffer["looked_at"][:] = looked_at
+        self.looked_at = looked_at
         self.backend.start(0)
         self.history.begin(self.backend.buffer)
         self.truth = [self._now(0)]
@@ -47,6 +57,8 @@ class Journey:
                 self.backend.carry()
                 begun = self.slot = 0
             self._act()
+            if "looked_at" in self.backend.buffer:
+                self.backend.buffer["looked_at"][:] = self.looked_at
             self.backend.advance(self.slot)
             self.slot += 1
             self._sum()
@@ -54,7 +66,10 @@ class Journey:
             self.truth.append(self._now(self.slot))
             if self.slot == SLOTS - 1 or ahead == count - 1:
                 values = self.random.random((self.slot - begun, self.num_envs * self.task.players)).astype("f4")
-                self.history.extend(self.backend.buffer, slice(begun + 1, self.slot + 1), values, self.sums)
+                span = slice(begun + 1, self.slot + 1)
+                self.history.extend(self.backend.buffer, span, values, self.sums)
+                if self.recorder is not None:
+                    self.recorder.extend(self.backend.buffer, span, self.history)
                 begun = self.slot
 
     def _act(self) -> None:

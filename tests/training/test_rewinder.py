@@ -2,31 +2,14 @@
 
 import numpy as np
 import pytest
-from gymnasium import Env
-from gymnasium.spaces import Box, Discrete
 
 from pac.training.moments import BACK, Source
 from pac.training.rewinder import Rewinder
 
+from .dice import DICE
 from .journey import Journey
 
 KNOWN = ("step", "source", "note", "now", "value", "acted", "action", "decided", "next_action", "progress")
-
-
-class Dice(Env):
-    """Its observations and rewards follow no seed."""
-
-    observation_space = Box(0, 1, (3,), np.float32)
-    action_space = Discrete(2)
-
-    def reset(self, **_):
-        return self._throw(), {}
-
-    def step(self, _action):
-        return self._throw(), float(np.random.default_rng().random()), False, False, {}
-
-    def _throw(self):
-        return np.random.default_rng().random(3).astype(np.float32)
 
 
 def rewinder(journey):
@@ -68,17 +51,15 @@ def test_decisions_and_values_are_those_that_were_made():
     assert first["decided"]
 
 
-def test_an_environment_that_does_not_replay_says_so_and_shows_what_was_kept(monkeypatch):
+def test_an_environment_that_does_not_replay_says_so_and_shows_what_was_kept():
     """A board that somebody saw is shown as it was; without one, the moment is missing."""
-    monkeypatch.setattr("pac.envs.gym.task.create", lambda *_: Dice())
-    monkeypatch.setattr("pac.envs.gym.adapter.create", lambda *_: Dice())
-    journey = Journey("dice:Dice", 40, looked_at=True)
+    journey = Journey(DICE, 40, looked_at=True)
     back, _ = rewinder(journey)
     moment = back.moment(0, 5)
     assert moment["source"] == Source.STORED
     assert b"does not replay: " in bytes(moment["note"])
     assert np.array_equal(moment["board:bars"], journey.truth[35][0]["board:bars"])
-    unseen = Journey("dice:Dice", 40)
+    unseen = Journey(DICE, 40)
     unseen.history._seen.fill(-1)
     assert rewinder(unseen)[0].moment(0, 5)["source"] == Source.MISSING
 

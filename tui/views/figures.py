@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...training.records import Phase
+from ...training.records import RECORDING, Phase
 from ...training.snapshot import Snapshot
 from ..boards import Frame, mixed
 from ..chart import against_ideal, axis_of, chart, sparkline
@@ -17,6 +17,7 @@ from ..ink import (
     LINE,
     MAGENTA,
     ORANGE,
+    RED,
     SIGNS,
     SOFT,
     STEPPING,
@@ -219,10 +220,14 @@ def frames_of(snapshot: Snapshot, first: int, count: int, now: float, selected: 
     table = snapshot.environments[first : first + count]
     total = len(snapshot.environments)
     columns = (table[name].tolist() for name in ("status", "ended", "last_outcome", "episode_return"))
-    return [
+    frames = [
         _frame(snapshot, Frame(f"Env {first + index + 1}/{total}", selected=first + index == selected), now, values)
         for index, values in enumerate(zip(*columns, strict=True))
     ]
+    for index in np.flatnonzero(table["recording"]).tolist():
+        runs = table["recording"][index] == RECORDING
+        frames[index] = frames[index]._replace(sign=f"{SIGNS.dot if runs else SIGNS.neutral} rec", color=RED)
+    return frames
 
 
 def _frame(snapshot: Snapshot, frame: Frame, now: float, values: tuple[int, float, int, float]) -> Frame:

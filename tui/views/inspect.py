@@ -26,23 +26,20 @@ def inspected(snapshot: Snapshot, width: int, height: int) -> Rows:
         waiting = Section("Inspect", lambda room, _: hint("waiting for the next step", room), fills=True)
         return column([waiting], width, height)
     about = snapshot.description
-    decision = [
+    thought = [
         Section("Decision", lambda room, _: decided(snapshot, moment, room)),
         Section("Reward", lambda room, _: rewarded(about, moment, room)),
-        Section("Actions taken", lambda room, _: taken(snapshot, moment.env, room)),
     ]
-    seen = [
-        Section("Observation", lambda *room: observed(about, moment, *room), fills=True, note=_size(about)),
-        Section("State", lambda room, _: stated(about, moment, room)),
-    ]
+    seen = [Section("Observation", lambda *room: observed(about, moment, *room), fills=True, note=_size(about))]
     if about.masked:
-        seen.insert(1, Section("Legal", lambda room, _: legal(about, moment, room), note=_legal_note(moment)))
+        seen.append(Section("Legal", lambda room, _: legal(about, moment, room), note=_legal_note(moment)))
+    more = [Section("State", lambda room, _: stated(about, moment, room))]
+    if snapshot.action_counts is not None:
+        more.insert(0, Section("Actions taken", lambda room, _: taken(snapshot, moment.env, room)))
     if width < WIDE:
-        return column(
-            [*decision[:2], *seen, decision[2]] if height >= HIGH else [*decision[:2], *seen[:-1]], width, height
-        )
+        return column([*thought, *seen, *(more if height >= HIGH else ())], width, height)
     widths = [width // 3, width - width // 3]
-    blocks = [column(part_of, wide, height) for part_of, wide in zip((decision, seen), widths, strict=True)]
+    blocks = [column(part_of, wide, height) for part_of, wide in zip(([*thought, *more], seen), widths, strict=True)]
     return beside(blocks, widths)
 
 
@@ -50,7 +47,7 @@ def decided(snapshot: Snapshot, moment: Moment, width: int) -> list[Row]:
     """What led here, what comes next, and what the policy thought of it."""
     about = snapshot.description
     chosen = moment.next_action if moment.next_action is not None else moment.action
-    title = "next action" if moment.next_action is not None else "last action"
+    title = "next" if moment.next_action is not None else "last"
     rows = [
         pair(title, action_text(about, chosen), "", width, BRIGHT),
         pair("value", decimal(moment.values["value"], 3), "", width, CYAN),
@@ -101,7 +98,7 @@ def _amount(value: float, *, bold: bool = False) -> Row:
 def taken(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     """How often each action was taken in the last steps: by this environment, and by all."""
     counts = snapshot.action_counts
-    if counts is None or counts.shape[1] == 0:
+    if counts is None or not counts.shape[1]:
         return hint("actions that are no choices are not counted", width)
     totals = counts.sum(axis=1)
     if not totals.all():

@@ -70,8 +70,10 @@ def action_text(description: Description, action: Array | None) -> str:
 
 
 def action_name(description: Description, action: int) -> str:
-    """Return an action's name, its place in the grid of actions, or its number."""
-    if 0 <= action < len(description.action_names):
+    """Return an action's name, its place in the grid of actions, or its number; none is below 0."""
+    if action < 0:
+        return NA
+    if action < len(description.action_names):
         return description.action_names[action]
     if len(description.action_shape) > 1:
         place = []

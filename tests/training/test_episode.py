@@ -1,0 +1,137 @@
+"""An episode is recorded as it was played, plays again to the byte, and says where it does not."""
+
+import json
+import threading
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pac.envs import find
+from pac.training.episode import BadEpisode, check, moments, read, write
+from pac.training.events import EventLog
+from pac.training.moments import Source
+from pac.training.recorder import Recorder
+from pac.training.records import RECORDING, WAITING
+from pac.training.replay import Differs
+
+from .dice import DICE
+from .journey import Journey
+
+SEED = 11
+
+
+def recorded(folder, spec, steps=400, env=1, **options):
+    """Play until an episode of an environment was recorded; return the file, the journey and what was told."""
+    events = EventLog()
+    recorder = Recorder(find(spec), SEED, "a-run", folder, events)
+    assert recorder.want(env)
+    journey = Journey(spec, steps, seed=SEED, recorder=recorder, **options)
+    assert not recorder, "no episode ended"
+    end = time.monotonic() + 60
+    while not events.recent:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    (path,) = folder.glob("*.jsonl")
+    return path, journey, events.recent[-1][4]
+
+
+@pytest.mark.parametrize("spec", ["drmario", "CartPole-v1"])
+def test_an_episode_is_recorded_from_its_reset_to_its_end(tmp_path, spec):
+    """The second episode of the environment: as many steps as it had, and it plays again to the byte."""
+    path, journey, told = recorded(tmp_path, spec)
+    episode = read(path)
+    ends = [index for index, truth in enumerate(journey.truth) if truth[1]["end"]]
+    assert (episode.env, episode.number, episode.run) == (1, 1, "a-run")
+    assert episode.length == ends[1] - ends[0]
+    assert episode.replays
+    check(episode)
+    assert f"recorded {episode.length} steps of environment 2" in told
+    assert str(path) in told
+
+
+def test_a_replay_shows_what_was_seen(tmp_path):
+    """Boards, observations, rewards and terms of every moment are those of the journey."""
+    path, journey, _ = recorded(tmp_path, "drmario")
+    episode = read(path)
+    begun = next(index for index, truth in enumerate(journey.truth) if truth[1]["end"])
+    for index, moment in enumerate(moments(episode)):
+        truth = journey.truth[begun + index][1]
+        assert moment["source"] == Source.REBUILT
+        assert (moment["board:bottle"] == truth["board:bottle"]).all()
+        assert (moment["observation"] == truth["observation"]).all()
+        if index:
+            assert moment["reward"] == truth["reward"]
+            assert np.allclose(moment["terms"], truth["terms"])
+    assert moment["end"] == truth["end"]
+
+
+def test_what_does_not_play_again_is_kept_with_its_boards(tmp_path):
+    """Where seed and actions do not tell, the file has what was drawn, and the check says that it differs."""
+    path, journey, told = recorded(tmp_path, f"{DICE}:length=20", 100, looked_at=True)
+    episode = read(path)
+    assert not episode.replays
+    assert "does not play again: step 0: observation" in told
+    begun = next(index for index, truth in enumerate(journey.truth) if truth[1]["end"])
+    for index, moment in enumerate(moments(episode)):
+        assert moment["source"] == Source.STORED
+        assert (moment["board:bars"] == journey.truth[begun + index][1]["board:bars"]).all()
+
+
+@pytest.mark.parametrize("name", ["observation", "action_mask", "reward", "terminated", "final_observation"])
+def test_the_first_difference_is_named(tmp_path, name):
+    """A step whose fingerprint is another is told with its field."""
+    episode = read(recorded(tmp_path, "drmario")[0])
+    at = episode.length if name == "final_observation" else 5
+    steps = list(episode.steps)
+    steps[at] = replace(steps[at], prints={**steps[at].prints, name: "00" * 8})
+    with pytest.raises(Differs, match=f"step {at}: {name} is ") as caught:
+        check(replace(episode, steps=tuple(steps)))
+    assert (caught.value.step, caught.value.field) == (at, name)
+
+
+def test_a_file_that_was_changed_or_cut_is_refused(tmp_path):
+    """Another action, a missing line, another format, no JSON: each a sentence."""
+    path, *_ = recorded(tmp_path, "drmario")
+    lines = path.read_text().splitlines()
+    step = json.loads(lines[4])
+    changed = json.dumps({**step, "action": [step["action"][0] + 1]})
+    other = tmp_path / "other.jsonl"
+    for text in (
+        [*lines[:4], changed, *lines[5:]],
+        [*lines[:4], *lines[5:]],
+        lines[:-1],
+        [json.dumps({**json.loads(lines[0]), "version": 9}), *lines[1:]],
+        ["nothing"],
+        [],
+        ["[]"],
+    ):
+        other.write_text("\n".join(text))
+        with pytest.raises(BadEpisode):
+            read(other)
+    with pytest.raises(BadEpisode, match="cannot be read"):
+        read(tmp_path / "none.jsonl")
+
+
+def test_writing_and_reading_gives_the_same(tmp_path):
+    """Every step comes back, whatever the shape of the actions."""
+    episode = read(recorded(tmp_path, "drmario")[0])
+    write(tmp_path / "again.jsonl", episode)
+    again = read(tmp_path / "again.jsonl")
+    assert again.trajectory == episode.trajectory
+    assert [step.prints for step in again.steps] == [step.prints for step in episode.steps]
+
+
+def test_asking_again_takes_it_back(tmp_path):
+    """The second wish ends the first; the states tell which environments wait and which are recorded."""
+    recorder = Recorder(find("drmario"), SEED, "a-run", tmp_path, EventLog())
+    assert recorder.want(0)
+    assert recorder.want(2)
+    assert not recorder.want(0)
+    assert recorder.states(3).tolist() == [0, 0, WAITING]
+    Journey("drmario", 40, seed=SEED, recorder=recorder)
+    assert recorder.states(3).tolist() == [0, 0, RECORDING]
+    recorder.forget()
+    assert not recorder
+    assert not [thread for thread in threading.enumerate() if thread.name == "recorder"]

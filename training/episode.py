@@ -1,0 +1,239 @@
+"""An episode as a file: what it was played on, its actions, and fingerprints of all that came of them.
+
+A file is JSON lines: a header, the first state, a line for every step, and the end. A fingerprint is BLAKE2b, 8 bytes,
+over a field's bytes, all seats; that of the trajectory goes over all of them. Boards stand in it only where playing it
+again does not lead to the same.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..envs import BadParameter, Task, find
+from ..envs.task import Array
+from .moments import Source, boards_of, field_of, moment_dtype
+from .replay import Differs, Machine, terms_of
+
+FORMAT, VERSION = "pac-episode", 1
+CHECKED = ("observation", "action_mask", "reward", "reward_terms", "terminated", "truncated", "outcome", "frames")
+FIRST, LAST = CHECKED[:2], (*CHECKED, "final_observation")
+"""The fields that a replay is compared by, in this order: after a step; in the first state; after the last step."""
+DIGEST = 8
+SUFFIX = ".jsonl"
+
+
+class BadEpisode(BadParameter):
+    """A file is not an episode of this version."""
+
+    title = "Not an episode"
+
+
+@dataclass(frozen=True)
+class Step:
+    """What came of one step; of the first state, which no action led to, `action` is None.
+
+    Attributes:
+        action: `(players, *action_shape)`.
+        reward: The first seat's.
+        prints: Fingerprints by field.
+        boards: What panels drew, by field, if it was kept.
+    """
+
+    action: Array | None
+    reward: float
+    prints: Mapping[str, str]
+    boards: Mapping[str, Array] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Episode:
+    """A recorded episode.
+
+    Attributes:
+        task: What was played.
+        seed: The run's seed.
+        env: Which environment, from 0.
+        number: Which of its episodes, from 0.
+        run: The run it was recorded in.
+        replays: Whether playing it again led to the same when it was recorded.
+        steps: The first state and all steps.
+    """
+
+    task: Task
+    seed: int
+    env: int
+    number: int
+    run: str
+    replays: bool
+    steps: tuple[Step, ...]
+
+    @property
+    def length(self) -> int:
+        """Number of steps."""
+        return len(self.steps) - 1
+
+    @property
+    def trajectory(self) -> str:
+        """The fingerprint of all of it."""
+        digest = blake2b(digest_size=DIGEST)
+        for step in self.steps:
+            digest.update(b"" if step.action is None else np.asarray(step.action, "<f8").tobytes())
+            digest.update("".join(step.prints[name] for name in sorted(step.prints)).encode())
+        return digest.hexdigest()
+
+
+def prints_of(task: Task, names: Sequence[str], row: Callable[[str], Array]) -> dict[str, str]:
+    """Return the fingerprints of those fields that a task has; `row` returns the rows of the environment."""
+    known = {item.name for item in task.fields}
+    return {
+        name: blake2b(np.ascontiguousarray(row(name)).tobytes(), digest_size=DIGEST).hexdigest()
+        for name in names
+        if name in known
+    }
+
+
+def write(path: Path, episode: Episode) -> None:
+    """Write an episode, whole or not at all."""
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "task": episode.task.spec,
+        "seed": episode.seed,
+        "env": episode.env,
+        "episode": episode.number,
+        "run": episode.run,
+        "replays": episode.replays,
+        "steps": episode.length,
+    }
+    lines = [header, *(_as_line(step) for step in episode.steps), {"trajectory": episode.trajectory}]
+    beside = path.with_name(f".{path.name}")
+    beside.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    beside.replace(path)
+
+
+def _as_line(step: Step) -> dict[str, Any]:
+    line: dict[str, Any] = {"prints": step.prints}
+    if step.action is not None:
+        line = {"action": step.action.tolist(), "reward": step.reward, **line}
+    if step.boards:
+        packed = {name: zlib.compress(np.ascontiguousarray(board).tobytes()) for name, board in step.boards.items()}
+        line["boards"] = {name: base64.b64encode(data).decode() for name, data in packed.items()}
+    return line
+
+
+def read(path: Path) -> Episode:
+    """Read an episode.
+
+    Raises:
+        BadEpisode: The file cannot be read, is none, is cut short, or was changed.
+        UnknownName: Its task is not known here.
+    """
+    try:
+        header, *lines, end = [json.loads(line) for line in path.read_text().splitlines()]
+        if (header["format"], header["version"]) != (FORMAT, VERSION):
+            raise BadEpisode(f"{path} is {header['format']} {header['version']}, {FORMAT} {VERSION} was expected")
+        task = find(header["task"])
+        episode = Episode(
+            task=task,
+            seed=int(header["seed"]),
+            env=int(header["env"]),
+            number=int(header["episode"]),
+            run=str(header["run"]),
+            replays=bool(header["replays"]),
+            steps=tuple(_step(task, line) for line in lines),
+        )
+        wanted = end["trajectory"]
+    except OSError as error:
+        raise BadEpisode(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
+        raise BadEpisode(f"{path} is not an episode that pac-tui recorded ({type(error).__name__}: {error})") from error
+    if len(lines) != header["steps"] + 1 or wanted != episode.trajectory:
+        raise BadEpisode(f"{path} was cut short or changed: its trajectory is not the one that its end names")
+    return episode
+
+
+def _step(task: Task, line: Mapping[str, Any]) -> Step:
+    action = None
+    if "action" in line:
+        item = field_of(task, "action")
+        action = np.array(line["action"], item.dtype).reshape(task.players, *item.shape)
+    boards = {}
+    for item in boards_of(task):
+        if item.name in line.get("boards", {}):
+            data = _unpacked(base64.b64decode(line["boards"][item.name]), item.row_bytes)
+            boards[item.name] = np.frombuffer(data, item.dtype).reshape(item.stored_shape)
+    return Step(action, float(line.get("reward", 0.0)), dict(line["prints"]), boards)
+
+
+def _unpacked(data: bytes, size: int) -> bytes:
+    """Decompress at most what was expected."""
+    return zlib.decompressobj().decompress(data, size)
+
+
+def play(episode: Episode) -> Iterator[Machine]:
+    """Play an episode again; yields the machine in its first state and after every step."""
+    machine = Machine(episode.task, episode.seed, episode.env)
+    try:
+        machine.draw(wanted=True)
+        machine.begin(episode.number)
+        yield machine
+        for step in episode.steps[1:]:
+            assert step.action is not None
+            machine.draw(wanted=True)
+            machine.step(step.action)
+            yield machine
+    finally:
+        machine.close()
+
+
+def check(episode: Episode) -> None:
+    """Play an episode again and compare every field of every step with what was recorded.
+
+    Raises:
+        Differs: The first step and field that is another.
+        PacError: An action is refused, or the environment failed.
+    """
+    for index, (machine, step) in enumerate(zip(play(episode), episode.steps, strict=True)):
+        names = FIRST if index == 0 else LAST if index == episode.length else CHECKED
+        found = prints_of(episode.task, names, machine.row)
+        for name in names:
+            if found.get(name) != step.prints.get(name):
+                text = f"step {index}: {name} is {found.get(name)}, {step.prints.get(name)} was recorded"
+                raise Differs(index, name, text)
+
+
+def moments(episode: Episode) -> Array:
+    """Return all moments of an episode, `(length + 1,)` records: played again, or with the boards that were kept."""
+    found = np.zeros(len(episode.steps), moment_dtype(episode.task))
+    terms = np.zeros(len(episode.task.reward_terms), "f4")
+    machines = play(episode) if episode.replays else None
+    for index, step in enumerate(episode.steps):
+        moment = found[index : index + 1].reshape(())
+        if machines is not None:
+            machine = next(machines)
+            machine.fill(moment)
+            terms = terms + terms_of(machine)
+            moment["terms"], moment["source"] = terms, Source.REBUILT
+        else:
+            moment["source"] = Source.STORED if step.boards else Source.MISSING
+            moment["note"] = b"this environment does not replay"
+            for name, board in step.boards.items():
+                moment[f"board:{name}"] = board
+        moment["env"], moment["step"], moment["now"], moment["value"] = 0, index, episode.length, np.nan
+        moment["reward"] = step.reward
+        if step.action is not None:
+            moment["acted"], moment["action"] = 1, step.action[0]
+        if index < episode.length:
+            following = episode.steps[index + 1].action
+            assert following is not None
+            moment["decided"], moment["next_action"] = 1, following[0]
+    return found

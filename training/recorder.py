@@ -1,0 +1,132 @@
+"""Records episodes while they are played: from an environment's next reset until its episode ends."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..envs import Task
+from ..envs.task import Array, Buffers
+from .episode import CHECKED, FIRST, LAST, SUFFIX, Episode, Step, check, prints_of, write
+from .events import EventLog
+from .history import History
+from .records import RECORDING, WAITING, Level
+
+MOST_BOARDS = 64 * 2**20  # bytes
+
+
+@dataclass
+class Recording:
+    """An episode that will be, or is, played.
+
+    Attributes:
+        number: Which of its environment's episodes; -1 before it has begun.
+        steps: The first state, and the steps so far.
+    """
+
+    number: int = -1
+    steps: list[Step] = field(default_factory=list)
+
+
+class Recorder:
+    """Takes over steps in the training thread; what is done with a whole episode happens in a thread of its own.
+
+    Args:
+        task: What is played.
+        seed: The run's seed.
+        run: The run's name.
+        folder: Where episodes go.
+        events: Told what was recorded.
+    """
+
+    def __init__(self, task: Task, seed: int, run: str, folder: Path, events: EventLog) -> None:
+        self._task, self._seed, self._run, self._folder = task, seed, run, folder
+        self._events = events
+        self._recordings: dict[int, Recording] = {}
+
+    def want(self, env: int) -> bool:
+        """Record the next episode of an environment; asked again, no longer. Return whether it will be."""
+        if self._recordings.pop(env, None) is not None:
+            return False
+        self._recordings[env] = Recording()
+        return True
+
+    def forget(self) -> None:
+        """Give up what is not whole: the environments are made anew."""
+        self._recordings.clear()
+
+    def __bool__(self) -> bool:
+        """Whether anything is, or will be, recorded."""
+        return bool(self._recordings)
+
+    @property
+    def envs(self) -> list[int]:
+        """The environments that are recorded."""
+        return list(self._recordings)
+
+    def states(self, num_envs: int) -> NDArray[np.uint8]:
+        """Return for each environment whether it is recorded: 0, `WAITING`, `RECORDING`."""
+        states = np.zeros(num_envs, np.uint8)
+        for env, recording in list(self._recordings.items()):
+            states[env] = RECORDING if recording.steps else WAITING
+        return states
+
+    def extend(self, buffer: Buffers, span: slice, history: History) -> None:
+        """Take over the steps whose results stand in the slots of `span`, the newest of which `history` has."""
+        for env, recording in list(self._recordings.items()):
+            row = env * self._task.players
+            over = ((buffer["terminated"][span, row] | buffer["truncated"][span, row]) > 0).tolist()
+            for index, ended in enumerate(over):
+                left = len(over) - 1 - index
+                take = partial(
+                    self._take, buffer, span.start + index, env, history.boards(env, history.now - left) or {}
+                )
+                if recording.steps:
+                    recording.steps.append(take(LAST if ended else CHECKED))
+                    if ended:
+                        del self._recordings[env]
+                        threading.Thread(target=self._finish, args=(env, recording), name="recorder").start()
+                        break
+                elif ended:
+                    recording.number = int(buffer["episode"][0, env]) - sum(over[index + 1 :])
+                    recording.steps.append(replace(take(FIRST), action=None, reward=0.0))
+
+    def _take(self, buffer: Buffers, slot: int, env: int, boards: Mapping[str, Array], names: Sequence[str]) -> Step:
+        """Take over what stands in a slot."""
+        players = self._task.players
+        seats, own = slice(env * players, (env + 1) * players), slice(env, env + 1)
+        per_seat = {item.name for item in self._task.fields if item.per == "seat"}
+        return Step(
+            action=buffer["action"][slot - 1 if slot else slot, seats].copy(),
+            reward=float(buffer["reward"][slot, env * players]),
+            prints=prints_of(self._task, names, lambda name: buffer[name][slot, seats if name in per_seat else own]),
+            boards=boards,
+        )
+
+    def _finish(self, env: int, recording: Recording) -> None:
+        """Play the episode again, and write it: without boards if that leads to the same, else with them."""
+        steps = tuple(recording.steps)
+        bare = tuple(replace(step, boards={}) for step in steps)
+        episode = Episode(self._task, self._seed, env, recording.number, self._run, replays=True, steps=bare)
+        said = "plays again to the byte"
+        try:
+            check(episode)
+        except Exception as error:
+            size = sum(board.nbytes for step in steps for board in step.boards.values())
+            episode = replace(episode, replays=False, steps=steps if size <= MOST_BOARDS else bare)
+            said = f"does not play again: {error}"
+        path = self._folder / f"env{env + 1}-episode{recording.number + 1}{SUFFIX}"
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            write(path, episode)
+        except OSError as error:
+            self._events.add(Level.ERROR, f"the episode was not recorded: {path}: {error.strerror}", env)
+        else:
+            text = f"recorded {episode.length:,} steps of environment {env + 1}, which {said}: {path}"
+            self._events.add(Level.GOOD if episode.replays else Level.WARNING, text, env)

@@ -17,22 +17,27 @@ from .board import board_of
 from .making import create, drawing_modes, is_parallel, literal
 from .spaces import UnsupportedSpaces, Writer, describe_actions, writer_of
 
-SETTINGS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {
-        "ppo": MappingProxyType(
-            {
-                "learning_rate": 1e-3,
-                "gamma": 0.99,
-                "gae_lambda": 0.95,
-                "entropy_coefficient": 0.005,
-                "batch": 2048,
-                "epochs": 8,
-                "minibatch": 512,
-            }
-        )
-    }
-)
+CONTROL = {
+    "learning_rate": 1e-3,
+    "gamma": 0.99,
+    "gae_lambda": 0.95,
+    "entropy_coefficient": 0.005,
+    "batch": 2048,
+    "epochs": 8,
+    "minibatch": 512,
+}
 """Settings that small control tasks learn with in a minute."""
+PICTURES = {
+    **CONTROL,
+    "learning_rate": 2.5e-4,
+    "entropy_coefficient": 0.01,
+    "batch": 1024,
+    "epochs": 3,
+    "minibatch": 256,
+}
+"""Settings for observations that cost more to look at than to step to."""
+LARGE = 32
+"""A picture with sides longer than this is one of those."""
 MaskReader: TypeAlias = Callable[[Mapping[str, Any]], Any]
 
 
@@ -73,7 +78,7 @@ def describe(spec: str, name: str, params: Mapping[str, str]) -> Task:
         panels=(look.panel,),
         boards=(look.board, Field("looked_at", "uint8", timed=False)),
         values=MappingProxyType(values),
-        settings=SETTINGS,
+        settings=MappingProxyType({"ppo": MappingProxyType(_settings(look))}),
         note=note,
     )
 
@@ -144,6 +149,14 @@ def _look(name: str, values: Mapping[str, Any], mode: str | None) -> _Look:
     finally:
         env.close()
     return _Look(writer, facts, masked and "bounds" not in facts, max(1, len(agents)), parallel, panel, board, trouble)
+
+
+def _settings(look: _Look) -> dict[str, Any]:
+    """Return what PPO should begin with; a bonus for entropy would only widen what is drawn of a continuous action."""
+    shape = look.writer.item.shape
+    picture = look.writer.item.dtype == "uint8" and len(shape) > 1 and sorted(shape)[-2] > LARGE
+    settings = PICTURES if picture else CONTROL
+    return {**settings, "entropy_coefficient": 0.0} if "bounds" in look.actions else dict(settings)
 
 
 def _common_spaces(name: str, env: Any, agents: list[Any]) -> tuple[Any, Any]:

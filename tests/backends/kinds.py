@@ -56,6 +56,15 @@ class Arm(Small):
         return {"camera": camera, "grip": int(draw.integers(-1, 2)), "joints": joints}
 
 
+class Brittle(Arm):
+    """Breaks at its third step."""
+
+    def step(self, action):
+        if self.count == 2:
+            raise ValueError("the arm broke")
+        return super().step(action)
+
+
 class Levers(Small):
     """Several choices, numbered from an offset, with a mask for each; a Tuple of choices as observations."""
 

@@ -157,6 +157,13 @@ def test_every_kind_of_observation_has_a_network(observation: Field) -> None:
     assert value.shape == (2,)
 
 
+def test_large_pictures_are_reduced() -> None:
+    """A console's whole screen takes a network of about the size that a small picture takes."""
+    small, large = (Field("observation", "uint8", shape, low=0, high=255) for shape in ((84, 84, 3), (210, 160, 3)))
+    sizes = [sum(weight.numel() for weight in policy(task(field)).parameters()) for field in (small, large)]
+    assert sizes[1] < 1.5 * sizes[0]
+
+
 def test_the_first_policy_is_nearly_uniform() -> None:
     """An untrained policy prefers no legal action."""
     of = corridor()

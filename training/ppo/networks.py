@@ -16,6 +16,8 @@ from .widen import is_image, planes
 
 LARGE_IMAGE = 36
 """Images with at least this side are strided down, which takes so much; smaller ones keep their resolution."""
+REDUCED = 80
+"""Large images are reduced by a whole number so that their shorter side is at least this."""
 VALUE_CHANNELS = 4
 REACH = 4
 """Cells that a line looks in each direction: a pill's two halves and three more make four of one."""
@@ -140,14 +142,16 @@ class BoardNetwork(Network):
 
 
 class PixelNetwork(Network):
-    """The convolutions of Mnih et al. (2015)."""
+    """The convolutions of Mnih et al. (2015), over a picture reduced to about the size that they were made for."""
 
     rows_at_once = 32
 
     def __init__(self, task: Task) -> None:
         super().__init__()
         channels, height, width = planes(task.observation)
+        factor = min(height, width) // REDUCED
         self.convolutions = nn.Sequential(
+            *([nn.AvgPool2d(factor)] if factor > 1 else []),
             nn.Conv2d(channels, 32, 8, stride=4),
             nn.ReLU(inplace=True),
             nn.Conv2d(32, 64, 4, stride=2),

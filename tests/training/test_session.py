@@ -22,6 +22,9 @@ from pac.training.telemetry import TelemetryReader
 pytestmark = pytest.mark.session
 
 LIMIT = 60.0
+ISOLATED = pytest.mark.parametrize(
+    "backend", ["shm", *(pytest.param(name, marks=pytest.mark.slow) for name in ("socket", "http"))]
+)
 
 
 class Watched:
@@ -248,9 +251,10 @@ def test_what_was_learned_is_saved_and_resumed(tmp_path):
     assert report["metrics"]["updates"] > first["metrics"]["updates"]
 
 
-def test_a_killed_session_leaves_no_worker_and_its_directory_is_swept(tmp_path, runtime_directory):
+@ISOLATED
+def test_a_killed_session_leaves_no_worker_and_its_directory_is_swept(tmp_path, runtime_directory, backend):
     """kill -9 of the session: workers end by themselves, and the next session removes what it left."""
-    with session(tmp_path, task="drmario", backend="shm") as watched:
+    with session(tmp_path, task="drmario", backend=backend) as watched:
         pids = watched.until(lambda snapshot: running(snapshot) and len(snapshot.workers)).workers["pid"].tolist()
         os.kill(watched.process.pid, signal.SIGKILL)
         with pytest.raises(SessionFailed, match="SIGKILL"):
@@ -263,13 +267,17 @@ def test_a_killed_session_leaves_no_worker_and_its_directory_is_swept(tmp_path, 
         assert not left.exists()
 
 
-def test_a_killed_worker_is_replaced_and_training_goes_on(tmp_path):
+@ISOLATED
+def test_a_killed_worker_is_replaced_and_training_goes_on(tmp_path, backend):
     """kill -9 of a worker: an event names it, a new one takes over, steps keep coming."""
-    with session(tmp_path, task="drmario", backend="shm") as watched:
+    with session(tmp_path, task="drmario", backend=backend) as watched:
         seen = watched.until(lambda snapshot: running(snapshot) and len(snapshot.workers))
         os.kill(int(seen.workers["pid"][0]), signal.SIGKILL)
-        seen = watched.until(lambda snapshot: snapshot.workers["restarts"].sum() >= 1 and snapshot.events)
-        assert any("SIGKILL" in event.text for event in seen.events)
+        seen = watched.until(
+            lambda snapshot: (
+                snapshot.workers["restarts"].sum() >= 1 and any("SIGKILL" in event.text for event in snapshot.events)
+            )
+        )
         steps = seen.state["steps"]
         watched.until(lambda snapshot: snapshot.state["steps"] > steps + 1000)
 

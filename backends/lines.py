@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import socket
 import struct
 import time
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..envs import Field, Task
 from ..envs.task import MASK_64, Array
-from .errors import BackendTimeout, BackendUnavailable, ProtocolError
+from .errors import BackendTimeout, ProtocolError
 from .layout import Buffer
 from .protocol import (
     EPISODE,
@@ -71,24 +70,6 @@ class Slot(NamedTuple):
     truncated: NDArray[np.bool_]
 
 
-def allow_files(connections: int) -> None:
-    """Raise this process's limit of open files so far that it can have so many connections.
-
-    Raises:
-        BackendUnavailable: The system does not allow that many.
-    """
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = connections + OTHER_FILES
-    if soft == resource.RLIM_INFINITY or soft >= wanted:
-        return
-    if hard != resource.RLIM_INFINITY and hard < wanted:
-        raise BackendUnavailable(
-            f"{connections} connections need {wanted} open files and {hard} are allowed: use fewer environments, "
-            f"the shm backend, or raise the limit (ulimit -n)"
-        )
-    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
 class Lines:
     """One connection per environment of a buffer.
 
@@ -105,7 +86,6 @@ class Lines:
     """
 
     def __init__(self, task: Task, num_envs: int, buffer: Buffer, *, plain: bool = False) -> None:
-        allow_files(num_envs)
         self._task, self._count, self._buffer, self._plain = task, num_envs, buffer, plain
         self._sizes = sizes = Sizes(task)
         self._body = task.players * sizes.result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import time
 from abc import abstractmethod
@@ -15,13 +16,15 @@ from numpy.typing import NDArray
 from ..envs import BadParameter, next_slot
 from .control import CLOSE
 from .errors import BackendTimeout, Failure, ProtocolError
-from .layout import Buffer
+from .layout import Buffer, Layout
 from .member import Member, kill
 from .protocol import Code
 from .supervised import SupervisedBackend
 
 GRACE = 1.0
 """Seconds that a server has to end once it closed a connection."""
+OTHER_FILES = 256
+"""Files that a process has open besides its connections."""
 
 
 class Lines(Protocol):
@@ -85,6 +88,18 @@ class ServedBackend(SupervisedBackend):
     """
 
     _lines: Lines
+
+    @classmethod
+    def unavailable(cls, layout: Layout) -> str:
+        """Return by how many connections the system's limit of open files is too low; raises this process's own."""
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = layout.num_envs + OTHER_FILES
+        if soft == resource.RLIM_INFINITY or soft >= wanted:
+            return ""
+        if hard != resource.RLIM_INFINITY and hard < wanted:
+            return f"it needs {wanted:,} open files and {hard:,} are allowed; raise the limit with ulimit -n"
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        return ""
 
     @abstractmethod
     def _connect(self, member: Member) -> None:

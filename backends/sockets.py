@@ -25,14 +25,14 @@ class SocketBackend(ServedBackend):
     _lines: Lines
 
     @classmethod
-    def unavailable(cls, layout: Layout) -> str:  # noqa: ARG003
-        """Return why there can be no Unix socket here."""
+    def unavailable(cls, layout: Layout) -> str:
+        """Return why there can be no Unix socket here, or too few."""
         if not hasattr(socket, "AF_UNIX"):
             return "the system has no Unix sockets"
         length = len(bytes(own_directory() / _name("0" * 8, MOST_SERVERS)))
         if length > LONGEST_PATH:
             return f"a socket's path may have {LONGEST_PATH} bytes and would have {length}; set PAC_RUNTIME_DIR"
-        return ""
+        return super().unavailable(layout)
 
     def _open(self, layout: Layout) -> Buffer:
         buffer, folder, token = layout.map(), own_directory(), secrets.token_hex(4)

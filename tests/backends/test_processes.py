@@ -124,6 +124,14 @@ def test_shared_memory_that_is_too_small(small):
     assert not list((small / f"pac-{os.getuid()}").iterdir())
 
 
+def test_more_connections_than_files_may_be_open():
+    """Servers need a connection per environment; where the system allows too few, the next backend is taken."""
+    limited = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (300, 300)); from pac.backends import make; "
+    warning = told(f"{limited}assert make('noop', 100, 'socket').name == 'inline'")
+    assert "socket cannot run noop here (it needs 356 open files and 300 are allowed" in warning
+    assert "Error" not in warning
+
+
 def test_a_segment_that_does_not_fit(small):
     """It is refused with a sentence, before the first write and not with SIGBUS."""
     error = told("from pac.backends.segment import Segment; Segment.create('large', 1 << 21)")

@@ -323,12 +323,15 @@ def test_a_session_says_what_it_runs_on(tmp_path, monkeypatch):
 
 @pytest.fixture
 def crowd(tmp_path, monkeypatch):
-    """Run 1,000 environments in this process, which believes that 400 KiB are free."""
+    """Run many environments in this process, which believes that 400 KiB are free."""
     monkeypatch.setattr("pac.backends.memory.available_memory", lambda: 400 << 10)
 
-    def run(**options):
-        options = {"task": "CartPole-v1", "trainer": "random", "backend": "inline", "runs_dir": tmp_path, **options}
-        return Session(Config(num_envs=1000, steps=500, **options), tmp_path, headless=True).run()
+    def run(*, num_envs=1000, restart=0, **options):
+        options |= {"task": "CartPole-v1", "trainer": "random", "backend": "inline", "runs_dir": tmp_path}
+        session = Session(Config(num_envs=num_envs, steps=500, **options), tmp_path, headless=True)
+        if restart:
+            session.restart(restart)
+        return session.run()
 
     return run
 
@@ -341,6 +344,15 @@ def test_as_many_environments_as_there_is_memory_for(crowd):
     (event,) = report["events"]
     assert event.startswith("N=1,000 would need about")
     assert event.endswith(f"are free for them: using {report['num_envs']:,}")
+
+
+def test_a_restart_takes_as_many_environments_as_there_is_memory_for(crowd):
+    """A restart at too many is told the same, and happens with those that fit."""
+    report = crowd(num_envs=2, restart=1000)
+    assert 2 < report["num_envs"] < 1000
+    assert report["restarts"] == 1
+    (event,) = report["events"]
+    assert event.startswith("N=1,000 would need about")
 
 
 def test_strictly_as_many_environments_as_were_asked_for(crowd):

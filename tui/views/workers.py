@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 
 from ...envs.task import Array
 from ...training.records import Level
-from ...training.snapshot import Event
+from ...training.snapshot import Event, Snapshot
 from ..ink import BRIGHT, FAINT, GREEN, MAGENTA, RED, SOFT, TEXT, YELLOW, Row, fit, part
 from ..lines import Lines
 from ..numbers import percent, size, whole
@@ -71,7 +71,7 @@ class WorkersView(View):
         table = Section(
             "Workers",
             lambda width, _: worker_rows(workers, self._rates, width, shown),
-            note=f"{len(workers)} x {snapshot.state['backend']}",
+            note=f"{len(workers)} x {snapshot.state['backend']}{_memory(snapshot)}",
         )
         log = Section(
             "Events",
@@ -96,6 +96,13 @@ class WorkersView(View):
     def turn_page(self, by: int) -> None:
         """Scroll the table of workers."""
         self._first = max(0, min(self._first + by * self.page, self._count - self.page))
+
+
+def _memory(snapshot: Snapshot) -> str:
+    """Return what the worker processes take in memory per environment; nothing where there are none."""
+    workers = snapshot.workers
+    taken = float(workers["rss"][workers["pid"] != snapshot.description.pid].sum())
+    return f", {size(taken / snapshot.num_envs)} per environment" if taken else ""
 
 
 def worker_rows(workers: Array, rates: dict[int, float], width: int, shown: slice) -> list[Row]:

@@ -70,10 +70,11 @@ class WatchedScript(Live):
         self._iterated = time.perf_counter()
         self._due = self._iterated + ITERATION
         self.monitor.state["backend"] = kind
+        # Before the telemetry: whoever finds that may command.
+        self._server = ControlServer(self.directory, ScriptCommands(self).handle, self.audience)
         self._open_segment(
             mirror.environments, run=name, trainer="script", backend=kind, device="", seed=0, watched=True
         )
-        self._server = ControlServer(self.directory, ScriptCommands(self).handle, self.audience)
         self.monitor.begin(self.mirror)
         self._say(Phase.RUNNING, "")
         self.pulse.start()
@@ -146,7 +147,7 @@ class WatchedScript(Live):
         """Show figures as curves, from the next step on."""
         for name, value in metrics.items():
             try:
-                self._logged[name] = float(value)
+                self._logged[name] = float(value.item() if hasattr(value, "item") else value)  # tensors, too
             except (TypeError, ValueError):
                 raise BadParameter(
                     f"watch.log expects numbers, and {name!r} is {value!r}: leave it out or take its mean"

@@ -208,6 +208,14 @@ def cost_of_app(*, quick: Quick = False, json: Json = False) -> int:
 
 
 @app.command
+def watch(*, quick: Quick = False, json: Json = False) -> int:
+    """What `watch` takes from a script's training, with nobody attached and with the app attached."""
+    with telling("watch") as tell:
+        result = parts.measure_watch(quick=quick, tell=tell)
+    return shown.show("watch", result, json=json)
+
+
+@app.command
 def keys(*, quick: Quick = False, json: Json = False) -> int:
     """Time from a key press to the screen, during training."""
     with telling("keys") as tell:

@@ -74,6 +74,13 @@ def measure_app(*, quick: bool, tell: Progress) -> Figures:
     return app_cost(seconds=5.0 if quick else 20.0, pairs=3 if quick else 7, progress=tell)
 
 
+def measure_watch(*, quick: bool, tell: Progress) -> Figures:
+    """Train watched and not watched, in turn."""
+    from ..training.bench.watching import watch_cost
+
+    return watch_cost(seconds=3.0 if quick else 20.0, pairs=3 if quick else 7, progress=tell)
+
+
 def measure_keys(*, quick: bool, tell: Progress) -> Figures:
     """Press keys in the app on a terminal, and time the screen."""
     from .bench import key_latency
@@ -97,6 +104,7 @@ PARTS: Mapping[str, Callable[..., Figures]] = {
     "peers": measure_peers,
     "sb3": measure_sb3,
     "app": measure_app,
+    "watch": measure_watch,
     "keys": measure_keys,
     "start": measure_start,
 }

@@ -84,7 +84,7 @@ def with_app(num_envs: int, seconds: float) -> tuple[float, float, int]:
     """Return sps, the app's CPU in % of one core while it showed boards, and its peak memory in bytes."""
     with tempfile.TemporaryDirectory(prefix="pac-bench-") as folder:
         process, terminal = on_terminal(_command(num_envs, seconds, folder))
-        threading.Thread(target=_drain, args=(terminal,), daemon=True).start()
+        threading.Thread(target=drain, args=(terminal,), daemon=True).start()
         share, peak = _watch(process, seconds)
         os.close(terminal)
         return _sps(folder), share, peak
@@ -102,7 +102,7 @@ def on_terminal(command: list[str]) -> tuple[subprocess.Popen[bytes], int]:
     return process, ours
 
 
-def _drain(terminal: int) -> None:
+def drain(terminal: int) -> None:
     """Read what the app draws, as a terminal does."""
     try:
         while os.read(terminal, 1 << 16):

@@ -1,0 +1,33 @@
+"""What watching costs is measured on real trainings."""
+
+import pytest
+
+from pac.training.bench.watching import turns, watch_cost
+
+
+def test_turns_compare_speeds(monkeypatch):
+    """Twice as slow when watched is a ratio of a half."""
+    clock = [0.0]
+    monkeypatch.setattr("pac.training.bench.watching.time.perf_counter", lambda: clock[0])
+
+    def taking(seconds):
+        def iterate():
+            clock[0] += seconds
+
+        return iterate
+
+    ratios = list(turns({False: taking(0.25), True: taking(0.5)}, seconds=4.0, pairs=3))
+    assert ratios == pytest.approx([0.5] * 3)
+
+
+@pytest.mark.slow
+@pytest.mark.session
+def test_both_trainings_are_measured_with_and_without_the_app():
+    """A ratio for each of the four ways."""
+    pytest.importorskip("stable_baselines3", reason="Stable-Baselines3 is not installed: pip install pac-tui[peers]")
+    result = watch_cost(seconds=0.1, pairs=1, progress=lambda _what, _share: None)
+    assert {loop: set(by) for loop, by in result["ratio"].items()} == {
+        "gymnasium": {"nobody", "attached"},
+        "sb3": {"nobody", "attached"},
+    }
+    assert all(figure["median"] > 0 for by in result["ratio"].values() for figure in by.values())

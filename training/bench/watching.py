@@ -1,0 +1,161 @@
+"""Measures what `watch` takes from a training: the same training, watched and not watched in turn."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .app_cost import MeasurementFailed, drain, on_terminal
+from .facts import Figures, Progress, summed_up
+
+NAME = "bench-watch"
+NUM_ENVS, STEPS = 8, 128
+TURN = 2.0  # s; much longer than the time between two publications
+LIMIT = 120.0  # s on top of the training time
+Iterate = Callable[[], None]
+
+
+def watch_cost(*, seconds: float = 20.0, pairs: int = 7, progress: Progress) -> Figures:
+    """Train in a Gymnasium loop and with Stable-Baselines3, with nobody attached and with the app on a terminal.
+
+    A pair is `seconds` of training watched and as many not watched, in turns of some iterations.
+
+    Returns:
+        By training and by who looks: steps/s watched over steps/s not watched, per pair.
+    """
+    ways = [(loop, attached) for loop in ("gymnasium", "sb3") for attached in (False, True)]
+    ratios: dict[str, dict[str, Figures]] = {}
+    for number, (loop, attached) in enumerate(ways):
+        who = "attached" if attached else "nobody"
+        progress(f"{loop}, {who}", number / len(ways))
+        ratios.setdefault(loop, {})[who] = summed_up(_measure(loop, seconds, pairs, attached=attached))
+    progress("done", 1.0)
+    return {"num_envs": NUM_ENVS, "seconds": seconds, "ratio": ratios}
+
+
+def _measure(loop: str, seconds: float, pairs: int, *, attached: bool) -> list[float]:
+    """Return the ratios of a training in a process of its own."""
+    command = [sys.executable, "-m", __name__, loop, str(seconds), str(pairs), str(int(attached))]
+    training = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    app, terminal = None, -1
+    try:
+        assert training.stdout
+        training.stdout.readline()
+        if attached:
+            app, terminal = on_terminal([sys.executable, "-m", "pac.tui", "attach", str(training.pid)])
+            threading.Thread(target=drain, args=(terminal,), daemon=True).start()
+        out, said = training.communicate(timeout=2 * seconds * pairs + LIMIT)
+        if training.returncode:
+            raise MeasurementFailed(f"the training that is measured failed:\n{said.strip()}")
+        return [float(ratio) for ratio in json.loads(out)]
+    finally:
+        training.kill()
+        training.wait()
+        if app is not None:
+            app.wait(LIMIT)
+            os.close(terminal)
+
+
+def turns(iterate: dict[bool, Iterate], seconds: float, pairs: int) -> Iterator[float]:
+    """Iterate watched and not watched in turns of some seconds; yield the ratio of speeds of each pair."""
+    for _ in range(pairs):
+        spent, done = {False: 0.0, True: 0.0}, {False: 0, True: 0}
+        while min(spent.values()) < seconds:
+            first = spent[False] > spent[True]
+            for watched in (first, not first):
+                begin = now = time.perf_counter()
+                while now < begin + TURN:
+                    iterate[watched]()
+                    done[watched] += 1
+                    now = time.perf_counter()
+                spent[watched] += now - begin
+        yield (done[True] / spent[True]) / (done[False] / spent[False])
+
+
+def gymnasium_loop() -> tuple[Any, dict[bool, Iterate]]:
+    """An actor-critic in one file, in the manner of CleanRL, whose environments draw themselves."""
+    import gymnasium
+    import torch
+    from torch import nn
+
+    from ..watching import watch
+
+    bare = gymnasium.make_vec("CartPole-v1", num_envs=NUM_ENVS, vectorization_mode="sync", render_mode="rgb_array")
+    watched = watch(bare, name=NAME)
+    actor = nn.Sequential(nn.Linear(4, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 2))
+    optimizer = torch.optim.Adam(actor.parameters(), lr=1e-3)
+    state: list[Any] = [watched.reset(seed=1)[0]]
+
+    def iterate(envs: Any) -> None:
+        log_probs, rewards = [], []
+        for _ in range(STEPS):
+            policy: Any = torch.distributions.Categorical(logits=actor(torch.as_tensor(state[0], dtype=torch.float32)))
+            action = policy.sample()
+            state[0], reward, *_ = envs.step(action.numpy())
+            log_probs.append(policy.log_prob(action))
+            rewards.append(torch.as_tensor(reward, dtype=torch.float32))
+        returns = torch.stack(rewards).flip(0).cumsum(0).flip(0)
+        loss: Any = -(torch.stack(log_probs) * (returns - returns.mean())).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        if envs is watched:
+            watch.log({"loss": loss})
+
+    return watched, {False: lambda: iterate(bare), True: lambda: iterate(watched)}
+
+
+def sb3_loop() -> tuple[Any, dict[bool, Iterate]]:
+    """PPO of Stable-Baselines3, with its own settings but for the length of a rollout."""
+    import gymnasium
+    from stable_baselines3 import PPO
+    from stable_baselines3.common.vec_env import DummyVecEnv
+
+    from ..watching import watch
+
+    bare = DummyVecEnv([lambda: gymnasium.make("CartPole-v1")] * NUM_ENVS)
+    watched = watch(bare, name=NAME)
+    model = PPO("MlpPolicy", watched, n_steps=STEPS, device="cpu", seed=1)
+    _, callback = model._setup_learn(10**9, watch.sb3_callback())  # noqa: SLF001 - `learn` cannot be left in between
+    callback.on_training_start({}, {})
+
+    def iterate(envs: Any) -> None:
+        model.collect_rollouts(envs, callback, model.rollout_buffer, STEPS)
+        if envs is watched:
+            model.dump_logs(1)
+        model.train()
+
+    return watched, {False: lambda: iterate(bare), True: lambda: iterate(watched)}
+
+
+LOOPS = {"gymnasium": gymnasium_loop, "sb3": sb3_loop}
+
+
+def main() -> None:
+    """Train as the arguments say; print the ratios."""
+    import torch
+
+    loop, seconds, pairs, attached = sys.argv[1], float(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "1"
+    torch.set_num_threads(1)
+    envs, iterate = LOOPS[loop]()
+    print("stands", flush=True)
+    audience = envs._script.audience  # noqa: SLF001 - what is measured begins when somebody looks
+    limit = time.monotonic() + LIMIT
+    while attached and not audience.joined and time.monotonic() < limit:
+        iterate[True]()
+    iterate[False]()
+    ratios = list(turns(iterate, seconds, pairs))
+    if attached and not audience.joined:
+        raise MeasurementFailed("nobody looked until the end")
+    print(json.dumps(ratios))
+    envs.close()
+
+
+if __name__ == "__main__":
+    main()

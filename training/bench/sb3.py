@@ -81,6 +81,7 @@ def compare(
         progress(f"PPO, {side}", number / (2 * pairs))
         samples[side].append(_run(side, task, num_envs, seconds, backend))
     network = parameters_and_flops(find(task))
+    done = {"ours": parameters_and_flops(find(task), scalars=True), "sb3": network}
     return {
         "task": task,
         "num_envs": num_envs,
@@ -89,7 +90,7 @@ def compare(
         "network": network,
         "rollout": _ratio(samples, "rollout_sps"),
         "training": _ratio(samples, "training_sps"),
-        "arithmetic": {side: _arithmetic(runs, network["update_flops"]) for side, runs in samples.items()},
+        "arithmetic": {side: _arithmetic(runs, done[side]["update_flops"]) for side, runs in samples.items()},
         **facts(),
     }
 
@@ -116,10 +117,14 @@ def _run(side: str, task: str, num_envs: int, seconds: float, backend: str) -> F
     return figures
 
 
-def parameters_and_flops(task: Task) -> Figures:
+def parameters_and_flops(task: Task, *, scalars: bool = False) -> Figures:
     """Return the board network's parameters, and its floating point operations per decision, forward and in an update.
 
     Backwards takes a product for the weights and one for the input, which the first layer does not need.
+
+    Args:
+        task: The task.
+        scalars: Count what is done where uniform planes are taken as scalars, which ours does and SB3's does not.
     """
     from ..ppo.networks import REACH, VALUE_CHANNELS, build_network
     from ..ppo.settings import Settings
@@ -128,7 +133,9 @@ def parameters_and_flops(task: Task) -> Figures:
     network = build_network(task, settings)
     planes, height, width = task.observation.shape
     cells = height * width
-    first = 2 * cells * (2 * REACH + 1) * planes * settings.channels
+    lo, hi = task.observation.uniform if scalars else (0, 0)
+    first = 2 * cells * (2 * REACH + 1) * (planes - (hi - lo)) * settings.channels
+    first += (height + width) * (hi - lo) * settings.channels
     rest = 2 * cells * settings.channels**2 * (settings.layers - 1)
     rest += 2 * cells * settings.channels * (task.action_shape[0] + VALUE_CHANNELS)
     rest += 2 * (VALUE_CHANNELS * cells + 1) * settings.hidden

@@ -1,4 +1,4 @@
-"""Takes the pictures in `screenshots/`: the real app over a real, short training, at three sizes of terminal."""
+"""Takes the pictures in `screenshots/`: the real app over real, short trainings, at three sizes of terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -23,7 +23,9 @@ from .connection import Connection
 
 SIZES = ((80, 24), (120, 40), (200, 60))
 VIEWS = {"summary": "0", "environment": "3", "timing": "t", "learning": "l", "workers": "w"}
+BOARDS = {"autochess": "0", "autochess-environment": "3"}
 TRIED = (2, 4, 8)
+GAMES = 16
 PATIENCE = 180.0
 SETTLE = 3.5  # s in which a view fills, and its own cost, not that of the picture before, becomes known
 
@@ -63,15 +65,22 @@ def _tried(count: int, snapshot: Snapshot) -> bool:
     return running and any(item.num_envs == count for item in snapshot.scaling)
 
 
-async def take_pictures(folder: Path, config: Config, seconds: float) -> list[Path]:
-    """Train and take a picture of every view at every size; return the files."""
+async def learn(pilot: Pilot[int], seconds: float) -> None:
+    """Let the session learn for a while."""
+    await wait_for(pilot, "some learning", lambda shot: shot.state["training_seconds"] > seconds)
+
+
+async def take_pictures(
+    folder: Path, config: Config, views: Mapping[str, str], before: Callable[[Pilot[int]], Awaitable[None]]
+) -> list[Path]:
+    """Train and take a picture of every view, named with its key, at every size; return the files."""
     app = PacApp(Connection(lambda: launch(config)))
     pictures = []
     async with app.run_test(size=SIZES[-1]) as pilot:
-        await train(pilot, seconds)
+        await before(pilot)
         for width, height in SIZES:
             await pilot.resize_terminal(width, height)
-            for name, key in VIEWS.items():
+            for name, key in views.items():
                 await pilot.press(key)
                 await pilot.pause(SETTLE)
                 path = folder / f"{name}-{width}x{height}.svg"
@@ -95,10 +104,12 @@ def main() -> int:
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 30.0
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as runs:
-        config = Config(num_envs=TRIED[-1], runs_dir=Path(runs), name="drmario-ppo")
-        for picture in asyncio.run(take_pictures(folder, config, seconds)):
-            to_png(picture)
-            sys.stdout.write(f"{picture}\n")
+        bottles = Config(num_envs=TRIED[-1], runs_dir=Path(runs), name="drmario-ppo")
+        games = Config(task="autochess:players=8", num_envs=GAMES, runs_dir=Path(runs), name="autochess-ppo")
+        for config, views, before in ((bottles, VIEWS, train), (games, BOARDS, learn)):
+            for picture in asyncio.run(take_pictures(folder, config, views, partial(before, seconds=seconds))):
+                to_png(picture)
+                sys.stdout.write(f"{picture}\n")
     return 0
 
 

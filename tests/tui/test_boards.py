@@ -172,3 +172,55 @@ async def test_a_click_tells_the_board():
         await pilot.click("#boards", offset=(x + 3, y + 4))
         await pilot.click("#boards", offset=(83, 39))
     assert picked == [6]
+
+
+def drawn(drawing, board, name):
+    """The text of one board at a scale."""
+    scale = next(scale for scale in drawing.scales if scale.name == name)
+    rows = drawing.prepare(board[None], scale)[0]
+    return [
+        "".join(part.text for part in drawing.line(rows[at // scale.span], at % scale.span, scale))
+        for at in range(scale.lines)
+    ]
+
+
+def autochess(field):
+    return next(panel for panel in looks(find("autochess")) if panel.field == field)
+
+
+def test_pips_stand_around_a_glyph_where_there_is_room():
+    """Two stars and an item: above the letters in a huge cell, below them in a large one, nowhere in a wide one."""
+    panel = autochess("creatures")
+    drawing, board = drawing_of(panel, colors=True), np.zeros((4, 8, 3), np.uint8)
+    board[0, 0] = 1, 2, 1
+    code = panel.glyphs[1].wide
+    assert [line[:6] for line in drawn(drawing, board, "huge")[:3]] == ["★★   •", f"  {code}  ", " " * 6]
+    assert [line[:4] for line in drawn(drawing, board, "large")[:2]] == [f" {code} ", "★★ •"]
+    assert drawn(drawing, board, "wide")[0].startswith(code)
+
+
+@pytest.mark.parametrize(("life", "columns"), [(255, 5), (1, 1), (0, 0)])
+def test_a_meter_shows_a_share(life, columns):
+    """Whole, the least, and none; the last column of a cell stays free."""
+    drawing, board = drawing_of(autochess("fight"), colors=False), np.zeros((6, 8, 3), np.uint8)
+    board[0, 0] = 1, life, 255
+    assert drawn(drawing, board, "huge")[2][:6].count("━") == columns
+
+
+def test_enemies_are_told_from_ones_own_without_colour():
+    """They are written in small letters."""
+    drawing, board = drawing_of(autochess("fight"), colors=False), np.zeros((6, 8, 3), np.uint8)
+    board[0, 0, 0], board[0, 1, 0] = 1, 129
+    own, enemy = (drawn(drawing, board, "wide")[0][at : at + 2] for at in (0, 2))
+    assert own.lower() == enemy != own
+
+
+def test_steps_list_what_counts_most_first():
+    """What has reached a step comes first, with the step that is next; what is zero is left out."""
+    panel = autochess("kinds")
+    drawing, board = drawing_of(panel), np.zeros(24, np.float32)
+    board[0], board[2], board[3] = 2, 4, 1  # flame counts from 3 on, leaf from 2, spark from 3
+    lines = drawn(drawing, board, "roomy")
+    assert [line.split()[0] for line in lines[:3]] == ["leaf", "flame", "spark"]
+    assert lines[0].rstrip().endswith("4/6")
+    assert not lines[3].strip()

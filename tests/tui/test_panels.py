@@ -45,3 +45,19 @@ def test_blocks_stand_side_by_side():
     assert sum(widths) == 21
     assert len(rows) == 6
     assert {width_of(row) for row in rows} == {21}
+
+
+def test_a_whole_section_is_left_out_rather_than_cut():
+    """Where there is no room for all of it, what comes after it stands in its place."""
+    rows = text(column([Section("One", lines(9), whole=True), Section("Two", lines(2))], 20, 8))
+    assert not any("One" in row for row in rows)
+    assert any("Two" in row for row in rows)
+
+
+def test_those_that_fill_have_their_least_or_go():
+    """The last of them goes first; the others share the room."""
+    sections = [Section("One", lines(9), fills=True, least=4), Section("Two", lines(9), fills=True, least=4)]
+    assert sum("row" in row for row in text(column(sections, 20, 14))) == 10
+    rows = text(column(sections, 20, 11))
+    assert sum("row" in row for row in rows) == 9
+    assert not any("Two" in row for row in rows)

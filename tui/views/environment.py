@@ -21,7 +21,7 @@ from .wait import Waiting
 
 LEAST_RIGHT, LEAST_COLUMN, NARROW = 58, 44, 100
 WIDE = 80
-TALL = 26
+TALL, FEW = 26, 4
 
 
 class EnvironmentView(View):
@@ -131,7 +131,10 @@ class EnvironmentView(View):
         sections = [
             Section("Policy", lambda width, _: thoughts.policy(snapshot, env, width), fills=not tall),
             Section("Reward", lambda width, _: thoughts.reward(snapshot, env, width), whole=tall),
-            Section("Perf", self._keeping("perf", lambda *room: thoughts.perf(snapshot, env, room[0]))),
+            Section(
+                "Perf",
+                self._keeping("perf", lambda *room: thoughts.perf(snapshot, env, room[0])[: None if tall else FEW]),
+            ),
         ]
         if tall:
             latest = figure(snapshot.metrics.get(figures.RETURN))

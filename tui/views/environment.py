@@ -9,6 +9,7 @@ from textual.widget import Widget
 from ...training.description import PanelLook
 from ...training.snapshot import Look, Snapshot
 from ..boards import Boards, Drawing, drawing_of
+from ..governor import GRID
 from ..lines import Lines
 from ..numbers import figure
 from ..panels import FRAME, Maker, Rows, Section, beside, column, shares
@@ -27,7 +28,7 @@ TALL, FEW = 26, 4
 class EnvironmentView(View):
     """A board and its figures: the task's panels, episode, policy, reward terms, scalars, perf, learning.
 
-    All that is said of the environment is of one snapshot, the board's; only curves and speeds come less often.
+    What is said of the environment follows its board within a tenth of a second; curves and speeds come less often.
     """
 
     def __init__(self, *, colors: bool) -> None:
@@ -38,6 +39,7 @@ class EnvironmentView(View):
         self._others: list[PanelSection] = []
         self._kept: dict[tuple[str, int, int], Rows] = {}
         self._env = 0
+        self._said = 0.0
         self._waiting, self._board = Waiting(), Boards(id="board")
         self._below, self._facts, self._more = Lines(id="below"), Lines(id="details"), Lines(id="more")
         self._table = PlainVertical(self._waiting, self._board, self._below, id="table")
@@ -65,6 +67,9 @@ class EnvironmentView(View):
             self._kept.clear()
         board = stacked(self._main, snapshot.focus_boards) if self._main else np.zeros((1, 1), np.uint8)
         self._board.show(board[None], figures.frames_of(snapshot, env, 1, shot.now, None))
+        if not shot.figures and 0 <= shot.now - self._said < GRID:
+            return
+        self._said = shot.now
         below, rest = self._divided(shot)
         self._below.show(column(below, *self._below.size))
         self._facts.show(column([*rest, *self._fact_sections(shot)], *self._facts.size))

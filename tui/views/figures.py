@@ -250,7 +250,7 @@ def curve(shot: Shot, width: int, height: int) -> list[Row]:
     """The mean return over steps or wall time, with axes where there is room for them."""
     found = shot.snapshot.curves.get(RETURN)
     if found is None or len(found.values) < 2:
-        return hint("no episode has ended yet", width)
+        return hint("the curve begins with the second iteration that sees an episode end", width)
     x, y = (found.seconds if shot.by_time else found.steps).astype(float), found.values.astype(float)
     return sparkline(x, y, width, height) if height < LEAST_CHART else chart(x, y, width, height, seconds=shot.by_time)
 

@@ -12,6 +12,7 @@ import pytest
 from pac.backends import TooManyEnvironments
 from pac.training.config import Config
 from pac.training.control import CommandRefused, SessionClient
+from pac.training.episode import check, read
 from pac.training.host import SessionFailed, launch
 from pac.training.records import Phase
 from pac.training.runs import RunFolder
@@ -141,6 +142,22 @@ def test_a_paused_session_shows_what_was(tmp_path):
         assert len(line.ends) == 500
         assert line.now == was.now
         assert watched.see().state["steps"] == steps + 4
+
+
+def test_an_episode_is_recorded_and_plays_again(tmp_path):
+    """From the next reset of the environment on, into the run's folder; an event names the file."""
+    with session(tmp_path, task="drmario", backend="shm", name="first") as watched:
+        watched.until(running)
+        assert watched.call("record", env=1) == {"recording": True}
+        assert watched.call("record", env=2) == {"recording": True}
+        assert watched.call("record", env=2) == {"recording": False}
+        watched.until(lambda snapshot: any(event.text.startswith("recorded") for event in snapshot.events))
+        with pytest.raises(CommandRefused):
+            watched.call("record", env=9)
+    (path,) = (tmp_path / "first" / "episodes").iterdir()
+    episode = read(path)
+    assert (episode.env, episode.run, episode.replays) == (1, "first", True)
+    check(episode)
 
 
 def test_an_episode_can_be_run_to_its_end(tmp_path):

@@ -50,7 +50,7 @@ async def test_inspecting_asks_for_detail_and_shows_it(stage, open_app):
     async with open_app(stage, (200, 60)) as (app, pilot):
         await pilot.press("3", "i")
         await until(lambda: stage.looks[-1]["detail"] and stage.looks[-1]["focus"] == 2)
-        await seen(app, "Observation", "20 x 16 x 8", "amber", "hand_f…0", "Legal", "0 of 512", "virus_clear", "1.00")
+        await seen(app, "Observation", "20 x 16 x 8", "amber", "hand_first", "Legal", "0 of 512", "virus_clear", "1.00")
         await pilot.press("i")
         await until(lambda: "Observation" not in screen_text(app) and not stage.looks[-1]["detail"])
 
@@ -66,6 +66,14 @@ async def test_the_summary_inspects_the_selected_board(stage, open_app):
         await until(lambda: stage.looks[-1]["focus"] == 1)
         await pilot.press("i")
         await until(lambda: "i closes" not in screen_text(app) and stage.looks[-1]["focus"] is None)
+
+
+async def test_planes_that_do_not_fit_get_smaller_and_then_are_counted(stage, open_app):
+    """In 24 lines the pictures of twelve planes are dots, with their names."""
+    paused(stage)
+    async with open_app(stage, (80, 24)) as (app, pilot):
+        await pilot.press("3", "i")
+        await seen(app, "Observation", "amber", "bott", "hand_first", "next_second")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 12), (20, 5)])

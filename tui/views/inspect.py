@@ -14,7 +14,7 @@ from .figures import hint, pair, wrapped
 from .observation import observed, planes
 from .thoughts import action_text
 
-WIDE, HIGH = 70, 44
+WIDE, HIGH, SHORT, FEW = 70, 44, 30, 4
 NAME = 14
 MOST_ACTIONS = 8
 
@@ -36,6 +36,9 @@ def inspected(snapshot: Snapshot, width: int, height: int) -> Rows:
     more = [Section("State", lambda room, _: stated(about, moment, room))]
     if snapshot.action_counts is not None:
         more.insert(0, Section("Actions taken", lambda room, _: taken(snapshot, moment.env, room)))
+    if width < WIDE and height < SHORT:
+        brief = Section("Decision", lambda room, _: decided(snapshot, moment, room)[:FEW])
+        return column([brief, seen[0]], width, height)
     if width < WIDE:
         return column([*thought, *seen, *(more if height >= HIGH else ())], width, height)
     widths = [width // 3, width - width // 3]
@@ -104,9 +107,10 @@ def taken(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     if not totals.all():
         return hint("no step was taken yet", width)
     shares_of = counts / totals[:, None]
-    room = max(1, (width - NAME - 14) // 2)
+    name = min(NAME, width // 3)
+    room = max(0, (width - name - 14) // 2)
     rows: list[Row] = [
-        (blank(NAME), part(f"Env {env + 1}".ljust(room + 7), FAINT), part("all".ljust(room + 7), FAINT)),
+        (blank(name), part(f"Env {env + 1}".ljust(room + 7), FAINT), part("all".ljust(room + 7), FAINT)),
     ]
     for action in np.argsort(-shares_of.max(axis=0), kind="stable")[:MOST_ACTIONS].tolist():
         if shares_of[:, action].max() == 0:
@@ -116,7 +120,7 @@ def taken(snapshot: Snapshot, env: int, width: int) -> list[Row]:
             for share in shares_of[:, action].tolist()
             for segment in (*bar(share, room, ACCENT), part(f"{percent(100 * share):>6} ", TEXT))
         ]
-        rows.append((part(fit(action_text(snapshot.description, np.array(action)), NAME), SOFT), *bars))
+        rows.append((part(fit(action_text(snapshot.description, np.array(action)), name), SOFT), *bars))
     return rows
 
 

@@ -16,7 +16,7 @@ from ..numbers import figure
 from .figures import hint
 
 NAME = 14
-LEAST_TILE = 8
+TILE, LEAST_TILE = 8, 5
 LEVELS = " ▁▂▃▄▅▆▇█"
 PLAIN_LEVELS = " .:-=+*#@"
 HALVES = (" ", "▀", "▄", "█")
@@ -32,7 +32,7 @@ def observed(about: Description, moment: Moment, width: int, height: int) -> lis
     if values is None:
         return hint(moment.note or "the observation of this step is not kept", width)
     if values.ndim == 3:
-        return planes(np.asarray(values, np.float32), _plane_names(about, len(values)), width, height)
+        return _planes(about, np.asarray(values, np.float32), width, height)
     flat = np.asarray(values, np.float64).reshape(-1)
     if about.slices and values.ndim == 1:
         named = [(name, flat[first:last]) for name, first, last in about.slices]
@@ -40,6 +40,22 @@ def observed(about: Description, moment: Moment, width: int, height: int) -> lis
     if len(flat) <= height:
         return [_number(str(index), value, np.abs(flat).max(), width) for index, value in enumerate(flat.tolist())]
     return _slice("all", flat, width)
+
+
+def _planes(about: Description, values: NDArray[np.float32], width: int, height: int) -> list[Row]:
+    """The planes as pictures; those that have one value each all over as bars, with their slices' names."""
+    low, high = about.observation.uniform
+    names = _plane_names(about, len(values))
+    alike = [
+        row
+        for name, first, last in about.slices
+        if low <= first < last <= high
+        for row in _slice(name, values[first:last, 0, 0], width)[:1]
+    ]
+    drawn = [index for index in range(len(values)) if not (alike and low <= index < high)]
+    if not drawn:
+        return alike
+    return [*planes(values[drawn], [names[at] for at in drawn], width, height - len(alike)), *alike]
 
 
 def _plane_names(about: Description, count: int) -> list[str]:
@@ -53,33 +69,38 @@ def _plane_names(about: Description, count: int) -> list[str]:
 
 def planes(values: NDArray[np.float32], names: Sequence[str], width: int, height: int) -> list[Row]:
     """Return planes `(P, H, W)` as tiles with names, as large as they fit; what does not fit is counted."""
-    _, tall, wide = values.shape
     low, high = float(values.min()), float(values.max())
     if not np.isin(values, (0, 1)).all():
         scaled = (values - low) / ((high - low) or 1.0)
-        return _tiles([_shades(plane) for plane in scaled], names, width, height)
-    large = [_halves(plane > 0) for plane in values]
-    across = max(1, (width + 1) // (max(wide, LEAST_TILE) + 1))
-    if not SIGNS.braille or -(-len(large) // across) * (-(-tall // 2) + 1) <= height:
-        return _tiles(large, names, width, height)
-    return _tiles([_dots(plane > 0) for plane in values], names, width, height)
+        return _whole(_tiles([_shades(plane) for plane in scaled], names, width, TILE), height)
+    large, small = [_halves(plane > 0) for plane in values], [_dots(plane > 0) for plane in values]
+    for tiles, least in ((large, TILE), (small, TILE), (small, LEAST_TILE)) if SIGNS.braille else ((large, TILE),):
+        drawn = _tiles(tiles, names, width, least)
+        if len(drawn) <= height:
+            break
+    return _whole(drawn, height)
 
 
-def _tiles(tiles: Sequence[list[str]], names: Sequence[str], width: int, height: int) -> list[Row]:
-    """Tiles side by side and below each other."""
-    columns, lines = max(len(tiles[0][0]), LEAST_TILE), len(tiles[0])
+def _whole(rows: list[Row], height: int) -> list[Row]:
+    """Rows that fit; in place of the others, how many there are."""
+    if len(rows) <= height:
+        return rows
+    return [*rows[: height - 1], (part(f"{len(rows) - height + 1} more lines do not fit", FAINT),)]
+
+
+def _tiles(tiles: Sequence[list[str]], names: Sequence[str], width: int, least: int) -> list[Row]:
+    """Tiles side by side and below each other, each `least` columns wide at least."""
+    columns = max(len(tiles[0][0]), least)
     across = max(1, (width + 1) // (columns + 1))
-    down = max(1, height // (lines + 1))
     rows: list[Row] = []
-    for first in range(0, min(len(tiles), across * down), across):
+    for first in range(0, len(tiles), across):
         group = range(first, min(first + across, len(tiles)))
         rows.append(tuple(s for at in group for s in (part(_short(names[at], columns), FAINT), blank(1))))
         rows += [
             tuple(s for at in group for s in (part(fit(tiles[at][line], columns), CYAN), blank(1)))
-            for line in range(lines)
+            for line in range(len(tiles[0]))
         ]
-    left = len(tiles) - across * down
-    return [*rows[: height - 1], (part(f"{left} more do not fit", FAINT),)] if left > 0 else rows
+    return rows
 
 
 def _short(name: str, width: int) -> str:

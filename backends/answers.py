@@ -37,6 +37,7 @@ class Answers:
             (host.rows[name].reshape(-1).data, most) if name in known else None
             for name, most in zip(NUMBERS, LARGEST, strict=True)
         ]
+        self._body = sizes.result * task.players
         self._nameless = not any(self._numbers)
 
     def results(self, kind: Kind, ident: int, nanoseconds: int, *, record: bool, board: bool) -> list[memoryview]:
@@ -44,8 +45,7 @@ class Answers:
         ended = self._host.ended
         self._refresh_masks()
         self._refresh_tails()
-        body = len(self._tails) + self._masks.size + sum(map(len, self._observations[0]))
-        HEADER.pack_into(self._head, 0, kind, ident, body)
+        HEADER.pack_into(self._head, 0, kind, ident, self._body)
         views = self._results[ended]
         if record:
             HEADER.pack_into(self._more, 0, Kind.RECORD, ident, self._record)

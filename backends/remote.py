@@ -39,8 +39,8 @@ class RemoteBackend(Backend):
 
     name: ClassVar[str] = "remote"
 
-    def __init__(self, task: Task, num_envs: int, address: Path, **options: Any) -> None:
-        self.address = address
+    def __init__(self, task: Task, num_envs: int, address: Path | str, **options: Any) -> None:
+        self.address = Path(address)
         super().__init__(task, num_envs, **options)
 
     def _open(self, layout: Layout) -> Buffer:

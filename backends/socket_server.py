@@ -8,8 +8,9 @@ import selectors
 import signal
 import socket
 import stat
+import struct
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -103,8 +104,8 @@ class Server:
         raises: bool = False,
     ) -> None:
         self._task, self._lo, self._seed, self._beat, self._raises = task, lo, seed, beat, raises
-        self._sizes = sizes = Sizes(task)
-        self._action, self._actions = sizes.action, (task.players, *task.action.shape)
+        self._sizes = Sizes(task)
+        self._unpack = struct.Struct(f"<{task.players}i").unpack
         self.steps = 0
         buffers = allocate(task, hi)
         self._hosts = [Host(task, env, seed, buffers) for env in range(lo, hi)]
@@ -216,11 +217,18 @@ class Server:
                 Code.MALFORMED, f"{self._task.name} has {self._task.players} seats; step them with STEP_MULTI_REQ"
             )
         begun = time.monotonic_ns()
-        host.step(np.frombuffer(asked.body, self._action).reshape(self._actions).tolist())
+        host.step(self._actions_of(asked.body))
         took = time.monotonic_ns() - begun
         self._answer(one, Kind.STEP_MULTI_RESP if multi else Kind.STEP_RESP, asked.ident, took)
         self.steps += 1
         self._beat()
+
+    def _actions_of(self, body: memoryview) -> Sequence[Any]:
+        task = self._task
+        if not task.action.shape:
+            return self._unpack(body)
+        actions: list[Any] = np.frombuffer(body, self._sizes.action).reshape(task.players, *task.action.shape).tolist()
+        return actions
 
     def _reset(self, one: Connection, asked: Frame) -> None:
         host = one.host or self._claim(one, ANY, None)

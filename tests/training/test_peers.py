@@ -54,6 +54,7 @@ def test_a_contestant_that_fails_says_why():
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_everybody_is_measured_on_every_environment():
     """Each row has its rate; the ratios rest on the fastest peer; who is absent has a reason and no row."""
     found = compare_peers(seconds=0.05, rounds=1, num_envs=2)

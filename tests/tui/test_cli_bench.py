@@ -37,7 +37,11 @@ def test_transports(capsys):
         assert set(row) == ROW
         assert 0 < row["p50_us"] <= row["p95_us"] <= row["p99_us"]
         assert row["sps"] > 0
-    assert {(row["transport"], row["num_envs"]) for row in found["rows"]} >= {("inline", 1), ("shm", 1), ("shm", 32)}
+    rows = {(row["transport"], row["num_envs"]): row["p50_us"] for row in found["rows"]}
+    assert set(rows) >= {("inline", 1), ("shm", 1), ("shm", 32), ("socket", 1), ("socket", 32)}
+    assert found["p50_us"] == {name: p50 for (name, num_envs), p50 in rows.items() if num_envs == 1}
+    if ("http", 1) in rows:
+        assert found["http_over_shm"] == rows["http", 1] / rows["shm", 1]
     assert "lock" in found["absent"]["threads"]
     assert [row["num_envs"] for row in found["layouts"]["rows"]] == [1, 8, 32, 64]
 
@@ -74,3 +78,15 @@ def test_traces_that_differ(capsys, monkeypatch):
     monkeypatch.syspath_prepend(str(TESTS / "backends"))
     assert main(["bench", "traces", "--task", "faulty:Whimsical", "--games", "1", "--backends", "shm"]) == 1
     assert "shm differs in observation of environment 0 at step 0" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_peers(capsys):
+    """Everybody who is installed has a row per environment, and `shm` its ratios."""
+    found = told(capsys, "peers")
+    assert {"loop", "inline", "shm", "gymnasium-sync", "gymnasium-async"} <= {row["peer"] for row in found["rows"]}
+    assert all(row["sps"] > 0 and row["num_envs"] == 32 for row in found["rows"])
+    assert list(found["by_environment"]) == ["CartPole-v1", "burn-20us", "burn-100us"]
+    assert found["async"]["ratio"] > 0
+    assert (found["sb3"] is None) == ("sb3-training" in found["absent"])

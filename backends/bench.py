@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from ..envs import Task, find
 from ..envs.actions import random_actions
 from .factory import make
-from .toys import Burn, work_for
 
 if TYPE_CHECKING:
     from .base import Backend
@@ -54,26 +53,6 @@ class RandomLegal:
             backend.buffer["action"][slot] = (
                 self._plain[turn] if legal is None else (legal * self._keys[turn]).argmax(axis=1)
             )
-
-
-def python_env_ratio(
-    num_envs: int = 32, workers: int = 2, cost: float = 20e-6, seconds: float = 0.5, rounds: int = 5
-) -> Figures:
-    """Compare `shm` with a plain loop over the same environments, which burn `cost` seconds a step each.
-
-    Both take actions that were drawn before; every action of these environments is legal.
-
-    Returns:
-        `ratio`: the median over the rounds of the two rates, each pair taken one after the other.
-    """
-    work = work_for(cost)
-    loop = _loop([Burn(work) for _ in range(num_envs)])
-    envs = make(f"{BURN}:work={work}", num_envs, "shm", workers=workers, slots=SLOTS)
-    try:
-        pairs = [(loop(seconds), drive(envs, seconds, masked=False)[0]) for _ in range(rounds)]
-    finally:
-        envs.close()
-    return _compared(pairs, "loop_sps", "shm_sps", num_envs=num_envs, workers=workers, cost_us=cost * 1e6)
 
 
 def async_ratio(
@@ -118,25 +97,6 @@ def drive(envs: Backend, seconds: float, *, masked: bool = True) -> tuple[float,
             envs.carry()
             slot = 0
     return steps / (now - begun), steps / inside
-
-
-def _loop(envs: list[Burn]) -> Callable[[float], float]:
-    """Return what steps the environments one after the other and gives the rate."""
-    for env in envs:
-        env.reset(seed=0)
-    actions: list[list[int]] = np.random.default_rng(0).integers(0, 92, (KEYS, len(envs))).tolist()
-
-    def run(seconds: float) -> float:
-        begun, rounds = time.perf_counter(), 0
-        while (now := time.perf_counter()) - begun < seconds:
-            for env, action in zip(envs, actions[rounds % KEYS], strict=True):
-                _, _, terminated, truncated, _ = env.step(action)
-                if terminated or truncated:
-                    env.reset()
-            rounds += 1
-        return rounds * len(envs) / (now - begun)
-
-    return run
 
 
 def _peer(peer: Any, task: Task, num_envs: int) -> Callable[[float], float]:

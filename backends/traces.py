@@ -55,6 +55,7 @@ def compare_traces(
     if games < 1:
         raise BadParameter(f"the number of games must be at least 1, got {games}")
     task = find(spec)
+    task.prepare()
     absent: dict[str, str] = {}
     with ExitStack() as stack:
         traces = []

@@ -40,6 +40,7 @@ def compare_transports(
         `http_over_shm`, the ratio of the two, where both run; `absent`: why a backend cannot run this task here.
     """
     task = find(spec)
+    task.prepare()
     rows: list[Figures] = []
     absent: dict[str, str] = {}
     for index, num_envs in enumerate(COUNTS):

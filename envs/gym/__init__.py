@@ -1,13 +1,13 @@
 """The adapter for anybody's Gymnasium environment, and our own games as Gymnasium environments.
 
-Importing this registers `pac/DrMario-v0` and `pac/DrMarioFrames-v0`: `gymnasium.make("pac.envs.gym:pac/DrMario-v0")`.
+Importing this registers the ids of `GAMES`: `gymnasium.make("pac.envs.gym:pac/DrMario-v0")`.
 """
 
 from gymnasium.envs.registration import register
 
 from .single import TaskEnv
 
-GAMES = {"pac/DrMario-v0": "drmario", "pac/DrMarioFrames-v0": "drmario-frames"}
+GAMES = {"pac/DrMario-v0": "drmario", "pac/DrMarioFrames-v0": "drmario-frames", "pac/AutoChess-v0": "autochess"}
 
 for _id, _task in GAMES.items():
     register(

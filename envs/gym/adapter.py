@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 from ..task import DECIDES, Array, Buffers, Task, next_slot
 from .adapted import TERMINATED, TRUNCATED, Adapted
 from .spaces import Plain, action_reader, writer_of
-from .task import MaskReader, flat_mask, mask_reader
+from .task import MaskReader, mask_reader
+
+ELABORATE = (-1,)
+"""No observation's shape: all of them have to be flattened."""
 
 
 class Slot:
@@ -47,7 +50,7 @@ class GymEnvironments(Adapted):
         self._steps = list(enumerate(env.step for env in self._envs))
         self._actions_of = action_reader(self._envs[0].action_space)
         self._writer = writer_of(task.name, self._envs[0].observation_space)
-        self._plain = task.observation.shape if isinstance(self._writer, Plain) else None
+        self._plain = task.observation.shape if isinstance(self._writer, Plain) else ELABORATE
         self._returns = [0.0] * (hi - lo)
         self._born = [0] * (hi - lo)
         self._mask_of: list[MaskReader | None] = [None] * (hi - lo)
@@ -75,7 +78,7 @@ class GymEnvironments(Adapted):
         try:
             for index, advance in self._steps:
                 observation, reward, terminated, truncated, info = advance(actions[index])
-                if plain is not None and getattr(observation, "shape", None) == plain:
+                if getattr(observation, "shape", None) == plain:
                     observations[index][...] = observation
                 else:
                     write(observation, observations[index])
@@ -84,7 +87,7 @@ class GymEnvironments(Adapted):
                 lengths[index] = beat - born[index]
                 beats[index] = beat
                 if mask_of:
-                    masks[index] = flat_mask(mask_of[index](info), len(masks[index]))  # type: ignore[misc]
+                    masks[index] = mask_of[index](info)  # type: ignore[misc]
                 if terminated or truncated:
                     ended.append((index, terminated))
         except Exception as error:
@@ -117,8 +120,8 @@ class GymEnvironments(Adapted):
             observation, info = env.reset(seed=self._next_seed(index))
             self._writer.write(observation, self._views[slot].observations[index])
             if self._task.masked:
-                self._mask_of[index] = reader = mask_reader(env, info)
-                self._masks[index] = flat_mask(reader(info), self._task.num_actions) if reader else True
+                self._mask_of[index] = reader = mask_reader(env, info, self._task.num_actions)
+                self._masks[index] = reader(info) if reader else True
         except Exception as error:
             self._fail(error, index, None)
         self._returns[index], self._born[index] = 0.0, self._beat

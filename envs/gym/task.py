@@ -83,14 +83,23 @@ def describe(spec: str, name: str, params: Mapping[str, str]) -> Task:
     )
 
 
-def mask_reader(env: gymnasium.Env[Any, Any], info: Mapping[str, Any]) -> MaskReader | None:
-    """Return how to learn which actions are legal: from `info["action_mask"]`, `env.action_masks()`, or not at all."""
-    if "action_mask" in info:
-        return itemgetter("action_mask")
-    if env.has_wrapper_attr("action_masks"):
+def mask_reader(env: gymnasium.Env[Any, Any], info: Mapping[str, Any], count: int) -> MaskReader | None:
+    """Return how to learn which of `count` actions are legal: `info["action_mask"]`, `env.action_masks()`, or no way.
+
+    Raises:
+        BadParameter: The mask of now has another number of elements.
+    """
+    reader: MaskReader = itemgetter("action_mask")
+    if "action_mask" not in info:
+        if not env.has_wrapper_attr("action_masks"):
+            return None
         masks = env.get_wrapper_attr("action_masks")
-        return lambda _: masks()
-    return None
+        reader = lambda _: masks()  # noqa: E731
+    now = reader(info)
+    flat_mask(now, count)
+    # Most give their masks as they are stored, and are read at every step.
+    plain = getattr(now, "shape", None) == (count,)
+    return reader if plain else lambda info: flat_mask(reader(info), count)
 
 
 def flat_mask(mask: Any, count: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -137,7 +146,9 @@ def _look(name: str, values: Mapping[str, Any], mode: str | None) -> _Look:
         if parallel:
             first, info = first[agents[0]], info.get(agents[0], {})
         writer.write(first, np.zeros(writer.item.stored_shape, writer.item.dtype))
-        masked = "action_mask" in info if parallel else mask_reader(env, info) is not None
+        masked = "bounds" not in facts and (
+            "action_mask" in info if parallel else mask_reader(env, info, facts["num_actions"]) is not None
+        )
         drawn, trouble = None, ""
         if getattr(env, "render_mode", None) in {"rgb_array", "ansi"}:
             try:
@@ -148,7 +159,7 @@ def _look(name: str, values: Mapping[str, Any], mode: str | None) -> _Look:
         panel, board = board_of(drawn, writer)
     finally:
         env.close()
-    return _Look(writer, facts, masked and "bounds" not in facts, max(1, len(agents)), parallel, panel, board, trouble)
+    return _Look(writer, facts, masked, max(1, len(agents)), parallel, panel, board, trouble)
 
 
 def _settings(look: _Look) -> dict[str, Any]:

@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 import signal
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import asdict, replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from textual.app import ComposeResult, SystemCommand
 from textual.binding import BindingType
@@ -58,7 +58,7 @@ class PacApp(DebuggedApp):
         self._place = "summary"
         self._look: Look | None = None
         self._toasted = 0
-        self._phase: Phase | None = None
+        self._told: tuple[Phase, Mapping[str, Any]] | None = None
         self._resized = False
         self._head, self._tabs, self._status, self._keys = (
             Lines(id="head"),
@@ -161,8 +161,8 @@ class PacApp(DebuggedApp):
             return
         self.env = min(self.env, max(0, snapshot.num_envs - 1))
         self._toast(snapshot)
-        if snapshot.phase is not self._phase:
-            self._phase = snapshot.phase
+        if (snapshot.phase, snapshot.audience) != self._told:
+            self._told = snapshot.phase, snapshot.audience
             self.governor.at_once()
             self.announce()
         self._show(snapshot)

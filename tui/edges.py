@@ -74,8 +74,9 @@ def head(snapshot: Snapshot | None, width: int) -> Row:
 def system(snapshot: Snapshot | None, cost: float, width: int, controlled_by: str = "") -> Row:
     """Return who controls the session, what it takes of the machine, and what the app itself costs."""
     own = (part("ui ", FAINT), part(f"{100 * cost:4.1f} % ", TEXT if cost < 0.05 else YELLOW))
+    row = _audience(int(snapshot.audience["viewers"]), controlled_by) if snapshot is not None else ()
     if snapshot is None or not float(snapshot.system["pulse"]):
-        return spread((), own, width)
+        return spread(row, own, width)
     values = snapshot.system
     cores = int(values["cores"])
     shown = [
@@ -85,7 +86,6 @@ def system(snapshot: Snapshot | None, cost: float, width: int, controlled_by: st
         *gpu(snapshot),
         ("run", snapshot.description.run),
     ]
-    row = _audience(int(snapshot.audience["viewers"]), controlled_by)
     for name, value in shown:
         wider = (*row, part(f" {name} ", FAINT), part(f"{value} ", TEXT))
         if width_of(wider) + width_of(own) > width:

@@ -115,7 +115,9 @@ def policy(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     """Value, entropy and the likeliest actions, or the numbers that are expected."""
     output = snapshot.policy if snapshot.focus == env else None
     if output is None:
-        return hint("nothing published yet: the policy speaks when it next acts", width)
+        watched = snapshot.description.watched
+        said = "it is the script's own" if watched else "nothing published yet: the policy speaks when it next acts"
+        return hint(said, width)
     rows = [
         pair("value", decimal(output.value, 3), "", width, CYAN),
         pair("entropy", decimal(output.entropy, 3), "nats", width),

@@ -81,7 +81,7 @@ def health(hosts: Sequence[Host]) -> Mapping[str, Any]:
 
 
 def spaces(task: Task) -> Mapping[str, Any]:
-    """Answer what an observation is, and how many actions there are."""
+    """Answer what an observation is, and what actions there are."""
     item = task.observation
     return {
         "observation": math.prod(item.shape),
@@ -90,6 +90,8 @@ def spaces(task: Task) -> Mapping[str, Any]:
         "shape": item.shape,
         "dtype": item.dtype,
         "action_names": task.action_names,
+        "choices": task.choices,
+        "bounds": [numbers(np.array(pair)) for pair in task.bounds],
     }
 
 

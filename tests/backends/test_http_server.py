@@ -80,6 +80,18 @@ def test_health_and_spaces(counter):
     assert (spaces["shape"], spaces["dtype"]) == ([3], "float32")
 
 
+def test_actions_that_are_no_number(serve):
+    """Several components come with their choices, continuous ones with their bounds, and are sent as lists."""
+    levers, arm = serve("kinds:Levers"), serve("kinds:Arm")
+    choices, bounds = (client.ask("GET", "/spaces")[1] for client in (levers, arm))
+    assert all(count > 1 for count in choices["choices"])
+    assert all(low < high for low, high in bounds["bounds"])
+    for client, action in ((levers, [0 for _ in choices["choices"]]), (arm, [low for low, _ in bounds["bounds"]])):
+        client.post("/reset")
+        assert client.post("/step", action=action)["episode_length"] == 1
+        assert client.ask("POST", "/step", {"action": action[0]})[0] == 400
+
+
 def test_an_episode(counter):
     """Nothing resets itself: the last observation stays, no action is legal, and a reset begins the next episode."""
     first = counter.post("/reset")

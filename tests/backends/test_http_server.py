@@ -10,12 +10,15 @@ from base64 import b64decode
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from pac.backends import BackendUnavailable, http_format, make
 from pac.backends.http_server import HOME, MOST_BODY, Server, listen
 from pac.envs import find
 
 TOKEN = "a-token-of-tests"
+KEYS = ("action", "actions", "env", "episode", "fields", "look", "seed", "other")
 
 
 class Client:
@@ -33,7 +36,7 @@ class Client:
 
     def ask(self, method: str, path: str, body=None, token: str = TOKEN):
         """Return the status and the answer."""
-        data = body if body is None or isinstance(body, str) else json.dumps(body)
+        data = body if body is None or isinstance(body, str | bytes) else json.dumps(body)
         self.connection.request(method, path, data, {"Authorization": f"Bearer {token}"} if token else {})
         response = self.connection.getresponse()
         assert response.headers["Content-Type"].startswith("application/json")
@@ -168,6 +171,28 @@ def test_what_is_refused(counter, status, asked, part):
     assert len(told[1]["error"]) < 300
     assert "Traceback" not in told[1]["error"]
     assert counter.post("/step", action=0)["observation"][0] == 1
+
+
+@given(
+    path=st.sampled_from(["/step", "/step-multi", "/reset", "/observe"]),
+    body=st.one_of(
+        st.binary(max_size=64),
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+            lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=3),
+            max_leaves=6,
+        ),
+    ),
+)
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_anything_can_be_said(counter, path, body):
+    """Whatever a body holds, the answer is a result or a sentence, and the server goes on."""
+    counter.post("/reset")
+    data = body if isinstance(body, bytes) else json.dumps(body)
+    status, answer = counter.ask("POST", path, data)
+    assert status in {200, 400, 409}
+    assert (status == 200) == ("error" not in answer)
+    assert counter.ask("GET", "/health")[0] == 200
 
 
 def test_an_illegal_action(serve):

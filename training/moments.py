@@ -88,7 +88,7 @@ def scalars(task: Task) -> list[str]:
 
 def boards_of(task: Task) -> list[Field]:
     """Return the fields that panels draw."""
-    drawn = {panel.field for panel in task.panels}
+    drawn = {name for panel in task.panels for name in panel.fields}
     return [item for item in task.boards if item.name in drawn]
 
 
@@ -191,7 +191,7 @@ class Moment:
             reward_terms=record["reward_terms"] if full else None,
             terms=record["terms"] if full else None,
             info=record["info"] if full else None,
-            boards={panel.field: record[f"board:{panel.field}"] for panel in description.panels},
+            boards={name: record[f"board:{name}"] for panel in description.panels for name in panel.fields},
         )
 
 

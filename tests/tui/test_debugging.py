@@ -8,7 +8,7 @@ import pytest
 from pac.training.moments import Source
 from pac.training.records import Phase
 
-from .stage import screen_text, until
+from .stage import Stage, screen_text, until
 
 
 def at_step(stage, block, step, *, now=100, env=2, **values):
@@ -138,6 +138,19 @@ async def test_the_past_is_shown_whole_and_the_present_comes_back(stage, open_ap
         await pilot.press("end")
         await seen(app, "paused at step 100")
         assert not (app.view._board._rows[0][3] == 2).any()
+
+
+async def test_boards_of_several_layers_go_back_too(runtime_directory, open_app):
+    """A panel that draws several fields has them all in the past."""
+    stage = Stage(runtime_directory, "autochess", 4)
+    stage.write("line", env=2, now=100, count=100)
+    for block, step in (("detail", 100), ("moment", 99)):
+        stage.write(block, env=2, step=step, now=100, source=Source.REBUILT, full=1)
+    stage.say(phase=Phase.PAUSED)
+    async with open_app(stage) as (app, pilot):
+        await pilot.press("3", "left")
+        await seen(app, "1 step back at step 99", "played again")
+    stage.close()
 
 
 async def test_what_is_not_kept_says_why(stage, open_app):

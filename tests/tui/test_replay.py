@@ -77,9 +77,9 @@ async def test_keys_step_play_and_leave(path):
             await pilot.press(key)
             await until(partial(stands, app, step), f"{key}: {step}")
         await until(lambda: "episode ended: terminated" in screen_text(app))
-        app.rate = 20.0
         await pilot.press("space")
         await until(lambda: app.plays and app.moment is not None and 0 < app.moment.step < length)
+        app.rate = 64.0
         await until(lambda: stands(app, length) and not app.plays)
         app.rate = 4.0
         await pilot.press("plus", "plus", "minus")

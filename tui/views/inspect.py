@@ -14,7 +14,7 @@ from .figures import hint, pair, wrapped
 from .observation import observed, planes
 from .thoughts import action_text
 
-WIDE, HIGH, SHORT, FEW = 70, 44, 30, 4
+WIDE, LEFT, HIGH, SHORT, FEW = 70, 34, 44, 30, 4
 NAME = 14
 MOST_ACTIONS = 8
 
@@ -41,7 +41,8 @@ def inspected(snapshot: Snapshot, width: int, height: int) -> Rows:
         return column([brief, seen[0]], width, height)
     if width < WIDE:
         return column([*thought, *seen, *(more if height >= HIGH else ())], width, height)
-    widths = [width // 3, width - width // 3]
+    left = max(LEFT, width // 3)
+    widths = [left, width - left]
     blocks = [column(part_of, wide, height) for part_of, wide in zip(([*thought, *more], seen), widths, strict=True)]
     return beside(blocks, widths)
 
@@ -70,12 +71,12 @@ def decided(snapshot: Snapshot, moment: Moment, width: int) -> list[Row]:
 
 def _share(about: Description, action: int, share: float, width: int, *, marked: bool) -> Row:
     """An action's name, its share as a bar and in percent; marked if it is the one that was drawn."""
-    color = BRIGHT if marked else SOFT
+    color, name = BRIGHT if marked else SOFT, min(NAME, width // 3)
     sign = SIGNS.stepping if marked else " "
     return (
         part(f"{sign} ", ACCENT, bold=marked),
-        part(fit(action_text(about, np.array(action)), NAME), color, bold=marked),
-        *bar(share, max(1, width - NAME - 10), ACCENT),
+        part(fit(action_text(about, np.array(action)), name), color, bold=marked),
+        *bar(share, max(0, width - name - 10), ACCENT),
         part(f"{percent(100 * share, 1):>8}", color),
     )
 

@@ -11,7 +11,8 @@ import pytest
 from pac.backends import BackendBroken, BackendUnavailable, make
 from pac.backends.bench import RandomLegal
 from pac.backends.remote import RemoteBackend
-from pac.backends.socket_server import Server, listen
+from pac.backends.socket_loop import Server
+from pac.backends.socket_server import listen
 from pac.envs import Task, find
 
 SEED = 3

@@ -20,7 +20,8 @@ from hypothesis import strategies as some
 from pac.backends import BackendUnavailable
 from pac.backends.hosting import Host
 from pac.backends.protocol import ANY, HEADER, HELLO_REQ, HELLO_RESP, VERSION, Code, Frame, Kind, Sizes, frame, parse
-from pac.backends.socket_server import SPARE, listen
+from pac.backends.socket_loop import SPARE
+from pac.backends.socket_server import listen
 from pac.envs import Task, find
 
 LIMIT = 20.0

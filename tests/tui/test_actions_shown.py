@@ -1,0 +1,48 @@
+"""Actions that are not a single number, as a person reads them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pac.training.snapshot import Look, Snapshot, take
+from pac.training.telemetry import TelemetryReader
+from pac.tui.views import thoughts
+
+from .stage import CHESS, Stage
+
+CONTINUOUS = replace(CHESS, num_actions=2, bounds=((-1.0, 1.0), (-20.0, 20.0)), action_names=())
+SEVERAL = replace(CHESS, num_actions=5, choices=(3, 2), action_names=())
+
+
+def seen(tmp_path, task, last, **policy: object) -> Snapshot:
+    """Return a snapshot in which environment 1 took the action `last`, and thought so."""
+    stage = Stage(tmp_path, task, 2)
+    try:
+        with stage.writer.write("actions") as block:
+            block[0] = last
+        stage.write("policy", env=0, value=0.5, entropy=1.0, **policy)
+        return take(TelemetryReader(stage.directory), Look(focus=0))
+    finally:
+        stage.writer.unlink()
+
+
+def texts(rows) -> list[str]:
+    return [" ".join("".join(segment.text for segment in row).split()) for row in rows]
+
+
+def test_numbers_and_how_sure_they_are(tmp_path):
+    """A continuous action is its numbers; the policy tells the mean and deviation of each."""
+    means, deviations = [0.25, -3.0, *[0] * 30], [0.5, 4.0, *[0] * 30]
+    snapshot = seen(tmp_path, CONTINUOUS, [0.5, -12], numbers=2, means=means, deviations=deviations)
+    assert thoughts.last_action(snapshot, 0) == "0.50 -12.00"
+    assert texts(thoughts.policy(snapshot, 0, 44))[2:] == ["number 0 0.250 ± 0.500", "number 1 -3.000 ± 4.000"]
+
+
+def test_several_choices(tmp_path):
+    """An action of several components is its choices; the policy tells the likeliest of each."""
+    top, shares = [2, 1, *[0] * 6], [0.75, 0.5, *[0] * 6]
+    snapshot = seen(tmp_path, SEVERAL, [2, 0], count=2, actions=top, probabilities=shares)
+    assert thoughts.last_action(snapshot, 0) == "2 0"
+    rows = texts(thoughts.policy(snapshot, 0, 44))[2:]
+    assert [row.split()[:2] for row in rows] == [["0:", "2"], ["1:", "1"]]
+    assert "75.0 %" in rows[0]

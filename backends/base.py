@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from gymnasium import Space
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..envs import BadParameter, Task, next_slot
 from ..envs.gym.single import action_space, observation_space
-from ..envs.task import Array
+from ..envs.task import Array, Restorable
 from .actions import guard_of
 from .errors import BackendBusy, BackendClosed, BackendError, BadAction
 from .layout import Buffer, Layout
@@ -52,6 +52,7 @@ class Backend(VectorEnv[Array, Array, Array]):
 
     Attributes:
         name: The backend's name.
+        shares_state: Whether the environments' states are those in the buffer, and nowhere else.
         task: What is stepped.
         buffer: The arrays of the task's fields, `(slots, rows, *stored_shape)`.
         environments: Number of environments N.
@@ -65,6 +66,7 @@ class Backend(VectorEnv[Array, Array, Array]):
     """
 
     name: ClassVar[str] = ""
+    shares_state: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -209,6 +211,22 @@ class Backend(VectorEnv[Array, Array, Array]):
         """Copy the last slot to slot 0, between two rollouts, and look at the numbers of the full one."""
         self.buffer.carry()
         self._look(range(1, self.slots))
+
+    def restore(self, states: Array, slot: int = 0) -> bool:
+        """Go on from states that were saved, and write what they show into `slot`; return whether that can be done.
+
+        Args:
+            states: `(environments, *stored_shape)` of the task's field `state`.
+            slot: Where to write the observations.
+        """
+        self._expect(State.READY)
+        if not self.shares_state or self.task.state is None or self.buffer["state"][0].shape != states.shape:
+            return False
+        self.buffer["state"][0] = states
+        environments = cast("Restorable", self.task.make(0, self.environments, self.buffer, self.seed))
+        environments.show(slot)
+        environments.close()
+        return True
 
     def drain_events(self) -> list[BackendEvent]:
         """Return what happened since the last call, oldest first."""

@@ -38,6 +38,7 @@ class RemoteBackend(Backend):
     """
 
     name: ClassVar[str] = "remote"
+    shares_state: ClassVar[bool] = False
 
     def __init__(self, task: Task, num_envs: int, address: Path | str, **options: Any) -> None:
         self.address = Path(address)

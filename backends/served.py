@@ -8,7 +8,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,6 +87,7 @@ class ServedBackend(SupervisedBackend):
     A subclass makes its lines in `_open` and hands them to `_open_lines`.
     """
 
+    shares_state: ClassVar[bool] = False
     _lines: Lines
 
     @classmethod

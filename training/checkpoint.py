@@ -80,6 +80,8 @@ def save(directory: Path, step: int, tensors: Mapping[str, Any], data: Mapping[s
     beside = directory / f".{final.name}.{os.getpid()}"
     try:
         directory.mkdir(parents=True, exist_ok=True)
+        for left in directory.glob(f".{PREFIX}*"):  # by a process that was killed: a run has one writer
+            shutil.rmtree(left, ignore_errors=True)
         beside.mkdir()
         _write(beside, step, tensors, data)
         _replace(beside, final)

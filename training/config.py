@@ -29,9 +29,12 @@ class Config(BaseModel):
     seconds: PositiveFloat | None = Field(None, description="Stop after this many seconds of training.")
     runs_dir: Path = Field(Path("runs"), description="Where runs are kept.")
     name: str | None = Field(None, description="The run's name; default task, trainer and time.")
-    resume: str | None = Field(None, description="Continue this run: its name or its folder.")
+    resume: str | None = Field(None, description="Continue this run: its name, its folder, or latest.")
     strict: bool = Field(False, description="A backend that cannot run here is an error, not a fallback.")
     linger: NonNegativeFloat = Field(60.0, description="Seconds that a session without a viewer goes on.")
+    checkpoint_every: NonNegativeFloat = Field(
+        300.0, description="Seconds of training between two checkpoints; 0 saves only at the end."
+    )
     hang_timeout: PositiveFloat = Field(
         10.0, description="Seconds without a sign of life after which a worker is replaced; more for slow environments."
     )

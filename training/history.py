@@ -130,11 +130,14 @@ class History:
     # -- the training thread ------------------------------------------------------------------------------------------
 
     def begin(self, buffer: Buffers) -> None:
-        """Forget everything; episodes have just begun."""
+        """Forget everything; episodes have just begun, or go on from states that were saved."""
         with self._lock:
             self.now = 0
             self._episodes[:] = buffer["episode"][0]
             self._frames.clear()
+            if self._stride:
+                terms = np.zeros((self._num_envs, len(self._task.reward_terms)), "f4")
+                self._frames.append(Keyframe(0, buffer["state"][0].copy(), terms))
             self._seen.fill(-1)
 
     def extend(self, buffer: Buffers, span: slice, values: Array | None, terms: NDArray[np.float32]) -> None:

@@ -2,21 +2,48 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any
 
-from ..envs import BadParameter, PacError, Task
-from .checkpoint import load_newest, save
+import numpy as np
+
+from ..backends.base import Backend
+from ..envs import BadParameter, Task
+from ..envs.task import Array
+from .checkpoint import CheckpointNotWritten, load_newest
 from .config import Config
 from .events import EventLog
 from .monitor import Monitor
 from .records import Level
 from .runs import RunFolder, new_name
+from .saving import Saver
 from .sessions import refuse_live
+from .tensorboard import event_writer
 from .trainer import Trainer
+
+STATES = "environments.state"
+MOST_STATES = 256 * 2**20  # bytes
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a training stood at the end of an iteration.
+
+    Attributes:
+        counters: What was counted by then.
+        num_envs: Number of environments N.
+        states: Their states, `(N, *stored_shape)`; None where they cannot be saved.
+    """
+
+    counters: Mapping[str, int]
+    num_envs: int
+    states: Array | None
 
 
 class Keeper:
@@ -34,6 +61,10 @@ class Keeper:
         self._config, self._task, self._settings = config, task, settings
         self._monitor, self._events = monitor, events
         self.folder = self._open()
+        self._standing: Standing | None = None
+        self._saved_at = 0.0
+        self._saver = Saver(self.folder.checkpoints, self._told) if self.folder else None
+        self._curves = event_writer(self.folder.path) if self.folder else None
 
     def _open(self) -> RunFolder | None:
         config = self._config
@@ -55,7 +86,7 @@ class Keeper:
         """Write `run.json`.
 
         Args:
-            state: `running`, `ended` or `failed`.
+            state: `running`, `completed` (a limit was reached), `interrupted` or `failed`.
             device: Where the policy runs.
             num_envs: Number of environments N.
             started: When, in s since the epoch.
@@ -63,7 +94,9 @@ class Keeper:
         if self.folder is None:
             return
         card = {
+            "id": self.folder.name,
             "task": self._task.spec,
+            "fingerprint": fingerprint(self._task, self._config.trainer),
             "trainer": self._config.trainer,
             "device": device,
             "num_envs": num_envs,
@@ -81,6 +114,9 @@ class Keeper:
         """Append an iteration's figures to the run's metrics."""
         figures = {**self._monitor.counters(), "seconds": round(self._monitor.clock.now(), 3), **row}
         self._try("metrics.jsonl", lambda folder: folder.append_metrics(figures))
+        if self._curves is not None:
+            for name, value in row.items():
+                self._curves.add_scalar(name, value, self._monitor.steps)
 
     def _try(self, what: str, write: Callable[[RunFolder], None]) -> None:
         if self.folder is None:
@@ -92,25 +128,54 @@ class Keeper:
                 Level.ERROR, f"cannot write {self.folder.path / what}: {error.strerror}; training goes on without it"
             )
 
-    def checkpoint(self, trainer: Trainer, num_envs: int) -> None:
-        """Save what was learned."""
+    def mark(self, backend: Backend) -> None:
+        """Note where the training stands, at the end of an iteration: what is saved later is saved as of now."""
         if self.folder is None:
             return
+        kept = backend.shares_state and "state" in backend.buffer
+        states = backend.buffer["state"][0] if kept else None
+        if states is not None and states.nbytes > MOST_STATES:
+            states = None
+        self._standing = Standing(
+            self._monitor.counters(), backend.environments, states.copy() if states is not None else None
+        )
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time for a checkpoint."""
+        every, saver = self._config.checkpoint_every, self._saver
+        return (
+            bool(every) and saver is not None and not saver.busy and self._monitor.clock.now() - self._saved_at >= every
+        )
+
+    def checkpoint(self, trainer: Trainer, *, wait: bool = False) -> None:
+        """Save what was learned by the end of the last iteration, beside the training unless told to `wait`."""
+        if self._saver is None or self._standing is None:
+            return
+        self._saved_at = self._monitor.clock.now()
         tensors, data = trainer.state()
+        standing = self._standing
+        if standing.states is not None:
+            tensors[STATES] = standing.states
         facts = {
             "task": self._task.spec,
             "trainer": self._config.trainer,
-            "num_envs": num_envs,
+            "fingerprint": fingerprint(self._task, self._config.trainer),
+            "num_envs": standing.num_envs,
             "seed": self._config.seed,
-            "counters": self._monitor.counters(),
+            "counters": dict(standing.counters),
             "data": data,
         }
-        try:
-            save(self.folder.checkpoints, self._monitor.steps, tensors, facts)
-        except (OSError, PacError) as error:
-            self._events.add(Level.ERROR, f"no checkpoint was saved: {error}")
+        self._saver.save(standing.counters["steps"], tensors, facts)
+        if wait:
+            self._saver.wait()
+
+    def _told(self, step: int, error: CheckpointNotWritten | None) -> None:
+        if error is None:
+            self._events.add(Level.GOOD, f"checkpoint at {step:,} steps")
         else:
-            self._events.add(Level.GOOD, f"checkpoint at {self._monitor.steps:,} steps")
+            again = f"; the next try is in {self._config.checkpoint_every:g} s" if self._config.checkpoint_every else ""
+            self._events.add(Level.ERROR, f"no checkpoint was saved: {error}{again}")
 
     def resume(self, trainer: Trainer) -> None:
         """Load the newest checkpoint that verifies, if a run is to be resumed.
@@ -125,14 +190,45 @@ class Keeper:
         loaded = load_newest(folder.checkpoints)
         for sentence in loaded.skipped:
             self._events.add(Level.WARNING, sentence)
-        facts = loaded.data
-        if (facts["trainer"], facts["task"]) != (self._config.trainer, self._task.spec):
+        facts, trained = loaded.data, self._config.trainer
+        if (facts["trainer"], facts["task"]) != (trained, self._task.spec):
             raise BadParameter(
                 f"{folder.name} trains {facts['task']} with {facts['trainer']}, and {self._task.spec} with "
-                f"{self._config.trainer} is asked for: leave --task and --trainer out, or start a new run"
+                f"{trained} is asked for: leave --task and --trainer out, or start a new run"
+            )
+        if facts.get("fingerprint", fingerprint(self._task, trained)) != fingerprint(self._task, trained):
+            raise BadParameter(
+                f"{folder.name} was trained on another {self._task.spec}, with other observations or actions: "
+                "start a new run, or go back to that version"
             )
         trainer.load_state(loaded.tensors, facts["data"])
         if self._config.learn:
             self._monitor.count_on(facts["counters"])
-        steps = facts["counters"]["steps"]
-        self._events.add(Level.GOOD, f"resumed {folder.name} at {steps:,} steps; episodes begin anew")
+            states = loaded.tensors.get(STATES)
+            self._standing = Standing(
+                facts["counters"], facts["num_envs"], None if states is None else np.array(states)
+            )
+        self._events.add(Level.GOOD, f"resumed {folder.name} at {facts['counters']['steps']:,} steps")
+
+    def restore(self, backend: Backend) -> bool:
+        """Let the environments go on where a resumed run stood; return whether they do."""
+        if not self._config.resume or self._standing is None:
+            return False
+        states = self._standing.states
+        restored = states is not None and backend.restore(states)
+        if not restored:
+            self._events.add(Level.INFO, "episodes begin anew: their states were not saved, or for another N")
+        return restored
+
+    def close(self) -> None:
+        """Finish what is being written."""
+        if self._saver is not None:
+            self._saver.wait()
+        if self._curves is not None:
+            self._curves.close()
+
+
+def fingerprint(task: Task, trainer: str) -> str:
+    """Return a hash of what must be the same for a run to be resumed: trainer, observation and actions."""
+    facts = [trainer, asdict(task.observation), asdict(task.action), task.num_actions, task.players]
+    return hashlib.sha256(json.dumps(facts, default=str).encode()).hexdigest()[:16]

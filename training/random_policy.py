@@ -71,6 +71,7 @@ class RandomPolicy:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._state = np.array([context.seed & MASK_64], np.uint64)
+        self._kept = self._state.copy()
         self._bits_in = np.array([number.bit_count() for number in range(256)], np.int64)
         self._envs: Envs | None = None
         self._actions: list[Array] = []
@@ -105,6 +106,7 @@ class RandomPolicy:
         envs.carry()
         timer.lap("python")
         self._decisions += self._steps * len(self._actions[0])
+        self._kept = self._state.copy()
         return {"decisions": float(self._decisions)}
 
     def _draw_numbers(self, slot: int) -> None:
@@ -137,12 +139,13 @@ class RandomPolicy:
         return None
 
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the random generator's state and the counter."""
-        return {"generator": self._state.copy()}, {"decisions": self._decisions}
+        """Return the random generator's state and the counter, as of the end of the last iteration."""
+        return {"generator": self._kept}, {"decisions": self._decisions}
 
     def load_state(self, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         """Continue from what `state` returned."""
         self._state[:] = np.asarray(tensors["generator"])
+        self._kept = self._state.copy()
         self._decisions = int(data["decisions"])
 
     def close(self) -> None:

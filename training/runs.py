@@ -9,6 +9,7 @@ import json
 import os
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ CHECKPOINTS = "checkpoints"
 EPISODES = "episodes"
 LOG = "session.log"
 LAST = "last"
+LATEST = "latest"
 
 
 class RunFolderError(PacError):
@@ -65,7 +67,7 @@ class RunFolder:
 
     @classmethod
     def find(cls, parent: Path, name: str) -> RunFolder:
-        """Return the run called `name`, or the one in that folder.
+        """Return the run called `name`, or the one in that folder; `latest` is the one that saved last.
 
         Raises:
             UnknownName: There is none; the known ones are listed.
@@ -74,7 +76,11 @@ class RunFolder:
         for path in (Path(name), parent / name):
             if (path / CARD).is_file():
                 return cls(path.resolve())
-        known = [run.name for run in cls.all(parent)]
+        runs = cls.all(parent)
+        saved = [run for run in runs if any(run.checkpoints.glob("step-*"))]
+        if name == LATEST and saved:
+            return saved[-1]
+        known = [run.name for run in runs]
         if not known:
             raise BadParameter(f"unknown run {name!r}: {parent} holds no runs yet; `pac-tui run` begins one")
         raise UnknownName("run", name, known)
@@ -123,6 +129,15 @@ class RunFolder:
         beside = self.path / f".{CARD}"
         beside.write_text(json.dumps(card, indent=2, default=str) + "\n")
         beside.replace(self.path / CARD)
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """Return the lines of `metrics.jsonl`; one that a crash cut short is left out."""
+        rows = []
+        with suppress(FileNotFoundError), (self.path / METRICS).open() as file:
+            for line in file:
+                with suppress(ValueError):
+                    rows.append(dict(json.loads(line)))
+        return rows
 
     def append_metrics(self, row: Mapping[str, Any]) -> None:
         """Append one line to `metrics.jsonl`; a full disk loses lines, never the run."""

@@ -113,6 +113,7 @@ class Session(Live):
             self._return_to = self.num_envs
             self._new_segment(first)
         self._start(first, self._trainer.start)
+        self._go_on()
         self._announce()
         self._running()
 
@@ -130,6 +131,12 @@ class Session(Live):
                 self._new_segment(num_envs)
         if reason:
             self.events.add(Level.WARNING, f"{reason}: using {num_envs:,}")
+
+    def _go_on(self) -> None:
+        """Let the environments of a resumed run go on where they were."""
+        assert self.backend is not None
+        if self.keeper.restore(self.backend):
+            self.monitor.begin(self.backend)
 
     def _announce(self) -> None:
         """Say what was found to run on, in the events and in the session's log."""
@@ -176,6 +183,8 @@ class Session(Live):
                 row = self.monitor.end_iteration(metrics)
                 self._publish()
                 self.keeper.record(row)
+                if self.backend is not None:
+                    self.keeper.mark(self.backend)
                 self._grant_wishes()
 
     def _grant_wishes(self, *, anew: bool = False) -> None:
@@ -187,8 +196,8 @@ class Session(Live):
             wanted, self._wanted_envs = self._wanted_envs, None
             self.gate.calm()
             checkpoint, self._wants_checkpoint = self._wants_checkpoint, False
-        if checkpoint:
-            self.keeper.checkpoint(self._trainer, self.num_envs)
+        if checkpoint or self.keeper.due:
+            self.keeper.checkpoint(self._trainer)
         if self._return_to is not None and wanted is None and self._baseline_done():
             wanted, self._return_to = self._return_to, None
         if anew or wanted not in {None, self.num_envs_now}:
@@ -312,7 +321,7 @@ class Session(Live):
         """Save, stop the workers, say how it ended; return the report."""
         if self._trainer is not None and self.monitor.iterations:
             self._say(Phase.STOPPING, "saving a checkpoint")
-            self.keeper.checkpoint(self._trainer, self.num_envs)
+            self.keeper.checkpoint(self._trainer, wait=True)
         report = make_report(self)
         self._say(Phase.STOPPING, "stopping the workers")
         if self._trainer is not None:
@@ -320,8 +329,9 @@ class Session(Live):
         if self.backend is not None:
             self.backend.close()
         self.pulse.stop()
+        self.keeper.close()
         failed = self.error is not None
-        self._write_card("failed" if failed else "ended")
+        self._write_card("failed" if failed else "completed" if self._limit_reached() else "interrupted")
         self._say(Phase.FAILED if failed else Phase.ENDED, _sentence(self.error) if failed else "ended")
         if failed:
             keep_last(self.directory)

@@ -130,7 +130,7 @@ class Trainer(Protocol):
         """The value estimates behind the decisions of some slots of the running rollout, `(slots, rows)`, if any."""
 
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return what a checkpoint holds: tensors by name, and plain JSON data."""
+        """Return copies of what a checkpoint holds, as of the end of the last iteration: tensors by name, JSON data."""
 
     def load_state(self, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         """Continue from what `state` returned."""

@@ -1,25 +1,31 @@
-"""The commands `pac-tui runs list`, `show` and `rm`."""
+"""The commands `pac-tui runs list`, `show`, `compare` and `rm`."""
 
 from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import mean
 from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
+from ..envs import BadParameter
 from ..training.runs import RunFolder
 from ..training.sessions import live_folders, refuse_live
 from .cli_show import console, plain_table, show_json
 
-app = App(name="runs", help="List, show or remove runs.", default_parameter=Parameter(negative=()))
+app = App(name="runs", help="List, show, compare or remove runs.", default_parameter=Parameter(negative=()))
 
 Folder = Annotated[Path, Parameter(help="Where runs are kept.")]
 Json = Annotated[bool, Parameter(help="Print one JSON object and nothing else on stdout.", show_default=False)]
 Name = Annotated[str, Parameter(name="RUN", help="The run: its name or its folder.")]
 RUNS = Path("runs")
+BLOCKS = "▁▂▃▄▅▆▇█"
+SPARKS = 16
+OF_ONE_RUN = frozenset({"id", "started", "written", "config.name"})
+"""What tells runs apart and says nothing about them."""
 
 
 @app.default
@@ -33,7 +39,7 @@ def list_runs(*, runs_dir: Folder = RUNS, json: Json = False) -> int:
     if not cards:
         console.print(f"No runs in {runs_dir}: pac-tui run makes one.", markup=False)
         return 0
-    table = plain_table("run", "N", "steps", "episodes", "return", "state", "started")
+    table = plain_table("run", "N", "steps", "episodes", "return", "", "state", "started")
     for card in cards:
         started = time.strftime("%Y-%m-%d %H:%M", time.localtime(card.get("started", 0)))
         returned = card.get("return_mean")
@@ -43,6 +49,7 @@ def list_runs(*, runs_dir: Folder = RUNS, json: Json = False) -> int:
             f"{card.get('steps', 0):,}",
             f"{card.get('episodes', 0):,}",
             f"{returned:.3f}" if isinstance(returned, float) else "",
+            sparkline(RunFolder.find(runs_dir, card["name"]).metrics(), "return_mean"),
             _state(card),
             started,
         )
@@ -55,6 +62,68 @@ def _state(card: Mapping[str, Any]) -> str:
     if card["live"]:
         return "live"
     return "died" if card["state"] == "running" else str(card["state"])
+
+
+def sparkline(rows: Sequence[Mapping[str, Any]], name: str) -> str:
+    """Return how a figure went, as blocks from its lowest to its highest value."""
+    values = [row[name] for row in rows if name in row]
+    if not values:
+        return ""
+    count = min(SPARKS, len(values))
+    means = [mean(values[k * len(values) // count : (k + 1) * len(values) // count]) for k in range(count)]
+    low, span = min(means), (max(means) - min(means)) or 1.0
+    return "".join(BLOCKS[round((value - low) / span * (len(BLOCKS) - 1))] for value in means)
+
+
+@app.command
+def compare(*names: Name, runs_dir: Folder = RUNS, json: Json = False) -> int:
+    """Show what differs between runs: their configuration, and how far they came.
+
+    Args:
+        names: Two runs or more.
+        runs_dir: Where runs are kept.
+        json: Print one JSON object and nothing else on stdout.
+    """
+    if len(names) < 2:
+        raise BadParameter(f"two runs or more can be compared, got {len(names)}: pac-tui runs lists them")
+    runs = [RunFolder.find(runs_dir, name) for name in names]
+    sheets = [_last(run) | _flat(run.card()) for run in runs]
+    keys = [key for key in dict.fromkeys(key for sheet in sheets for key in sheet) if _differs(key, sheets)]
+    if json:
+        return show_json(
+            {"runs": {run.name: {key: sheet.get(key) for key in keys} for run, sheet in zip(runs, sheets, strict=True)}}
+        )
+    table = plain_table("", *(run.name for run in runs))
+    table.add_row("return", *(sparkline(run.metrics(), "return_mean") for run in runs))
+    for key in keys:
+        table.add_row(key, *(_shown(sheet.get(key)) for sheet in sheets))
+    console.print(table, markup=False)
+    return 0
+
+
+def _flat(card: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return a card's values with their place as the key."""
+    flat: dict[str, Any] = {}
+    for key, value in card.items():
+        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+    return flat
+
+
+def _last(run: RunFolder) -> dict[str, Any]:
+    """Return the figures of a run's last iteration, and its best return."""
+    rows = run.metrics()
+    best = max((row["return_mean"] for row in rows if "return_mean" in row), default=None)
+    return {**(rows[-1] if rows else {}), "best return_mean": best}
+
+
+def _differs(key: str, sheets: Sequence[Mapping[str, Any]]) -> bool:
+    return key not in OF_ONE_RUN and any(sheet.get(key) != sheets[0].get(key) for sheet in sheets)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return f"{value:,}" if type(value) is int else "" if value is None else str(value)
 
 
 @app.command

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 import torch
 
 from pac.training.checkpoint import DATA, TENSORS, NoCheckpoint, load_newest, save
+from pac.training.saving import Saver
 
 FILL_THE_DISK = """
 import resource, sys, numpy
@@ -118,3 +120,54 @@ def test_an_interrupted_write_is_never_loaded(tmp_path: Path) -> None:
     newest.rename(tmp_path / ".step-000000000002.123")
     with pytest.raises(NoCheckpoint):
         load_newest(tmp_path)
+
+
+KILLED_WHILE_SAVING = """
+import itertools, sys, numpy
+from pathlib import Path
+from pac.training.checkpoint import save
+for step in itertools.count(int(sys.argv[2])):
+    save(Path(sys.argv[1]), step, {"w": numpy.full(200_000, step)}, {"step": step})
+    print(step, flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_a_kill_at_any_moment_costs_the_one_being_written_at_most(tmp_path) -> None:
+    """Killed a hundred times at random moments, what was said to be saved loads, and nothing piles up."""
+    random = np.random.default_rng(0)
+    saved = 0
+    for _ in range(100):
+        command = [sys.executable, "-c", KILLED_WHILE_SAVING, str(tmp_path), str(saved + 1)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        saved = int(process.stdout.readline())
+        time.sleep(random.uniform(0, 0.05))
+        process.kill()
+        saved = max([saved, *map(int, process.stdout.read().split())])
+        process.stdout.close()
+        process.wait()
+        found = load_newest(tmp_path)
+        assert found.step >= saved
+        assert found.data == {"step": found.step}
+        assert (found.tensors["w"] == found.step).all()
+        saved = found.step
+    assert len(list(tmp_path.iterdir())) <= 5
+
+
+def test_saving_goes_on_beside(tmp_path) -> None:
+    """The caller gets its thread back at once; what went wrong is told, and the next one is written."""
+    told: list[tuple[int, bool]] = []
+    saver = Saver(tmp_path / "here", lambda step, error: told.append((step, error is None)))
+    saver.save(1, {"w": np.zeros(10)}, {})
+    saver.wait()
+    assert not saver.busy
+    assert load_newest(tmp_path / "here").step == 1
+    (tmp_path / "here").rename(tmp_path / "there")
+    (tmp_path / "here").write_text("not a folder")
+    saver.save(2, {}, {})
+    saver.wait()
+    (tmp_path / "here").unlink()
+    saver.save(3, {}, {})
+    saver.wait()
+    assert told == [(1, True), (2, False), (3, True)]

@@ -1,6 +1,7 @@
 """Run folders are made, found, listed and never overwritten."""
 
 import json
+import os
 
 import pytest
 
@@ -31,6 +32,17 @@ def test_without_any_run_there_is_nothing_to_suggest(tmp_path):
     """The sentence says how to begin one."""
     with pytest.raises(BadParameter, match="no runs yet"):
         RunFolder.find(tmp_path, "drmario-2")
+
+
+def test_the_latest_is_the_one_that_saved_last(tmp_path):
+    """One that saved nothing cannot be resumed."""
+    runs = [RunFolder.create(tmp_path, name) for name in ("a", "b", "c")]
+    for age, run in enumerate(reversed(runs)):
+        run.write_card({})
+        os.utime(run.path / "run.json", (1000 - age, 1000 - age))
+    for run in runs[:2]:
+        (run.checkpoints / "step-000000000001").mkdir()
+    assert RunFolder.find(tmp_path, "latest").name == "b"
 
 
 def test_runs_dir_that_is_a_file_is_a_clear_error(tmp_path):

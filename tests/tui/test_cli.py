@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from pac.training.runs import RunFolder
 from pac.tui import cli, cli_bench_show, cli_show
 from pac.tui.cli import Flags, main, with_settings
+from pac.tui.cli_runs import sparkline
 
 
 @pytest.fixture(autouse=True)
@@ -120,6 +122,28 @@ def test_runs(capsys, tmp_path):
     assert main(["runs", "rm", "one"]) == 0
     assert not folder.exists()
     assert main(["runs", "show", "one"]) == 2
+
+
+def test_runs_are_compared(capsys, tmp_path):
+    """What differs is shown, with how the return went; what is the same is not."""
+    for name, rate in (("one", 0.1), ("two", 0.2)):
+        run = RunFolder.create(tmp_path, name)
+        run.write_card({"task": "drmario", "steps": 5, "config": {"seed": 3, "settings": {"learning_rate": rate}}})
+        run.append_metrics({"steps": 5, "return_mean": rate})
+        with (run.path / "metrics.jsonl").open("a") as file:
+            file.write('{"cut')
+    assert main(["runs", "compare", "one", "two", "--runs-dir", str(tmp_path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["runs"]
+    shown = {"config.settings.learning_rate": 0.1, "return_mean": 0.1, "best return_mean": 0.1}
+    assert found["one"] == shown
+    assert main(["runs", "compare", "one", "--runs-dir", str(tmp_path)]) == 2
+
+
+def test_a_sparkline_goes_from_the_lowest_to_the_highest():
+    """Long ones are means of their parts; without values there is nothing."""
+    assert sparkline([{"a": 0.0}, {"b": 9}, {"a": 7.0}], "a") == "▁█"
+    assert sparkline([{"a": float(k)} for k in range(160)], "a") == "▁▁▂▂▃▃▄▄▅▅▆▆▇▇██"
+    assert not sparkline([], "a")
 
 
 def test_bars():

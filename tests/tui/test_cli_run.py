@@ -71,7 +71,7 @@ def test_a_signal_saves_and_ends(shared, tmp_path, number):
     assert process.returncode == 130, err
     assert "Traceback" not in err
     assert json.loads(out)["steps"] > 0
-    assert card(tmp_path)["state"] == "ended"
+    assert card(tmp_path)["state"] == "interrupted"
     assert list(tmp_path.glob("runs/*/checkpoints/step-*"))
 
 
@@ -92,7 +92,7 @@ def test_a_killed_command_leaves_no_orphan(shared, tmp_path):
     until(lambda: trains(tmp_path), "it trains")
     process.kill()
     process.communicate(timeout=60)
-    until(lambda: card(tmp_path)["state"] == "ended", "the session ended itself")
+    until(lambda: card(tmp_path)["state"] == "interrupted", "the session ended itself")
 
 
 @pytest.mark.parametrize("how", ["qs", signal.SIGHUP, *slow(signal.SIGTERM)])
@@ -108,7 +108,7 @@ def test_the_app_gives_the_terminal_back(shared, tmp_path, how):
     assert terminal.echoes
     terminal.close()
     assert b"Traceback" not in terminal.drawn
-    assert card(tmp_path)["state"] == "ended"
+    assert card(tmp_path)["state"] == "interrupted"
 
 
 @pytest.mark.slow

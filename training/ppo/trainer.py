@@ -49,6 +49,7 @@ class PPO:
         self._envs: Envs | None = None
         self._storage: Storage | None = None
         self._begun = False
+        self._generators = self._generator_states()
 
     def start(self, num_envs: int) -> None:
         """Make the environments and begin an episode in each."""
@@ -76,8 +77,15 @@ class PPO:
         finals = final_values(self.policy, self._storage)
         timer.lap("inference")
         metrics = self._learn(self._storage.experience(), finals)
+        self._generators = self._generator_states()
         timer.lap("learner")
         return metrics
+
+    def _generator_states(self) -> dict[str, Tensor]:
+        """Return copies of the random generators' states, by name."""
+        samplers = {f"generator.sampler.{index}": sampler for index, sampler in enumerate(self._samplers)}
+        named = {"generator.shuffle": self._shuffle, **samplers}
+        return {name: copied(generator.get_state()) for name, generator in named.items()}
 
     def _learn(self, experience: Experience, finals: Tensor) -> Metrics:
         settings = self._settings
@@ -128,11 +136,11 @@ class PPO:
         return None if self._storage is None else self._storage.values[slots].cpu().numpy()
 
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return copies of the weights, Adam's moments and the random generators; and the counters."""
-        tensors = save_tensors(self.policy, self._adam)
-        tensors["generator.shuffle"] = copied(self._shuffle.get_state())
-        for index, sampler in enumerate(self._samplers):
-            tensors[f"generator.sampler.{index}"] = copied(sampler.get_state())
+        """Return copies of the weights, Adam's moments and the random generators; and the counters.
+
+        All are those of the end of the last iteration: a rollout that was given up leaves no trace.
+        """
+        tensors = save_tensors(self.policy, self._adam) | self._generators
         return tensors, {"decisions": self.decisions, "updates": self.updates}
 
     def load_state(self, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
@@ -150,6 +158,7 @@ class PPO:
             # On more threads, or on another kind of device, whose state has another form, a sampler begins anew.
             if state is not None and state.shape == sampler.get_state().shape:
                 sampler.set_state(state)
+        self._generators = self._generator_states()
         self.decisions = int(data["decisions"])
         self.updates = int(data["updates"])
 

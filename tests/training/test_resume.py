@@ -1,0 +1,79 @@
+"""A run that was interrupted and resumed equals one that was not."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pac.training.checkpoint import Checkpoint, load_newest
+from pac.training.config import Config
+from pac.training.host import launch
+from pac.training.runs import RunFolder
+
+pytestmark = pytest.mark.session
+LIMIT = 60.0
+STEPS = 1536
+PPO = {"batch": 256, "minibatch": 64, "epochs": 1, "threads": 1}
+
+
+def configured(runs_dir, **changes: Any) -> Config:
+    common = {"task": "drmario", "num_envs": 4, "backend": "inline", "device": "cpu", "settings": PPO}
+    return Config.model_validate({**common, "runs_dir": runs_dir, "steps": STEPS, **changes})
+
+
+def trained(config: Config, *, stop_after: int | None = None) -> Checkpoint:
+    """Run to the limit, or ask it to stop after that many iterations; return the last checkpoint."""
+    session = launch(config, headless=True)
+    try:
+        if stop_after is not None:
+            until(lambda: lines(config) >= stop_after)
+            session.terminate()
+        session.report()
+    finally:
+        if session.poll() is None:
+            session.kill()
+    return load_newest(RunFolder.find(config.runs_dir, str(config.resume or config.name)).checkpoints)
+
+
+def lines(config: Config) -> int:
+    metrics = config.runs_dir / str(config.name) / "metrics.jsonl"
+    return len(metrics.read_text().splitlines()) if metrics.exists() else 0
+
+
+def until(condition) -> None:
+    end = time.monotonic() + LIMIT
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("how", ["a limit", "a signal"])
+def test_resumed_equals_uninterrupted(tmp_path, how):
+    """Weights, moments, random generators, counters and the environments' states: every bit is the same."""
+    whole = trained(configured(tmp_path, name="whole"))
+    if how == "a limit":
+        half = trained(configured(tmp_path, name="half", steps=STEPS // 2))
+    else:
+        half = trained(configured(tmp_path, name="half", steps=None), stop_after=2)
+    assert 0 < half.step < STEPS or how == "a signal"
+    goal = max(STEPS, half.step + 256)
+    if goal != STEPS:
+        whole = trained(configured(tmp_path, name="longer", steps=goal))
+    resumed = trained(configured(tmp_path, resume="half", steps=goal))
+    assert resumed.step == whole.step > half.step
+    assert resumed.data["counters"] == whole.data["counters"]
+    assert resumed.tensors.keys() == whole.tensors.keys()
+    for name, tensor in whole.tensors.items():
+        assert np.array_equal(resumed.tensors[name], tensor), name
+
+
+def test_another_number_of_environments_begins_episodes_anew(tmp_path):
+    """What was learned goes on; the states of four environments are nothing for six, and that is said."""
+    trained(configured(tmp_path, name="four", steps=512))
+    session = launch(configured(tmp_path, resume="latest", num_envs=6, steps=1024), headless=True)
+    report = session.report()
+    assert report["num_envs"] == 6
+    assert report["steps"] >= 1024

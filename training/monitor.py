@@ -28,6 +28,8 @@ from .telemetry import MAX_HISTORY, MAX_METRICS, TelemetryWriter
 from .throughput import Mark, Throughput, TrainingClock
 from .trainer import PHASES, PolicyOutput, Timer
 
+SHARE = 0.015
+"""Of the training's time, the most that publishing takes: what is much is written less often."""
 RATES = {"focus": 1 / 30, "grid": 1 / 10, "nobody": 1 / 2}
 RECENT = 100
 COUNTERS = ("steps", "frames", "episodes", "iterations")
@@ -287,7 +289,11 @@ class Monitor:
 
     def publish(self, *, decided: bool = False) -> None:
         """Write everything that viewers look at, now; `decided` tells whether the next actions stand in the buffer."""
-        self._due = time.perf_counter() + self.rate()
+        begun = time.thread_time()
+        self._publish(decided=decided)
+        self._due = time.perf_counter() + max(self.rate(), (time.thread_time() - begun) / SHARE)
+
+    def _publish(self, *, decided: bool) -> None:
         self._write_state()
         if self._writer and self._backend is not None:
             self._write_times()

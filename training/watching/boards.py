@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 Render: TypeAlias = Callable[[int], Any]
 MODES = frozenset({"rgb_array", "ansi"})
-SHARE = 0.02
+SHARE = 0.01
 """Of the training's time, the most that drawing takes."""
 TURN = 0.005  # s of drawing at once
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from pac.envs import Field, Glyph, Outcome, Panel, Task, find
 from pac.training.audience import Audience
@@ -205,3 +206,11 @@ async def until(condition: Callable[[], object], what: str = "") -> None:
 def screen_text(app) -> str:
     """Return what is on the screen."""
     return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
+
+
+async def seen(app, *texts):
+    """Wait until all texts stand on the screen."""
+    try:
+        await until(lambda: all(text in screen_text(app) for text in texts))
+    except AssertionError:
+        pytest.fail(f"missing {[text for text in texts if text not in screen_text(app)]} on\n{screen_text(app)}")

@@ -8,7 +8,7 @@ import pytest
 from pac.training.moments import Source
 from pac.training.records import Phase
 
-from .stage import Stage, screen_text, until
+from .stage import Stage, screen_text, seen, until
 
 
 def at_step(stage, block, step, *, now=100, env=2, **values):
@@ -28,14 +28,6 @@ def paused(stage):
         line["ends"][59], line["rewards"][79] = 1, 0.5
     at_step(stage, "detail", 100)
     stage.say(phase=Phase.PAUSED)
-
-
-async def seen(app, *texts):
-    """Wait until all texts stand on the screen."""
-    try:
-        await until(lambda: all(text in screen_text(app) for text in texts))
-    except AssertionError:
-        pytest.fail(f"missing {[text for text in texts if text not in screen_text(app)]} on\n{screen_text(app)}")
 
 
 def looks_back(stage, back):

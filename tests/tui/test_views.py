@@ -8,17 +8,9 @@ import pytest
 
 from pac.training.records import Level, Phase, Status
 
-from .stage import CHESS, Stage, screen_text, until
+from .stage import CHESS, Stage, screen_text, seen, until
 
 SIZES = [(80, 24), (200, 60), (40, 12), (20, 5)]
-
-
-async def seen(app, *texts):
-    """Wait until all texts stand on the screen."""
-    try:
-        await until(lambda: all(text in screen_text(app) for text in texts))
-    except AssertionError:
-        pytest.fail(f"missing {[text for text in texts if text not in screen_text(app)]} on\n{screen_text(app)}")
 
 
 def play(stage):

@@ -61,7 +61,7 @@ def attach_app(session: AttachedSession) -> int:
     over = session.ended()
     if over is not None and over.phase is Phase.FAILED:
         raise SessionFailed("Session failed", over.message)
-    print(f"{name} has ended" if over else f"{name} goes on: pac-tui attach {name}")  # noqa: T201 - as above
+    print(f"{name} has ended, or is watched no more" if over else f"{name} goes on: pac-tui attach {name}")  # noqa: T201 - as above
     return code
 
 

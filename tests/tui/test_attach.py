@@ -146,7 +146,7 @@ def test_the_usual_day(place):
         session.kill()
         session.wait()
     code, out, _ = told(place, "runs", "list", "--json")
-    assert [(run["live"], run["state"]) for run in json.loads(out)["runs"]] == [(False, "ended")]
+    assert [(run["live"], run["state"]) for run in json.loads(out)["runs"]] == [(False, "interrupted")]
 
 
 @pytest.mark.session
@@ -204,4 +204,4 @@ def test_an_orphaned_session_lingers_and_ends(place):
     terminal.process.kill()
     terminal.close()
     card = place[1] / "runs" / "orphan" / "run.json"
-    wait(lambda: json.loads(card.read_text())["state"] == "ended", "it ended itself")
+    wait(lambda: json.loads(card.read_text())["state"] == "interrupted", "it ended itself")

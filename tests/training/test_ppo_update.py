@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from pac.envs import BadParameter, UnknownName
+from pac.envs import BadParameter, UnknownName, find
 from pac.training.ppo.gae import gae
 from pac.training.ppo.policy import Policy
 from pac.training.ppo.settings import Settings
@@ -175,6 +175,30 @@ def test_rows_that_took_no_decision_change_nothing() -> None:
     again, figures = learned(active, 1e6)
     assert all(torch.equal(weights[name], again[name]) for name in weights)
     assert metrics == figures
+
+
+def test_the_fused_optimiser_learns_what_the_plain_one_does() -> None:
+    """It walks through weights and gradients as they lie in memory, convolutions with their channels last."""
+    task = find("drmario")
+    random = np.random.default_rng(0)
+    count = 64
+    batch = Batch(
+        index=torch.arange(count),
+        observations=torch.tensor(random.integers(0, 256, (count, *task.observation.stored_shape)), dtype=torch.uint8),
+        masks=None,
+        actions=torch.tensor(random.integers(0, task.num_actions, count)),
+        logprobs=torch.full((count,), -6.0),
+        advantages=torch.tensor(random.normal(size=count), dtype=torch.float32),
+        returns=torch.tensor(random.normal(size=count), dtype=torch.float32),
+    )
+    weights = []
+    for fused in (True, False):
+        settings = Settings.for_task(task)
+        policy = Policy(task, settings, torch.Generator().manual_seed(0)).placed(torch.device("cpu"))
+        optimizer = torch.optim.Adam(policy.parameters(), lr=1e-3, fused=fused)
+        update(Learner(policy, optimizer, settings, TEAM, torch.Generator().manual_seed(0)), batch, 0.01)
+        weights.append(torch.cat([parameter.detach().flatten() for parameter in policy.parameters()]))
+    assert torch.allclose(weights[0], weights[1], atol=1e-5)
 
 
 def test_target_kl_stops_an_update() -> None:

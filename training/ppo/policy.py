@@ -64,3 +64,8 @@ class Policy(nn.Module):
         """Return values `(rows,)` alone."""
         value: Tensor = self.network(self.widen(observation))[1]
         return value
+
+
+def laid_out_like(parameter: Tensor, value: Tensor) -> Tensor:
+    """Return `value` in a parameter's memory layout: the fused optimiser walks through both side by side."""
+    return value if value.stride() == parameter.stride() else torch.empty_like(parameter).copy_(value)

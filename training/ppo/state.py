@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ...envs import PacError
-from .policy import Policy
+from .policy import Policy, laid_out_like
 
 POLICY = "policy."
 ADAM = "adam."
@@ -60,10 +60,8 @@ def load_adam(adam: torch.optim.Optimizer, policy: Policy, tensors: Mapping[str,
         prefix = f"{ADAM}{name}."
         moments = {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
         if moments:
-            state[index] = {key: _like(parameter, value) for key, value in moments.items()}
+            state[index] = {
+                key: laid_out_like(parameter, value.clone()) if value.shape == parameter.shape else value.clone()
+                for key, value in moments.items()
+            }
     adam.load_state_dict(adam.state_dict() | {"state": state})
-
-
-def _like(parameter: Tensor, value: Tensor) -> Tensor:
-    """Copy a moment into its parameter's memory format: the fused optimiser walks both side by side."""
-    return torch.empty_like(parameter).copy_(value) if value.shape == parameter.shape else value.clone()

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ...envs import PacError
 from ..trainer import Metrics
-from .policy import Policy
+from .policy import Policy, laid_out_like
 from .settings import Settings
 from .storage import Experience
 from .team import Team
@@ -136,7 +136,7 @@ def gradient_step(learner: Learner, batch: Batch, chosen: Tensor, entropy_coeffi
         torch._foreach_add_(gradients, more)
         statistics += figures
     for parameter, gradient in zip(parameters, gradients, strict=True):
-        parameter.grad = gradient
+        parameter.grad = laid_out_like(parameter, gradient)
     norm = nn.utils.clip_grad_norm_(parameters, settings.max_grad_norm)
     learner.optimizer.step()
     return torch.cat((statistics, norm.unsqueeze(0)))

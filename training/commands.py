@@ -99,6 +99,18 @@ class LiveCommands:
             raise CommandRefused(f"environments are numbered 1 to {self._live.num_envs_now}, got {env + 1}")
         self._live.run_to_end_of_episode(int(env))
 
+    def do_break(self, text: str) -> Mapping[str, Any]:
+        """Add a breakpoint."""
+        return {"number": self._live.monitor.breakpoints.add(str(text), self._live.num_envs_now)}
+
+    def do_switch_break(self, number: int) -> None:
+        """Switch a breakpoint off, or on again."""
+        self._live.monitor.breakpoints.switch(int(number))
+
+    def do_unbreak(self, number: int) -> None:
+        """Remove a breakpoint."""
+        self._live.monitor.breakpoints.remove(int(number))
+
     def do_speed(self, sps: float) -> None:
         """Limit the steps per second of all environments together; 0 is no limit."""
         self._live.gate.set_speed(sps / max(1, self._live.num_envs_now))

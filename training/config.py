@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
 MAX_ENVS = 1_000_000
+
+
+def _conditions(value: Any) -> Any:
+    """Read `a; b`, as a variable has it; leave everything else to the type."""
+    return tuple(text.strip() for text in value.split(";") if text.strip()) if isinstance(value, str) else value
 
 
 class Config(BaseModel):
@@ -39,6 +44,9 @@ class Config(BaseModel):
         10.0, description="Seconds without a sign of life after which a worker is replaced; more for slow environments."
     )
     baseline: bool = Field(False, description="Measure the fps of one environment first.")
+    breakpoints: Annotated[tuple[str, ...], BeforeValidator(_conditions)] = Field(
+        (), description="Pause where this holds, such as `any: nan(obs)`; may be given several times."
+    )
     learn: bool = Field(True, description="Learn; otherwise the trained policy of --resume plays and nothing is saved.")
     greedy: bool = Field(True, description="Without learning: take the likeliest action instead of sampling.")
     settings: dict[str, Any] = Field(default_factory=dict, description="Settings of the trainer.")

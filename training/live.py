@@ -19,7 +19,7 @@ from .events import EventLog
 from .gate import Gate, Stopped
 from .monitor import Monitor
 from .pulse import Pulse
-from .records import Phase
+from .records import Level, Phase
 from .rewinder import Rewinder
 from .telemetry import TelemetryWriter
 from .throughput import TrainingClock
@@ -50,6 +50,7 @@ class Live:
         self.clock = TrainingClock()
         self.monitor = Monitor(task, self.gate, self.timer, self.clock)
         self.monitor.on_episode = self._episode_ended
+        self.monitor.on_break = self._broke
         self.audience = Audience()
         self.pulse = Pulse(self)
         self.rewinder = Rewinder(task, seed, lambda: self.monitor.detail.history, self._show_moment)
@@ -76,7 +77,7 @@ class Live:
     def run_to_end_of_episode(self, env: int | None) -> None:
         """Pause when environment `env` ends its episode; None forgets that."""
         self._until_env = env
-        self.monitor.eager = env is not None
+        self.monitor.waits = env is not None
         self.gate.resume()
 
     # -- publishing ---------------------------------------------------------------------------------------------------
@@ -130,5 +131,12 @@ class Live:
     def _episode_ended(self, env: int) -> None:
         if env == self._until_env:
             self._until_env = None
-            self.monitor.eager = False
+            self.monitor.waits = False
             self.gate.pause()
+
+    def _broke(self, text: str, env: int) -> None:
+        """Stop at a breakpoint that hit in environment `env`, before the next step."""
+        self.gate.pause()
+        self.events.add(Level.WARNING, text, env)
+        self.events.write(self.writer)
+        self.monitor.publish()

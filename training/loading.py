@@ -26,7 +26,9 @@ NOT_SETTINGS = frozenset({"PAC_RUNTIME_DIR", "PAC_TOKEN"})
 DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?|mps")
 KEYS = tuple(name for name in Config.model_fields if name not in {"settings", "learn", "greedy"})
 """What may be configured; the trainers' settings stand in a section each."""
-NEW_EACH_TIME = frozenset({"steps", "episodes", "seconds", "runs_dir", "name", "resume", "linger", "learn", "greedy"})
+NEW_EACH_TIME = frozenset(
+    {"steps", "episodes", "seconds", "runs_dir", "name", "resume", "linger", "breakpoints", "learn", "greedy"}
+)
 """What a resumed run does not hand on."""
 
 

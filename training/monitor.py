@@ -18,11 +18,12 @@ from ..backends import WorkerStatus
 from ..backends.layout import Buffer
 from ..envs import Task, next_slot
 from ..envs.task import DECIDES, Array
+from .breakpoints import Breakpoints, Readings
 from .detail import Detail
 from .gate import Gate
 from .history import STRIDE
 from .recorder import Recorder
-from .records import MOST_NUMBERS, Phase
+from .records import MOST_NUMBERS, Notice, Phase
 from .snapshot import Look
 from .telemetry import MAX_HISTORY, MAX_METRICS, TelemetryWriter
 from .throughput import Mark, Throughput, TrainingClock
@@ -55,7 +56,8 @@ class Monitor:
         frames: Frames so far.
         episodes: Episodes ended so far.
         iterations: Trainer iterations so far.
-        eager: Whether every step is counted at once, because somebody waits for an episode's end.
+        waits: Whether somebody waits for an episode's end.
+        breakpoints: What is looked at after every step, if there are any.
     """
 
     def __init__(self, task: Task, gate: Gate, timer: Timer, clock: TrainingClock) -> None:
@@ -66,10 +68,12 @@ class Monitor:
         self.throughput = Throughput()
         self.look = Look()
         self.watched = False
-        self.eager = False
+        self.waits = False
+        self.breakpoints = Breakpoints(task)
         self.inspect: Callable[[int], PolicyOutput | None] = lambda _row: None
         self.recorder: Recorder | None = None
         self.values: Callable[[slice], Array | None] = lambda _slots: None
+        self.on_break: Callable[[str, int], None] = lambda _text, _env: None
         self.on_episode: Callable[[int], None] = lambda _env: None
         self.state: dict[str, Any] = {"phase": Phase.STARTING, "message": "", "baseline": np.nan, "progress": np.nan}
         self.outcomes = np.zeros(1 + len(task.outcomes), "u8")
@@ -115,6 +119,7 @@ class Monitor:
         self._asked = np.zeros(self._num_envs, np.bool_)
         self._dirty = False
         self.detail.history.begin(backend.buffer)
+        self.breakpoints.forget()
         if self.recorder is not None:
             self.recorder.forget()
         self.throughput.begin(self._num_envs, self.mark())
@@ -123,6 +128,11 @@ class Monitor:
         """Return the counters of now."""
         self._count()
         return Mark(self.clock.now(), self.frames, self.steps, tuple(self._timer.seconds[phase] for phase in PHASES))
+
+    @property
+    def eager(self) -> bool:
+        """Whether every step is looked at before the next."""
+        return self.waits or bool(self.breakpoints.armed)
 
     def step(self, slot: int) -> None:
         """Note that `slot` was stepped."""
@@ -134,8 +144,26 @@ class Monitor:
         now = time.perf_counter()
         if self.eager or self._written == self._slots - 1 or ahead >= STRIDE or now >= self._due:
             self._count()
+            if self.breakpoints.armed:
+                self._check(slot)
             if now >= self._due:
                 self.publish()
+
+    def _check(self, acted: int) -> None:
+        """Look whether a breakpoint hits after the step of slot `acted`."""
+        assert self._backend is not None
+
+        def value() -> Array | None:
+            values = self.values(slice(acted, acted + 1))
+            return None if values is None else values[0]
+
+        def entropy(row: int) -> float:
+            output = self.inspect(row)
+            return np.nan if output is None else output.entropy
+
+        readings = Readings(self._task, self._backend.buffer, self._written, acted, value=value, entropy=entropy)
+        if told := self.breakpoints.check(readings):
+            self.on_break(told, self.breakpoints.hit[0])
 
     def _keep_boards(self, ahead: int) -> None:
         """Keep what was drawn for whoever looks, so many steps ahead of the counts; some draw only when asked."""
@@ -298,6 +326,8 @@ class Monitor:
         if self._writer and self._backend is not None:
             self._write_times()
             self._write_scaling(self._writer)
+            with self._writer.write("breakpoints") as block:
+                self.breakpoints.write(block)
             self._write_environments(self._writer, self._backend)
             self._write_policy(self._writer)
             self._write_detail(self._writer, self._backend, decided=decided)
@@ -378,6 +408,8 @@ class Monitor:
             table["status"] = buffer["status"][0]
             table["recording"] = self.recorder.states(self._num_envs) if self.recorder is not None else 0
             table["worker"] = self._owner
+            table["notice"] = Notice.NOTHING
+            table["notice"][list(self.breakpoints.hit)] = Notice.BREAK
         with writer.write("actions") as actions:
             actions[:] = buffer["action"][acted, ::players].reshape(self._num_envs, -1)[:, : actions.shape[1]]
         scalars = [item.name for item in self._task.info if not item.shape]

@@ -11,6 +11,7 @@ from .trainer import PHASES
 WAITING, RECORDING = 1, 2
 METRIC_NAME_BYTES = 40
 TOP_ACTIONS = 8
+MAX_BREAKPOINTS = 32
 MOST_NUMBERS = 32
 """Of a continuous action, so many are published."""
 
@@ -39,6 +40,14 @@ class Status(IntEnum):
     READY = 0
     HUNG = 1
     DEAD = 2
+
+
+class Notice(IntEnum):
+    """What a person should see of an environment."""
+
+    NOTHING = 0
+    BREAK = 1
+    """A breakpoint stopped the training here, at the last step."""
 
 
 class Level(IntEnum):
@@ -107,6 +116,7 @@ ENVIRONMENT = np.dtype(
         ("reward", "f4"),
         ("frames", "i4"),  # of the last step
         ("status", "u1"),
+        ("notice", "u1"),
         ("recording", "u1"),  # 0 no, 1 from its next episode on, 2 yes
         ("worker", "i4"),
     ]
@@ -143,4 +153,13 @@ EVENT = np.dtype([("number", "u8"), ("time", "f8"), ("level", "u1"), ("env", "i4
 AUDIENCE = np.dtype([("viewers", "u4"), ("controller", "u4"), ("name", "S48")])  # 0: nobody controls
 SCALING = np.dtype(
     [("num_envs", "u4"), ("samples", "u4"), ("fps", "f8"), ("low", "f8"), ("high", "f8"), ("seconds", "f8")]
+)
+BREAKPOINT = np.dtype(
+    [
+        ("number", "u4"),  # from 1; 0 in rows that are not used
+        ("on", "u1"),
+        ("hits", "u8"),
+        ("env", "i4"),  # where it hit last, -1 before
+        ("text", "S200"),
+    ]
 )

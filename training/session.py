@@ -59,6 +59,8 @@ class Session(Live):
             raise UnknownName("backend", config.backend, BACKENDS)
         self.settings = trainer_settings(config.trainer, self.task, config.settings)
         self.num_envs = config.num_envs or default_num_envs()
+        for text in config.breakpoints:
+            self.monitor.breakpoints.add(text)
         self.keeper = Keeper(config, self.task, self.settings, self.monitor, self.events)
         self.monitor.recorder = self._recorder()
         self.backend: Backend | None = None

@@ -109,6 +109,7 @@ class Snapshot:
     events: tuple[Event, ...]
     scaling: tuple[Scaling, ...]
     outcomes: tuple[int, ...]
+    breakpoints: Array
     moment: Moment | None = None
     line: Line | None = None
     action_counts: NDArray[np.int64] | None = None
@@ -183,6 +184,7 @@ def take(reader: TelemetryReader, look: Look, before: Snapshot | None = None) ->
             if n
         ),
         outcomes=tuple(reader.read("outcomes").tolist()),
+        breakpoints=_breakpoints(reader.read("breakpoints")),
         moment=None if focus is None else _moment(reader, look, focus),
         line=None if focus is None else Line.read(reader.read("line"), focus),
         action_counts=reader.read("action_counts") if look.detail else None,
@@ -208,6 +210,11 @@ def _text(value: Any) -> Any:
 def _used(workers: Array) -> Array:
     used: Array = workers[workers["used"] == 1]
     return used
+
+
+def _breakpoints(records: Array) -> Array:
+    kept: Array = records[records["number"] > 0]
+    return kept
 
 
 def _names(reader: TelemetryReader) -> list[str]:

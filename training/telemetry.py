@@ -27,8 +27,10 @@ from .description import Description
 from .moments import LINE, counted_actions, moment_dtype
 from .records import (
     AUDIENCE,
+    BREAKPOINT,
     ENVIRONMENT,
     EVENT,
+    MAX_BREAKPOINTS,
     METRIC_NAME_BYTES,
     MOST_NUMBERS,
     POLICY,
@@ -103,6 +105,7 @@ def blocks_of(task: Task, num_envs: int) -> list[Block]:
         Block("workers", WORKER, (MAX_WORKERS,)),
         Block("audience", AUDIENCE, ()),
         Block("events", EVENT, (MAX_EVENTS,)),
+        Block("breakpoints", BREAKPOINT, (MAX_BREAKPOINTS,)),
         Block("scaling", SCALING, (MAX_SCALING,)),
         Block("outcomes", "u8", (1 + len(task.outcomes),)),
         *boards,

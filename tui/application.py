@@ -16,6 +16,7 @@ from textual.screen import Screen
 
 from ..training.records import Level, Phase
 from ..training.snapshot import Look, Snapshot
+from .breaks import Breakpoints
 from .commanded import INTERRUPTED
 from .connection import Connection
 from .debugging import FAR, DebuggedApp
@@ -161,6 +162,10 @@ class PacApp(DebuggedApp):
             return
         self.env = min(self.env, max(0, snapshot.num_envs - 1))
         self._toast(snapshot)
+        if (stopped := self.point(snapshot)) is not None:
+            self.action_environment(stopped + 1)
+        if isinstance(self.screen, Breakpoints):
+            self.screen.show(snapshot.breakpoints)
         if (snapshot.phase, snapshot.audience) != self._told:
             self._told = snapshot.phase, snapshot.audience
             self.governor.at_once()

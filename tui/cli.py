@@ -36,6 +36,9 @@ class Flags(Config):
     model_config = ConfigDict(defer_build=True)
 
     settings: Annotated[dict[str, Any], Hidden] = Field(default_factory=dict)
+    breakpoints: Annotated[tuple[str, ...], Parameter(name=("--break", "--breakpoints"), show_default=False)] = Field(
+        (), description=Config.model_fields["breakpoints"].description
+    )
     learn: Annotated[bool, Hidden] = True
     greedy: Annotated[bool, Hidden] = True
     config: Path | None = Field(None, description="A YAML file; the flags and PAC_... variables override it.")

@@ -198,6 +198,8 @@ def describe(snapshot: Snapshot) -> str:
     head = f"{about.task} {about.trainer} {state['backend'] or about.backend} N={snapshot.num_envs}"
     if snapshot.phase is not Phase.RUNNING and state["message"]:
         return f"{head} · {state['message']}"
+    if snapshot.phase is Phase.PAUSED:
+        return f"{head} · paused at {state['steps']:,} steps: pac-tui attach {about.run} shows it"
     parts = [head, *_limit(state), f"{state['fps']:,.0f} fps", f"{state['sps']:,.0f} sps"]
     if state["episodes"]:
         parts += [f"return {state['return_mean']:.3f}", f"{state['episodes']:,} episodes"]

@@ -12,6 +12,7 @@ from textual.reactive import reactive
 from ..envs import PacError
 from ..training.records import Phase
 from ..training.snapshot import Snapshot
+from .breaks import COMMANDS, Breakpoints
 from .connection import Connection
 from .governor import Governor
 from .ink import FAINT, ORANGE, TEXT, YELLOW, Row, part
@@ -55,7 +56,10 @@ class CommandedApp(App[int]):
             self._commander.send(name, **arguments)
 
     def on_refused(self, message: Refused) -> None:
-        """Say why a command was not carried out."""
+        """Say why a command was not carried out, where that was asked for."""
+        if isinstance(self.screen, Breakpoints) and message.command in COMMANDS:
+            self.screen.refused(message.command, str(message.error))
+            return
         refused_stop = message.command == "stop" and not self.connection.ours
         if refused_stop:
             self.stops = 0

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from ..training.moments import Moment, Source
-from ..training.records import Phase
+from ..training.records import Notice, Phase
 from ..training.snapshot import Look, Snapshot
+from .breaks import Breakpoints
 from .commanded import CommandedApp
 from .connection import Connection
 from .past import as_it_was
@@ -28,6 +31,7 @@ class DebuggedApp(CommandedApp):
         self.inspecting = False
         self.back = 0
         self._now = 0
+        self._hits = 0
         self._past: Moment | None = None
         self.moment: Moment | None = None
 
@@ -48,6 +52,18 @@ class DebuggedApp(CommandedApp):
             self.back = min(len(line.ends), max(0, self.back - by))
             self._now = line.now
             self.hurry()
+
+    def action_breakpoints(self) -> None:
+        """Show the breakpoints, to add, switch or remove one."""
+        if self.snapshot is not None:
+            self.push_screen(Breakpoints(self.command, self.snapshot.breakpoints))
+
+    def point(self, snapshot: Snapshot) -> int | None:
+        """Return the environment that a breakpoint has stopped the training at since the last look, if one has."""
+        hits = int(snapshot.breakpoints["hits"].sum())
+        before, self._hits = self._hits, hits
+        stopped = np.flatnonzero(snapshot.environments["notice"] == Notice.BREAK)
+        return int(stopped[0]) if hits > before and len(stopped) else None
 
     def action_record(self) -> None:
         """Record the next episode of the environment that is looked at."""

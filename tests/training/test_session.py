@@ -14,7 +14,7 @@ from pac.training.config import Config
 from pac.training.control import CommandRefused, SessionClient
 from pac.training.episode import check, read
 from pac.training.host import SessionFailed, launch
-from pac.training.records import Phase
+from pac.training.records import Notice, Phase
 from pac.training.runs import RunFolder
 from pac.training.session import Session
 from pac.training.snapshot import Look, take
@@ -108,6 +108,28 @@ def test_a_paused_session_stands_still_and_steps_on_request(tmp_path):
         assert stepped.state["steps"] == paused + 3 * 4
         watched.call("resume")
         watched.until(lambda snapshot: snapshot.state["steps"] > paused + 100)
+
+
+def test_a_breakpoint_stops_the_session_before_the_next_step(tmp_path):
+    """The step that hits is the last one; resumed, it goes on; at another N, the breakpoint is still there."""
+    with session(tmp_path, task="drmario", breakpoints=("env 3: length == 5",)) as watched:
+        stopped = watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED)
+        assert stopped.environments["episode_length"][2] == 5
+        assert stopped.environments["notice"].tolist() == [0, 0, Notice.BREAK, 0]
+        assert stopped.events[-1].text == "break: env 3: length == 5 (length 5)"
+        assert stopped.breakpoints["hits"].tolist() == [1]
+        watched.call("step")
+        watched.until(lambda snapshot: snapshot.environments["episode_length"][2] == 6)
+        watched.until(lambda snapshot: not snapshot.environments["notice"].any())
+        assert watched.call("break", text="ended and reward < -1e9") == {"number": 2}
+        watched.call("unbreak", number=2)
+        with pytest.raises(CommandRefused, match="expected a number or a name"):
+            watched.call("break", text="reward <")
+        watched.call("restart", num_envs=3)
+        watched.call("resume")
+        again = watched.until(lambda snapshot: snapshot.num_envs == 3 and snapshot.phase is Phase.PAUSED)
+        assert again.breakpoints["number"].tolist() == [1]
+        assert again.environments["episode_length"][2] == 5
 
 
 def test_a_paused_session_shows_what_was(tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...training.records import RECORDING, Phase
+from ...training.records import RECORDING, Notice, Phase
 from ...training.snapshot import Snapshot
 from ..boards import Frame, mixed
 from ..chart import against_ideal, axis_of, chart, sparkline
@@ -224,6 +224,8 @@ def frames_of(snapshot: Snapshot, first: int, count: int, now: float, selected: 
         _frame(snapshot, Frame(f"Env {first + index + 1}/{total}", selected=first + index == selected), now, values)
         for index, values in enumerate(zip(*columns, strict=True))
     ]
+    for index in np.flatnonzero(table["notice"] == Notice.BREAK).tolist():
+        frames[index] = frames[index]._replace(sign=f"{SIGNS.broken} break", color=ORANGE, mark=ORANGE)
     for index in np.flatnonzero(table["recording"]).tolist():
         runs = table["recording"][index] == RECORDING
         frames[index] = frames[index]._replace(sign=f"{SIGNS.dot if runs else SIGNS.neutral} rec", color=RED)

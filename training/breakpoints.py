@@ -1,0 +1,287 @@
+"""Breakpoints: conditions that are looked at after every step, in the training thread, and stop the training there."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..envs import Task
+from ..envs.task import WAITS, Array, Buffers
+from .conditions import WORDS, BadCondition, Condition, Lookup, parse
+from .config import MAX_ENVS
+from .records import BREAKPOINT, MAX_BREAKPOINTS
+
+STANDARD = {
+    "reward",
+    "return",
+    "length",
+    "value",
+    "entropy",
+    "frames",
+    "obs",
+    "terminated",
+    "truncated",
+    "ended",
+    "hung",
+}
+FIELDS = {"length": "episode_length", "frames": "frames"}
+SEAT_FIELDS = {"reward": "reward", "return": "episode_return", "action": "action"}
+NAN_OBS = re.compile(r"\bnan\s*\(\s*obs\s*\)")
+SCOPE = re.compile(r"^\s*(any|env\s*\d+)\s*:\s*")
+
+
+def names_of(task: Task) -> tuple[str, ...]:
+    """Return the names that a condition may use: the standard ones, the task's info and its outcomes."""
+    action = () if task.action.shape else ("action",)
+    names = (*sorted(STANDARD), *action, *_info(task), *_outcomes(task))
+    return tuple(name for name in dict.fromkeys(names) if name not in WORDS)
+
+
+def _info(task: Task) -> dict[str, str]:
+    """The task's scalars, by the names that conditions know them by."""
+    return {_spelled(item.name): item.name for item in task.info if not item.shape}
+
+
+def _outcomes(task: Task) -> dict[str, int]:
+    """The values of the field `outcome`, by name."""
+    return {_spelled(outcome.name): 1 + index for index, outcome in enumerate(task.outcomes)}
+
+
+def _spelled(name: str) -> str:
+    return re.sub(r"\W", "_", name)
+
+
+class Readings:
+    """What the names stand for after one step; each is computed when a condition asks for it.
+
+    Args:
+        task: What is trained on.
+        buffer: Where the environments wrote.
+        slot: What they wrote last.
+        acted: The slot of the actions that led there.
+        value: Returns the value estimates behind these actions, `(rows,)`, or None.
+        entropy: Returns the entropy of a row's policy there, NaN if it has none.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        buffer: Buffers,
+        slot: int,
+        acted: int,
+        *,
+        value: Callable[[], Array | None],
+        entropy: Callable[[int], float],
+    ) -> None:
+        self._task, self._buffer, self._slot, self._acted = task, buffer, slot, acted
+        self._value, self._entropy = value, entropy
+        self._known: dict[str, Array] = {}
+
+    def __call__(self, name: str) -> Array:
+        """Return the numbers `(N,)` that `name` stands for; of several seats, the first one's."""
+        if name not in self._known:
+            self._known[name] = self._read(name)
+        return self._known[name]
+
+    @property
+    def ended(self) -> NDArray[np.bool_]:
+        """Which environments ended an episode at this step."""
+        return self("ended")
+
+    def _read(self, name: str) -> Array:
+        if reader := getattr(self, f"_read_{name}", None):
+            found: Array = reader()
+            return found
+        if name in SEAT_FIELDS:
+            return self._seats(SEAT_FIELDS[name], self._acted if name == "action" else self._slot)
+        if name in FIELDS:
+            return self._at(FIELDS[name])
+        if name in {"terminated", "truncated"}:
+            return np.not_equal(self._seats(name, self._slot), 0)
+        if name in (outcomes := _outcomes(self._task)):
+            return np.equal(self._at("outcome"), outcomes[name])
+        return self._at(_info(self._task)[name])
+
+    def _at(self, name: str) -> Array:
+        blocks = self._buffer[name]
+        found: Array = blocks[self._slot if len(blocks) > 1 else 0]
+        return found
+
+    def _seats(self, name: str, slot: int) -> Array:
+        found: Array = self._buffer[name][slot, :: self._task.players]
+        return found
+
+    def _read_ended(self) -> Array:
+        ended: Array = self("terminated") | self("truncated")
+        return ended
+
+    def _read_hung(self) -> Array:
+        """Whoever's worker is away stands still, and its rows wait."""
+        stands: Array = (self._at("frames") == 0) & (self._seats("active", self._slot) == WAITS)
+        return stands
+
+    def _read_obs(self) -> Array:
+        """NaN where the observation has one, the last of an episode included; else 0."""
+        unknown = self._not_numbers("observation")
+        if self.ended.any():
+            unknown = unknown | (self._not_numbers("final_observation") & self.ended)
+        return np.where(unknown, np.nan, 0.0)
+
+    def _not_numbers(self, name: str) -> Array:
+        rows = self._buffer[name][self._slot]
+        count = len(rows) // self._task.players
+        if rows.dtype.kind != "f":
+            return np.zeros(count, np.bool_)
+        found: Array = np.isnan(rows.reshape(count, -1)).any(axis=1)
+        return found
+
+    def _read_value(self) -> Array:
+        values = self._value()
+        return np.full(len(self("length")), np.nan) if values is None else values[:: self._task.players]
+
+    def _read_entropy(self) -> Array:
+        players = self._task.players
+        return np.array([self._entropy(env * players) for env in range(len(self("length")))])
+
+
+@dataclass
+class Breakpoint:
+    """A condition, and what came of it.
+
+    Attributes:
+        number: Its number, from 1.
+        condition: When it hits.
+        on: Whether it is looked at.
+        hits: How often it has stopped the training.
+        env: Where it did so last; -1 before.
+        held: Where it held at the step before, `(N,)`.
+    """
+
+    number: int
+    condition: Condition
+    on: bool = True
+    hits: int = 0
+    env: int = -1
+    held: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
+
+    def fresh(self, readings: Readings) -> NDArray[np.intp]:
+        """Return where it holds and did not at the step before of the same episode."""
+        ended = readings.ended
+        count = len(ended)
+        now = np.zeros(count, np.bool_)
+        now[self.condition.hits(readings, count)] = True
+        found = now & ~self.held if len(self.held) == count else now
+        self.held = now & ~ended
+        return np.flatnonzero(found)
+
+
+class Breakpoints:
+    """A session's breakpoints; any thread may change them, the training thread looks at them.
+
+    Attributes:
+        hit: The environments that the training was stopped at by its last step.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._names = names_of(task)
+        self._lock = threading.Lock()
+        self._all: dict[int, Breakpoint] = {}
+        self._count = 0
+        self.armed: tuple[Breakpoint, ...] = ()
+        self.hit: tuple[int, ...] = ()
+
+    def add(self, text: str, num_envs: int = MAX_ENVS) -> int:
+        """Add one; return its number.
+
+        Args:
+            text: A condition as `conditions` has them.
+            num_envs: The environments that it may name.
+
+        Raises:
+            BadParameter: It is none, or there are too many.
+        """
+        if len(self._all) == MAX_BREAKPOINTS:
+            raise BadCondition(f"there are {MAX_BREAKPOINTS} breakpoints, the most: remove one first")
+        condition = parse(text, self._names, num_envs)
+        if "obs" in condition.names and re.search(r"\bobs\b", NAN_OBS.sub("", text)):
+            raise BadCondition("an observation is no single number: obs can only be asked for as nan(obs)")
+        with self._lock:
+            self._count += 1
+            self._all[self._count] = Breakpoint(self._count, condition)
+            self._arm()
+            return self._count
+
+    def switch(self, number: int) -> None:
+        """Switch one off, or on again.
+
+        Raises:
+            BadCondition: There is none of that number.
+        """
+        with self._lock:
+            found = self._find(number)
+            found.on, found.held = not found.on, found.held[:0]
+            self._arm()
+
+    def remove(self, number: int) -> None:
+        """Remove one.
+
+        Raises:
+            BadCondition: There is none of that number.
+        """
+        with self._lock:
+            del self._all[self._find(number).number]
+            self._arm()
+
+    def _find(self, number: int) -> Breakpoint:
+        if number not in self._all:
+            known = ", ".join(map(str, self._all)) or "none"
+            raise BadCondition(f"there is no breakpoint {number}; there are: {known}")
+        return self._all[number]
+
+    def _arm(self) -> None:
+        self.armed = tuple(item for item in self._all.values() if item.on)
+
+    def check(self, readings: Readings) -> str:
+        """Look at all of them after a step; return what to say if one hits, or nothing."""
+        self.hit, told = (), ""
+        for item in self.armed:
+            found = item.fresh(readings)
+            if len(found):
+                item.hits, item.env = item.hits + 1, int(found[0])
+                self.hit = (*self.hit, *(env for env in found.tolist() if env not in self.hit))
+                told = told or _told(item.condition, readings, found)
+        return told
+
+    def forget(self) -> None:
+        """Begin anew: the environments are others."""
+        self.hit = ()
+        for item in self.armed:
+            item.held = item.held[:0]
+
+    def write(self, block: Array) -> None:
+        """Write all of them into a block of `BREAKPOINT`."""
+        with self._lock:
+            kept = list(self._all.values())
+        block[len(kept) :] = np.zeros((), BREAKPOINT)
+        for index, item in enumerate(kept):
+            block[index] = (item.number, item.on, item.hits, item.env, item.condition.text.encode())
+
+
+def _told(condition: Condition, readings: Lookup, found: Collection[Any]) -> str:
+    """Return in a sentence where a condition holds, and by what numbers."""
+    env, *others = found
+    numbers = [
+        f"{name} {readings(name)[env]:.4g}"
+        for name in sorted(condition.names - {"obs"})
+        if readings(name).dtype != np.bool_
+    ]
+    shown = f" ({', '.join(numbers)})" if numbers else ""
+    more = f", and in {len(others):,} more" if others else ""
+    return f"break: env {env + 1}: {SCOPE.sub('', condition.text)}{shown}{more}"

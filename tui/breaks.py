@@ -9,6 +9,8 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.events import Key
+from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
@@ -24,11 +26,23 @@ HITS = 10
 
 
 class ConditionInput(Input):
-    """A line to type in that leaves Space to others while it is empty."""
+    """A line to type in; while it is empty, Space and Delete are no letters of it."""
 
-    def check_consume_key(self, key: str, character: str | None) -> bool:
-        """Return whether a key is a letter of this line."""
-        return super().check_consume_key(key, character) and (key != "space" or bool(self.value))
+    class Pressed(Message):
+        """One of them was pressed."""
+
+        def __init__(self, key: str) -> None:
+            super().__init__()
+            self.key = key
+
+    async def _on_key(self, event: Key) -> None:
+        """Decide here, where all keys come one after the other: at the app's bindings, letters may be on their way."""
+        if self.value or event.key not in {"space", "delete"}:
+            await super()._on_key(event)
+            return
+        event.stop()
+        event.prevent_default()
+        self.post_message(self.Pressed(event.key))
 
 
 class Breakpoints(ModalScreen[None]):
@@ -45,8 +59,6 @@ class Breakpoints(ModalScreen[None]):
         Binding("escape", "dismiss", "Close"),
         Binding("up", "select(-1)", "Select", priority=True),
         Binding("down", "select(1)", "Select", priority=True),
-        Binding("space", "switch", "Off or on", priority=True),
-        Binding("delete", "remove", "Remove", priority=True),
     ]
 
     def __init__(self, command: Callable[..., None], kept: Array) -> None:
@@ -82,12 +94,6 @@ class Breakpoints(ModalScreen[None]):
             self._input.cursor_position = len(self._sent)
         self._draw()
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave Space and Delete to the line while something stands in it."""
-        if action in {"switch", "remove"} and (self._input.value or not len(self._kept)):
-            return False
-        return super().check_action(action, parameters)
-
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Add what was typed."""
         self._sent, self._error = event.value.strip(), ""
@@ -101,17 +107,11 @@ class Breakpoints(ModalScreen[None]):
         self._selected += by
         self._draw()
 
-    def action_switch(self) -> None:
-        """Switch the selected one off, or on again."""
-        self._command("switch_break", number=self._number)
-
-    def action_remove(self) -> None:
-        """Remove the selected one."""
-        self._command("unbreak", number=self._number)
-
-    @property
-    def _number(self) -> int:
-        return int(self._kept["number"][self._selected])
+    def on_condition_input_pressed(self, event: ConditionInput.Pressed) -> None:
+        """Switch the selected one off or on, or remove it."""
+        if len(self._kept):
+            command = "switch_break" if event.key == "space" else "unbreak"
+            self._command(command, number=int(self._kept["number"][self._selected]))
 
     def _draw(self) -> None:
         self._selected = min(max(0, self._selected), max(0, len(self._kept) - 1))

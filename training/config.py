@@ -47,6 +47,7 @@ class Config(BaseModel):
     breakpoints: Annotated[tuple[str, ...], BeforeValidator(_conditions)] = Field(
         (), description="Pause where this holds, such as `any: nan(obs)`; may be given several times."
     )
+    alarm_exit: bool = Field(False, description="End with an error when an alarm rings; what was learned is saved.")
     learn: bool = Field(True, description="Learn; otherwise the trained policy of --resume plays and nothing is saved.")
     greedy: bool = Field(True, description="Without learning: take the likeliest action instead of sampling.")
     settings: dict[str, Any] = Field(default_factory=dict, description="Settings of the trainer.")

@@ -51,6 +51,7 @@ class Live:
         self.monitor = Monitor(task, self.gate, self.timer, self.clock)
         self.monitor.on_episode = self._episode_ended
         self.monitor.on_break = self._broke
+        self.monitor.alarms.ring = self._rang
         self.audience = Audience()
         self.pulse = Pulse(self)
         self.rewinder = Rewinder(task, seed, lambda: self.monitor.detail.history, self._show_moment)
@@ -140,3 +141,8 @@ class Live:
         self.events.add(Level.WARNING, text, env)
         self.events.write(self.writer)
         self.monitor.publish()
+
+    def _rang(self, text: str, env: int) -> None:
+        """Tell of an alarm."""
+        self.events.add(Level.WARNING, text, env)
+        self.events.write(self.writer)

@@ -18,6 +18,7 @@ from ..backends import WorkerStatus
 from ..backends.layout import Buffer
 from ..envs import Task, next_slot
 from ..envs.task import DECIDES, Array
+from .alarms import Alarms, Pace
 from .breakpoints import Breakpoints, Readings
 from .detail import Detail
 from .gate import Gate
@@ -58,6 +59,7 @@ class Monitor:
         iterations: Trainer iterations so far.
         waits: Whether somebody waits for an episode's end.
         breakpoints: What is looked at after every step, if there are any.
+        alarms: What is looked at between.
     """
 
     def __init__(self, task: Task, gate: Gate, timer: Timer, clock: TrainingClock) -> None:
@@ -70,6 +72,7 @@ class Monitor:
         self.watched = False
         self.waits = False
         self.breakpoints = Breakpoints(task)
+        self.alarms = Alarms()
         self.inspect: Callable[[int], PolicyOutput | None] = lambda _row: None
         self.recorder: Recorder | None = None
         self.values: Callable[[slice], Array | None] = lambda _slots: None
@@ -120,6 +123,7 @@ class Monitor:
         self._dirty = False
         self.detail.history.begin(backend.buffer)
         self.breakpoints.forget()
+        self.alarms.forget()
         if self.recorder is not None:
             self.recorder.forget()
         self.throughput.begin(self._num_envs, self.mark())
@@ -234,6 +238,7 @@ class Monitor:
         self._ended[env] = (result, length, outcome, time.time())
         self._last_terms[env] = self._terms[env]
         self._terms[env] = 0
+        self.alarms.marked.discard(env)
         self.on_episode(env)
 
     def counters(self) -> dict[str, int]:
@@ -267,6 +272,7 @@ class Monitor:
         self.latest = row
         self._append(row)
         self._write_metrics(row)
+        self.alarms.look_at_iteration(metrics, self.mark(), self._num_envs, limited=bool(self.state.get("speed")))
         return row
 
     def _append(self, row: Mapping[str, float]) -> None:
@@ -324,6 +330,7 @@ class Monitor:
     def _publish(self, *, decided: bool) -> None:
         self._write_state()
         if self._writer and self._backend is not None:
+            self._look_for_trouble(self._backend.buffer)
             self._write_times()
             self._write_scaling(self._writer)
             with self._writer.write("breakpoints") as block:
@@ -331,6 +338,12 @@ class Monitor:
             self._write_environments(self._writer, self._backend)
             self._write_policy(self._writer)
             self._write_detail(self._writer, self._backend, decided=decided)
+
+    def _look_for_trouble(self, buffer: Buffer) -> None:
+        now, sps = self.clock.now(), self.throughput.rates(self.mark())[1]
+        self.alarms.look_at_environments(buffer, self._written, self._task.players, now)
+        length = float(np.median(self._lengths)) if self._lengths else np.nan
+        self.alarms.look_at_pace(Pace(self.episodes, length, sps / self._num_envs), now)
 
     def _write_detail(self, writer: TelemetryWriter, backend: Stepped, *, decided: bool) -> None:
         """Write what is known of the environment that is looked at closely, and of its last steps while it stands."""
@@ -409,6 +422,7 @@ class Monitor:
             table["recording"] = self.recorder.states(self._num_envs) if self.recorder is not None else 0
             table["worker"] = self._owner
             table["notice"] = Notice.NOTHING
+            table["notice"][list(self.alarms.marked)] = Notice.ALARM
             table["notice"][list(self.breakpoints.hit)] = Notice.BREAK
         with writer.write("actions") as actions:
             actions[:] = buffer["action"][acted, ::players].reshape(self._num_envs, -1)[:, : actions.shape[1]]

@@ -48,6 +48,8 @@ class Notice(IntEnum):
     NOTHING = 0
     BREAK = 1
     """A breakpoint stopped the training here, at the last step."""
+    ALARM = 2
+    """An alarm rang here, and its episode goes on."""
 
 
 class Level(IntEnum):

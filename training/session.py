@@ -42,6 +42,12 @@ STEP_TIMEOUT = 60.0  # s
 log = logging.getLogger(__name__)
 
 
+class AlarmRang(PacError):
+    """A session ended because an alarm rang, as `alarm_exit` asks."""
+
+    title = "Alarm"
+
+
 class Session(Live):
     """A training that can be paused, stepped, slowed, restarted at another N, and stopped.
 
@@ -298,8 +304,26 @@ class Session(Live):
 
     def _drain(self, backend: Backend) -> None:
         """Take over what the backend reports."""
+        alarms = self.monitor.alarms
         for event in backend.drain_events():
-            self.events.add(Level[event.level.upper()], event.text, event.lo if event.worker is not None else -1)
+            level, lost = Level[event.level.upper()], event.worker is not None
+            self.events.add(level, event.text, event.lo if lost else -1)
+            if lost and level >= Level.WARNING:
+                alarms.marked.update(range(event.lo, event.hi))
+                sentence = event.text.partition("\n")[0]
+                alarms.told.append(sentence)
+                self._exit_by(sentence)
+
+    def _rang(self, text: str, env: int) -> None:
+        """Tell of an alarm, and end if that is wanted."""
+        super()._rang(text, env)
+        self._exit_by(text)
+
+    def _exit_by(self, text: str) -> None:
+        """End because of an alarm, if that is wanted: the next pass of the gate is the last."""
+        if self.config.alarm_exit and not self.gate.stopping:
+            self.error = AlarmRang(text)
+            self.gate.stop()
 
     # -- limits, runs and checkpoints ---------------------------------------------------------------------------------
 

@@ -321,6 +321,28 @@ def test_a_killed_worker_is_replaced_and_training_goes_on(tmp_path, backend):
         watched.until(lambda snapshot: snapshot.state["steps"] > steps + 1000)
 
 
+def test_an_alarm_ends_a_session_that_asks_for_it(tmp_path):
+    """A lost worker is one: the session fails with its sentence, and what was learned is saved."""
+    quick = {"batch": 64, "minibatch": 64, "epochs": 1}
+    options = {"task": "drmario", "backend": "shm", "trainer": "ppo", "settings": quick, "alarm_exit": True}
+    with session(tmp_path, name="run", **options) as watched:
+        seen = watched.until(lambda snapshot: snapshot.state["iterations"] > 0 and len(snapshot.workers))
+        os.kill(int(seen.workers["pid"][0]), signal.SIGKILL)
+        with pytest.raises(SessionFailed, match="SIGKILL") as caught:
+            watched.process.report()
+        assert (caught.value.title, caught.value.code) == ("Alarm", 1)
+        assert list(RunFolder.find(tmp_path, "run").checkpoints.iterdir())
+
+
+def test_a_number_that_is_none_rings_and_marks_its_board(tmp_path):
+    """An observation with NaN is told of, before anybody asks; the report has it."""
+    with session(tmp_path, task="tests.training.nowhere:Nowhere", num_envs=2) as watched:
+        told = "alarm: env 1: its observation is not a number, nor that of 1 more"
+        seen = watched.until(lambda snapshot: any(event.text == told for event in snapshot.events))
+        assert seen.environments["notice"].tolist() == [Notice.ALARM, Notice.ALARM]
+        assert watched.end()["alarms"] == [told]
+
+
 @pytest.mark.parametrize(
     ("options", "code", "sentence"),
     [

@@ -38,6 +38,7 @@ LEAST_CHART = 6
 UNIT = 6
 JUST = 1.0  # s that an ended episode colours its board
 JUST_ENDED = 0.4  # how much of that colour its frame has: early in training, every episode ends at once
+NOTICES = {Notice.BREAK: ("break", ORANGE), Notice.ALARM: ("alarm", RED)}
 COLORS = {
     "environment": GREEN,
     "transport": YELLOW,
@@ -224,8 +225,9 @@ def frames_of(snapshot: Snapshot, first: int, count: int, now: float, selected: 
         _frame(snapshot, Frame(f"Env {first + index + 1}/{total}", selected=first + index == selected), now, values)
         for index, values in enumerate(zip(*columns, strict=True))
     ]
-    for index in np.flatnonzero(table["notice"] == Notice.BREAK).tolist():
-        frames[index] = frames[index]._replace(sign=f"{SIGNS.broken} break", color=ORANGE, mark=ORANGE)
+    for index in np.flatnonzero(table["notice"]).tolist():
+        word, color = NOTICES[Notice(table["notice"][index])]
+        frames[index] = frames[index]._replace(sign=f"{SIGNS.broken} {word}", color=color, mark=color)
     for index in np.flatnonzero(table["recording"]).tolist():
         runs = table["recording"][index] == RECORDING
         frames[index] = frames[index]._replace(sign=f"{SIGNS.dot if runs else SIGNS.neutral} rec", color=RED)

@@ -1,0 +1,139 @@
+"""Alarms: what they notice, what they let pass, and that they ring once."""
+
+import math
+
+import numpy as np
+import pytest
+
+from pac.training.alarms import (
+    CALM,
+    CALM_ITERATIONS,
+    COLLAPSED_FOR,
+    EARLY,
+    FIRST_LONG,
+    LEAST_LONG,
+    LEAST_WINDOWS,
+    Alarm,
+    Alarms,
+    Pace,
+)
+from pac.training.throughput import Mark
+
+
+class Training:
+    """A training that tells its figures, a window of 2 s an iteration."""
+
+    def __init__(self):
+        self.alarms = Alarms()
+        self.frames, self.seconds = 0.0, 0.0
+
+    def iterate(self, count=1, fps=1000.0, num_envs=8, *, limited=False, **metrics):
+        """Go through some iterations; return what was told meanwhile."""
+        before = len(self.alarms.told)
+        named = {name.replace("__", "/"): value for name, value in metrics.items()}
+        for _ in range(count):
+            self.seconds, self.frames = self.seconds + 2, self.frames + 2 * fps
+            mark = Mark(self.seconds, int(self.frames), 0)
+            self.alarms.look_at_iteration(named, mark, num_envs, limited=limited)
+        return self.alarms.told[before:]
+
+
+@pytest.fixture
+def training():
+    return Training()
+
+
+def buffers(observation=0.0, score=0.0, rows=4):
+    """What four rows wrote."""
+    made = {"observation": np.zeros((1, rows, 3), "f4"), "episode_return": np.zeros((1, rows), "f4")}
+    made["observation"][0, 2, 1] = observation
+    made["episode_return"][0, 1] = score
+    return made
+
+
+def test_an_alarm_rings_once_per_occurrence():
+    """While the trouble lasts it is quiet; after a while without it, it rings anew."""
+    alarm = Alarm(10)
+    assert alarm.rings(0, trouble=True)
+    assert not any(alarm.rings(now, trouble=True) for now in range(1, 30))
+    assert not alarm.rings(35, trouble=False)
+    assert not alarm.rings(39, trouble=True)
+    assert alarm.rings(50, trouble=True)
+
+
+def test_numbers_that_are_none_are_found_where_they_are():
+    """Observation and reward have an alarm each; the environment is marked, of several seats their one."""
+    alarms, rang = Alarms(), []
+    alarms.ring = lambda text, env: rang.append((text, env))
+    alarms.look_at_environments(buffers(observation=math.nan, score=math.nan), 0, 1, 5.0)
+    assert rang == [
+        ("alarm: env 2: its reward is not a number", 1),
+        ("alarm: env 3: its observation is not a number", 2),
+    ]
+    assert alarms.marked == {1, 2}
+    alarms.look_at_environments(buffers(observation=math.nan), 0, 2, 6.0)
+    assert len(rang) == 2
+    alarms.look_at_environments(buffers(observation=math.nan), 0, 2, 7.0 + CALM)
+    assert rang[2:] == [("alarm: env 2: its observation is not a number", 1)]
+
+
+def test_infinity_and_whole_numbers_are_numbers():
+    """Nothing rings."""
+    alarms = Alarms()
+    alarms.look_at_environments(buffers(observation=math.inf, score=-math.inf), 0, 1, 5.0)
+    alarms.look_at_environments({**buffers(), "observation": np.full((1, 4, 3), 255, "u1")}, 0, 1, 5.0)
+    assert not alarms.told
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_loss_that_is_no_number_rings(training, value):
+    """Other figures may be unknown."""
+    assert not training.iterate(loss__policy=1.0, explained_variance=math.nan)
+    assert training.iterate(3, loss__policy=value) == [f"alarm: loss/policy is not a number: {value}"]
+    assert not training.iterate(CALM_ITERATIONS, loss__policy=1.0)
+    assert training.iterate(loss__policy=value)
+
+
+def test_entropy_collapses_against_its_early_level(training):
+    """A tenth for ten iterations; shorter dips and a slow fall to more than that pass."""
+    assert not training.iterate(EARLY, loss__entropy=2.0)
+    assert not training.iterate(50, loss__entropy=0.21)
+    assert not training.iterate(COLLAPSED_FOR - 1, loss__entropy=0.1)
+    assert not training.iterate(loss__entropy=0.3)
+    told = training.iterate(3 * COLLAPSED_FOR, loss__entropy=0.1)
+    assert told == ["alarm: the policy's entropy has collapsed: 0.1 nats, at first 2"]
+
+
+def test_the_entropy_of_other_trainers_is_known(training):
+    """Its negative as a loss, too; one that was never above 0, as of numbers, has no level to fall from."""
+    training.iterate(EARLY, train__entropy_loss=-1.5)
+    assert training.iterate(COLLAPSED_FOR, train__entropy_loss=-0.01)
+    other = Training()
+    other.iterate(EARLY, entropy=-1.0)
+    assert not other.iterate(30, entropy=-9.0)
+
+
+def test_throughput_is_held_to_its_own_median(training):
+    """Three windows 20 % under it ring once; two do not, nor does what is slow by wish or at another N."""
+    assert not training.iterate(LEAST_WINDOWS, fps=1000)
+    assert not training.iterate(2, fps=700)
+    assert not training.iterate(3, fps=1000)
+    assert not training.iterate(10, fps=100, limited=True)
+    assert not training.iterate(10, fps=900)
+    assert training.iterate(4, fps=700) == ["alarm: 700 fps, 22 % under the median of 900"]
+    assert not training.iterate(20, fps=100, num_envs=2)
+
+
+def test_episodes_that_end_no_more_ring():
+    """After ten median ones, a minute at least; where none has ended, after ten minutes."""
+    assert Pace(5, 200.0, 10.0).patience == 200.0
+    assert Pace(5, 20.0, 10.0).patience == LEAST_LONG
+    assert Pace(0, math.nan, 10.0).patience == FIRST_LONG
+    alarms = Alarms()
+    alarms.look_at_pace(Pace(5, 200.0, 10.0), 100.0)
+    alarms.look_at_pace(Pace(6, 200.0, 10.0), 250.0)
+    alarms.look_at_pace(Pace(6, 200.0, 10.0), 449.0)
+    assert not alarms.told
+    for now in range(451, 700):
+        alarms.look_at_pace(Pace(6, 200.0, 10.0), now)
+    assert alarms.told == ["alarm: no episode has ended for 201 s; 200 s would be long"]

@@ -1,0 +1,222 @@
+"""Alarms: trouble that a session notices by itself, told once per occurrence.
+
+An alarm rings when its trouble begins. While the trouble lasts, and until it has been away for a while, it does not
+ring again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..envs.task import Array, Buffers
+from .throughput import WINDOW, Mark
+
+CALM = 60.0  # s of training without the trouble, after which an alarm may ring anew
+CALM_ITERATIONS = 10
+
+EARLY = 20  # iterations whose median entropy is the early level
+COLLAPSED = 0.1  # of the early level
+COLLAPSED_FOR = 10  # iterations
+
+LONG = 10.0  # times the median episode
+LEAST_LONG = 60.0  # s
+FIRST_LONG = 600.0  # s, where no episode has ended yet
+
+SLOW = 0.8  # of the median
+SLOW_FOR = 3  # windows
+LEAST_WINDOWS = 10
+MOST_WINDOWS = 512
+
+
+class Alarm:
+    """Tells the beginning of a trouble from its going on.
+
+    Args:
+        calm: How long it must have been away before it may ring anew, in whatever `now` counts.
+    """
+
+    def __init__(self, calm: float) -> None:
+        self._calm = calm
+        self._seen = -math.inf
+
+    def rings(self, now: float, *, trouble: bool) -> bool:
+        """Return whether a trouble begins `now`."""
+        if not trouble:
+            return False
+        begins = now - self._seen > self._calm
+        self._seen = now
+        return begins
+
+
+class Entropy:
+    """Notices that the policy's entropy stays under a tenth of its early level for ten iterations."""
+
+    def __init__(self) -> None:
+        self._early: list[float] = []
+        self._low = 0
+
+    def collapsed(self, entropy: float) -> bool:
+        """Take in an iteration's entropy, in nats; return whether it has collapsed."""
+        if len(self._early) < EARLY:
+            self._early.append(entropy)
+            return False
+        low = self.early > 0 and entropy < COLLAPSED * self.early
+        self._low = self._low + 1 if low else 0
+        return self._low >= COLLAPSED_FOR
+
+    @property
+    def early(self) -> float:
+        """The early level: the median of the first iterations; no use where it is not above 0."""
+        return median(self._early)
+
+
+class Speed:
+    """Notices that fps stay 20 % under their own median, over windows of at least 2 s of undisturbed training."""
+
+    def __init__(self) -> None:
+        self._begin: Mark | None = None
+        self._num_envs = 0
+        self._windows: deque[float] = deque(maxlen=MOST_WINDOWS)
+
+    def forget(self) -> None:
+        """Begin a new window: what came since was disturbed."""
+        self._begin = None
+
+    def slow(self, mark: Mark, num_envs: int) -> bool:
+        """Take in the counters at the end of an iteration; return whether training is slow by its own measure."""
+        if num_envs != self._num_envs:
+            self._num_envs, self._begin = num_envs, None
+            self._windows.clear()
+        if self._begin is None:
+            self._begin = mark
+        elif (seconds := mark.seconds - self._begin.seconds) >= WINDOW:
+            self._windows.append((mark.frames - self._begin.frames) / seconds)
+            self._begin = mark
+        return len(self._windows) >= LEAST_WINDOWS and self.now < SLOW * self.usual
+
+    @property
+    def now(self) -> float:
+        """The best of the last windows, fps."""
+        return max(list(self._windows)[-SLOW_FOR:])
+
+    @property
+    def usual(self) -> float:
+        """The median of all windows at this N, fps."""
+        return median(self._windows)
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How episodes come.
+
+    Attributes:
+        episodes: Episodes ended so far.
+        length: Median length of the last ones, in steps; NaN before the first.
+        sps: Steps per second of one environment.
+    """
+
+    episodes: int
+    length: float
+    sps: float
+
+    @property
+    def patience(self) -> float:
+        """Seconds without an end that are too long: ten median episodes, at least a minute."""
+        if math.isnan(self.length) or self.sps <= 0:
+            return FIRST_LONG
+        return max(LEAST_LONG, LONG * self.length / self.sps)
+
+
+class Alarms:
+    """All alarms of a session; used by the training thread.
+
+    Attributes:
+        ring: Called with a sentence and an environment, or -1.
+        told: What was told, in order.
+        marked: Environments in trouble, until their episode ends.
+    """
+
+    def __init__(self) -> None:
+        self.ring: Callable[[str, int], None] = lambda _text, _env: None
+        self.told: list[str] = []
+        self.marked: set[int] = set()
+        self._numbers = {name: Alarm(CALM) for name in ("reward", "observation")}
+        self._losses = Alarm(CALM_ITERATIONS)
+        self._collapse, self._entropy = Alarm(CALM_ITERATIONS), Entropy()
+        self._slowness, self._speed = Alarm(CALM), Speed()
+        self._silence = Alarm(CALM)
+        self._episodes, self._ended = 0, 0.0
+        self._iterations = 0
+
+    def tell(self, text: str, env: int = -1) -> None:
+        """Ring."""
+        self.told.append(text)
+        self.ring(text, env)
+
+    def look_at_environments(self, buffer: Buffers, slot: int, players: int, now: float) -> None:
+        """Look for rewards and observations that are not numbers in what was written last; `now` in s of training."""
+        found = {
+            "reward": _unknown(buffer["episode_return"][slot]),
+            "observation": _unknown(buffer["observation"][slot]),
+        }
+        for name, rows in found.items():
+            envs = sorted(set((rows // players).tolist()))
+            self.marked.update(envs)
+            if self._numbers[name].rings(now, trouble=bool(envs)):
+                more = f", nor that of {len(envs) - 1:,} more" if len(envs) > 1 else ""
+                self.tell(f"alarm: env {envs[0] + 1}: its {name} is not a number{more}", envs[0])
+
+    def look_at_pace(self, pace: Pace, now: float) -> None:
+        """Look whether episodes still end; `now` in s of training."""
+        if pace.episodes != self._episodes:
+            self._episodes, self._ended = pace.episodes, now
+        silent = now - self._ended
+        if self._silence.rings(now, trouble=silent > pace.patience):
+            self.tell(f"alarm: no episode has ended for {silent:.0f} s; {pace.patience:.0f} s would be long")
+
+    def look_at_iteration(self, metrics: Mapping[str, float], mark: Mark, num_envs: int, *, limited: bool) -> None:
+        """Look at a trainer's figures and at the throughput; `limited` where the speed is somebody's wish."""
+        self._iterations += 1
+        losses = [name for name, value in metrics.items() if "loss" in name and not math.isfinite(value)]
+        if self._losses.rings(self._iterations, trouble=bool(losses)):
+            self.tell(f"alarm: {losses[0]} is not a number: {metrics[losses[0]]}")
+        entropy = _entropy(metrics)
+        collapsed = entropy is not None and self._entropy.collapsed(entropy)
+        if self._collapse.rings(self._iterations, trouble=collapsed):
+            early = self._entropy.early
+            self.tell(f"alarm: the policy's entropy has collapsed: {entropy:.3g} nats, at first {early:.3g}")
+        if limited:
+            self._speed.forget()
+        elif self._slowness.rings(mark.seconds, trouble=self._speed.slow(mark, num_envs)):
+            fps, usual = self._speed.now, self._speed.usual
+            self.tell(f"alarm: {fps:,.0f} fps, {100 * (1 - fps / usual):.0f} % under the median of {usual:,.0f}")
+
+    def forget(self) -> None:
+        """Begin anew: the environments are others."""
+        self.marked.clear()
+        self._speed.forget()
+
+
+def _unknown(rows: Array) -> NDArray[np.intp]:
+    """Return the rows in which a number is none."""
+    if rows.dtype.kind != "f":
+        return np.zeros(0, np.intp)
+    return np.flatnonzero(np.isnan(rows.reshape(len(rows), -1)).any(axis=1))
+
+
+def _entropy(metrics: Mapping[str, float]) -> float | None:
+    """Return the policy's entropy, as ours and other trainers call it."""
+    for name, value in metrics.items():
+        match name.rpartition("/")[2]:
+            case "entropy":
+                return value
+            case "entropy_loss":
+                return -value
+    return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import time
+from collections.abc import Callable
 
 from .futex import STRONGLY_ORDERED, fence, wait_on, wake_up
 from .segment import Segment
@@ -79,6 +80,10 @@ class Patience:
 
     def outlasts(self, words: memoryview, index: int, old: int, most: int = LONG_SPIN) -> bool:
         """Yield until a word is no longer `old`, at most for `most` ns; return whether that came true in time."""
+        return self.sees(lambda: words[index] != old, most)
+
+    def sees(self, look: Callable[[], object], most: int = LONG_SPIN) -> bool:
+        """Yield until `look` finds something, at most for `most` ns; return whether it did."""
         if self._shy:
             self._shy -= 1
             return False
@@ -86,7 +91,7 @@ class Patience:
         end = now + min(self._budget, most)
         while now < end and not self._shy:
             os.sched_yield()
-            if words[index] != old:
+            if look():
                 self._next = max(SHY, self._next // 2)
                 return True
             before, now = now, time.monotonic_ns()
@@ -152,12 +157,15 @@ class Link:
         index: The worker's number.
         parent: The fleet's process.
         spin: Nanoseconds it may yield before it blocks; 0 where workers outnumber cores.
+
+    Attributes:
+        patience: How long it yields its core before it blocks.
     """
 
     def __init__(self, segment: Segment, index: int, parent: int, spin: int) -> None:
         self._block = Block(segment, index)
         self._parent = parent
-        self._patience = Patience(spin)
+        self.patience = Patience(spin)
         self._words = self._block.words
         self._quads = self._block.quads
         self._seen = self._words[REQUEST]
@@ -224,7 +232,7 @@ class Link:
         if words[AWAITED]:
             wake_up(self._block.reply)
             # The one just woken may be waiting for this very core.
-            self._patience.outlasts(words, REQUEST, self._seen, ONE_YIELD)
+            self.patience.outlasts(words, REQUEST, self._seen, ONE_YIELD)
 
     def trouble(self, state: int) -> None:
         """Say that the order failed; the report stands in a file."""
@@ -249,11 +257,11 @@ class Link:
     def _wait(self, seen: int) -> None:
         """Yield for a while, if the last request came soon, then block."""
         words, begun = self._words, time.monotonic_ns()
-        if self._patience.outlasts(words, REQUEST, seen):
+        if self.patience.outlasts(words, REQUEST, seen):
             return
         words[ASLEEP] = 1
         while words[REQUEST] == seen:
             wait_on(self._block.request, seen, IDLE)
             self.idle()
         words[ASLEEP] = 0
-        self._patience.learn(time.monotonic_ns() - begun)
+        self.patience.learn(time.monotonic_ns() - begun)

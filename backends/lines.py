@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 import struct
 import time
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..envs import Field, Task
 from ..envs.task import MASK_64, Array
+from .control import Patience
 from .errors import BackendTimeout, ProtocolError
 from .layout import Buffer
 from .protocol import (
@@ -77,6 +79,7 @@ class Lines:
         task: The task.
         num_envs: Number of environments N.
         buffer: Where answers are decoded to.
+        spin: Nanoseconds to yield at most before a wait blocks; 0 never to yield.
         plain: Whether the servers know the twelve plain types only: then no greeting is sent, no RECORD comes, and
             what it would carry is left as it is, but for the numbers that stand in a result.
 
@@ -85,8 +88,9 @@ class Lines:
         took: Nanoseconds that each environment took for it, `(N,)`.
     """
 
-    def __init__(self, task: Task, num_envs: int, buffer: Buffer, *, plain: bool = False) -> None:
+    def __init__(self, task: Task, num_envs: int, buffer: Buffer, *, spin: int = 0, plain: bool = False) -> None:
         self._task, self._count, self._buffer, self._plain = task, num_envs, buffer, plain
+        self._patience = Patience(spin)
         self._sizes = sizes = Sizes(task)
         self._body = task.players * sizes.result
         self._second = HEADER.size + self._body
@@ -227,6 +231,8 @@ class Lines:
             ProtocolError: Something else came; the error that an ERROR frame tells, where it was one.
         """
         wire, row, got, need = self._wire(env), self._rows[env], self._got[env], self._needs[env]
+        if not got and not self.answered(env):
+            self._wait(env)
         while got < need:
             try:
                 count = wire.recv_into(row[got:need])
@@ -242,6 +248,13 @@ class Lines:
         if not self._plain and row[self._second : self._second + HEADER.size] != self._next:
             raise self._unexpected(row[self._second])
         return True
+
+    def _wait(self, env: int) -> None:
+        """Yield for a while, if the last answer came soon, then block until something comes, or for `LOOK` s."""
+        begun = time.monotonic_ns()
+        if not self._patience.sees(lambda: self.answered(env)):
+            select.select([self._wire(env)], [], [], LOOK)
+            self._patience.learn(time.monotonic_ns() - begun)
 
     def answered(self, env: int) -> bool:
         """Whether something of the answer came, received or not."""

@@ -14,6 +14,8 @@ import numpy as np
 
 from ..envs import PacError, Task, allocate
 from .answers import Answers
+from .control import LONG_SPIN, Patience
+from .cores import usable_cores
 from .errors import BackendBusy, ProtocolError
 from .hosting import Host
 from .protocol import (
@@ -77,6 +79,7 @@ class Server:
         lo: First environment.
         hi: One past the last.
         seed: The seed of those who do not say hello.
+        patience: How long it yields its core before it blocks; by the number of cores if None.
         beat: Called after every reset and step.
         raises: Whether an environment that fails ends the server, rather than its connection.
 
@@ -92,6 +95,7 @@ class Server:
         hi: int,
         seed: int,
         *,
+        patience: Patience | None = None,
         beat: Callable[[], None] = lambda: None,
         raises: bool = False,
     ) -> None:
@@ -99,6 +103,7 @@ class Server:
         self._sizes = Sizes(task)
         self._unpack = struct.Struct(f"<{task.players}i").unpack
         self.steps = 0
+        self._patience = patience or Patience(LONG_SPIN if usable_cores() > 1 else 0)
         buffers = allocate(task, hi)
         self._hosts = [Host(task, env, seed, buffers) for env in range(lo, hi)]
         self._fresh = [True] * len(self._hosts)
@@ -123,7 +128,7 @@ class Server:
 
     def turn(self, seconds: float) -> bool:
         """Answer what came; wait for it at most so long. Return whether something did."""
-        ready = self._selector.select(seconds)
+        ready = self._selector.select(0) or self._wait(seconds)
         if len(ready) > 1:  # in the order of the environments, whatever the system's
             ready.sort(key=_order)
         for key, events in ready:
@@ -135,6 +140,15 @@ class Server:
             if events & selectors.EVENT_READ:
                 self._read(key.data)
         return bool(ready)
+
+    def _wait(self, seconds: float) -> list[tuple[selectors.SelectorKey, int]]:
+        """Yield for a while, if the last request came soon, then block."""
+        begun = time.monotonic_ns()
+        if self._patience.sees(lambda: self._selector.select(0)):
+            return self._selector.select(0)
+        ready = self._selector.select(seconds)
+        self._patience.learn(time.monotonic_ns() - begun)
+        return ready
 
     def close(self) -> None:
         """Close every connection and every environment."""

@@ -93,7 +93,14 @@ def work(link: Link, told: Mapping[str, Any]) -> None:
     listener = listen(path)
     try:
         server = Server(
-            task, listener, lo, hi, told["seed"], beat=lambda: link.beat(server.steps // (hi - lo)), raises=True
+            task,
+            listener,
+            lo,
+            hi,
+            told["seed"],
+            patience=link.patience,
+            beat=lambda: link.beat(server.steps // (hi - lo)),
+            raises=True,
         )
         link.ready()
         while not link.closing:

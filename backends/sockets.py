@@ -7,6 +7,8 @@ import socket
 from pathlib import Path
 from typing import ClassVar
 
+from .control import LONG_SPIN
+from .cores import usable_cores
 from .layout import Buffer, Layout
 from .lines import Lines
 from .member import Member
@@ -41,7 +43,8 @@ class SocketBackend(ServedBackend):
             {**told, "lo": lo, "hi": hi, "path": str(folder / _name(token, index))}
             for index, (lo, hi) in enumerate(self._spans())
         ]
-        lines = Lines(self.task, self.environments, buffer)
+        roomy = len(spans) < usable_cores()
+        lines = Lines(self.task, self.environments, buffer, spin=LONG_SPIN if roomy else 0)
         self._open_lines("pac.backends.socket_server:work", spans, lines, buffer)
         return buffer
 

@@ -7,7 +7,7 @@ only who controls it may.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .audience import Viewer
@@ -19,6 +19,8 @@ from .snapshot import Look
 if TYPE_CHECKING:
     from .live import Live
     from .session import Session
+
+MOST_COUNTS = 32
 
 
 class LiveCommands:
@@ -143,13 +145,31 @@ class Commands(LiveCommands):
 
     def do_baseline(self) -> None:
         """Measure the fps of one environment, then return to N."""
-        if self._session.measuring_baseline:
-            raise CommandRefused("the baseline is being measured")
+        self._check_undisturbed()
         if self._session.num_envs_now == 1:
             raise CommandRefused(
                 "one environment is running: its fps becomes the baseline by itself, within some seconds"
             )
         self._session.measure_baseline()
+
+    def do_sweep(self, counts: Sequence[int]) -> None:
+        """Measure several N for some seconds each, then return to that of now."""
+        if not counts or len(counts) > MOST_COUNTS or not all(1 <= int(count) <= MAX_ENVS for count in counts):
+            raise CommandRefused(
+                f"a sweep takes 1 to {MOST_COUNTS} numbers of environments from 1 to {MAX_ENVS:,}, got {counts}"
+            )
+        self._check_undisturbed()
+        self._session.sweep(sorted({int(count) for count in counts}))
+
+    def do_cancel_sweep(self) -> None:
+        """Return from a sweep to the N it came from."""
+        self._session.cancel_sweep()
+
+    def _check_undisturbed(self) -> None:
+        if self._session.sweeping:
+            raise CommandRefused("a measurement is going on")
+        if self._session.monitor.state.get("speed"):
+            raise CommandRefused("there is a speed limit, and under it there is nothing to measure: m takes it away")
 
     def do_checkpoint(self) -> None:
         """Save a checkpoint at the end of the iteration."""

@@ -11,7 +11,7 @@ import math
 import os
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,8 @@ from .recorder import Recorder
 from .records import Level, Phase
 from .report import make_report
 from .runs import RunFolder
-from .throughput import WINDOW
+from .sweep import SECONDS, Sweep
+from .throughput import WINDOW, knee
 from .trainer import Context, Trainer
 from .trainers import build_player, build_trainer, trainer_settings
 
@@ -76,7 +77,7 @@ class Session(Live):
         self._wish = threading.Lock()
         self._wanted_envs: int | None = None
         self._wants_checkpoint = False
-        self._return_to: int | None = None
+        self._sweep: Sweep | None = None
         self.device = config.device
         self._say(Phase.STARTING, "reading the configuration")
         self._new_segment(self.num_envs)
@@ -118,7 +119,7 @@ class Session(Live):
         self._write_card("running")
         first = BASELINE_ENVS if self.config.baseline and self.num_envs != BASELINE_ENVS else self.num_envs
         if first != self.num_envs:
-            self._return_to = self.num_envs
+            self._sweep = Sweep((BASELINE_ENVS,), self.num_envs, WINDOW)
             self._new_segment(first)
         self._start(first, self._trainer.start)
         self._go_on()
@@ -206,8 +207,8 @@ class Session(Live):
             checkpoint, self._wants_checkpoint = self._wants_checkpoint, False
         if checkpoint or self.keeper.due:
             self.keeper.checkpoint(self._trainer)
-        if self._return_to is not None and wanted is None and self._baseline_done():
-            wanted, self._return_to = self._return_to, None
+        if self._sweep is not None and wanted is None:
+            wanted = self._after(self._sweep)
         if anew or wanted not in {None, self.num_envs_now}:
             self._resize(wanted or self.num_envs_now)
         self.clock.go()
@@ -222,18 +223,20 @@ class Session(Live):
             self._new_segment(num_envs)
             self._start(num_envs, self._trainer.resize)
         except PacError as error:
-            self.events.add(Level.ERROR, f"{error.title}: {error}. Back to {before} environments.")
-            self._return_to = None
-            self._new_segment(before)
-            self._trainer.resize(before)
+            back = self._sweep.home if self._sweep is not None else before
+            self.events.add(Level.ERROR, f"{error.title}: {error}. Back to {back} environments.")
+            self._sweep = None
+            self._new_segment(back)
+            self._trainer.resize(back)
         else:
             self.restarts += 1
             self.events.add(Level.INFO, f"restarted with num_envs={self.num_envs_now}")
         self._running()
 
     def _running(self) -> None:
-        if self._return_to is not None:
-            self._say(Phase.BASELINE, f"measuring the baseline at num_envs={BASELINE_ENVS}")
+        if self._sweep is not None:
+            self._sweep.begin(self.monitor.throughput.seconds(self.num_envs_now))
+            self._say(Phase.BASELINE, self._sweep.message)
         else:
             self._say(Phase.RUNNING, "")
         self.clock.go()
@@ -244,18 +247,24 @@ class Session(Live):
         """The N of the environments that stand."""
         return self.backend.environments if self.backend is not None else self.num_envs
 
-    def _baseline_done(self) -> bool:
-        """Whether N = 1 has been measured for long enough; says how far it is."""
-        spent = next(
-            (entry.seconds for entry in self.monitor.throughput.scaling() if entry.num_envs == BASELINE_ENVS), 0.0
-        )
-        self.monitor.state["progress"] = min(1.0, spent / WINDOW)
-        if self.monitor.throughput.baseline is None:
-            return False
-        self.events.add(
-            Level.GOOD, f"baseline: {self.monitor.throughput.baseline:,.0f} fps at num_envs={BASELINE_ENVS}"
-        )
-        return True
+    def _after(self, sweep: Sweep) -> int | None:
+        """Return the N that a sweep goes on to, or home, once the present one was measured; say how far it is."""
+        throughput = self.monitor.throughput
+        done = sweep.progress(throughput.seconds(self.num_envs_now))
+        self.monitor.state["progress"] = done
+        if done < 1:
+            return None
+        if self.num_envs_now == BASELINE_ENVS:
+            self.events.add(Level.GOOD, f"baseline: {throughput.baseline:,.0f} fps at num_envs={BASELINE_ENVS}")
+        wanted = sweep.next()
+        if wanted is None:
+            self._sweep, wanted = None, sweep.home
+            found = knee([(entry.num_envs, entry.fps) for entry in throughput.scaling()])
+            if sweep.counts != (BASELINE_ENVS,) and found is not None:
+                self.events.add(Level.GOOD, f"swept: up to num_envs={found:,}, more environments were worth it")
+        if wanted == self.num_envs_now:
+            self._running()
+        return wanted
 
     def _make_envs(self, num_envs: int, slots: int) -> GatedEnvs:
         """Make the environments behind the gate; called by the trainer."""
@@ -294,7 +303,7 @@ class Session(Live):
             seed=self.config.seed,
             settings=self.settings,
         )
-        self.num_envs = num_envs if self._return_to is None else self.num_envs
+        self.num_envs = num_envs if self._sweep is None else self.num_envs
 
     def _publish(self) -> None:
         self.monitor.state["limit"] = self._limit()
@@ -338,7 +347,7 @@ class Session(Live):
         return max((used / limit for limit, used in pairs if limit), default=float("nan"))
 
     def _limit_reached(self) -> bool:
-        return self._limit() >= 1 and self._return_to is None
+        return self._limit() >= 1 and self._sweep is None
 
     def _write_card(self, state: str) -> None:
         self.keeper.write_card(state, device=self.device, num_envs=self.num_envs, started=self._started)
@@ -373,16 +382,25 @@ class Session(Live):
         """Go on with another number of environments, between the next two steps."""
         with self._wish:
             self._wanted_envs = num_envs
-            self._return_to = None
+            self._sweep = None
             self.gate.interrupt()
 
     def measure_baseline(self) -> None:
         """Run one environment for some seconds, then return to N."""
+        self.sweep((BASELINE_ENVS,), WINDOW)
+
+    def sweep(self, counts: Sequence[int], seconds: float = SECONDS) -> None:
+        """Run several N for some seconds each, then return to the N of now."""
         self.gate.resume()
         with self._wish:
-            self._return_to = self.num_envs_now
-            self._wanted_envs = BASELINE_ENVS
+            self._sweep = Sweep(counts, self.num_envs_now, seconds)
+            self._wanted_envs = self._sweep.wanted
             self.gate.interrupt()
+
+    def cancel_sweep(self) -> None:
+        """Return from a sweep."""
+        if (sweep := self._sweep) is not None:
+            self.restart(sweep.home)
 
     def checkpoint_soon(self) -> None:
         """Save a checkpoint at the end of the iteration."""
@@ -390,9 +408,9 @@ class Session(Live):
             self._wants_checkpoint = True
 
     @property
-    def measuring_baseline(self) -> bool:
-        """Whether one environment runs for the baseline's sake."""
-        return self._return_to is not None
+    def sweeping(self) -> bool:
+        """Whether a sweep is going on, be it that of the baseline alone."""
+        return self._sweep is not None
 
 
 def default_num_envs() -> int:

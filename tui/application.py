@@ -28,6 +28,7 @@ from .lines import Lines
 from .messages import EnvironmentOpened, SessionLost, SnapshotTaken, ViewChosen
 from .plain import PlainScreen, PlainSwitcher
 from .scrubber import scrubber
+from .sweep import Sweep
 from .theme import dress
 from .views import EnvironmentView, LearningView, Shot, SummaryView, TimingView, View, WorkersView
 
@@ -166,6 +167,8 @@ class PacApp(DebuggedApp):
             self.action_environment(stopped + 1)
         if isinstance(self.screen, Breakpoints):
             self.screen.show(snapshot.breakpoints)
+        elif isinstance(self.screen, Sweep):
+            self.screen.show(snapshot)
         if (snapshot.phase, snapshot.audience) != self._told:
             self._told = snapshot.phase, snapshot.audience
             self.governor.at_once()

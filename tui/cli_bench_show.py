@@ -66,6 +66,10 @@ def scaling(result: Figures) -> None:
         )
     console.print(table)
     console.print(f"Baseline: {result['baseline_fps']:,.0f} fps at N = 1; medians of {_repetitions(result)}.")
+    if result["knee"] is not None:
+        console.print(
+            f"Knee: N = {result['knee']}, the largest where each added one brought half of one alone or more."
+        )
 
 
 def _repetitions(result: Figures) -> str:

@@ -13,6 +13,7 @@ from .breaks import Breakpoints
 from .commanded import CommandedApp
 from .connection import Connection
 from .past import as_it_was
+from .sweep import Sweep
 
 FAR = 10
 
@@ -57,6 +58,11 @@ class DebuggedApp(CommandedApp):
         """Show the breakpoints, to add, switch or remove one."""
         if self.snapshot is not None:
             self.push_screen(Breakpoints(self.command, self.snapshot.breakpoints))
+
+    def action_sweep(self) -> None:
+        """Show what was measured at every N, to measure others."""
+        if self.snapshot is not None:
+            self.push_screen(Sweep(self.command, self.snapshot))
 
     def point(self, snapshot: Snapshot) -> int | None:
         """Return the environment that a breakpoint has stopped the training at since the last look, if one has."""

@@ -35,7 +35,7 @@ PHASES = {
     Phase.RUNNING: (GREEN, "running"),
     Phase.PAUSED: (SOFT, "paused"),
     Phase.RESTARTING: (YELLOW, "restarting"),
-    Phase.BASELINE: (CYAN, "measuring the baseline"),
+    Phase.BASELINE: (CYAN, "measuring"),
     Phase.STOPPING: (YELLOW, "stopping..."),
     Phase.ENDED: (SOFT, "ended"),
     Phase.FAILED: (RED, "failed"),

@@ -65,6 +65,7 @@ KEYS: tuple[Key, ...] = (
     Key("envs.double", "right_curly_bracket", "}", "scale(2.0)", "Restart with twice the environments"),
     Key("envs.number", "number_sign", "#", "ask_envs", "Type a number of environments"),
     Key("baseline", "B", "B", "baseline", "Measure the baseline: fps of one environment", "baseline"),
+    Key("sweep", "v", "v", "sweep", "Sweep: measure several N, and come back"),
     Key("screenshot", "s", "s", "picture", "Save a picture of the screen"),
     Key("help", "question_mark", "?", "help", "All keys", "help"),
     Key("palette", "ctrl+p", "Ctrl+P", "command_palette", "All commands by name"),
@@ -109,6 +110,7 @@ HELP: dict[str, tuple[tuple[str, str], ...]] = {
         ("envs.half envs.double", "half, twice as many"),
         ("envs.number", "type how many"),
         ("baseline", "measure the baseline"),
+        ("sweep", "measure several N"),
     ),
     OTHER: (
         ("screenshot", "picture of the screen"),

@@ -238,6 +238,30 @@ def test_the_baseline_is_measured_and_n_comes_back(tmp_path):
         assert next(entry.num_envs for entry in seen.scaling) == 1
 
 
+def test_a_sweep_measures_every_n_and_comes_back(tmp_path):
+    """One after the other, then home; meanwhile no other measurement begins."""
+    with session(tmp_path) as watched:
+        watched.until(running)
+        watched.call("sweep", counts=[2, 1])
+        watched.until(lambda snapshot: snapshot.message == "measuring num_envs=1 (1 of 2)")
+        with pytest.raises(CommandRefused, match="a measurement is going on"):
+            watched.call("baseline")
+        watched.until(lambda snapshot: snapshot.message == "measuring num_envs=2 (2 of 2)")
+        seen = watched.until(lambda snapshot: snapshot.num_envs == 4 and running(snapshot))
+        assert {item.num_envs for item in seen.scaling if item.seconds >= 4} >= {1, 2}
+        watched.until(lambda snapshot: snapshot.events[-1].text == "restarted with num_envs=4")
+
+
+def test_a_sweep_can_be_cancelled(tmp_path):
+    """The session returns to the N it came from."""
+    with session(tmp_path) as watched:
+        watched.until(running)
+        watched.call("sweep", counts=[3])
+        watched.until(lambda snapshot: snapshot.num_envs == 3)
+        watched.call("cancel_sweep")
+        watched.until(lambda snapshot: snapshot.num_envs == 4 and running(snapshot))
+
+
 def test_bad_commands_are_refused_with_a_sentence(tmp_path):
     """Unknown commands and values out of range change nothing."""
     with session(tmp_path) as watched:

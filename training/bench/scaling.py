@@ -10,6 +10,7 @@ from statistics import median
 
 from ..config import Config
 from ..host import SessionProcess, launch
+from ..throughput import knee
 from .facts import Figures, Progress, summed_up
 
 
@@ -24,7 +25,8 @@ def scaling(config: Config, counts: Sequence[int], *, seconds: float, repeat: in
         progress: Told what is being measured.
 
     Returns:
-        `rows`, one per N with `fps` (median, min, max), `sps`, `fps_per_env`, `speedup` and `efficiency` in %.
+        `knee`, the largest N that was worth it; `rows`, one per N with `fps` (median, min, max), `sps`,
+        `fps_per_env`, `speedup` and `efficiency` in %.
 
     Raises:
         SessionFailed: A session refused to begin, or failed.
@@ -48,6 +50,7 @@ def scaling(config: Config, counts: Sequence[int], *, seconds: float, repeat: in
         **{key: last[key] for key in ("task", "trainer", "backend", "device", "workers")},
         "seconds": seconds,
         "baseline_fps": baseline,
+        "knee": knee([(count, median(samples[count])) for count in wanted]),
         "rows": [_row(count, samples[count], steps[count], baseline) for count in wanted if count in counts],
     }
 

@@ -1,0 +1,142 @@
+"""What was measured at every N: a table, a curve and its knee, and a line that measures others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from ..training.records import Phase
+from ..training.snapshot import Snapshot
+from ..training.sweep import usual_counts
+from ..training.throughput import knee, marginal_efficiencies
+from .ink import ACCENT, BRIGHT, CYAN, FAINT, GREEN, ORANGE, SIGNS, SOFT, TEXT, YELLOW, Row, bar, fit, part
+from .lines import Lines
+from .numbers import percent, whole
+from .panels import FRAME, framed
+from .views.figures import hint, scaling_curve
+
+MOST_COLUMNS, MARGIN = 90, 3
+LEAST_CURVE, MOST_CURVE = 5, 14
+COLUMNS = (("N", 9), ("fps", 11), ("speedup", 9), ("efficiency", 12), ("of the added", 14))
+
+
+class Sweep(ModalScreen[None]):
+    """Shows what is known of every N; while a sweep runs, how far it is.
+
+    Args:
+        command: Sends a command.
+        snapshot: The newest look at the session.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Cancel or close")]
+
+    def __init__(self, command: Callable[..., None], snapshot: Snapshot) -> None:
+        super().__init__()
+        self._command = command
+        self._points: list[tuple[int, float]] = []
+        self._take(snapshot)
+        counts = " ".join(map(str, usual_counts(snapshot.num_envs)))
+        self._lines = Lines()
+        self._input = Input(counts, restrict=r"[\d ,]*", select_on_focus=False)
+
+    def compose(self) -> ComposeResult:
+        """A table with a curve, and a line to type in."""
+        with Vertical():
+            yield self._lines
+            yield self._input
+
+    def on_resize(self) -> None:
+        """Draw for the size of the terminal."""
+        self._draw()
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Show what the session has measured now."""
+        self._take(snapshot)
+        self._draw()
+
+    def _take(self, snapshot: Snapshot) -> None:
+        """Take over what was measured; while environments start, nothing is told of that."""
+        self._snapshot = snapshot
+        self._points = [(item.num_envs, item.fps) for item in snapshot.scaling] or self._points
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Measure what was typed."""
+        counts = [int(number) for number in re.findall(r"\d+", event.value)]
+        if counts and not self._measures:
+            self._command("sweep", counts=counts)
+
+    def action_leave(self) -> None:
+        """Cancel the sweep, else close."""
+        if self._measures:
+            self._command("cancel_sweep")
+        else:
+            self.dismiss()
+
+    @property
+    def _measures(self) -> bool:
+        """Whether the session measures, or is on its way from one N to the next."""
+        return self._snapshot.phase in {Phase.BASELINE, Phase.RESTARTING}
+
+    def _draw(self) -> None:
+        width, height = max(1, min(MOST_COLUMNS, self.size.width)), max(3, self.size.height - MARGIN)
+        rows = self._rows(max(1, width - FRAME), height - 2)
+        note = "Esc cancels" if self._measures else "Enter measures these N   Esc closes"
+        self._lines.styles.height = len(rows) + 2
+        self._lines.show(framed("Speed over N", rows, width, len(rows) + 2, note))
+
+    def _rows(self, width: int, height: int) -> list[Row]:
+        """The table; the curve where there is room; what is being done."""
+        points = self._points
+        foot = [self._progress(width)] if self._measures else hint(said(points), width)
+        room = max(1, height - len(foot))
+        rows = table(points)[:room] if points else hint("nothing has been measured yet", width)
+        if self._snapshot.scaling and (spare := min(MOST_CURVE, room - len(rows) - 1)) >= LEAST_CURVE:
+            rows += [(), *scaling_curve(self._snapshot, width, spare)]
+        return [*rows, *foot]
+
+    def _progress(self, width: int) -> Row:
+        message, done = str(self._snapshot.state["message"]), float(self._snapshot.state["progress"])
+        text = fit(f"{message} ", min(width, len(message) + 1))
+        return (part(text, CYAN), *bar(done, max(0, width - len(text)), CYAN))
+
+
+def table(points: Sequence[tuple[int, float]]) -> list[Row]:
+    """Return fps, speedup and efficiency at every N, the knee marked; `points` are N and fps, N rising."""
+    alone = points[0][1] if points[0][0] == 1 else None
+    marginal = marginal_efficiencies(points) if alone else [None] * len(points)
+    best = knee(points)
+    rows: list[Row] = [tuple(part(f"{name:>{wide}}", FAINT) for name, wide in COLUMNS)]
+    for (count, fps), added in zip(points, marginal, strict=True):
+        values = (
+            f"{count:,}",
+            whole(fps),
+            f"{fps / alone:.2f}x" if alone else "N/A",
+            percent(100 * fps / alone / count if alone else None),
+            percent(added),
+        )
+        colors = (BRIGHT, TEXT, TEXT, _color(100 * fps / alone / count if alone else None), _color(added))
+        cells = zip(values, COLUMNS, colors, strict=True)
+        mark = part(f"  {SIGNS.dot} knee" if count == best else "", ACCENT)
+        rows.append((*(part(f"{value:>{wide}}", color) for value, (_, wide), color in cells), mark))
+    return rows
+
+
+def _color(efficiency: float | None) -> str:
+    if efficiency is None:
+        return SOFT
+    return GREEN if efficiency >= 70 else YELLOW if efficiency >= 40 else ORANGE
+
+
+def said(points: Sequence[tuple[int, float]]) -> str:
+    """Return in a sentence what the points say."""
+    best = knee(points)
+    if best is None:
+        return "the knee is known once N = 1 and another N were measured"
+    return f"up to N = {best:,} each added environment brings half of what one alone does, or more"

@@ -27,10 +27,11 @@ from .keys import bindings, commands
 from .lines import Lines
 from .messages import EnvironmentOpened, SessionLost, SnapshotTaken, ViewChosen
 from .plain import PlainScreen, PlainSwitcher
+from .prompt import Prompt
 from .scrubber import scrubber
 from .sweep import Sweep
 from .theme import dress
-from .views import EnvironmentView, LearningView, Shot, SummaryView, TimingView, View, WorkersView
+from .views import EnvironmentView, LearningView, LogView, Shot, SummaryView, TimingView, View, WorkersView
 
 TOASTS: dict[Level, Literal["information", "warning", "error"]] = {
     Level.GOOD: "information",
@@ -71,7 +72,8 @@ class PacApp(DebuggedApp):
         self._scrubber = Lines(id="scrubber")
         colors = not self.no_color
         self._summary = SummaryView(colors=colors)
-        views = (self._summary, EnvironmentView(colors=colors), TimingView(), LearningView(), WorkersView())
+        self._logs = LogView(lambda: connection.directory)
+        views = (self._summary, EnvironmentView(colors=colors), TimingView(), LearningView(), WorkersView(), self._logs)
         self._views: dict[str, View] = {str(view.id): view for view in views}
         self._switcher = PlainSwitcher(*views, id="views", initial=self._place)
 
@@ -276,11 +278,18 @@ class PacApp(DebuggedApp):
             self.action_travel(columns)
         elif self._place == "workers" and rows:
             self.action_page(rows)
+        elif self._place == "logs" and rows:
+            self._logs.scroll_lines(rows)
+            self.hurry()
 
     def action_accept(self) -> None:
         """Restart now if one is pending, else open the selected board."""
-        if not self.settle(now=True) and self._place == "summary":
+        if self.settle(now=True):
+            pass
+        elif self._place == "summary":
             self.action_environment(self.env + 1)
+        elif self._place == "logs" and self._logs.find():
+            self.hurry()
         self.announce()
 
     def action_cancel(self) -> None:
@@ -290,6 +299,24 @@ class PacApp(DebuggedApp):
         elif not self.pending.cancel():
             self.action_summary()
         self.announce()
+
+    def action_search(self) -> None:
+        """Search the output."""
+
+        def answered(text: str | None) -> None:
+            if text is not None:
+                self._logs.search(text)
+                self.action_view("logs")
+
+        self.push_screen(Prompt("search the output:", "text"), answered)
+
+    def action_travel(self, by: int) -> None:
+        """Go through time; in the output, follow it again or go to its beginning."""
+        if self._place == "logs":
+            self._logs.scroll_lines(by * FAR)
+            self.hurry()
+        else:
+            super().action_travel(by)
 
     def action_axis(self) -> None:
         """Curves over steps or over wall time."""

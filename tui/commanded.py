@@ -19,7 +19,7 @@ from .ink import FAINT, ORANGE, TEXT, YELLOW, Row, part
 from .leave import Choice, Leave
 from .messages import Refused
 from .picture import svg_of
-from .prompt import NumberPrompt
+from .prompt import Prompt
 from .restart import DEBOUNCE, PendingRestart
 from .threads import Commander, Watcher
 
@@ -153,11 +153,11 @@ class CommandedApp(App[int]):
     def _ask(self, question: str, answer: Callable[[int], None]) -> None:
         """Ask for a number and act on it."""
 
-        def answered(number: int | None) -> None:
-            if number is not None:
-                answer(number)
+        def answered(text: str | None) -> None:
+            if text is not None and text.lstrip("+-").isdigit():
+                answer(int(text))
 
-        self.push_screen(NumberPrompt(question), answered)
+        self.push_screen(Prompt(question), answered)
 
     # -- the way out --------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from ..envs import PacError
@@ -54,6 +55,11 @@ class Connection:
             self._error = SessionGone(f"{type(error).__name__}: {error}")
         finally:
             self._ready.set()
+
+    @property
+    def directory(self) -> Path | None:
+        """Where the session stands; None until that is known."""
+        return self._session.directory if self._session is not None else None
 
     def wait(self) -> RunningSession:
         """Wait until the session stands; return it.

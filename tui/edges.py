@@ -46,6 +46,7 @@ TABS = (
     ("timing", "Timing", SHOWN["view.timing"]),
     ("learning", "Learning", SHOWN["view.learning"]),
     ("workers", "Workers", SHOWN["view.workers"]),
+    ("logs", "Output", SHOWN["view.logs"]),
 )
 NARROW = 72
 FIRST_ENVS, RESIZE = f"{SHOWN['env.1']}-{SHOWN['env.9']}", f"{SHOWN['envs.fewer']} {SHOWN['envs.more']}"

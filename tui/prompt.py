@@ -1,8 +1,8 @@
-"""Asks for a number on the bottom line."""
+"""Asks for a number, or for words, on the bottom line."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -11,24 +11,32 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Label
 
 
-class NumberPrompt(ModalScreen[int | None]):
-    """A number, or None if the person thought better of it."""
+class Prompt(ModalScreen[str | None]):
+    """What was typed, or None if the person thought better of it.
+
+    Args:
+        question: What stands before the line.
+        kind: What may be typed.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "cancel", "Cancel")]
 
-    def __init__(self, question: str) -> None:
+    def __init__(self, question: str, kind: Literal["integer", "text"] = "integer") -> None:
         super().__init__()
         self._question = question
+        self._kind = kind
 
     def compose(self) -> ComposeResult:
-        """A question and a field that takes digits."""
+        """A question and a line."""
+        most = 7 if self._kind == "integer" else 100
+        hint = "Enter accepts, Esc cancels"
         with Horizontal():
             yield Label(self._question)
-            yield Input(type="integer", max_length=7, placeholder="Enter accepts, Esc cancels", select_on_focus=False)
+            yield Input(type=self._kind, max_length=most, placeholder=hint, select_on_focus=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Answer with the number, if it is one."""
-        self.dismiss(int(event.value) if event.value.lstrip("+-").isdigit() else None)
+        """Answer with what was typed."""
+        self.dismiss(event.value)
 
     def action_cancel(self) -> None:
         """Answer with nothing."""

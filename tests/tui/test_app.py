@@ -6,7 +6,7 @@ import pytest
 
 from pac.training.records import Level, Phase
 from pac.tui.help import Help
-from pac.tui.prompt import NumberPrompt
+from pac.tui.prompt import Prompt
 
 from .stage import screen_text, until
 
@@ -180,11 +180,11 @@ async def test_a_prompt_takes_digits_only(stage, open_app):
     """Letters are not typed; Esc asks for nothing."""
     async with open_app(stage) as (app, pilot):
         await pilot.press("number_sign")
-        await until(lambda: isinstance(app.screen, NumberPrompt))
+        await until(lambda: isinstance(app.screen, Prompt))
         await pilot.press("x", "3")
         await until(lambda: app.screen.query_one("Input").value == "3")
         await pilot.press("escape")
-        await until(lambda: not isinstance(app.screen, NumberPrompt))
+        await until(lambda: not isinstance(app.screen, Prompt))
         assert app.pending.wanted is None
 
 

@@ -3,8 +3,9 @@
 from .base import Shot, View
 from .environment import EnvironmentView
 from .learning import LearningView
+from .logs import LogView
 from .summary import SummaryView
 from .timing import TimingView
 from .workers import WorkersView
 
-__all__ = ["EnvironmentView", "LearningView", "Shot", "SummaryView", "TimingView", "View", "WorkersView"]
+__all__ = ["EnvironmentView", "LearningView", "LogView", "Shot", "SummaryView", "TimingView", "View", "WorkersView"]

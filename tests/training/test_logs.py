@@ -1,0 +1,92 @@
+"""What is printed, read from files that grow, are cut and go away."""
+
+import pytest
+
+from pac.training.logs import CHUNK, MOST_LETTERS, MOST_LINES, Logs, Weight, plain, weight_of
+
+
+@pytest.fixture
+def logs(tmp_path):
+    return Logs(tmp_path, "")
+
+
+def texts(logs):
+    return [(line.source, line.text) for line in logs.lines]
+
+
+def test_lines_come_as_they_are_printed_and_say_by_whom(logs, tmp_path):
+    """Half a line waits for its end; workers are numbered from 1."""
+    assert not logs.read()
+    (tmp_path / "session.log").write_text("one\ntw")
+    (tmp_path / "fleet-0a1b-0.log").write_text("hello\n")
+    assert logs.read()
+    assert texts(logs) == [("training", "one"), ("worker 1", "hello")]
+    with (tmp_path / "session.log").open("a") as file:
+        file.write("o\n")
+    logs.read()
+    assert texts(logs)[2:] == [("training", "two")]
+    assert not logs.read()
+
+
+def test_the_folder_of_a_run_has_what_the_training_prints(tmp_path):
+    """A file of that name elsewhere has not."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "session.log").write_text("here\n")
+    (tmp_path / "session.log").write_text("there\n")
+    logs = Logs(tmp_path, str(tmp_path / "run"))
+    logs.read()
+    assert texts(logs) == [("training", "here")]
+
+
+def test_a_file_that_was_cut_is_read_from_its_beginning(logs, tmp_path):
+    """And one that is gone leaves what was read."""
+    log = tmp_path / "fleet-0a1b-1.log"
+    log.write_text("a long line\n")
+    logs.read()
+    log.write_text("new\n")
+    logs.read()
+    log.unlink()
+    assert not logs.read()
+    assert texts(logs) == [("worker 2", "a long line"), ("worker 2", "new")]
+
+
+def test_memory_is_bounded(logs, tmp_path):
+    """Of what stood there before, the end; of lines, the last; of a line, its beginning."""
+    (tmp_path / "session.log").write_text("x" * 99 + "\n" + "y\n" * CHUNK)
+    while logs.read():
+        pass
+    assert len(logs.lines) == MOST_LINES
+    assert logs.count == CHUNK // 2
+    assert len(plain("z" * 9999)) == MOST_LETTERS
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [("\x1b[31mred\x1b[0m", "red"), ("10 %\r20 %\r", "20 %"), ("a\tb", "a   b"), ("\x1b]0;title\x07x\x00", "x")],
+)
+def test_what_moves_and_colours_is_left_out(raw, shown):
+    """Nothing that is printed can draw on the screen."""
+    assert plain(raw) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "weight"),
+    [
+        ("ValueError: no", Weight.ERROR),
+        ("2026-01-01 ERROR it broke", Weight.ERROR),
+        ("x.py:3: DeprecationWarning: old", Weight.WARNING),
+        ("warning: low", Weight.WARNING),
+        ("no errors, terror or forewarnings", Weight.PLAIN),
+    ],
+)
+def test_words_tell_how_much_a_line_matters(text, weight):
+    """As programs write them."""
+    assert weight_of(text) is weight
+
+
+def test_a_traceback_is_an_error_as_a_whole(logs, tmp_path):
+    """From its first line to the one that names the error; what follows is not."""
+    text = "ok\nTraceback (most recent call last):\n  File 'x'\n    boom()\nOdd: really\nok again\n"
+    (tmp_path / "session.log").write_text(text)
+    logs.read()
+    assert [line.weight for line in logs.lines] == [Weight.PLAIN, *[Weight.ERROR] * 4, Weight.PLAIN]

@@ -1,0 +1,130 @@
+"""What the training and its workers print: followed, scrolled, searched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from textual.app import ComposeResult
+
+from ...training.logs import Logs, Printed, Weight
+from ...training.snapshot import Snapshot
+from ..ink import ACCENT, CYAN, FAINT, GROUND, RED, SIGNS, TEXT, YELLOW, Row, fit, part
+from ..lines import Lines
+from ..panels import FRAME, framed
+from .base import Shot, View
+from .figures import hint
+
+SOURCE = 10
+LOOKS = {Weight.PLAIN: (" ", TEXT), Weight.WARNING: ("!", YELLOW), Weight.ERROR: (SIGNS.bad, RED)}
+
+
+class LogView(View):
+    """The lines of a session's and its workers' output, the newest at the bottom.
+
+    Args:
+        directory: Returns where the session stands, once that is known.
+    """
+
+    def __init__(self, directory: Callable[[], Path | None]) -> None:
+        super().__init__(id="logs")
+        self._directory = directory
+        self._logs: Logs | None = None
+        self._end: int | None = None
+        self._pattern = ""
+        self._found: int | None = None
+        self._lines = Lines()
+
+    def compose(self) -> ComposeResult:
+        """One panel."""
+        yield self._lines
+
+    def show(self, shot: Shot) -> None:
+        """Read what is new and draw the lines."""
+        if not shot.figures:
+            return
+        logs = self._opened(shot.snapshot)
+        if logs is not None:
+            logs.read()
+        width, height = self._lines.size
+        rows = self._rows(max(1, width - FRAME), max(1, height - 2))
+        self._lines.show(framed("Output", rows, width, height, self._note()))
+
+    def _opened(self, snapshot: Snapshot) -> Logs | None:
+        directory = self._directory()
+        if self._logs is None and directory is not None and not snapshot.description.watched:
+            self._logs = Logs(directory, snapshot.description.folder)
+        return self._logs
+
+    @property
+    def _height(self) -> int:
+        return max(1, self._lines.size.height - 2)
+
+    @property
+    def _last(self) -> int:
+        """The number of the line at the bottom, one past it; lines are numbered from the first that there was."""
+        count = self._logs.count if self._logs is not None else 0
+        return count if self._end is None else min(self._end, count)
+
+    def _kept(self) -> tuple[int, list[Printed]]:
+        """Return the number of the oldest line that is kept, and the lines."""
+        if self._logs is None:
+            return 0, []
+        return self._logs.count - len(self._logs.lines), list(self._logs.lines)
+
+    def _rows(self, width: int, height: int) -> list[Row]:
+        first, kept = self._kept()
+        if not kept:
+            return hint("nothing was printed yet", width)
+        end = max(self._last - first, min(height, len(kept)))
+        begin = max(0, end - height)
+        return [self._row(first + begin + at, line, width) for at, line in enumerate(kept[begin:end])]
+
+    def _row(self, number: int, line: Printed, width: int) -> Row:
+        sign, color = LOOKS[line.weight]
+        text = fit(line.text, max(0, width - SOURCE - 2)).rstrip()
+        at = text.lower().find(self._pattern) if self._pattern else -1
+        head = (part(f"{line.source:<{SOURCE}}", CYAN if line.source == "training" else FAINT), part(f"{sign} ", color))
+        if at < 0:
+            return (*head, part(text, color))
+        to = at + len(self._pattern)
+        ground = ACCENT if number == self._found else YELLOW
+        return (*head, part(text[:at], color), part(text[at:to], GROUND, ground=ground), part(text[to:], color))
+
+    def _note(self) -> str:
+        if self._pattern:
+            return f"{self._matches()} lines with {self._pattern!r}   Enter: the one before"
+        return "follows   / searches" if self._end is None else "stands still   End follows   / searches"
+
+    def _matches(self) -> int:
+        return sum(self._pattern in line.text.lower() for line in self._kept()[1])
+
+    def turn_page(self, by: int) -> None:
+        """Go some pages up or down; at the bottom, follow."""
+        self.scroll_lines(by * self._height)
+
+    def scroll_lines(self, by: int) -> None:
+        """Go some lines up or down; at the bottom, follow."""
+        count = self._logs.count if self._logs is not None else 0
+        first = count - len(self._kept()[1])
+        end = max(min(count, first + self._height), self._last + by)
+        self._end = None if end >= count else end
+
+    def follow(self) -> None:
+        """Show the newest lines, and those to come."""
+        self._end = None
+
+    def search(self, text: str) -> None:
+        """Mark what is searched for, any case, and go to the newest line that has it; nothing ends the search."""
+        self._pattern, self._found = text.lower(), None
+        self.find()
+
+    def find(self) -> bool:
+        """Go to the line before with what is searched for, or to the newest; return whether anything is."""
+        first, kept = self._kept()
+        numbers = [first + at for at, line in enumerate(kept) if self._pattern and self._pattern in line.text.lower()]
+        if numbers:
+            older = [number for number in numbers if self._found is None or number < self._found]
+            self._found = (older or numbers)[-1]
+            self._end = self._found + self._height // 2 + 1
+        return bool(self._pattern)

@@ -82,6 +82,7 @@ def test_a_chart_draws_longer_bars_for_more():
 
 
 @pytest.mark.session
+@pytest.mark.slow
 def test_each_rung_is_a_session():
     """A rung that can run has all its figures; one that cannot has a reason."""
     config = Config(task="noop:length=20", settings={"batch": 64, "minibatch": 64, "epochs": 1, "hidden": 8})

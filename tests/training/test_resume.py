@@ -50,7 +50,7 @@ def until(condition) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("how", ["a limit", "a signal"])
+@pytest.mark.parametrize("how", [pytest.param("a limit", marks=pytest.mark.slow), "a signal"])
 def test_resumed_equals_uninterrupted(tmp_path, how):
     """Weights, moments, random generators, counters and the environments' states: every bit is the same."""
     whole = trained(configured(tmp_path, name="whole"))

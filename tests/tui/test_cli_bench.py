@@ -30,6 +30,7 @@ def told(capsys, *arguments: str) -> dict[str, Any]:
 
 
 @pytest.mark.session
+@pytest.mark.slow
 def test_transports(capsys):
     """Every transport that can run the task has a row at each N; one that cannot has a reason."""
     found = told(capsys, "transports")

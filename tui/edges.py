@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rich.segment import Segment
 from textual.events import Click
 
 from ..training.records import Phase
@@ -134,22 +135,24 @@ class Tabs(Lines):
 
     def draw(self, view: str, env: int, count: int, note: str) -> None:
         """Mark the current view."""
-        row: list[Row] = []
+        tail = (part(f"{note} ", FAINT),) if note else (blank(1),)
+        row = self._named(view, env, count, keys=True)
+        if width_of(row) + width_of(tail) >= self.size.width:
+            row = self._named(view, env, count, keys=False)
+        self.show([spread(row, tail, self.size.width)])
+
+    def _named(self, view: str, env: int, count: int, *, keys: bool) -> Row:
+        """Return the names, with their keys where there is room for them; note where they stand."""
+        row: list[Segment] = []
         self._spans = []
-        at = 0
         for name, title, key in TABS:
             label = f" Env {min(env + 1, max(1, count))}/{count} " if name == "environment" else f" {title} "
-            active = name == view
-            piece = (
-                part("▌" if active else " ", ACCENT),
-                part(label, BRIGHT if active else SOFT, bold=active),
-                part(f"{key} " if key else "", FAINT),
-            )
-            self._spans.append((at, at + width_of(piece), name))
-            at += width_of(piece)
-            row.append(piece)
-        tail = (part(f"{note} ", FAINT),) if note else (blank(1),)
-        self.show([spread(tuple(segment for piece in row for segment in piece), tail, self.size.width)])
+            active, at = name == view, width_of(row)
+            row += [part("▌" if active else " ", ACCENT), part(label, BRIGHT if active else SOFT, bold=active)]
+            if keys:
+                row.append(part(f"{key} " if key else "", FAINT))
+            self._spans.append((at, width_of(row), name))
+        return tuple(row)
 
     def on_click(self, event: Click) -> None:
         """Open the view that was clicked."""

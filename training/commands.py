@@ -152,6 +152,19 @@ class Commands(LiveCommands):
             )
         self._session.measure_baseline()
 
+    def do_act(self, env: int, action: int) -> None:
+        """Make one step of all environments, in which a person's action takes the place of the policy's in `env`."""
+        session, env, action = self._session, int(env), int(action)
+        count, monitor, backend = session.num_envs_now, session.monitor, session.backend
+        if backend is None or not session.gate.paused:
+            raise CommandRefused("an environment is played by hand while the session is paused: Space pauses")
+        if monitor.hand.wanted is not None:
+            raise CommandRefused("the step before is not made yet")
+        row = min(max(0, env), count - 1) * session.task.players
+        mask = backend.buffer["action_mask"][monitor.written, row] if session.task.masked else None
+        monitor.hand.want(env, action, count, mask)
+        session.gate.step(1)
+
     def do_sweep(self, counts: Sequence[int]) -> None:
         """Measure several N for some seconds each, then return to that of now."""
         if not counts or len(counts) > MOST_COUNTS or not all(1 <= int(count) <= MAX_ENVS for count in counts):

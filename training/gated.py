@@ -20,6 +20,7 @@ class GatedEnvs:
         self._enter = session.gate.enter
         self._timer = session.timer
         self._monitor = session.monitor
+        self._hand = session.monitor.hand
         self._session = session
 
     def start(self, slot: int = 0) -> None:
@@ -34,6 +35,8 @@ class GatedEnvs:
         timer.lap("python")
         if self._enter():
             timer.skip()
+        if self._hand.wanted is not None or self._hand.played is not None:
+            self._hand.play(self.buffer, slot)
         busy = backend.busy_seconds
         backend.advance(slot)
         spent = timer.lap("environment")

@@ -22,6 +22,7 @@ from .alarms import Alarms, Pace
 from .breakpoints import Breakpoints, Readings
 from .detail import Detail
 from .gate import Gate
+from .hand import Hand
 from .history import STRIDE
 from .recorder import Recorder
 from .records import MOST_NUMBERS, Notice, Phase
@@ -60,6 +61,7 @@ class Monitor:
         waits: Whether somebody waits for an episode's end.
         breakpoints: What is looked at after every step, if there are any.
         alarms: What is looked at between.
+        hand: What a person does in place of the policy.
     """
 
     def __init__(self, task: Task, gate: Gate, timer: Timer, clock: TrainingClock) -> None:
@@ -73,6 +75,7 @@ class Monitor:
         self.waits = False
         self.breakpoints = Breakpoints(task)
         self.alarms = Alarms()
+        self.hand = Hand(task)
         self.inspect: Callable[[int], PolicyOutput | None] = lambda _row: None
         self.recorder: Recorder | None = None
         self.values: Callable[[slice], Array | None] = lambda _slots: None
@@ -423,6 +426,8 @@ class Monitor:
             table["worker"] = self._owner
             table["notice"] = Notice.NOTHING
             table["notice"][list(self.alarms.marked)] = Notice.ALARM
+            if self.hand.played is not None and self.hand.played < self._num_envs:
+                table["notice"][self.hand.played] = Notice.PLAYED
             table["notice"][list(self.breakpoints.hit)] = Notice.BREAK
         with writer.write("actions") as actions:
             actions[:] = buffer["action"][acted, ::players].reshape(self._num_envs, -1)[:, : actions.shape[1]]

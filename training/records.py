@@ -50,6 +50,8 @@ class Notice(IntEnum):
     """A breakpoint stopped the training here, at the last step."""
     ALARM = 2
     """An alarm rang here, and its episode goes on."""
+    PLAYED = 3
+    """A person made its last step."""
 
 
 class Level(IntEnum):

@@ -30,6 +30,7 @@ from .plain import PlainScreen, PlainSwitcher
 from .prompt import Prompt
 from .scrubber import scrubber
 from .sweep import Sweep
+from .takeover import TakeOver
 from .theme import dress
 from .views import EnvironmentView, LearningView, LogView, Shot, SummaryView, TimingView, View, WorkersView
 
@@ -169,7 +170,7 @@ class PacApp(DebuggedApp):
             self.action_environment(stopped + 1)
         if isinstance(self.screen, Breakpoints):
             self.screen.show(snapshot.breakpoints)
-        elif isinstance(self.screen, Sweep):
+        elif isinstance(self.screen, Sweep | TakeOver):
             self.screen.show(snapshot)
         if (snapshot.phase, snapshot.audience) != self._told:
             self._told = snapshot.phase, snapshot.audience
@@ -317,6 +318,11 @@ class PacApp(DebuggedApp):
             self.hurry()
         else:
             super().action_travel(by)
+
+    def action_take_over(self) -> None:
+        """Play the environment by hand, seen large."""
+        self.action_environment(self.env + 1)
+        super().action_take_over()
 
     def action_axis(self) -> None:
         """Curves over steps or over wall time."""

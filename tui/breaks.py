@@ -9,8 +9,6 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.events import Key
-from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
@@ -18,31 +16,12 @@ from ..envs.task import Array
 from .ink import ACCENT, BRIGHT, FAINT, ORANGE, RED, SIGNS, SOFT, Row, fit, part
 from .lines import Lines
 from .panels import FRAME, framed
+from .prompt import KeyedInput
 
 COMMANDS = frozenset({"break", "switch_break", "unbreak"})
 EMPTY = ("any: nan(obs)", "env 3: reward < -5", "ended and length > 100", "hung or entropy < 0.1")
 MOST_COLUMNS, MARGIN = 76, 4
 HITS = 10
-
-
-class ConditionInput(Input):
-    """A line to type in; while it is empty, Space and Delete are no letters of it."""
-
-    class Pressed(Message):
-        """One of them was pressed."""
-
-        def __init__(self, key: str) -> None:
-            super().__init__()
-            self.key = key
-
-    async def _on_key(self, event: Key) -> None:
-        """Decide here, where all keys come one after the other: at the app's bindings, letters may be on their way."""
-        if self.value or event.key not in {"space", "delete"}:
-            await super()._on_key(event)
-            return
-        event.stop()
-        event.prevent_default()
-        self.post_message(self.Pressed(event.key))
 
 
 class Breakpoints(ModalScreen[None]):
@@ -69,7 +48,9 @@ class Breakpoints(ModalScreen[None]):
         self._sent = ""
         self._error = ""
         self._lines = Lines()
-        self._input = ConditionInput(max_length=200, placeholder="condition, Enter adds it", select_on_focus=False)
+        self._input = KeyedInput(
+            {"space", "delete"}, max_length=200, placeholder="condition, Enter adds it", select_on_focus=False
+        )
 
     def compose(self) -> ComposeResult:
         """A list, and a line to type in."""
@@ -107,7 +88,7 @@ class Breakpoints(ModalScreen[None]):
         self._selected += by
         self._draw()
 
-    def on_condition_input_pressed(self, event: ConditionInput.Pressed) -> None:
+    def on_keyed_input_pressed(self, event: KeyedInput.Pressed) -> None:
         """Switch the selected one off or on, or remove it."""
         if len(self._kept):
             command = "switch_break" if event.key == "space" else "unbreak"

@@ -14,6 +14,7 @@ from .commanded import CommandedApp
 from .connection import Connection
 from .past import as_it_was
 from .sweep import Sweep
+from .takeover import TakeOver
 
 FAR = 10
 
@@ -58,6 +59,14 @@ class DebuggedApp(CommandedApp):
         """Show the breakpoints, to add, switch or remove one."""
         if self.snapshot is not None:
             self.push_screen(Breakpoints(self.command, self.snapshot.breakpoints))
+
+    def action_take_over(self) -> None:
+        """Play the environment by hand, while all stand still between two actions."""
+        if self.snapshot is None:
+            return
+        if self.phase is not Phase.PAUSED:
+            self.command("pause")
+        self.push_screen(TakeOver(self.command, self.env, self.snapshot))
 
     def action_sweep(self) -> None:
         """Show what was measured at every N, to measure others."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from collections.abc import Collection
+from typing import Any, ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
+from textual.events import Key
+from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input, Label
 
@@ -41,3 +44,32 @@ class Prompt(ModalScreen[str | None]):
     def action_cancel(self) -> None:
         """Answer with nothing."""
         self.dismiss(None)
+
+
+class KeyedInput(Input):
+    """A line to type in; while it is empty, some keys are no letters of it and do something else.
+
+    Args:
+        keys: Their names.
+        **options: As of any line.
+    """
+
+    class Pressed(Message):
+        """One of these keys was pressed."""
+
+        def __init__(self, key: str) -> None:
+            super().__init__()
+            self.key = key
+
+    def __init__(self, keys: Collection[str], **options: Any) -> None:
+        super().__init__(**options)
+        self._free = frozenset(keys)
+
+    async def _on_key(self, event: Key) -> None:
+        """Decide here, where all keys come one after the other: at the app's bindings, letters may be on their way."""
+        if self.value or event.key not in self._free:
+            await super()._on_key(event)
+            return
+        event.stop()
+        event.prevent_default()
+        self.post_message(self.Pressed(event.key))

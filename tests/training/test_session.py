@@ -238,6 +238,26 @@ def test_the_baseline_is_measured_and_n_comes_back(tmp_path):
         assert next(entry.num_envs for entry in seen.scaling) == 1
 
 
+def test_a_person_plays_an_environment(tmp_path):
+    """While paused, an action is one step of all, in which the environment takes it; the board is marked."""
+    with session(tmp_path, task="drmario-frames") as watched:
+        watched.until(running)
+        with pytest.raises(CommandRefused, match="Space pauses"):
+            watched.call("act", env=2, action=1)
+        watched.call("pause")
+        steps = watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED).state["steps"]
+        for count, action in enumerate((1, 3, 2, 1), start=1):
+            watched.call("act", env=2, action=action)
+            played = watched.until(lambda snapshot, done=4 * count: snapshot.state["steps"] == steps + done)
+            played = watched.until(lambda snapshot: snapshot.environments["notice"][2])
+            assert played.environments["action"][2] == action
+            assert played.environments["notice"].tolist() == [0, 0, Notice.PLAYED, 0]
+        with pytest.raises(CommandRefused, match="actions are numbered"):
+            watched.call("act", env=2, action=999)
+        watched.call("step")
+        watched.until(lambda snapshot: not snapshot.environments["notice"].any())
+
+
 def test_a_sweep_measures_every_n_and_comes_back(tmp_path):
     """One after the other, then home; meanwhile no other measurement begins."""
     with session(tmp_path) as watched:

@@ -30,7 +30,7 @@ from .task import action_reader, describe_script
 ITERATION = 1.0  # s that an iteration lasts where nobody logs
 LEAST_ITERATION = 0.5  # s
 LOOKED_AT = b"\x01"
-OURS = frozenset({"restart", "baseline", "sweep", "cancel_sweep", "checkpoint"})
+OURS = frozenset({"restart", "baseline", "act", "sweep", "cancel_sweep", "checkpoint"})
 _open: weakref.WeakSet[WatchedScript] = weakref.WeakSet()
 _numbers = itertools.count(1)
 

@@ -11,6 +11,7 @@ from ..chart import against_ideal, axis_of, chart, sparkline
 from ..ink import (
     ACCENT,
     BRIGHT,
+    CYAN,
     FAINT,
     GREEN,
     GROUND,
@@ -38,7 +39,7 @@ LEAST_CHART = 6
 UNIT = 6
 JUST = 1.0  # s that an ended episode colours its board
 JUST_ENDED = 0.4  # how much of that colour its frame has: early in training, every episode ends at once
-NOTICES = {Notice.BREAK: ("break", ORANGE), Notice.ALARM: ("alarm", RED)}
+NOTICES = {Notice.BREAK: ("break", ORANGE), Notice.ALARM: ("alarm", RED), Notice.PLAYED: ("by hand", CYAN)}
 COLORS = {
     "environment": GREEN,
     "transport": YELLOW,
@@ -227,7 +228,8 @@ def frames_of(snapshot: Snapshot, first: int, count: int, now: float, selected: 
     ]
     for index in np.flatnonzero(table["notice"]).tolist():
         word, color = NOTICES[Notice(table["notice"][index])]
-        frames[index] = frames[index]._replace(sign=f"{SIGNS.broken} {word}", color=color, mark=color)
+        sign = SIGNS.dot if color is CYAN else SIGNS.broken
+        frames[index] = frames[index]._replace(sign=f"{sign} {word}", color=color, mark=color)
     for index in np.flatnonzero(table["recording"]).tolist():
         runs = table["recording"][index] == RECORDING
         frames[index] = frames[index]._replace(sign=f"{SIGNS.dot if runs else SIGNS.neutral} rec", color=RED)

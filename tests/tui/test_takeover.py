@@ -1,0 +1,68 @@
+"""Playing an environment by hand: what keys and words mean, and what is sent."""
+
+import pytest
+
+from pac.training.description import describe
+from pac.training.records import Notice, Phase
+from pac.tui.takeover import TakeOver, action_of, button
+
+from .stage import CHESS, FACTS, Stage, screen_text, until
+
+
+@pytest.fixture
+def chess(runtime_directory):
+    """Environments whose actions have names: wait, left, right."""
+    stage = Stage(runtime_directory, CHESS)
+    yield stage
+    stage.close()
+
+
+async def shown(app, *texts):
+    """Wait until texts stand on the screen."""
+    await until(lambda: all(text in screen_text(app) for text in texts), f"{texts} on\n{screen_text(app)}")
+
+
+async def test_buttons_names_and_numbers_are_played(chess, open_app):
+    """Each is one step; Enter alone is the policy's own; the session is paused first."""
+    async with open_app(chess, (120, 40)) as (app, pilot):
+        await pilot.press("3", "p")
+        await until(lambda: isinstance(app.screen, TakeOver))
+        await shown(app, "you play Env 3", "left: left", "Esc ends")
+        await pilot.press("right", *"wait", "enter", "1", "enter", "enter")
+        await until(lambda: len(chess.commands) == 5)
+        acts = [("act", {"env": 2, "action": action}) for action in (2, 0, 1)]
+        assert chess.commands == [("pause", {}), *acts, ("step", {"count": 1})]
+        await pilot.press(*"jump", "enter")
+        await shown(app, "none of the 3 actions")
+        await pilot.press("p")
+        await until(lambda: not isinstance(app.screen, TakeOver))
+
+
+async def test_a_paused_session_is_not_paused_again(chess, open_app):
+    """And what a person did is marked on the board."""
+    chess.writer.array("environments")["notice"][0] = Notice.PLAYED
+    chess.say(phase=Phase.PAUSED)
+    async with open_app(chess, (120, 40)) as (app, pilot):
+        await pilot.press("p")
+        await shown(app, "you play Env 1", "by hand")
+        await pilot.press("escape")
+        await until(lambda: not isinstance(app.screen, TakeOver))
+        assert not chess.commands
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 12), (20, 5)])
+async def test_it_stands_at_every_size(chess, open_app, size):
+    """The line to type in is always there."""
+    async with open_app(chess, size) as (app, pilot):
+        await pilot.press("p")
+        await until(lambda: isinstance(app.screen, TakeOver))
+        assert len(screen_text(app).splitlines()) == size[1]
+
+
+def test_words_name_actions():
+    """By name, number, or place in the grid of actions."""
+    about = describe(CHESS, run="r", **FACTS)
+    assert [action_of(about, text) for text in ("Left", "2", "up", "1 2")] == [1, 2, None, None]
+    grid = describe(type(CHESS)(**{**vars(CHESS), "action_names": (), "action_shape": (4, 3, 5)}), run="r", **FACTS)
+    assert [action_of(grid, text) for text in ("1 2 3", "3,2,4", "4 0 0")] == [28, 59, None]
+    assert [button(about, key) for key in ("left", "up")] == [1, None]

@@ -1,0 +1,119 @@
+"""A person plays the watched environment: a line that takes an action, and keys that are buttons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from ..training.description import Description
+from ..training.snapshot import Snapshot
+from .ink import CYAN, FAINT, SOFT, Row, fit, part
+from .lines import Lines
+from .numbers import percent
+from .prompt import KeyedInput
+from .views.thoughts import action_name
+
+BUTTONS = {"left": ("left",), "right": ("right",), "up": ("up", "a"), "down": ("down",), "space": ("nothing", "noop")}
+LIKELY = 4
+
+
+class TakeOver(ModalScreen[None]):
+    """Sends what a person does; every action is one step of all environments, and the others play on by policy.
+
+    Args:
+        command: Sends a command.
+        env: The environment that is played, from 0.
+        snapshot: The newest look at the session.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss", "End")]
+
+    def __init__(self, command: Callable[..., None], env: int, snapshot: Snapshot) -> None:
+        super().__init__()
+        self._command = command
+        self._env = env
+        self._snapshot = snapshot
+        self._about = snapshot.description
+        self._keys = {key: action for key in BUTTONS if (action := button(self._about, key)) is not None}
+        self._lines = Lines()
+        hint = "an action's name or number; Enter alone: the policy's own"
+        self._input = KeyedInput({"p", *self._keys}, max_length=40, placeholder=hint, select_on_focus=False)
+
+    def compose(self) -> ComposeResult:
+        """What is likely, and a line to type in, at the bottom."""
+        with Vertical():
+            yield self._lines
+            yield self._input
+
+    def on_resize(self) -> None:
+        """Draw for the size of the terminal."""
+        self._draw()
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Show what the policy would do now."""
+        self._snapshot = snapshot
+        self._draw()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Play what was typed; nothing is the policy's own choice."""
+        text = event.value.strip()
+        self._input.value = ""
+        if not text:
+            self._command("step", count=1)
+        elif (action := action_of(self._about, text)) is None:
+            self.notify(f"{text!r} is none of the {self._about.num_actions:,} actions", severity="warning")
+        else:
+            self._command("act", env=self._env, action=action)
+
+    def on_keyed_input_pressed(self, event: KeyedInput.Pressed) -> None:
+        """Play a button, or end."""
+        if event.key == "p":
+            self.dismiss()
+        else:
+            self._command("act", env=self._env, action=self._keys[event.key])
+
+    def _draw(self) -> None:
+        self._lines.show([self._row(max(1, self.size.width))])
+
+    def _row(self, width: int) -> Row:
+        head = f" you play Env {self._env + 1} "
+        buttons = "  ".join(f"{key}: {action_name(self._about, action)}" for key, action in self._keys.items())
+        text = "   ".join(filter(None, (self._likely(), buttons, "Esc ends")))
+        return (part(head, CYAN, bold=True), part(fit(text, max(0, width - len(head))), SOFT if text else FAINT))
+
+    def _likely(self) -> str:
+        """What the policy thinks of first."""
+        policy = self._snapshot.policy
+        if policy is None or not policy.actions:
+            return ""
+        pairs = list(zip(policy.actions, policy.probabilities, strict=True))[:LIKELY]
+        return "likely: " + ", ".join(f"{action_name(self._about, at)} ({percent(100 * p)})" for at, p in pairs)
+
+
+def button(about: Description, key: str) -> int | None:
+    """Return the action that a key is a button for, by the actions' names; None if it is for none."""
+    names = [name.lower() for name in about.action_names]
+    return next((names.index(name) for name in BUTTONS[key] if name in names), None)
+
+
+def action_of(about: Description, text: str) -> int | None:
+    """Return the action that a text names: by its name, its number, or its place in the grid of actions, `0 2 5`."""
+    names = [name.lower() for name in about.action_names]
+    if text.lower() in names:
+        return names.index(text.lower())
+    numbers = text.replace(",", " ").split()
+    if not all(number.isdecimal() for number in numbers):
+        return None
+    place, shape = [int(number) for number in numbers], about.action_shape
+    if len(place) == 1:
+        return place[0]
+    if len(place) != len(shape) or any(at >= length for at, length in zip(place, shape, strict=True)):
+        return None
+    return sum(at * prod(shape[axis + 1 :]) for axis, at in enumerate(place))

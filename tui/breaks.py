@@ -18,7 +18,6 @@ from .lines import Lines
 from .panels import FRAME, framed
 from .prompt import KeyedInput
 
-COMMANDS = frozenset({"break", "switch_break", "unbreak"})
 EMPTY = ("any: nan(obs)", "env 3: reward < -5", "ended and length > 100", "hung or entropy < 0.1")
 MOST_COLUMNS, MARGIN = 76, 4
 HITS = 10
@@ -34,6 +33,7 @@ class Breakpoints(ModalScreen[None]):
         kept: The breakpoints there are, of the record `BREAKPOINT`.
     """
 
+    SENDS = frozenset({"break", "switch_break", "unbreak"})
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "Close"),
         Binding("up", "select(-1)", "Select", priority=True),

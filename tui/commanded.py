@@ -12,7 +12,7 @@ from textual.reactive import reactive
 from ..envs import PacError
 from ..training.records import Phase
 from ..training.snapshot import Snapshot
-from .breaks import COMMANDS, Breakpoints
+from .breaks import Breakpoints
 from .connection import Connection
 from .governor import Governor
 from .ink import FAINT, ORANGE, TEXT, YELLOW, Row, part
@@ -21,6 +21,7 @@ from .messages import Refused
 from .picture import svg_of
 from .prompt import Prompt
 from .restart import DEBOUNCE, PendingRestart
+from .takeover import TakeOver
 from .threads import Commander, Watcher
 
 FAILED, INTERRUPTED = 1, 130
@@ -57,7 +58,7 @@ class CommandedApp(App[int]):
 
     def on_refused(self, message: Refused) -> None:
         """Say why a command was not carried out, where that was asked for."""
-        if isinstance(self.screen, Breakpoints) and message.command in COMMANDS:
+        if isinstance(self.screen, Breakpoints | TakeOver) and message.command in self.screen.SENDS:
             self.screen.refused(message.command, str(message.error))
             return
         refused_stop = message.command == "stop" and not self.connection.ours

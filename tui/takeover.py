@@ -14,7 +14,7 @@ from textual.widgets import Input
 
 from ..training.description import Description
 from ..training.snapshot import Snapshot
-from .ink import CYAN, FAINT, SOFT, Row, fit, part
+from .ink import CYAN, ORANGE, SOFT, Row, fit, part
 from .lines import Lines
 from .numbers import percent
 from .prompt import KeyedInput
@@ -33,6 +33,7 @@ class TakeOver(ModalScreen[None]):
         snapshot: The newest look at the session.
     """
 
+    SENDS = frozenset({"act", "step", "pause"})
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss", "End")]
 
     def __init__(self, command: Callable[..., None], env: int, snapshot: Snapshot) -> None:
@@ -42,6 +43,7 @@ class TakeOver(ModalScreen[None]):
         self._snapshot = snapshot
         self._about = snapshot.description
         self._keys = {key: action for key in BUTTONS if (action := button(self._about, key)) is not None}
+        self._error = ""
         self._lines = Lines()
         hint = "an action's name or number; Enter alone: the policy's own"
         self._input = KeyedInput({"p", *self._keys}, max_length=40, placeholder=hint, select_on_focus=False)
@@ -61,19 +63,25 @@ class TakeOver(ModalScreen[None]):
         self._snapshot = snapshot
         self._draw()
 
+    def refused(self, _command: str, text: str) -> None:
+        """Say why the session would not do it."""
+        self._error = text
+        self._draw()
+
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Play what was typed; nothing is the policy's own choice."""
-        text = event.value.strip()
+        text, self._error = event.value.strip(), ""
         self._input.value = ""
         if not text:
             self._command("step", count=1)
         elif (action := action_of(self._about, text)) is None:
-            self.notify(f"{text!r} is none of the {self._about.num_actions:,} actions", severity="warning")
+            self.refused("act", f"{text!r} is none of the {self._about.num_actions:,} actions")
         else:
             self._command("act", env=self._env, action=action)
 
     def on_keyed_input_pressed(self, event: KeyedInput.Pressed) -> None:
         """Play a button, or end."""
+        self._error = ""
         if event.key == "p":
             self.dismiss()
         else:
@@ -86,7 +94,8 @@ class TakeOver(ModalScreen[None]):
         head = f" you play Env {self._env + 1} "
         buttons = "  ".join(f"{key}: {action_name(self._about, action)}" for key, action in self._keys.items())
         text = "   ".join(filter(None, (self._likely(), buttons, "Esc ends")))
-        return (part(head, CYAN, bold=True), part(fit(text, max(0, width - len(head))), SOFT if text else FAINT))
+        shown, color = (self._error, ORANGE) if self._error else (text, SOFT)
+        return (part(head, CYAN, bold=True), part(fit(shown, max(0, width - len(head))), color))
 
     def _likely(self) -> str:
         """What the policy thinks of first."""

@@ -34,6 +34,10 @@ async def test_buttons_names_and_numbers_are_played(chess, open_app):
         assert chess.commands == [("pause", {}), *acts, ("step", {"count": 1})]
         await pilot.press(*"jump", "enter")
         await shown(app, "none of the 3 actions")
+        chess.refusal = "Bad action: action 2 is not legal now"
+        await pilot.press("right")
+        await shown(app, "not legal now")
+        assert not app._notifications
         await pilot.press("p")
         await until(lambda: not isinstance(app.screen, TakeOver))
 

@@ -32,9 +32,9 @@ class Answers:
         self._boards = [memoryview(self._last), *(_bytes(host.rows[item.name]) for item in sizes.pictures)]
         self._rewards, self._truncated = host.rows["reward"].data, host.rows["truncated"].data
         self._terminated = host.rows["terminated"].data
-        known = {item.name for item in task.info if not item.shape and item.per == "env"}
+        known = {item.name for item in task.info if not item.shape}
         self._numbers = [
-            (host.rows[name].reshape(-1).data, most) if name in known else None
+            (np.broadcast_to(host.rows[name], task.players).data, most) if name in known else None
             for name, most in zip(NUMBERS, LARGEST, strict=True)
         ]
         self._body = sizes.result * task.players
@@ -78,14 +78,15 @@ class Answers:
             self._masks.fill(not host.ended)
 
     def _refresh_tails(self) -> None:
-        numbers = (0,) * len(NUMBERS) if self._nameless else self._first_seats()
+        numbers: tuple[int, ...] = (0,) * len(NUMBERS)
         for seat in range(self._players):
+            if not self._nameless:
+                numbers = self._numbers_of(seat)
             done = TERMINATED if self._terminated[seat] else TRUNCATED if self._truncated[seat] else 0
             TAIL.pack_into(self._tails, seat * TAIL.size, self._rewards[seat], done, *numbers)
-            numbers = (0,) * len(NUMBERS)
 
-    def _first_seats(self) -> tuple[int, ...]:
-        return tuple(0 if found is None else max(0, min(found[0][0], found[1])) for found in self._numbers)
+    def _numbers_of(self, seat: int) -> tuple[int, ...]:
+        return tuple(0 if found is None else max(0, min(found[0][seat], found[1])) for found in self._numbers)
 
 
 def _bytes(rows: Array) -> memoryview:

@@ -118,7 +118,7 @@ def result(host: Host, asked: Asked, nanoseconds: int) -> Mapping[str, Any]:
     outcome = int(host.rows["outcome"])
     told = {
         **_seats([_seat(host, seat) for seat in range(task.players)]),
-        "info": {item.name: numbers_or_one(host.wide(item.name)) for item in task.info},
+        "info": {item.name: numbers_or_one(host.wide(item.name)[_only(task, item.per)]) for item in task.info},
         "frames": int(host.rows["frames"]),
         "outcome": task.outcomes[outcome - 1].name if outcome else None,
         "episode": int(host.rows["episode"]),
@@ -166,6 +166,11 @@ def _seat(host: Host, seat: int) -> dict[str, Any]:
         "episode_return": numbers_or_one(host.rows["episode_return"][seat]),
         "reward_terms": dict(zip(host.task.reward_terms, terms, strict=True)),
     }
+
+
+def _only(task: Task, per: str) -> Any:
+    """Return the index of what a field holds, without the axis of seats where there is only one."""
+    return 0 if per == "seat" and task.players == 1 else ...
 
 
 def _seats(answers: list[dict[str, Any]]) -> dict[str, Any]:

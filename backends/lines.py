@@ -304,8 +304,8 @@ class Lines:
             into[envs] = np.packbits(self._masks[envs], axis=-1, bitorder="little")
 
     def numbers(self) -> dict[str, NDArray[np.int64]]:
-        """Return the numbers that stand in the first seats' results, `done` and those of the task, `(N,)` each."""
-        tails = np.ascontiguousarray(self._tails[:, 0]).view(TAIL_TYPE)[:, 0]
+        """Return the numbers that stand in the results, `done` and those of the task, `(N, P)` each."""
+        tails = np.ascontiguousarray(self._tails).view(TAIL_TYPE)[..., 0]
         return {name: tails[name].astype(np.int64) for name in ("done", *NUMBERS)}
 
     def _needed(self) -> int:

@@ -28,9 +28,10 @@ A result is the observation as the task stores it, a uint8 per action (1: legal)
     float32 reward, uint8 done (0 no, 1 terminated, 2 truncated), uint8 rank, uint16 life, uint16 money, uint16 stage,
     uint8 board_size, uint8 level, uint8 synergy_count, uint8 items_held, uint8 actions_this_turn
 
-For `autochess`, 612 float32 and 92 actions, that is 2,557 bytes. What stands after `done` is of the first seat; it is
-zero for the others, and in tasks that have no such numbers. Nothing resets itself: after a step that ended the episode
-the observation is the last one, no action is legal, and only RESET_REQ begins the next episode.
+For `autochess`, 612 float32 and 92 actions, that is 2,557 bytes. What stands after `done` is the seat's own; a number
+that a task has once for all seats is told to each of them, and one that it does not have is zero. Nothing resets
+itself: after a step that ended the episode the observation is the last one, no action is legal, and only RESET_REQ
+begins the next episode.
 
 The types from 0x40 on carry the rest of what an environment of this program publishes:
 

@@ -185,7 +185,7 @@ class Books:
             self._of_envs(name, slot)[envs] = 0
         self._of_envs("active", slot)[envs] = DECIDES
         for name in self._numbers:
-            self._buffer[name][slot, envs] = numbers[name][envs]
+            self._write(name, slot, envs, numbers[name])
         self._turn(envs)
 
     def step(self, slot: int, ended: NDArray[np.intp], numbers: Mapping[str, NDArray[np.int64]]) -> None:
@@ -198,10 +198,15 @@ class Books:
         buffer["active"][slot], buffer["frames"][slot], buffer["outcome"][slot] = DECIDES, 1, 0
         buffer["heartbeat"][0] += np.uint64(1)
         for name in self._numbers:
-            buffer[name][slot] = numbers[name]
+            self._write(name, slot, np.arange(buffer.num_envs), numbers[name])
         if self._tells:
-            buffer["outcome"][slot, ended] = numbers["done"][ended]
+            buffer["outcome"][slot, ended] = numbers["done"][ended, 0]
         self._turn(ended)
+
+    def _write(self, name: str, slot: int, envs: NDArray[np.intp], numbers: NDArray[np.int64]) -> None:
+        """Write the numbers of the seats, or of the first one where a field is of the environment."""
+        into = self._buffer[name][slot].reshape(len(self._lengths), -1)
+        into[envs] = numbers[envs, : into.shape[1]]
 
     def _turn(self, envs: NDArray[np.intp]) -> None:
         self._returns[envs] = 0

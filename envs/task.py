@@ -243,7 +243,7 @@ class Task:
         frame_rate: Frames per second of the real game, in Hz; 0 where a step is a frame.
         reward_terms: Names of the terms that a reward is the sum of.
         outcomes: Reasons for which an episode ends; index 0 of the `outcome` field means it has not.
-        info: The task's own scalars, per environment.
+        info: The task's own scalars, per environment or per seat.
         headline: Names of the info fields that tell most, and of bars whose longest do: the summary shows them.
         panels: What can be drawn; their fields stand in `boards`.
         boards: The untimed fields that panels draw.
@@ -359,6 +359,12 @@ class TaskFamily:
 def rows(item: Field, num_envs: int, players: int) -> int:
     """Number of rows of a field: environments, or environments times seats."""
     return num_envs * players if item.per == "seat" else num_envs
+
+
+def first_seats(task: Task, buffers: Buffers, item: Field, slot: int) -> Array:
+    """Return the rows of environments `(num_envs, ...)` in a slot; of a field per seat, those of the first seats."""
+    found: Array = buffers[item.name][slot if item.timed else 0]
+    return found[:: task.players] if item.per == "seat" else found
 
 
 def allocate(task: Task, num_envs: int, slots: int = 1) -> dict[str, Array]:

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..envs import Task
-from ..envs.task import WAITS, Array, Buffers
+from ..envs import Field, Task
+from ..envs.task import WAITS, Array, Buffers, first_seats
 from .conditions import WORDS, BadCondition, Condition, Lookup, parse
 from .config import MAX_ENVS
+from .moments import scalars
 from .records import BREAKPOINT, MAX_BREAKPOINTS
 
 STANDARD = {
@@ -43,9 +44,9 @@ def names_of(task: Task) -> tuple[str, ...]:
     return tuple(name for name in dict.fromkeys(names) if name not in WORDS)
 
 
-def _info(task: Task) -> dict[str, str]:
+def _info(task: Task) -> dict[str, Field]:
     """The task's scalars, by the names that conditions know them by."""
-    return {_spelled(item.name): item.name for item in task.info if not item.shape}
+    return {_spelled(item.name): item for item in scalars(task)}
 
 
 def _outcomes(task: Task) -> dict[str, int]:
@@ -106,7 +107,7 @@ class Readings:
             return np.not_equal(self._seats(name, self._slot), 0)
         if name in (outcomes := _outcomes(self._task)):
             return np.equal(self._at("outcome"), outcomes[name])
-        return self._at(_info(self._task)[name])
+        return first_seats(self._task, self._buffer, _info(self._task)[name], self._slot)
 
     def _at(self, name: str) -> Array:
         blocks = self._buffer[name]

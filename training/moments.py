@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..envs import Field, Task
-from ..envs.task import Array, Buffers
+from ..envs.task import Array, Buffers, first_seats
 from .description import Description
 
 NOTE_BYTES = 160
@@ -81,9 +81,9 @@ def field_of(task: Task, name: str) -> Field:
     return next(item for item in task.fields if item.name == name)
 
 
-def scalars(task: Task) -> list[str]:
-    """Return the names of the task's scalars."""
-    return [item.name for item in task.info if not item.shape]
+def scalars(task: Task) -> list[Field]:
+    """Return the task's scalars."""
+    return [item for item in task.info if not item.shape]
 
 
 def boards_of(task: Task) -> list[Field]:
@@ -113,8 +113,8 @@ def fill(moment: Array, task: Task, buffers: Buffers, slot: int, env: int) -> No
         moment["mask"] = buffers["action_mask"][slot, row]
     if task.reward_terms:
         moment["reward_terms"] = buffers["reward_terms"][slot, row]
-    for index, name in enumerate(scalars(task)):
-        moment["info"][index] = buffers[name][slot if len(buffers[name]) > 1 else 0, env]
+    for index, item in enumerate(scalars(task)):
+        moment["info"][index] = first_seats(task, buffers, item, slot)[env]
     for item in boards_of(task):
         moment[f"board:{item.name}"] = buffers[item.name][0, env]
 

@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 from ..backends import WorkerStatus
 from ..backends.layout import Buffer
 from ..envs import Task, next_slot
-from ..envs.task import DECIDES, Array
+from ..envs.task import DECIDES, Array, first_seats
 from .alarms import Alarms, Pace
 from .breakpoints import Breakpoints, Readings
 from .detail import Detail
 from .gate import Gate
 from .hand import Hand
 from .history import STRIDE
+from .moments import scalars
 from .recorder import Recorder
 from .records import MOST_NUMBERS, Notice, Phase
 from .snapshot import Look
@@ -236,7 +237,8 @@ class Monitor:
         self.episodes += 1
         self._returns.append(result)
         self._lengths.append(length)
-        self._infos.append([float(buffer[item.name][slot, env]) for item in self._task.info if not item.shape])
+        infos = [first_seats(self._task, buffer, item, slot)[env] for item in scalars(self._task)]
+        self._infos.append([float(value) for value in infos])
         self.outcomes[min(outcome, len(self.outcomes) - 1)] += 1
         self._ended[env] = (result, length, outcome, time.time())
         self._last_terms[env] = self._terms[env]
@@ -269,8 +271,8 @@ class Monitor:
         if self._returns:
             row |= {"return_mean": self.return_mean, "length_mean": float(np.mean(self._lengths))}
             means = np.mean(self._infos, axis=0)
-            scalars = [item.name for item in self._task.info if not item.shape]
-            row |= {f"info/{name}": float(value) for name, value in zip(scalars, means, strict=True)}
+            named = zip(scalars(self._task), means, strict=True)
+            row |= {f"info/{item.name}": float(value) for item, value in named}
         row |= {name: float(value) for name, value in metrics.items()}
         self.latest = row
         self._append(row)
@@ -431,10 +433,9 @@ class Monitor:
             table["notice"][list(self.breakpoints.hit)] = Notice.BREAK
         with writer.write("actions") as actions:
             actions[:] = buffer["action"][acted, ::players].reshape(self._num_envs, -1)[:, : actions.shape[1]]
-        scalars = [item.name for item in self._task.info if not item.shape]
         with writer.write("info") as info:
-            for index, name in enumerate(scalars):
-                info[:, index] = buffer[name][slot if len(buffer[name]) > 1 else 0]
+            for index, item in enumerate(scalars(self._task)):
+                info[:, index] = first_seats(self._task, buffer, item, slot)
         for name, values in (("terms", self._terms), ("last_terms", self._last_terms)):
             with writer.write(name) as block:
                 block[:] = values

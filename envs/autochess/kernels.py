@@ -140,20 +140,22 @@ def show_fight(v: Views, x: Extras, env: int) -> None:
 
 
 @compiled
-def write_info(game: Ints, x: Extras, slot: int, env: int) -> None:
-    """Write the numbers of the first seat."""
-    me = player(0)
-    x.life[slot, env] = game[me + LIFE]
-    x.rank[slot, env] = game[me + RANK]
-    x.stage[slot, env] = game[STAGE]
-    x.level[slot, env] = game[me + LEVEL]
-    x.gold[slot, env] = game[me + GOLD]
-    x.streak[slot, env] = game[me + STREAK]
-    x.xp_to_go[slot, env] = max(0, XP_NEEDED[game[me + LEVEL]] - game[me + XP])
-    x.board_size[slot, env] = board_size(game, me)
-    x.kinds_active[slot, env] = game[me + TIERS]
-    x.items_held[slot, env] = held_count(game, me)
-    x.actions_taken[slot, env] = game[me + ACTED]
+def write_info(v: Views, x: Extras, slot: int, env: int) -> None:
+    """Write the numbers of the seats that learn."""
+    game = v.state[env]
+    for seat in range(v.players):
+        row, me = env * v.players + seat, player(seat)
+        x.life[slot, row] = game[me + LIFE]
+        x.rank[slot, row] = game[me + RANK]
+        x.stage[slot, row] = game[STAGE]
+        x.level[slot, row] = game[me + LEVEL]
+        x.gold[slot, row] = game[me + GOLD]
+        x.streak[slot, row] = game[me + STREAK]
+        x.xp_to_go[slot, row] = max(0, XP_NEEDED[game[me + LEVEL]] - game[me + XP])
+        x.board_size[slot, row] = board_size(game, me)
+        x.kinds_active[slot, row] = game[me + TIERS]
+        x.items_held[slot, row] = held_count(game, me)
+        x.actions_taken[slot, row] = game[me + ACTED]
 
 
 @compiled
@@ -185,7 +187,7 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: int) -> No
             env = lo + index
             v.state[env, RUN_SEED], v.state[env, EPISODES] = seed, v.episode[env] + 1
             next_episode(v, env)
-            write_info(v.state[env], x, slot, env)
+            write_info(v, x, slot, env)
             show(v, x, slot, env)
             show_fight(v, x, env)
             forget(v, slot, env)
@@ -220,7 +222,7 @@ def finish(v: Views, x: Extras, slot: int, env: int, work: Work) -> None:
     v.frames[slot, env] = 1
     v.outcome[slot, env] = outcome_of(game[player(0) + RANK]) if over else 0
     v.heartbeat[env] += np.uint64(1)
-    write_info(game, x, slot, env)
+    write_info(v, x, slot, env)
     for seat in range(v.players):
         row = env * v.players + seat
         write_reward(v, slot, row, 2 * (player(seat) + RETURN), work.terms[seat])
@@ -264,6 +266,6 @@ def show_envs(table: Array, lo: int, hi: int, slot: int) -> None:
     """Write the observations, masks, numbers and boards of states, also of those that were put there from outside."""
     v, x = views(table), extras(table)
     for env in range(lo, hi):
-        write_info(v.state[env], x, slot, env)
+        write_info(v, x, slot, env)
         show(v, x, slot, env)
         show_fight(v, x, env)

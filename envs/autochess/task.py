@@ -42,17 +42,17 @@ SLICES = {
     "propositions": (570, 612),
 }
 INFO = (
-    Field("life", "int32", low=0, high=100),
-    Field("rank", "int32", low=1, high=SEATS),
-    Field("stage", "int32", low=0),
-    Field("level", "int32", low=2, high=9),
-    Field("gold", "int32", low=0),
-    Field("streak", "int32", low=-10, high=10),
-    Field("xp_to_go", "int32", low=0),
-    Field("board_size", "int32", low=0, high=9),
-    Field("kinds_active", "int32", low=0),
-    Field("items_held", "int32", low=0, high=10),
-    Field("actions_taken", "int32", low=0),
+    Field("life", "int32", per="seat", low=0, high=100),
+    Field("rank", "int32", per="seat", low=1, high=SEATS),
+    Field("stage", "int32", per="seat", low=0),
+    Field("level", "int32", per="seat", low=2, high=9),
+    Field("gold", "int32", per="seat", low=0),
+    Field("streak", "int32", per="seat", low=-10, high=10),
+    Field("xp_to_go", "int32", per="seat", low=0),
+    Field("board_size", "int32", per="seat", low=0, high=9),
+    Field("kinds_active", "int32", per="seat", low=0),
+    Field("items_held", "int32", per="seat", low=0, high=10),
+    Field("actions_taken", "int32", per="seat", low=0),
 )
 CELL_SHAPE = (CELLS // BENCH, BENCH)
 FILM_SHAPE = (PICTURES, FIGHT_ROWS, FIGHT_COLUMNS)

@@ -79,7 +79,7 @@ class Views(NamedTuple):
 
 
 class Extras(NamedTuple):
-    """What is written for people: the scalars of `INFO`, `(slots, environments)`, and boards, `(environments, ...)`."""
+    """What is written for people: the scalars of `INFO`, `(slots, rows)`, and boards, `(environments, ...)`."""
 
     life: Array
     rank: Array
@@ -147,19 +147,19 @@ def views(at: NDArray[np.int64]) -> Views:
 def extras(at: NDArray[np.int64]) -> Extras:
     """Rebuild the arrays for people from a table."""
     envs = at[1]
-    lines = (at[0], envs)
+    rows = (at[0], envs * at[2])
     return Extras(
-        life=carray(pointer(at[AT_INFO], np.int32), lines),
-        rank=carray(pointer(at[AT_INFO + 1], np.int32), lines),
-        stage=carray(pointer(at[AT_INFO + 2], np.int32), lines),
-        level=carray(pointer(at[AT_INFO + 3], np.int32), lines),
-        gold=carray(pointer(at[AT_INFO + 4], np.int32), lines),
-        streak=carray(pointer(at[AT_INFO + 5], np.int32), lines),
-        xp_to_go=carray(pointer(at[AT_INFO + 6], np.int32), lines),
-        board_size=carray(pointer(at[AT_INFO + 7], np.int32), lines),
-        kinds_active=carray(pointer(at[AT_INFO + 8], np.int32), lines),
-        items_held=carray(pointer(at[AT_INFO + 9], np.int32), lines),
-        actions_taken=carray(pointer(at[AT_INFO + 10], np.int32), lines),
+        life=carray(pointer(at[AT_INFO], np.int32), rows),
+        rank=carray(pointer(at[AT_INFO + 1], np.int32), rows),
+        stage=carray(pointer(at[AT_INFO + 2], np.int32), rows),
+        level=carray(pointer(at[AT_INFO + 3], np.int32), rows),
+        gold=carray(pointer(at[AT_INFO + 4], np.int32), rows),
+        streak=carray(pointer(at[AT_INFO + 5], np.int32), rows),
+        xp_to_go=carray(pointer(at[AT_INFO + 6], np.int32), rows),
+        board_size=carray(pointer(at[AT_INFO + 7], np.int32), rows),
+        kinds_active=carray(pointer(at[AT_INFO + 8], np.int32), rows),
+        items_held=carray(pointer(at[AT_INFO + 9], np.int32), rows),
+        actions_taken=carray(pointer(at[AT_INFO + 10], np.int32), rows),
         creatures=carray(pointer(at[AT_BOARDS], np.uint8), (envs, CELLS)),
         stars=carray(pointer(at[AT_BOARDS + 1], np.uint8), (envs, CELLS)),
         gear=carray(pointer(at[AT_BOARDS + 2], np.uint8), (envs, CELLS)),

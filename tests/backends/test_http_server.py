@@ -216,6 +216,12 @@ def test_an_environment_that_fails(serve, toy):
     assert client.ask("GET", "/observe?env=1")[0] == 200
 
 
+def test_the_figures_of_the_only_seat(serve):
+    """They are numbers, not lists of one."""
+    info = serve("autochess").post("/reset")["info"]
+    assert (info["life"], info["stage"]) == (100, 1)
+
+
 def test_several_seats(serve):
     """A task of several seats takes an action from each and answers each."""
     client = serve("autochess:players=8")
@@ -224,6 +230,7 @@ def test_several_seats(serve):
     told = client.post("/step-multi", actions=[seat["action_mask"].index(1) for seat in seats])
     assert len(told["results"]) == 8
     assert set(told["info"]) >= {"life", "rank", "stage", "gold"}
+    assert sorted(told["info"]["rank"]) == list(range(1, 9))
     assert set(told["results"][0]["reward_terms"]) >= {"fight", "place"}
     status, answer = client.ask("POST", "/step", {"action": 0})
     assert (status, "/step-multi" in answer["error"]) == (400, True)

@@ -37,12 +37,17 @@ from pac.backends.protocol import (
     parse,
     spaces,
 )
-from pac.envs import find
+from pac.envs import Field, Task, find
+from pac.envs.autochess.bag import player
+from pac.envs.autochess.layout import GOLD, LEVEL, LIFE, RANK
 
 IDENT = 0x01020304
 VALUES = {"rank": 3, "life": 77, "gold": 300, "stage": 45, "board_size": 9, "level": 8}
 VALUES |= {"kinds_active": 5, "items_held": 10, "actions_taken": 11}
+SECOND = {"rank": 8, "life": 1, "gold": 50, "stage": 45, "board_size": 2, "level": 3}
+SECOND |= {"kinds_active": 0, "items_held": 1, "actions_taken": 4}
 TASK = find("autochess")
+TWO = find("autochess:players=2")
 SIZES = Sizes(TASK)
 
 
@@ -64,20 +69,25 @@ def golden() -> dict[str, bytes]:
 FRAMES = golden()
 
 
-@pytest.fixture
-def host() -> Host:
-    """An environment whose rows are as the golden frames say."""
-    host = Host(replace(TASK, factory="faulty:Still"))
+def golden_host(task: Task) -> Host:
+    """Return an environment whose rows are as the golden frames say, every seat's those of the first."""
+    host = Host(replace(task, factory="faulty:Still"))
     host.begun = True
     for name in ("observation", "final_observation"):
-        host.rows[name][0] = [0, 1, 0.5] + [0.25] * 609
+        host.rows[name][:] = [0, 1, 0.5] + [0.25] * 609
     mask = np.zeros(92, np.bool_)
     mask[[0, 91]] = True
-    host.rows["action_mask"][0] = np.packbits(mask, bitorder="little")
-    host.rows["reward"][0] = -1.5
+    host.rows["action_mask"][:] = np.packbits(mask, bitorder="little")
+    host.rows["reward"][:] = -1.5
     for name, value in VALUES.items():
         host.rows[name][...] = value
     return host
+
+
+@pytest.fixture
+def host() -> Host:
+    """An environment of one seat whose rows are as the golden frames say."""
+    return golden_host(TASK)
 
 
 def test_the_sizes_of_the_specification():
@@ -98,6 +108,44 @@ def test_a_result(host, name, end):
         host.rows[end][0] = 1
     views = Answers(host, SIZES).results(Kind.STEP_RESP, IDENT, 0, record=False, board=False)
     assert b"".join(views) == FRAMES[name]
+
+
+def test_results_of_two_seats():
+    """Each carries its own seat's numbers, as the bytes written by hand."""
+    host = golden_host(TWO)
+    for name, value in SECOND.items():
+        host.rows[name][1] = value
+    views = Answers(host, Sizes(TWO)).results(Kind.STEP_MULTI_RESP, IDENT, 0, record=False, board=False)
+    assert b"".join(views) == FRAMES["STEP_MULTI_RESP of two seats"]
+
+
+def test_eight_results_carry_each_seats_own_numbers():
+    """Rank, life, gold and level are those of the game's state, and at the end each place is told once."""
+    task = find("autochess:players=8")
+    host, choose, words = Host(task, 0, 3), np.random.default_rng(3), (RANK, LIFE, GOLD, LEVEL)
+    answers, differed = Answers(host, Sizes(task)), [False] * len(words)
+    host.reset()
+    while not host.ended:
+        host.step([int(choose.choice(np.flatnonzero(mask))) for mask in host.mask()])
+        data = b"".join(answers.results(Kind.STEP_MULTI_RESP, IDENT, 0, record=False, board=False))[HEADER.size :]
+        ends = range(SIZES.result, len(data) + 1, SIZES.result)
+        tails = [TAIL.unpack(data[end - TAIL.size : end]) for end in ends]
+        for index, (at, word) in enumerate(zip((2, 3, 4, 7), words, strict=True)):
+            told = [tail[at] for tail in tails]
+            assert host.ended or told == [host.rows["state"][player(seat) + word] for seat in range(8)]
+            differed[index] |= len(set(told)) > 1
+    assert all(differed)
+    assert sorted(tail[2] for tail in tails) == list(range(1, 9))
+
+
+def test_a_number_of_the_environment_is_told_to_every_seat():
+    """A task may have a number once for all seats."""
+    task = replace(TWO, info=(Field("life", "int32"),))
+    host = Host(replace(task, factory="faulty:Still"))
+    host.rows["life"][...] = 7
+    data = b"".join(Answers(host, Sizes(task)).results(Kind.STEP_MULTI_RESP, IDENT, 0, record=False, board=False))
+    first, second = data[HEADER.size : -SIZES.result][-TAIL.size :], data[-TAIL.size :]
+    assert TAIL.unpack(first) == TAIL.unpack(second) == (0, 0, 0, 7, *[0] * 7)
 
 
 def test_a_result_is_decoded(host):
@@ -155,7 +203,8 @@ def test_the_other_frames(host):
 def test_golden_frames_are_parsed():
     """Every frame written by hand can come, on its side; its header says how long it is."""
     for name, data in FRAMES.items():
-        players = Sizes(find("autochess:players=8")) if "MULTI" in name else SIZES
+        seats = 2 if "two seats" in name else 8
+        players = Sizes(find(f"autochess:players={seats}")) if "MULTI" in name else SIZES
         side = players.requests if "REQ" in name or name == "LOOK" else players.answers
         found = parse(data, side)
         assert found is not None

@@ -10,6 +10,7 @@ import pytest
 
 from pac.backends import BackendBroken, BackendUnavailable, make
 from pac.backends.bench import RandomLegal
+from pac.backends.protocol import NUMBERS
 from pac.backends.remote import RemoteBackend
 from pac.backends.socket_loop import Server
 from pac.backends.socket_server import listen
@@ -94,6 +95,16 @@ def test_a_server_that_knows_the_plain_types_only(served, manner, spec):
     assert reference.buffer["episode"].max() > 0
     with pytest.raises(BackendBroken, match="takes no seed"):
         envs.reset(seed=1)
+    envs.close()
+
+
+def test_numbers_of_every_seat_come_by_the_plain_types(served):
+    """What stands in a result is each seat's own, as from `inline`."""
+    task = find("autochess:players=8")
+    envs = RemoteBackend(task, ENVS, served(task, "refuse_more"), slots=2)
+    reference = make(task, ENVS, "inline", slots=2, seed=SEED)
+    assert played(envs, list(NUMBERS)) == played(reference, list(NUMBERS))
+    assert len(np.unique(reference.buffer["rank"])) > 1
     envs.close()
 
 

@@ -50,7 +50,7 @@ def expected(spec: str) -> str:
 
     def result() -> bytes:
         names = {item.name for item in host.task.info}
-        numbers = [int(host.stored(name)) if name in names else 0 for name in NUMBERS]
+        numbers = [int(host.stored(name).flat[0]) if name in names else 0 for name in NUMBERS]
         done = 1 if host.stored("terminated")[0] else 2 * int(host.stored("truncated")[0])
         tail = np.array([(host.stored("reward")[0], done, *numbers)], TAIL)
         return host.stored("observation").tobytes() + host.mask().tobytes() + tail.tobytes()

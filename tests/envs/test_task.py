@@ -24,6 +24,7 @@ from pac.envs import (
     find,
     next_slot,
 )
+from pac.envs.task import first_seats
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=40))
@@ -47,6 +48,15 @@ def test_an_episodes_seed_has_64_bits(seed, env, episode):
 def test_the_next_slot():
     """A rollout's step writes the next slot; with one slot a step is in place."""
     assert (next_slot(0, 1), next_slot(0, 2), next_slot(7, 9)) == (0, 1, 8)
+
+
+def test_the_rows_of_environments():
+    """Of a field per seat they are the first seats', and a field without slots is the same in all."""
+    info = (Field("life", "int32", per="seat"), Field("stage", "int32"), Field("code", "int32", timed=False))
+    task = replace(find("noop"), players=2, info=info)
+    buffers = allocate(task, 3, 2)
+    buffers["life"][1], buffers["stage"][1], buffers["code"][0] = range(6), range(3), 7
+    assert [first_seats(task, buffers, item, 1).tolist() for item in info] == [[0, 2, 4], [0, 1, 2], [7] * 3]
 
 
 def test_fresh_buffers():

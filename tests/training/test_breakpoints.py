@@ -96,6 +96,16 @@ def test_of_several_seats_the_first_one_counts():
     assert steps.check(reward=[0, 5, 0, 5, 1, 5]) == "break: env 3: reward > 0 (reward 1)"
 
 
+def test_of_several_seats_numbers_of_their_own_are_the_first_ones():
+    """The task's info may be per environment or per seat."""
+    info = (Field("life", "float32", per="seat"), Field("stage", "float32"))
+    steps = Steps(Task(**{**vars(TOY), "players": 2, "info": info}))
+    steps.breakpoints.add("life < 5 and stage > 1", 3)
+    assert steps.check(life=[9, 0, 9, 0, 4, 9], stage=[1, 1, 2]) == (
+        "break: env 3: life < 5 and stage > 1 (life 4, stage 2)"
+    )
+
+
 def test_what_goes_on_hits_once_in_an_episode(steps):
     """It hits where it becomes true, and anew in the next episode."""
     steps.breakpoints.add("life < 5", 3)

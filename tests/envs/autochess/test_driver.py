@@ -8,7 +8,7 @@ import pytest
 from pac.envs import allocate, check, find
 from pac.envs.autochess.driver import Games
 from pac.envs.autochess.errors import IllegalAction
-from pac.envs.autochess.layout import ALIVE, END_TURN, LIFE, MAX_STEPS_IN_TURN, RANK, SEATS, STAGE
+from pac.envs.autochess.layout import ALIVE, END_TURN, GOLD, LEVEL, LIFE, MAX_STEPS_IN_TURN, RANK, SEATS, STAGE
 from pac.envs.task import OUT
 
 from .play import Match, Seat
@@ -94,6 +94,22 @@ def test_the_dead_wait_for_the_end():
         assert not (np.delete(match.buffers["active"][0], dead) == OUT).any()
     assert len(died) >= SEATS - 3
     assert len(set(died.values())) == len(died)
+
+
+def test_every_seat_has_its_own_numbers():
+    """They are those of its part of the state, and at the end those of the game that ended: each place once."""
+    match, words = Match("autochess:players=8", 1, 3), {"life": LIFE, "rank": RANK, "level": LEVEL, "gold": GOLD}
+    differed, ended = set(), False
+    while not ended:
+        match.step(match.random_actions())
+        ended = bool(match.buffers["terminated"][0].any())
+        for name, word in () if ended else words.items():
+            seats = [Seat(match.state[0], seat)[word] for seat in range(SEATS)]
+            assert match.buffers[name][0].tolist() == seats
+            differed |= {name} if len(set(seats)) > 1 else set()
+    assert differed == set(words)
+    assert sorted(match.buffers["rank"][0]) == list(range(1, SEATS + 1))
+    assert np.count_nonzero(match.buffers["life"][0]) <= 1
 
 
 def test_the_learners_death_ends_the_game():

@@ -132,6 +132,19 @@ def test_a_breakpoint_stops_the_session_before_the_next_step(tmp_path):
         assert again.environments["episode_length"][2] == 5
 
 
+def test_of_several_seats_the_first_ones_numbers_are_shown(tmp_path):
+    """In the table and in the moment they are those that the board shows of the first seat."""
+    with session(tmp_path, task="autochess:players=8", breakpoints=("env 3: length == 60",)) as watched:
+        watched.call("look", focus=2, count=4, detail=True)
+        watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED)
+        watched.until(lambda _: (now := watched.see(focus=2)).moment and now.moment.env == 2 and now.moment.shown)
+        shown = watched.see(focus=2)
+        at = [shown.description.info.index(name) for name in ("life", "rank")]
+        first = shown.focus_boards["seats"].reshape(8, 2)[0].tolist()
+        assert shown.info[2, at].tolist() == shown.moment.info[at].tolist() == first
+        assert first[1] > 0
+
+
 def test_a_paused_session_shows_what_was(tmp_path):
     """Some steps ago, an environment was what a viewer saw then; what goes on is not touched."""
     with session(tmp_path, task="drmario", backend="shm") as watched:

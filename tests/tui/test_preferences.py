@@ -21,10 +21,10 @@ def test_a_file_that_is_not_there_holds_none(tmp_path):
 def test_what_is_written_is_read(tmp_path):
     """Theme, characters, rates and keys."""
     file = tmp_path / "config.toml"
-    file.write_text('theme = "light"\ncharacters = "ascii"\ncolor = false\n[rates]\ngrid = 5\n[keys]\npause = "p"\n')
+    file.write_text('theme = "light"\ncharacters = "ascii"\ncolor = false\n[rates]\ngrid = 5\n[keys]\npause = "z"\n')
     found = read(file)
     assert (found.theme, found.characters, found.color, found.rates.grid) == ("light", "ascii", False, 5)
-    assert found.keys == {"pause": "p"}
+    assert found.keys == {"pause": "z"}
 
 
 @pytest.mark.parametrize(
@@ -93,15 +93,15 @@ def test_the_app_obeys_the_file(tmp_path):
     """Palette, signs and keys are the file's when the app is imported; the command shows them."""
     folder = tmp_path / "pac-tui"
     folder.mkdir()
-    (folder / "config.toml").write_text('theme = "light"\n[keys]\npause = "p"\n')
+    (folder / "config.toml").write_text('theme = "light"\n[keys]\npause = "z"\n')
     environment = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path)}
     code = "from pac.tui import ink, keys; print(ink.GROUND, keys.SHOWN['pause'])"
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [PALETTES["light"].ground, "p"]
+    assert done.stdout.split() == [PALETTES["light"].ground, "z"]
     command = [sys.executable, "-m", "pac.tui", "preferences", "--json"]
     shown = json.loads(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
     assert shown["theme"] == "light"
-    assert shown["keys"]["pause"] == "p"
+    assert shown["keys"]["pause"] == "z"
 
 
 def test_bad_preferences_stop_the_app_before_anything_starts(tmp_path):

@@ -59,8 +59,9 @@ format: $(STAMP)  ## Format, and mend what lint can mend
 bench: $(STAMP)  ## Measure everything; prints the README's table
 	$(BIN)/pac-tui bench all $(ARGS)
 
-screenshots: $(STAMP)  ## Take the pictures in screenshots/ from the real app
+screenshots: $(STAMP)  ## Take the pictures and the recording in screenshots/ from the real app
 	$(BIN)/python -m pac.tui.screenshots
+	$(BIN)/python -m pac.tui.recording
 
 clean:  ## Remove what was built, not the runs
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -100,19 +100,19 @@ async def _stands(pilot: Pilot[int], step: int) -> None:
     await pilot.pause()
 
 
-def write_cast(screens: Screens, target: Path) -> None:
+def write_cast(screens: Screens, target: Path, *, rate: float = RATE, title: str = "pac-tui replay") -> None:
     """Write a recording of a terminal: asciicast, version 2; after the first screen only lines that differ."""
     width, height = SCREEN
-    header = {"version": 2, "width": width, "height": height, "title": "pac-tui replay"}
+    header = {"version": 2, "width": width, "height": height, "title": title}
     lines = [json.dumps(header)]
     before: list[str] = [""] * height
     for index, screen in enumerate(screens):
         now = [_ansi(line) for line in screen]
         pairs = enumerate(zip(before, now, strict=True))
         data = "".join(f"\x1b[{y + 1};1H{new}" for y, (old, new) in pairs if old != new)
-        lines.append(json.dumps([round(index / RATE, 3), "o", ("\x1b[2J\x1b[?25l" if not index else "") + data]))
+        lines.append(json.dumps([round(index / rate, 3), "o", ("\x1b[2J\x1b[?25l" if not index else "") + data]))
         before = now
-    lines.append(json.dumps([round((len(screens) - 1) / RATE + LAST, 3), "o", "\x1b[0m\x1b[?25h"]))
+    lines.append(json.dumps([round((len(screens) - 1) / rate + LAST, 3), "o", "\x1b[0m\x1b[?25h"]))
     target.write_text("\n".join(lines) + "\n")
 
 
@@ -121,10 +121,10 @@ def _ansi(line: Strip) -> str:
     return "".join((style or Style()).render(text, color_system=ColorSystem.TRUECOLOR) for text, style, _ in line)
 
 
-def write_gif(screens: Screens, target: Path) -> None:
+def write_gif(screens: Screens, target: Path, *, rate: float = RATE) -> None:
     """Write a picture that moves."""
     pictures = [_drawn(screen) for screen in screens]
-    times = [round(1000 / RATE)] * (len(pictures) - 1) + [round(1000 * LAST)]
+    times = [round(1000 / rate)] * (len(pictures) - 1) + [round(1000 * LAST)]
     pictures[0].save(target, save_all=True, append_images=pictures[1:], duration=times, loop=0, optimize=True)
 
 

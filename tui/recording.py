@@ -1,0 +1,146 @@
+"""Records half a minute of the debugger at work, on a script that only says it is watched: an asciicast and a GIF."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from textual.pilot import Pilot
+from textual.strip import Strip
+
+from ..training.records import Phase
+from ..training.sessions import AttachedSession, FoundSession, sessions
+from .application import PacApp
+from .connection import Connection
+from .export import SCREEN, write_cast, write_gif
+
+SCRIPT = '''"""Stable-Baselines3 learns CartPole; one line of this script is about being watched."""
+
+import gymnasium as gym
+from stable_baselines3 import PPO
+from stable_baselines3.common.vec_env import DummyVecEnv
+
+from pac.training import watch
+
+envs = DummyVecEnv([lambda: gym.make("CartPole-v1", render_mode="rgb_array")] * 4)
+envs = watch(envs)
+PPO("MlpPolicy", envs, n_steps=128, device="cpu", seed=3).learn(10_000_000)
+'''
+RATE = 6.0
+"""Pictures per second."""
+PATIENCE = 120.0
+LEARNED = 30.0
+"""Mean return from which an episode is long enough to go back in."""
+CONDITION = "env 1: length > 18"
+SLOW = 5.0
+"""Steps per second of the training once it is looked at closely: every step is drawn."""
+
+
+class Recorder:
+    """Takes a picture of an app's screen `RATE` times a second, until it is told to stop."""
+
+    def __init__(self, pilot: Pilot[int]) -> None:
+        self._pilot = pilot
+        self.screens: list[list[Strip]] = []
+
+    async def run(self) -> None:
+        """Take pictures until cancelled."""
+        due = time.monotonic()
+        while True:
+            self.screens.append(list(self._pilot.app.screen._compositor.render_strips()))  # noqa: SLF001 - as for pictures
+            due += 1 / RATE
+            await asyncio.sleep(max(0.0, due - time.monotonic()))
+
+
+async def until(condition: Callable[[], object], what: str) -> None:
+    """Wait for a condition.
+
+    Raises:
+        TimeoutError: It did not become true.
+    """
+    limit = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > limit:
+            raise TimeoutError(f"waiting for {what}")
+        await asyncio.sleep(0.05)
+
+
+async def play(pilot: Pilot[int], app: PacApp) -> None:
+    """Do what a person would: watch, break, go back ten steps, inspect, go on."""
+    await pilot.pause(4.0)
+    await pilot.press("1")
+    await pilot.pause(2.0)
+    app.command("speed", sps=SLOW * app.num_envs)
+    await pilot.press("b")
+    await pilot.pause(1.0)
+    for letter in CONDITION:
+        await pilot.press({" ": "space", ":": "colon", ">": "greater_than_sign"}.get(letter, letter))
+        await pilot.pause(0.05)
+    await pilot.pause(0.6)
+    await pilot.press("enter")
+    await pilot.pause(1.0)
+    await pilot.press("escape")
+    await until(lambda: app.phase is Phase.PAUSED, "the breakpoint")
+    await pilot.pause(2.5)
+    for _ in range(10):
+        await pilot.press("left")
+        await pilot.pause(0.35)
+    await pilot.press("i")
+    await pilot.pause(4.0)
+    await pilot.press("i", "end")
+    await pilot.pause(0.8)
+    await pilot.press("m", "space")
+    await pilot.pause(4.0)
+
+
+async def record(found: FoundSession) -> list[list[Strip]]:
+    """Attach to a session and return the screens."""
+    app = PacApp(Connection(lambda: AttachedSession(found), "elsewhere"))
+    async with app.run_test(size=SCREEN) as pilot:
+        await until(lambda: app.snapshot is not None and app.snapshot.state["return_mean"] > LEARNED, "it to learn")
+        recorder = Recorder(pilot)
+        task = asyncio.create_task(recorder.run())
+        try:
+            await play(pilot, app)
+        finally:
+            task.cancel()
+        await pilot.press("q", "d")
+    return recorder.screens
+
+
+def main() -> int:
+    """Record into the folder named by the first argument: `debugger.cast` and `debugger.gif`."""
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("screenshots")
+    with tempfile.TemporaryDirectory() as place:
+        script = Path(place) / "cartpole.py"
+        script.write_text(SCRIPT)
+        process = subprocess.Popen(
+            [sys.executable, str(script)],
+            cwd=place,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            stdout=subprocess.DEVNULL,
+        )
+        try:
+            limit = time.monotonic() + PATIENCE
+            while not (found := [each for each in sessions() if each.pid == process.pid]):
+                if process.poll() is not None or time.monotonic() > limit:
+                    raise TimeoutError("waiting for the script to be watched")
+                time.sleep(0.1)
+            screens = asyncio.run(record(found[0]))
+        finally:
+            process.kill()
+            process.wait()
+    write_cast(screens, folder / "debugger.cast", rate=RATE, title="pac-tui")
+    write_gif(screens, folder / "debugger.gif", rate=RATE)
+    sys.stdout.write(f"{len(screens) / RATE:.0f} s in {folder}/debugger.cast and .gif\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

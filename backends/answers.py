@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from ..envs.task import Array
@@ -18,8 +20,7 @@ class Answers:
     """
 
     def __init__(self, host: Host, sizes: Sizes) -> None:
-        task, self._host = host.task, host
-        self._players, self._count = task.players, task.num_actions
+        task, self._host, self._count = host.task, host, host.task.num_actions
         self._masks = np.ones((task.players, task.num_actions), np.uint8)
         self._tails = bytearray(TAIL.size * task.players)
         self._head, self._more = bytearray(HEADER.size), bytearray(HEADER.size + TOOK.size)
@@ -34,11 +35,12 @@ class Answers:
         self._terminated = host.rows["terminated"].data
         known = {item.name for item in task.info if not item.shape}
         self._numbers = [
-            (np.broadcast_to(host.rows[name], task.players).data, most) if name in known else None
+            (np.broadcast_to(host.rows[name] if name in known else 0, task.players).data, most)
             for name, most in zip(NUMBERS, LARGEST, strict=True)
         ]
         self._body = sizes.result * task.players
-        self._nameless = not any(self._numbers)
+        self._nameless = not known.intersection(NUMBERS)
+        self._nothing = [(0,) * len(NUMBERS)] * task.players
 
     def results(self, kind: Kind, ident: int, nanoseconds: int, *, record: bool, board: bool) -> list[memoryview]:
         """Return the answer to a reset or a step, and what follows it."""
@@ -78,15 +80,16 @@ class Answers:
             self._masks.fill(not host.ended)
 
     def _refresh_tails(self) -> None:
-        numbers: tuple[int, ...] = (0,) * len(NUMBERS)
-        for seat in range(self._players):
-            if not self._nameless:
-                numbers = self._numbers_of(seat)
+        for seat, numbers in enumerate(self._nothing if self._nameless else self._told()):
             done = TERMINATED if self._terminated[seat] else TRUNCATED if self._truncated[seat] else 0
             TAIL.pack_into(self._tails, seat * TAIL.size, self._rewards[seat], done, *numbers)
 
-    def _numbers_of(self, seat: int) -> tuple[int, ...]:
-        return tuple(0 if found is None else max(0, min(found[0][seat], found[1])) for found in self._numbers)
+    def _told(self) -> Iterator[tuple[int, ...]]:
+        """Each seat's numbers, cut to what their types hold."""
+        columns = [
+            [n if 0 <= n <= most else max(0, min(n, most)) for n in rows.tolist()] for rows, most in self._numbers
+        ]
+        return zip(*columns, strict=True)
 
 
 def _bytes(rows: Array) -> memoryview:

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import Literal
+
+
+class Status(IntEnum):
+    """Health of an environment, the field `status`: that of its worker."""
+
+    READY = 0
+    HUNG = 1
+    DEAD = 2
 
 
 class WorkerState(StrEnum):

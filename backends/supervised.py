@@ -20,7 +20,7 @@ from .errors import BackendClosed, Failure
 from .fleet import Fleet
 from .layout import Buffer
 from .member import Member
-from .status import WorkerStatus
+from .status import Status, WorkerStatus
 
 COMPILING = 5
 """How much longer workers of native tasks may take to get ready: the very first start compiles."""
@@ -84,6 +84,7 @@ class SupervisedBackend(Backend):
         if member.index not in self._away:
             self._away[member.index] = Absence(self.task, self.buffer, lo, hi, slot)
         self._away[member.index].returning = False
+        self.buffer["status"][0, lo:hi] = Status.HUNG if member.hung else Status.DEAD
         self._gather()
         self._fleet.replace(member, failure)
         self._event("warning", f"{failure.report()}\nIt is being replaced.", member.index, lo, hi)
@@ -126,6 +127,7 @@ class SupervisedBackend(Backend):
             if absence.returning:
                 del self._away[index]
                 lo, hi = self._fleet.members[index].span
+                self.buffer["status"][0, lo:hi] = Status.READY
                 self._event("info", f"worker {index} (environments {lo}..{hi - 1}) is back", index, lo, hi)
         self._gather()
 
@@ -144,6 +146,7 @@ class SupervisedBackend(Backend):
             self._nap()
         absences = list(self._away.values())
         self._away.clear()
+        self.buffer["status"][0] = Status.READY
         self._gather()
         return absences
 

@@ -34,14 +34,6 @@ class Phase(IntEnum):
         return self in {Phase.ENDED, Phase.FAILED}
 
 
-class Status(IntEnum):
-    """Health of an environment."""
-
-    READY = 0
-    HUNG = 1
-    DEAD = 2
-
-
 class Notice(IntEnum):
     """What a person should see of an environment."""
 

@@ -11,6 +11,7 @@ import pytest
 
 from pac.backends import BackendError, BackendTimeout, WorkerFailed, WorkerState, make
 from pac.backends.segment import own_directory
+from pac.backends.status import Status
 from pac.envs import EnvironmentFailed
 
 
@@ -44,6 +45,7 @@ def test_a_worker_killed_in_the_middle_of_training(toy, backend, until, slots):
         assert rows["active"][slot].tolist() == [1, 1, 1, 0, 0, 0]
         assert rows["reward"][slot].tolist() == [1, 1, 1, 0, 0, 0]
         assert not rows["truncated"][slot].any()
+        assert rows["status"][0].tolist() == [Status.READY] * 3 + [Status.DEAD] * 3
         died = envs.drain_events()[0]
         assert (died.level, died.worker, died.lo, died.hi) == ("warning", 1, 3, 6)
         assert "killed by SIGKILL" in died.text
@@ -62,6 +64,7 @@ def test_a_worker_killed_in_the_middle_of_training(toy, backend, until, slots):
         assert rows["observation"][slot, 3:, 0].tolist() == [0, 0, 0]
         assert rows["episode"].tolist() == [[0, 0, 0, 1, 1, 1]]
         assert "is back" in envs.drain_events()[-1].text
+        assert rows["status"][0].tolist() == [Status.READY] * 6
         slot = step(envs, slot)
         assert rows["active"][slot].all()
         assert rows["observation"][slot, 3:, 0].tolist() == [1, 1, 1]

@@ -6,7 +6,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from pac.training.records import Level, Phase, Status
+from pac.backends.status import Status
+from pac.training.records import Level, Phase
 
 from .stage import CHESS, Stage, screen_text, seen, until
 

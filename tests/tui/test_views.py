@@ -91,8 +91,11 @@ async def test_many_boards_are_paged(runtime_directory, open_app):
     try:
         async with open_app(stage, (80, 24)) as (app, pilot):
             await seen(app, "page 1/", "1/300")
+            grid = app.query_one("#grid")
+            await until(lambda: stage.looks and stage.looks[-1]["count"] == grid.page)
+            await pilot.pause()
             await pilot.press("pagedown")
-            page = app.query_one("#grid").page
+            page = grid.page
             await seen(app, "page 2/", f"{page + 1}/300")
             await until(lambda: stage.looks[-1]["first"] == page)
             await pilot.press("pageup")

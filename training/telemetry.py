@@ -51,7 +51,7 @@ MAX_HISTORY = 1024
 MAX_EVENTS = 256
 MAX_WORKERS = 256
 MAX_SCALING = 64
-PATIENCE = 1.0  # s that a read waits for a writer to leave a block
+PATIENCE = 2.0  # s that a read waits for a writer to leave a block
 NAP = 1e-4
 
 

@@ -245,7 +245,7 @@ def everything(
     """
     from ..training.bench.table import markdown
 
-    results: Figures = {}
+    results: Figures = {"facts": facts()}
     measures: dict[str, Callable[..., Figures]] = {
         **parts.PARTS,
         "peers": partial(parts.measure_peers, python=peer_python),
@@ -260,9 +260,8 @@ def everything(
             print(f"{name} was not measured: {error}", file=sys.stderr)
         else:
             print(f"{name}: {time.monotonic() - begun:.0f} s", file=sys.stderr)
-    results["facts"] = facts()
-    if output is not None:
-        output.write_text(json_module.dumps(results, indent=2) + "\n")
+        if output is not None:  # after every part: what was measured is kept if the rest is interrupted
+            output.write_text(json_module.dumps(results, indent=2) + "\n")
     if json:
         return show_json(results)
     print(markdown(results))

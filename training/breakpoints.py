@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..backends.status import Status
 from ..envs import Field, Task
-from ..envs.task import WAITS, Array, Buffers, first_seats
+from ..envs.task import Array, Buffers, first_seats
 from .conditions import WORDS, BadCondition, Condition, Lookup, parse
 from .config import MAX_ENVS
 from .moments import scalars
@@ -123,9 +124,9 @@ class Readings:
         return ended
 
     def _read_hung(self) -> Array:
-        """Whoever's worker is away stands still, and its rows wait."""
-        stands: Array = (self._at("frames") == 0) & (self._seats("active", self._slot) == WAITS)
-        return stands
+        """Whose worker hangs or died, until it is back."""
+        away: Array = self._buffer["status"][0] != Status.READY
+        return away
 
     def _read_obs(self) -> Array:
         """NaN where the observation has one, the last of an episode included; else 0."""

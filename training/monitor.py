@@ -356,10 +356,8 @@ class Monitor:
         if env is None or env >= self._num_envs or not self.watched:
             return
         if self.look.detail or decided:
-            carried = (
-                0 if self._written == self._slots - 1 else self._written
-            )  # a rollout's last slot is the next's first
-            deciding = carried if decided else None
+            first = self._written == self._slots - 1  # a rollout's last slot is the next's first
+            deciding = (0 if first else self._written) if decided else None
             terms = self._terms[env]
             detail.write(writer, backend.buffer, self._written, env, terms=terms, deciding=deciding)
         if decided:

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from pac.backends.status import Status
 from pac.envs import Field, Outcome, Task, UnknownName
-from pac.envs.task import DECIDES, WAITS, allocate
+from pac.envs.task import DECIDES, allocate
 from pac.training.breakpoints import Breakpoints, Readings, names_of
 from pac.training.conditions import BadCondition
 from pac.training.records import BREAKPOINT, MAX_BREAKPOINTS
@@ -57,7 +58,7 @@ def steps():
         ("topped_out", {"outcome": [0, 2, 1]}, "env 3: topped_out"),
         ("truncated", {"truncated": [0, 1, 0]}, "env 2: truncated"),
         ("ended", {"terminated": [0, 0, 1]}, "env 3: ended"),
-        ("hung", {"frames": [1, 0, 1], "active": [DECIDES, WAITS, WAITS]}, "env 2: hung"),
+        ("hung", {"status": [Status.READY, Status.DEAD, Status.READY]}, "env 2: hung"),
         ("nan(obs)", {"observation": [[0] * 4, [0, np.nan, 0, 0], [np.inf] * 4]}, "env 2: nan(obs)"),
     ],
 )

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from ..envs import Task
 from ..envs.task import Array, Buffers
-from .history import History
-from .moments import Source, counted_actions, fill, moment_dtype
+from .past.history import History
+from .past.moments import Source, counted_actions, fill, moment_dtype
 from .telemetry import TelemetryWriter
 
 

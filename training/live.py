@@ -18,9 +18,9 @@ from .description import describe
 from .events import EventLog
 from .gate import Gate, Stopped
 from .monitor import Monitor
+from .past.rewinder import Rewinder
 from .pulse import Pulse
 from .records import Level, Phase
-from .rewinder import Rewinder
 from .telemetry import TelemetryWriter
 from .throughput import TrainingClock
 from .trainer import Timer

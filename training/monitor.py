@@ -18,14 +18,14 @@ from ..backends import WorkerStatus
 from ..backends.layout import Buffer
 from ..envs import Task, next_slot
 from ..envs.task import DECIDES, Array, first_seats
-from .alarms import Alarms, Pace
-from .breakpoints import Breakpoints, Readings
 from .detail import Detail
 from .gate import Gate
+from .guards.alarms import Alarms, Pace
+from .guards.breakpoints import Breakpoints, Readings
 from .hand import Hand
-from .history import STRIDE
-from .moments import scalars
-from .recorder import Recorder
+from .past.history import STRIDE
+from .past.moments import scalars
+from .past.recorder import Recorder
 from .records import MOST_NUMBERS, Notice, Phase
 from .snapshot import Look
 from .telemetry import MAX_HISTORY, MAX_METRICS, TelemetryWriter

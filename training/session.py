@@ -27,8 +27,8 @@ from .gated import GatedEnvs
 from .keeper import Keeper
 from .last import keep_last
 from .live import Live
+from .past.recorder import Recorder
 from .preparation import Preparation
-from .recorder import Recorder
 from .records import Level, Phase
 from .report import make_report
 from .runs import RunFolder

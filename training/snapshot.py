@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..envs.task import Array
 from .description import Description
-from .moments import Line, Moment
+from .past.moments import Line, Moment
 from .records import Level, Phase
 from .trainer import PolicyOutput
 

@@ -24,7 +24,7 @@ from ..backends.segment import Segment
 from ..envs import PacError, Task
 from ..envs.task import Array
 from .description import Description
-from .moments import LINE, counted_actions, moment_dtype
+from .past.moments import LINE, counted_actions, moment_dtype
 from .records import (
     AUDIENCE,
     BREAKPOINT,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..training.episode import Episode, check, read
-from ..training.replay import Differs
+from ..training.past.episode import Episode, check, read
+from ..training.past.replay import Differs
 from .cli_run import check_terminal
 from .cli_show import show_json
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..training.moments import Moment, Source
+from ..training.past.moments import Moment, Source
 from ..training.records import Notice, Phase
 from ..training.snapshot import Look, Snapshot
 from .breaks import Breakpoints

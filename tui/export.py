@@ -15,7 +15,7 @@ from textual.pilot import Pilot
 from textual.strip import Strip
 
 from ..envs import BadParameter
-from ..training.episode import Episode
+from ..training.past.episode import Episode
 from .film import Film, FilmConnection
 from .ink import GROUND
 from .picture import HEIGHT, SIZE, WIDTH, colors, rectangles

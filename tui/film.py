@@ -14,8 +14,8 @@ import numpy as np
 
 from ..training.control import CommandRefused
 from ..training.description import describe
-from ..training.episode import Episode, moments
-from ..training.moments import Line, Moment
+from ..training.past.episode import Episode, moments
+from ..training.past.moments import Line, Moment
 from ..training.records import Phase
 from ..training.snapshot import Look, Snapshot, take
 from ..training.telemetry import TelemetryReader, TelemetryWriter

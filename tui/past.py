@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..training.moments import Moment
+from ..training.past.moments import Moment
 from ..training.snapshot import Snapshot
 from ..training.trainer import PolicyOutput
 

@@ -12,8 +12,8 @@ import pytest
 from pac.backends import TooManyEnvironments
 from pac.training.config import Config
 from pac.training.control import CommandRefused, SessionClient
-from pac.training.episode import check, read
 from pac.training.host import SessionFailed, launch
+from pac.training.past.episode import check, read
 from pac.training.records import Notice, Phase
 from pac.training.runs import RunFolder
 from pac.training.session import Session

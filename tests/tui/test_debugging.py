@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from pac.training.moments import Source
+from pac.training.past.moments import Source
 from pac.training.records import Phase
 
 from .stage import Stage, screen_text, seen, until

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pac.envs import BadParameter, find
-from pac.training.episode import CHECKED, FIRST, LAST, Episode, Step, play, prints_of, read, write
+from pac.training.past.episode import CHECKED, FIRST, LAST, Episode, Step, play, prints_of, read, write
 from pac.training.records import RECORDING, WAITING
 from pac.tui.cli import main
 from pac.tui.export import SCREEN, export_episode

@@ -10,7 +10,7 @@ from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
 
 from ...envs import Field, Outcome, Task
 from ...envs.gym.spaces import UnsupportedSpaces, describe_actions
-from ..replay import Differs
+from ..past.replay import Differs
 from .boards import Boards
 
 

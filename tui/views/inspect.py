@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...training.description import Description
-from ...training.moments import Moment
+from ...training.past.moments import Moment
 from ...training.snapshot import Snapshot
 from ..ink import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, part
 from ..numbers import decimal, figure, percent, whole

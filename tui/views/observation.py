@@ -10,7 +10,7 @@ from rich.segment import Segment
 
 from ...envs.task import Array
 from ...training.description import Description
-from ...training.moments import Moment
+from ...training.past.moments import Moment
 from ..ink import CYAN, FAINT, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, part
 from ..numbers import figure
 from .figures import hint

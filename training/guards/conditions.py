@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..envs import BadParameter, UnknownName
+from ...envs import BadParameter, UnknownName
 
 Values: TypeAlias = NDArray[Any]
 Lookup: TypeAlias = Callable[[str], Values]

@@ -6,8 +6,8 @@ import pytest
 from pac.backends.status import Status
 from pac.envs import Field, Outcome, Task, UnknownName
 from pac.envs.task import DECIDES, allocate
-from pac.training.breakpoints import Breakpoints, Readings, names_of
-from pac.training.conditions import BadCondition
+from pac.training.guards.breakpoints import Breakpoints, Readings, names_of
+from pac.training.guards.conditions import BadCondition
 from pac.training.records import BREAKPOINT, MAX_BREAKPOINTS
 
 TOY = Task(
@@ -35,7 +35,7 @@ class Steps:
     def check(self, **values):
         """Look at a step that wrote `values`; return what is said."""
         for name, value in values.items():
-            self.buffer[name][1] = value
+            self.buffer[name][-1] = value
         estimates, entropies = np.array([0.5, 1.5, 2.5]), {0: 0.1, 1: 0.2, 2: 0.3}
         return self.breakpoints.check(
             Readings(self.task, self.buffer, 1, 0, value=lambda: estimates, entropy=entropies.__getitem__)

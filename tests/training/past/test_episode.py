@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from pac.envs import find
-from pac.training.episode import BadEpisode, check, moments, read, write
 from pac.training.events import EventLog
-from pac.training.moments import Source
-from pac.training.recorder import Recorder
+from pac.training.past.episode import BadEpisode, check, moments, read, write
+from pac.training.past.moments import Source
+from pac.training.past.recorder import Recorder
+from pac.training.past.replay import Differs
 from pac.training.records import RECORDING, WAITING
-from pac.training.replay import Differs
 
-from .dice import DICE
-from .journey import Journey
+from ..dice import DICE
+from ..journey import Journey
 
 SEED = 11
 

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends.status import Status
-from ..envs import Field, Task
-from ..envs.task import Array, Buffers, first_seats
+from ...backends.status import Status
+from ...envs import Field, Task
+from ...envs.task import Array, Buffers, first_seats
+from ..config import MAX_ENVS
+from ..past.moments import scalars
+from ..records import BREAKPOINT, MAX_BREAKPOINTS
 from .conditions import WORDS, BadCondition, Condition, Lookup, parse
-from .config import MAX_ENVS
-from .moments import scalars
-from .records import BREAKPOINT, MAX_BREAKPOINTS
 
 STANDARD = {
     "reward",

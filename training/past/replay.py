@@ -7,8 +7,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ..envs import PacError, Task, allocate
-from ..envs.task import Array, Restorable
+from ...envs import PacError, Task, allocate
+from ...envs.task import Array, Restorable
 from .history import Stretch, fingerprints
 from .moments import field_of, fill
 

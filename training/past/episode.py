@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from ..envs import BadParameter, Task, find
-from ..envs.task import Array
+from ...envs import BadParameter, Task, find
+from ...envs.task import Array
 from .moments import Source, boards_of, field_of, moment_dtype
 from .replay import Differs, Machine, terms_of
 

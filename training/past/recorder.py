@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..envs import Task
-from ..envs.task import Array, Buffers
+from ...envs import Task
+from ...envs.task import Array, Buffers
+from ..events import EventLog
+from ..records import RECORDING, WAITING, Level
 from .episode import CHECKED, FIRST, LAST, SUFFIX, Episode, Step, check, prints_of, write
-from .events import EventLog
 from .history import History
-from .records import RECORDING, WAITING, Level
 
 MOST_BOARDS = 64 * 2**20  # bytes
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from pac.training.alarms import (
+from pac.training.guards.alarms import (
     CALM,
     CALM_ITERATIONS,
     COLLAPSED_FOR,

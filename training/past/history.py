@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..envs import Task
-from ..envs.task import Array, Buffers
+from ...envs import Task
+from ...envs.task import Array, Buffers
 from .moments import BACK, TRUNCATED, boards_of, field_of
 
 DEPTH, LEAST_DEPTH = 4096, 1024

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..envs import Field, Task
-from ..envs.task import Array, Buffers, first_seats
-from .description import Description
+from ...envs import Field, Task
+from ...envs.task import Array, Buffers, first_seats
+from ..description import Description
 
 NOTE_BYTES = 160
 BACK = 500

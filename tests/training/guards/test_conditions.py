@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pac.envs import UnknownName
-from pac.training.conditions import BadCondition, parse
+from pac.training.guards.conditions import BadCondition, parse
 
 NAMES = {
     "reward": np.array([1.0, -6.0, math.nan]),

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from pac.training.moments import BACK, Source
-from pac.training.rewinder import Rewinder
+from pac.training.past.moments import BACK, Source
+from pac.training.past.rewinder import Rewinder
 
-from .dice import DICE
-from .journey import Journey
+from ..dice import DICE
+from ..journey import Journey
 
 KNOWN = ("step", "source", "note", "now", "value", "acted", "action", "decided", "next_action", "progress")
 

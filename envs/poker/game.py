@@ -1,0 +1,89 @@
+"""A game whose betting is compiled ahead: its tree, its buckets, its deals, and where its information sets stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .tree import Tree
+
+
+@dataclass(frozen=True)
+class Deals:
+    """All deals of a small game; each is as likely as the others.
+
+    Attributes:
+        hands: `(deals, 2)` uint8, what each player holds.
+        board: `(deals,)` uint8, what is dealt for both to see; 0 where nothing is.
+        bucket: `(deals, streets, 2)` int32, what each player knows on each street besides the betting.
+        sign: `(deals, results)` int8, whether player 0 wins (1), loses (-1) or draws, for each result of a showdown.
+    """
+
+    hands: NDArray[np.uint8]
+    board: NDArray[np.uint8]
+    bucket: NDArray[np.int32]
+    sign: NDArray[np.int8]
+
+
+@dataclass(frozen=True)
+class Game:
+    """A zero-sum game for two.
+
+    Information sets are *rows*, and their actions *entries*, dense and bucket-major: for each street, player and bucket
+    the decisions of the tree in their order. So a deal touches one slice per street and player, and no key is stored.
+
+    Attributes:
+        name: Its name.
+        tree: Its betting.
+        buckets: Number of buckets per street.
+        deals: All deals, if they are few; hold'em deals cards instead.
+        hands: Names of what a player can hold.
+        boards: Names of what can be dealt for both to see.
+    """
+
+    name: str
+    tree: Tree
+    buckets: tuple[int, ...]
+    deals: Deals | None = None
+    hands: tuple[str, ...] = ()
+    boards: tuple[str, ...] = ()
+
+    @cached_property
+    def row_base(self) -> NDArray[np.int64]:
+        """`(streets, 2)`: the first row of each street and player."""
+        return _starts(self._sizes(self.tree.decisions))
+
+    @cached_property
+    def entry_base(self) -> NDArray[np.int64]:
+        """`(streets, 2)`: the first entry of each street and player."""
+        return _starts(self._sizes(self.tree.width))
+
+    @property
+    def rows(self) -> int:
+        """Number of information sets."""
+        return int(self._sizes(self.tree.decisions).sum())
+
+    @property
+    def entries(self) -> int:
+        """Number of actions of all information sets together."""
+        return int(self._sizes(self.tree.width).sum())
+
+    def row(self, node: int, bucket: int) -> int:
+        """Return the row of a decision for a bucket."""
+        on, who = self.tree.street[node], self.tree.player[node]
+        return int(self.row_base[on, who] + bucket * self.tree.decisions[on, who] + self.tree.order[node])
+
+    def entry(self, node: int, bucket: int) -> int:
+        """Return the first entry of a decision for a bucket."""
+        on, who = self.tree.street[node], self.tree.player[node]
+        return int(self.entry_base[on, who] + bucket * self.tree.width[on, who] + self.tree.place[node])
+
+    def _sizes(self, per_bucket: NDArray[np.int32]) -> NDArray[np.int64]:
+        return per_bucket.astype(np.int64) * np.array(self.buckets, np.int64)[:, None]
+
+
+def _starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    return (np.cumsum(sizes) - sizes.ravel()).reshape(sizes.shape)

@@ -1,0 +1,178 @@
+"""The small games of the literature: Kuhn poker, Leduc poker, liar's dice; rules and sizes as OpenSpiel has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations, product
+from typing import NamedTuple
+
+import numpy as np
+
+from .game import Deals, Game
+from .tree import DECISION, FOLD, SHOWDOWN, STREET, Action, Standing, compile_tree
+
+
+class Bets(NamedTuple):
+    """Where a round of limit betting stands.
+
+    Attributes:
+        street: The round.
+        player: Who is next.
+        paid: Chips that both have put in.
+        raises: Bets and raises of this round.
+        checked: Whether somebody checked or called without ending the round.
+        folded: Who gave up, or -1.
+        over: Whether the round is at its end.
+    """
+
+    street: int
+    player: int
+    paid: tuple[int, int]
+    raises: int = 0
+    checked: bool = False
+    folded: int = -1
+    over: bool = False
+
+
+class Limit:
+    """Limit poker: every round has one size of bet and a most number of raises.
+
+    Args:
+        ante: What both pay before the first card.
+        sizes: The size of a bet in each round.
+        most: Bets and raises allowed in a round.
+    """
+
+    def __init__(self, ante: int, sizes: Sequence[int], most: int) -> None:
+        self._ante, self._sizes, self._most = ante, tuple(sizes), most
+
+    def root(self) -> Bets:
+        """The first player is next, and both have paid the ante."""
+        return Bets(0, 0, (self._ante, self._ante))
+
+    def standing(self, state: Bets) -> Standing:
+        """Return what the node of `state` is."""
+        if state.folded >= 0:
+            return Standing(FOLD, state.folded, state.street, state.paid)
+        if not state.over:
+            return Standing(DECISION, state.player, state.street, state.paid)
+        last = state.street == len(self._sizes) - 1
+        return Standing(SHOWDOWN if last else STREET, 0, state.street, state.paid)
+
+    def actions(self, state: Bets) -> list[Action]:
+        """Fold if there is something to answer, check or call, bet or raise while that is allowed."""
+        mine, owed = state.paid[state.player], max(state.paid)
+        facing = owed > mine
+        found = [Action("fold", mine)] if facing else []
+        found.append(Action("call" if facing else "check", owed))
+        if state.raises < self._most:
+            found.append(Action("raise" if facing else "bet", owed + self._sizes[state.street]))
+        return found
+
+    def after(self, state: Bets, action: int) -> Bets:
+        """Return the state after an action."""
+        if state.over:
+            return Bets(state.street + 1, 0, state.paid)
+        name, chips = self.actions(state)[action]
+        if name == "fold":
+            return state._replace(folded=state.player)
+        paid = (int(chips), state.paid[1]) if state.player == 0 else (state.paid[0], int(chips))
+        raised = name in {"bet", "raise"}
+        ends = not raised and (state.checked or state.raises > 0)
+        return Bets(state.street, 1 - state.player, paid, state.raises + raised, checked=True, over=ends)
+
+
+class Bids(NamedTuple):
+    """Where a round of liar's dice stands: the bids so far, and whether the last one was doubted."""
+
+    bids: tuple[int, ...] = ()
+    doubted: bool = False
+
+
+class Liar:
+    """Liar's dice for two with one die each: bids of a number and a face rise until one is doubted."""
+
+    def __init__(self, faces: int) -> None:
+        self._faces, self._bids = faces, 2 * faces
+
+    def root(self) -> Bids:
+        """Nothing is bid."""
+        return Bids()
+
+    def standing(self, state: Bids) -> Standing:
+        """Return what the node of `state` is; a showdown's result tells the last bid and whose it was."""
+        player = len(state.bids) % 2
+        if not state.doubted:
+            return Standing(DECISION, player, 0, (1, 1))
+        return Standing(SHOWDOWN, 0, 0, (1, 1), 2 * state.bids[-1] + 1 - player)
+
+    def actions(self, state: Bids) -> list[Action]:
+        """Any higher bid, or to doubt the last one."""
+        lowest = state.bids[-1] + 1 if state.bids else 0
+        found = [Action(bid_name(bid, self._faces), 1) for bid in range(lowest, self._bids)]
+        return [*found, Action("liar", 1)] if state.bids else found
+
+    def after(self, state: Bids, action: int) -> Bids:
+        """Return the state after an action."""
+        lowest = state.bids[-1] + 1 if state.bids else 0
+        if lowest + action == self._bids:
+            return state._replace(doubted=True)
+        return Bids((*state.bids, lowest + action))
+
+
+def bid_name(bid: int, faces: int) -> str:
+    """Return how a bid is called: `2x5` for two fives."""
+    return f"{bid // faces + 1}x{bid % faces + 1}"
+
+
+def kuhn() -> Game:
+    """Three cards, one each, one bet: Kuhn (1950)."""
+    hands = np.array(list(permutations(range(3), 2)), np.uint8)
+    deals = Deals(
+        hands=hands,
+        board=np.zeros(len(hands), np.uint8),
+        bucket=hands.astype(np.int32)[:, None, :],
+        sign=np.where(hands[:, :1] > hands[:, 1:], 1, -1).astype(np.int8),
+    )
+    return Game("kuhn", compile_tree(Limit(1, (1,), 1)), (3,), deals, hands=("J", "Q", "K"))
+
+
+def leduc(*, suits: bool = True) -> Game:
+    """Six cards of three ranks, one each and one for both, two rounds: Southey et al. (2005).
+
+    Args:
+        suits: Tell cards of a rank apart, which makes 936 information sets of 288.
+    """
+    cards = np.array(list(permutations(range(6), 3)), np.uint8)
+    hands, board = cards[:, :2], cards[:, 2]
+    seen = cards.astype(np.int32) if suits else cards.astype(np.int32) // 2
+    pairs = seen[:, :2] * 6 + seen[:, 2:]
+    second = np.unique(pairs, return_inverse=True)[1].reshape(pairs.shape).astype(np.int32)
+    ranks = cards.astype(np.int32) // 2
+    strength = np.where(ranks[:, :2] == ranks[:, 2:], 3, ranks[:, :2])
+    deals = Deals(
+        hands=hands,
+        board=board,
+        bucket=np.stack([seen[:, :2], second], axis=1),
+        sign=np.sign(strength[:, :1] - strength[:, 1:]).astype(np.int8),
+    )
+    names = tuple(rank + suit for rank in "JQK" for suit in "sh")
+    return Game("leduc", compile_tree(Limit(1, (2, 4), 2)), (6, 30) if suits else (3, 9), deals, names, names)
+
+
+def liars_dice(faces: int = 6) -> Game:
+    """One die each; the highest face is wild: as in Neller and Lanctot (2013)."""
+    hands = np.array(list(product(range(faces), repeat=2)), np.uint8)
+    sign = np.zeros((len(hands), 4 * faces), np.int8)
+    for bid in range(2 * faces):
+        number, face = bid // faces + 1, bid % faces
+        holds = ((hands == face) | (hands == faces - 1)).sum(axis=1) >= number
+        sign[:, 2 * bid] = np.where(holds, 1, -1)
+        sign[:, 2 * bid + 1] = -sign[:, 2 * bid]
+    deals = Deals(
+        hands=hands,
+        board=np.zeros(len(hands), np.uint8),
+        bucket=hands.astype(np.int32)[:, None, :],
+        sign=sign,
+    )
+    return Game("liars_dice", compile_tree(Liar(faces)), (faces,), deals, tuple("⚀⚁⚂⚃⚄⚅"[:faces]))

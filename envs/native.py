@@ -32,19 +32,19 @@ def kernel(function: Function) -> Function:
         return cast("Function", njit(**OPTIONS)(function))
 
 
-def stamp_of(folder: Path) -> str:
-    """Return a hash of all sources that kernels of `folder` are made of."""
-    sources = [Path(__file__), *sorted(folder.glob("*.py"))]
+def stamp_of(*folders: Path) -> str:
+    """Return a hash of all sources that kernels of `folders` are made of."""
+    sources = [Path(__file__), *(path for folder in folders for path in sorted(folder.rglob("*.py")))]
     return sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 
-def compiler(folder: Path) -> Callable[[Function], Function]:
-    """Return a decorator for kernels whose rules stand in `folder`: cached on disk until any of its sources changes.
+def compiler(*folders: Path) -> Callable[[Function], Function]:
+    """Return a decorator for kernels whose rules stand in `folders`: cached on disk until any source there changes.
 
     Numba looks at a function's own file only, and would go on using a kernel into which another file's older rules were
     built. The GIL is released.
     """
-    stamp = stamp_of(folder)
+    stamp = stamp_of(*folders)
 
     def compiled(function: Function) -> Function:
         made: Any = kernel(function)
@@ -126,11 +126,23 @@ def episode_seed(seed: np.uint64, env: np.uint64, episode: np.uint64) -> np.uint
 
 
 @kernel
+def stream(seed: np.uint64, number: np.uint64) -> np.uint64:
+    """Where stream `number` of a run begins: what to put into a generator's word before the first `draw`."""
+    return mixed(mixed(seed + GOLDEN) + number + GOLDEN)
+
+
+@kernel
+def draw(memory: NDArray[Any], at: int) -> np.uint64:
+    """64 random bits of SplitMix64; the generator's state is the word `memory[at]`, signed or not."""
+    state = np.uint64(memory[at]) + GOLDEN
+    memory[at] = state
+    return mixed(state)
+
+
+@kernel
 def below(memory: NDArray[np.int64], at: int, bound: int) -> int:
     """A random number from 0 to `bound - 1`; the generator's state is the word `memory[at]`.
 
     Its bias is below `bound / 2^31`.
     """
-    state = np.uint64(memory[at]) + GOLDEN
-    memory[at] = np.int64(state)
-    return int((np.int64(mixed(state) >> np.uint64(33)) * bound) >> 31)
+    return int((np.int64(draw(memory, at) >> np.uint64(33)) * bound) >> 31)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numba
 import numpy as np
 
 from ..envs.actions import random_actions
+from ..envs.native import compiler, draw
 from ..envs.task import MASK_64, Array
 from .trainer import Context, Envs, Metrics, PolicyOutput
 
@@ -16,26 +16,23 @@ STEPS = 64
 ROW_STEPS = 16_384
 """An iteration takes so many steps of rows at most: the slots of many environments would take much memory."""
 
+compiled = compiler()
 
-@numba.njit(cache=True, nogil=True)
+
+@compiled
 def _draw(state: Array, bound: int) -> np.int64:
-    """Return a number below `bound` from SplitMix64; the bias of the modulus is below 2^-40 for any action space."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z ^= z >> np.uint64(31)
-    return np.int64((z >> np.uint64(1)) % np.uint64(bound))
+    """Return a number below `bound`; the bias of the modulus is below 2^-40 for any action space."""
+    return np.int64((draw(state, 0) >> np.uint64(1)) % np.uint64(bound))
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def draw_actions(state: Array, count: int, actions: Array) -> None:
     """Fill `actions` `(rows,)` with numbers below `count`, advancing `state` `(1,)` uint64."""
     for row in range(len(actions)):
         actions[row] = _draw(state, count)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def draw_legal_actions(state: Array, bits_in: Array, masks: Array, actions: Array) -> None:
     """Fill `actions` `(rows,)` with a uniformly drawn legal one per row; 0 where none is.
 

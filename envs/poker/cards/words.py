@@ -1,0 +1,113 @@
+"""Sets of cards as words of 52 bits: 13 for each suit, the deuce lowest, clubs in the lowest 13."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...task import Array
+from .compiled import compiled, lowest, ones
+from .notation import CLASSES, DECK, RANKS, SUITS
+
+LANE = len(RANKS)
+LANE_BITS = (1 << LANE) - 1
+HOLES = comb(DECK, 2)
+"""Pairs of cards; that of cards `a > b` has the index `a (a - 1) / 2 + b`."""
+
+CHOOSE = np.array([[comb(places, taken) for places in range(DECK + 1)] for taken in range(6)], np.int64)
+
+
+@compiled
+def word_of(card: int) -> int:
+    """The set of one card."""
+    return 1 << ((card & 3) * LANE + (card >> 2))
+
+
+@compiled
+def place_of(word: int) -> int:
+    """The place of a set of up to five cards among all sets of so many, by their words' size."""
+    place = 0
+    for taken in range(1, ones(word) + 1):
+        place += int(CHOOSE[taken, lowest(word)])
+        word &= word - 1
+    return place
+
+
+@compiled
+def after(word: int) -> int:
+    """The next larger word of as many bits (Gosper's hack)."""
+    low = word & -word
+    carried = word + low
+    return carried | ((word ^ carried) >> 2) >> int(lowest(low))
+
+
+@compiled
+def renaming_of(word: int) -> int:
+    """The renaming that puts larger sets into lower suits: two bits for each suit, clubs in the lowest."""
+    clubs, diamonds = word & LANE_BITS, word >> LANE & LANE_BITS
+    hearts, spades = word >> 2 * LANE & LANE_BITS, word >> 3 * LANE
+    return (
+        int(diamonds > clubs) + int(hearts > clubs) + int(spades > clubs)
+        | int(clubs >= diamonds) + int(hearts > diamonds) + int(spades > diamonds) << 2
+        | int(clubs >= hearts) + int(diamonds >= hearts) + int(spades > hearts) << 4
+        | int(clubs >= spades) + int(diamonds >= spades) + int(hearts >= spades) << 6
+    )
+
+
+@compiled
+def renamed(word: int, renaming: int) -> int:
+    """A set of cards under a renaming of suits."""
+    result = 0
+    for suit in range(4):
+        result |= (word >> suit * LANE & LANE_BITS) << (renaming >> 2 * suit & 3) * LANE
+    return result
+
+
+@compiled
+def renamed_card(card: int, renaming: int) -> int:
+    """A card under a renaming of suits."""
+    return card & ~3 | renaming >> 2 * (card & 3) & 3
+
+
+@compiled
+def hole_of(one: int, other: int) -> int:
+    """The index of a pair of cards."""
+    high, low = max(one, other), min(one, other)
+    return (high * (high - 1) >> 1) + low
+
+
+@compiled
+def class_of(one: int, other: int) -> int:
+    """The class of a pair of cards, an index into `CLASSES`: 0 for aces, 168 for deuces."""
+    high, low = LANE - 1 - (max(one, other) >> 2), LANE - 1 - (min(one, other) >> 2)
+    return high * LANE + low if one & 3 == other & 3 else low * LANE + high
+
+
+def _hole_cards() -> NDArray[np.int64]:
+    return np.array([(high, low) for high in range(DECK) for low in range(high)], np.int64)
+
+
+HOLE_CARDS = _hole_cards()
+"""`(1326, 2)`: the cards of each pair, the larger first."""
+
+HOLE_WORDS = np.array([word_of(high) | word_of(low) for high, low in HOLE_CARDS.tolist()], np.int64)
+
+
+def renamings() -> tuple[Array, Array]:
+    """Return what pairs of cards become under every renaming of suits.
+
+    Returns:
+        `(24, 1326)` int16 of pairs, and `(256,)` int8: the row of each renaming of `renaming_of`, -1 for what is none.
+    """
+    orders = np.array(list(permutations(range(len(SUITS)))))
+    rows = np.full(256, -1, np.int8)
+    rows[(orders << [0, 2, 4, 6]).sum(axis=1)] = np.arange(len(orders))
+    cards = HOLE_CARDS[None] // 4 * 4 + orders[:, HOLE_CARDS % 4]
+    high, low = cards.max(axis=2), cards.min(axis=2)
+    return (high * (high - 1) // 2 + low).astype(np.int16), rows
+
+
+assert len(CLASSES) == LANE * LANE

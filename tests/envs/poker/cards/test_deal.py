@@ -1,0 +1,125 @@
+"""Dealing: what is dealt, to whom, and who wins."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pac.envs.native import compiler, stream
+from pac.envs.poker.cards import deal as dealing
+from pac.envs.poker.cards.boards import RENAMING, RENAMING_BITS, boards
+from pac.envs.poker.cards.deal import DEALT, Tables, deal, look_up
+from pac.envs.poker.cards.notation import CLASSES, cards_of
+from pac.envs.poker.cards.words import HOLES, place_of, renamed_card, word_of
+
+from .twin import worth
+
+DEALS = 50_000
+compiled = compiler(Path(dealing.__file__).parent, Path(__file__).parent)
+
+
+@compiled
+def deal_many(seed, hands):
+    random = np.empty(1, np.uint64)
+    for number in range(len(hands)):
+        random[0] = stream(np.uint64(seed), np.uint64(number))
+        deal(random, hands[number])
+
+
+@pytest.fixture(scope="module")
+def hands():
+    """Return many deals."""
+    dealt = np.empty((DEALS, DEALT), np.int64)
+    deal_many(1, dealt)
+    return dealt
+
+
+@pytest.fixture(scope="module")
+def tables():
+    """Return tables whose buckets are random numbers, so that another board or pair of cards has another one."""
+    random = np.random.default_rng(5)
+    found = [boards(size) for size in (3, 4, 5)]
+    rows = [np.arange(len(item.words), dtype=np.uint32) for item in found]
+    mixed = [(row[:, None] * np.uint32(2654435761) >> 12).astype(np.uint16) for row in rows]
+    names = random.integers(0, 1 << 16, HOLES, np.uint16)
+    return Tables(*(item.table for item in found), *(row ^ names for row in mixed)), found
+
+
+def test_every_card_comes_once_in_a_deal(hands):
+    """The nine cards of a deal are different ones."""
+    assert (np.diff(np.sort(hands, axis=1), axis=1) > 0).all()
+    assert hands.min() == 0
+    assert hands.max() == 51
+
+
+def test_every_card_comes_equally_often_everywhere(hands):
+    """In each of the nine places every card is equally likely, by chi-square far within chance."""
+    expected = DEALS / 52
+    for place in range(DEALT):
+        counts = np.bincount(hands[:, place], minlength=52)
+        assert ((counts - expected) ** 2 / expected).sum() < 51 + 5 * (2 * 51) ** 0.5
+
+
+def test_cards_of_neighbours_are_independent(hands):
+    """Every pair of cards is equally likely to lie in the last two places."""
+    counts = np.zeros((52, 52))
+    np.add.at(counts, (hands[:, -2], hands[:, -1]), 1)
+    expected, cells = DEALS / 52 / 51, 52 * 51
+    distance = ((counts - expected) ** 2 / expected)[~np.eye(52, dtype=bool)].sum()
+    assert abs(distance - cells) < 5 * (2 * cells) ** 0.5
+
+
+def test_a_deal_depends_on_seed_and_number_only(hands):
+    """The deal of a seed and a number is the same again, whatever was dealt before; another seed deals another."""
+    random, cards = np.array([stream(np.uint64(1), np.uint64(777))]), np.empty(DEALT, np.int64)
+    deal(random, cards)
+    assert cards.tolist() == hands[777].tolist()
+    other = np.empty_like(hands[:100])
+    deal_many(2, other)
+    assert not (other == hands[:100]).all(axis=1).any()
+
+
+def by_hand(found, table, board, pair):
+    """Return a bucket, looked up by the definition of the tables."""
+    number = found.table[place_of(sum(word_of(card) for card in board))]
+    high, low = sorted((renamed_card(card, number & RENAMING_BITS) for card in pair), reverse=True)
+    return table[number >> RENAMING, high * (high - 1) // 2 + low]
+
+
+@settings(deadline=None)
+@given(st.permutations(range(52)))
+def test_buckets_are_those_of_the_tables(tables, deck):
+    """Each player's bucket on each street is that of his cards and of the board as far as it is dealt."""
+    numbers, found = tables
+    cards, buckets = np.array(deck[:9]), np.empty((4, 2), np.int32)
+    look_up(numbers, cards, buckets)
+    for player in (0, 1):
+        pair = cards[2 * player : 2 * player + 2].tolist()
+        for street, table in enumerate((numbers.flop, numbers.turn, numbers.river)):
+            board = cards[4 : 7 + street].tolist()
+            assert buckets[1 + street, player] == by_hand(found[street], table, board, pair)
+
+
+@settings(deadline=None)
+@given(st.permutations(range(52)))
+def test_the_better_hand_wins(tables, deck):
+    """The showdown's sign is that of the best five cards of each, by the slow twin."""
+    cards, buckets = np.array(deck[:9]), np.empty((4, 2), np.int32)
+    mine, others = (
+        worth(np.array(list(combinations([*deck[2 * player : 2 * player + 2], *deck[4:9]], 5)))).max()
+        for player in (0, 1)
+    )
+    assert look_up(tables[0], cards, buckets) == np.sign(mine - others)
+
+
+def test_before_the_flop_the_bucket_is_the_class(tables):
+    """The buckets before the flop are places in the grid of starting hands."""
+    buckets = np.empty((4, 2), np.int32)
+    sign = look_up(tables[0], np.array(cards_of("AsKs7c2dQhJhTh3c4d")), buckets)
+    assert [CLASSES[bucket] for bucket in buckets[0]] == ["AKs", "72o"]
+    assert sign == 1

@@ -15,6 +15,7 @@ from ..envs import Task, next_slot
 from ..envs.task import DECIDES, Array
 from .base import Backend
 from .errors import BackendBroken, BackendTimeout, BackendUnavailable, ProtocolError
+from .exchange import Exchange
 from .hosting import STILL
 from .layout import Buffer, Layout
 from .lines import Lines
@@ -46,10 +47,6 @@ class RemoteBackend(Backend):
 
     def _open(self, layout: Layout) -> Buffer:
         buffer = layout.map()
-        self._envs = np.arange(self.environments)
-        self._pending: list[int] = []
-        self._ended: list[int] = []
-        self._decoded = False
         self._steps, self._order, self._beat = 0, 0, time.monotonic()
         self._lines = Lines(self.task, self.environments, buffer)
         self._books: Books | None = None
@@ -60,6 +57,7 @@ class RemoteBackend(Backend):
             raise BackendUnavailable(
                 f"{self.address} cannot serve {self.environments} x {self.task.spec}: {error}"
             ) from error
+        self._exchange = Exchange(self._lines, np.arange(self.environments), self._miss)
         return buffer
 
     def _greet(self, buffer: Buffer) -> None:
@@ -98,11 +96,7 @@ class RemoteBackend(Backend):
 
     def _reset(self, mask: NDArray[np.bool_], slot: int) -> None:
         envs = np.flatnonzero(mask)
-        self._lines.tell_looks()
-        self._lines.ask_reset(envs.tolist())
-        self._pending = envs.tolist()[::-1]
-        self._collect(None)
-        self._lines.decode(slot, envs)
+        self._exchange.reset(envs.tolist(), slot, self.timeout)
         if self._books:
             self._books.begin(slot, envs, self._lines.numbers())
 
@@ -114,44 +108,27 @@ class RemoteBackend(Backend):
             self._lines.greet(env, seed, self.timeout)
 
     def _begin(self, slot: int) -> None:
-        self._order, self._decoded, self._ended = slot, False, []
-        self._lines.tell_looks()
-        self._pending = list(range(self.environments))[::-1]
-        self._lines.ask_step(self._pending[::-1], slot)
+        self._order = slot
+        self._exchange.ask_step(list(range(self.environments)), slot)
 
     def _finish(self, timeout: float | None) -> None:
-        lines, into = self._lines, next_slot(self._order, self.slots)
-        self._collect(timeout)
-        if not self._decoded:
-            self._decoded = True
-            lines.decode(into)
-            self.busy_seconds += int(lines.took.max()) * 1e-9
-            ended = np.flatnonzero(lines.ended)
+        exchange, into = self._exchange, next_slot(self._order, self.slots)
+        limit = self.timeout if timeout is None else timeout
+        exchange.collect(limit)
+        if not exchange.turned:
+            self.busy_seconds += exchange.turn(into)
             if self._books:
-                self._books.step(into, ended, lines.numbers())
-            if len(ended):
-                lines.decode_last(into, ended)
-                self._ended = ended.tolist()
-                self._pending = self._ended[::-1]
-                lines.ask_reset(self._ended)
-        if self._ended:
-            self._collect(timeout)
-            lines.decode_first(into, np.array(self._ended, np.intp))
+                self._books.step(into, np.flatnonzero(self._lines.ended), self._lines.numbers())
+        exchange.begin_anew(into, limit)
         self._steps += 1
         self._beat = time.monotonic()
 
-    def _collect(self, timeout: float | None) -> None:
-        """Wait for the answers of all pending environments."""
-        end = time.monotonic() + (self.timeout if timeout is None else timeout)
-        while self._pending:
-            try:
-                if self._lines.receive(self._pending[-1]):
-                    self._pending.pop()
-                    continue
-            except OSError as error:
-                raise BackendBroken(f"the server at {self.address} closed a connection; start it again") from error
-            if time.monotonic() > end:
-                raise BackendTimeout(f"the server at {self.address} did not answer within the limit; wait again")
+    def _miss(self, _env: int, gone: bool, late: bool) -> None:
+        """Nobody can start the server again."""
+        if gone:
+            raise BackendBroken(f"the server at {self.address} closed a connection; start it again")
+        if late:
+            raise BackendTimeout(f"the server at {self.address} did not answer within the limit; wait again")
 
     def _stop(self) -> None:
         self._lines.close()

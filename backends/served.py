@@ -4,81 +4,25 @@ from __future__ import annotations
 
 import resource
 import subprocess
-import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..envs import BadParameter, next_slot
+from ..envs import next_slot
 from .control import CLOSE
-from .errors import BackendTimeout, Failure, ProtocolError
+from .errors import BackendTimeout, Failure
+from .exchange import Exchange, Lines
 from .layout import Buffer, Layout
 from .member import Member, kill
-from .protocol import Code
 from .supervised import SupervisedBackend
 
 GRACE = 1.0
 """Seconds that a server has to end once it closed a connection."""
 OTHER_FILES = 256
 """Files that a process has open besides its connections."""
-
-
-class Lines(Protocol):
-    """One connection per environment of a buffer.
-
-    Attributes:
-        ended: Which environments' last answer was the last of an episode, `(N,)`.
-        took: Nanoseconds that each environment took for it, `(N,)`.
-    """
-
-    ended: NDArray[np.uint8]
-    took: NDArray[np.uint64]
-
-    def greet(self, env: int, seed: int, timeout: float) -> None:
-        """Begin a connected environment anew with another seed."""
-
-    def connected(self, env: int) -> bool:
-        """Whether an environment has a connection."""
-
-    def drop(self, env: int) -> None:
-        """Close an environment's connection, if it has one."""
-
-    def close(self) -> None:
-        """Close all connections."""
-
-    def ask_reset(self, envs: list[int]) -> None:
-        """Ask environments for their next episode."""
-
-    def ask_step(self, envs: list[int], slot: int) -> None:
-        """Ask environments for a step by the actions of `slot`."""
-
-    def tell_looks(self) -> None:
-        """Tell the environments whether somebody looks at them, where that has changed."""
-
-    def receive(self, env: int) -> bool:
-        """Receive an environment's answer; return whether it is whole, False after some silence.
-
-        Raises:
-            OSError: The connection is gone.
-            ProtocolError: Something else came.
-            BadParameter: The environment refuses what it was asked for.
-        """
-
-    def answered(self, env: int) -> bool:
-        """Whether something of the answer came, received or not."""
-
-    def decode(self, slot: int, envs: NDArray[np.intp] | None = None) -> None:
-        """Write the received answers of all environments, or of `envs`, into `slot`."""
-
-    def decode_last(self, slot: int, envs: NDArray[np.intp]) -> None:
-        """Write the observations of answers that ended episodes as final ones."""
-
-    def decode_first(self, slot: int, envs: NDArray[np.intp]) -> None:
-        """Write the observations and masks with which episodes begin, and nothing else."""
 
 
 class ServedBackend(SupervisedBackend):
@@ -111,11 +55,9 @@ class ServedBackend(SupervisedBackend):
         self._lines = lines
         self._chosen = np.zeros(self.environments, np.bool_)
         self._start_fleet(target, told, buffer)
-        self._starts = np.array([lo for lo, _ in self._spans()])
-        self._pending: list[int] = []
-        self._ended: list[int] = []
-        self._turned = False
-        self._order = 0
+        starts = np.array([member.span[0] for member in self._fleet.members])
+        self._exchange = Exchange(lines, starts, self._look_after)
+        self._order, self._looked = 0, -1
         try:
             for member in self._fleet.members:
                 self._connect(member)
@@ -130,64 +72,31 @@ class ServedBackend(SupervisedBackend):
         self._rows = np.array(self._present, np.intp) if away else None
 
     def _begin(self, slot: int) -> None:
-        self._order, self._turned, self._ended = slot, False, []
         if self._away:
             self._call_back(slot)
-        lines = self._lines
-        lines.tell_looks()
-        self._pending = self._present[::-1]
-        lines.ask_step(self._present, slot)
+        self._order, self._looked = slot, -1
+        self._exchange.ask_step(self._present, slot)
 
     def _finish(self, timeout: float | None) -> None:
-        slot, lines = self._order, self._lines
-        into = next_slot(slot, self.slots)
-        self._collect(slot, timeout)
-        if not self._turned:
-            lines.decode(into, self._rows)
-            took = lines.took
-            slowest = np.add.reduceat(took, self._starts).max() if len(took) > 1 else took[0]
-            self.busy_seconds += int(slowest) * 1e-9
-            self._turned = True
-            if b"\x01" in lines.ended.tobytes():
-                self._ask_next(into)
-        if self._ended:
-            self._collect(slot, timeout)
-            lines.decode_first(into, np.array([env for env in self._ended if lines.connected(env)], np.intp))
+        exchange, slot = self._exchange, self._order
+        into, limit = next_slot(slot, self.slots), self.timeout if timeout is None else timeout
+        exchange.collect(limit)
+        if not exchange.turned:
+            self.busy_seconds += exchange.turn(into, self._rows)
+        exchange.begin_anew(into, limit)
         if self._away:
             self._fill(slot)
 
-    def _ask_next(self, slot: int) -> None:
-        """Keep the last observations of what ended, and ask for the next episodes."""
-        ended = np.flatnonzero(self._lines.ended)
-        self._lines.decode_last(slot, ended)
-        self._ended = ended.tolist()
-        self._pending = self._ended[::-1]
-        self._lines.ask_reset(self._ended)
-
-    def _collect(self, slot: int, timeout: float | None) -> None:
-        """Wait for the answers of all pending environments."""
-        receive, end, looked = self._lines.receive, 0.0, -1
-        while self._pending:
-            env = self._pending[-1]
-            try:
-                if receive(env):
-                    self._pending.pop()
-                    continue
-                gone = False
-            except OSError:
-                gone = True
-            except ProtocolError as error:
-                raise BadParameter(str(error)) if error.code == Code.REFUSED else error from None
-            member = self._member_of(env)
-            now = time.monotonic()
-            end = end or now + (self.timeout if timeout is None else timeout)
-            if member.index != looked:
-                self._fleet.observe(member)
-                looked = member.index
-            if not (self._gone(member, slot) if gone else self._lost(member, slot)) and now > end:
-                raise BackendTimeout(
-                    f"worker {member.index} did not finish within its limit; wait again, or close the backend"
-                )
+    def _look_after(self, env: int, gone: bool, late: bool) -> None:
+        """Replace the server of an environment that does not answer, if it failed."""
+        member, slot = self._member_of(env), self._order
+        if member.index != self._looked:
+            self._fleet.observe(member)
+            self._looked = member.index
+        if not (self._gone(member, slot) if gone else self._lost(member, slot)) and late:
+            raise BackendTimeout(
+                f"worker {member.index} did not finish within its limit; wait again, or close the backend"
+            )
 
     def _gone(self, member: Member, slot: int) -> bool:
         """Replace a server that closed a connection."""
@@ -202,17 +111,14 @@ class ServedBackend(SupervisedBackend):
     def _lost(self, member: Member, slot: int) -> bool:
         lost = super()._lost(member, slot)
         if lost:
-            lo, hi = member.span
-            for env in range(lo, hi):
-                self._lines.drop(env)
-            self._pending = [env for env in self._pending if not lo <= env < hi]
+            self._exchange.forget(*member.span)
         return lost
 
     def _blame(self, failure: Failure, slot: int) -> Failure:
         """Count a beat for those that answered, so that the one that did not stands out."""
         beats = self.buffer["heartbeat"][0]
         for env in range(failure.lo, failure.hi):
-            beats[env] += env not in self._pending or self._lines.answered(env)
+            beats[env] += env not in self._exchange.owing or self._lines.answered(env)
         return super()._blame(failure, slot)
 
     def _member_of(self, env: int) -> Member:
@@ -226,13 +132,8 @@ class ServedBackend(SupervisedBackend):
                 except OSError:
                     self._gone(member, slot)
         chosen = [env for member in members for env in range(*member.span) if self._chosen[env]]
-        asked = [env for env in chosen if self._lines.connected(env)]
-        self._pending = asked[::-1]
-        self._lines.tell_looks()
-        self._lines.ask_reset(asked)
-        self._collect(slot, None)
-        whole: NDArray[np.intp] = np.array([env for env in asked if self._lines.connected(env)], np.intp)
-        self._lines.decode(slot, whole)
+        self._order, self._looked = slot, -1
+        self._exchange.reset([env for env in chosen if self._lines.connected(env)], slot, self.timeout)
 
     def _reseed(self, seed: int) -> None:
         self._await_all(0)

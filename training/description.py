@@ -8,6 +8,7 @@ from typing import Any
 
 from ..envs import Field, Panel, Task
 from ..envs.task import Glyph, Layer
+from .units import RETURN, STEPPED, Figure, Units
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,8 @@ class Description:
     masked: bool = False
     folder: str = ""
     watched: bool = False
-    units: tuple[str, str, str] = ("step", "environment", "fps")
+    units: Units = STEPPED
+    figures: tuple[Figure, ...] = (RETURN,)
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -73,7 +75,13 @@ class Description:
         """Rebuild what `dataclasses.asdict` took apart."""
         panels = tuple(PanelLook.from_json(panel) for panel in data["panels"])
         observation = Field(**{name: _frozen(value) for name, value in data["observation"].items()})
-        built = {"panels": panels, "observation": observation, "settings": data["settings"]}
+        built = {
+            "panels": panels,
+            "observation": observation,
+            "units": Units(**data["units"]),
+            "figures": tuple(Figure(**figure) for figure in data["figures"]),
+            "settings": data["settings"],
+        }
         plain = {item.name: _frozen(data[item.name]) for item in fields(cls) if item.name not in built}
         return cls(**plain, **built)
 

@@ -292,7 +292,7 @@ class Monitor:
             self._stride *= 2
             self._write_history()
         point = self._history[self._points]
-        point[:3] = self.steps, self.clock.now(), 1
+        point[:3] = self.steps, self.clock.now(), max(1, self.frames)
         point[3:] = np.nan
         for index, name in enumerate(self._names):
             point[3 + index] = row.get(name, np.nan)

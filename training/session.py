@@ -35,7 +35,8 @@ from .runs import RunFolder
 from .sweep import SECONDS, Sweep
 from .throughput import WINDOW, knee
 from .trainer import Context, Trainer
-from .trainers import build_player, build_trainer, trainer_settings
+from .trainers import build_player, build_trainer, trainer_kind, trainer_settings
+from .units import plural
 
 BASELINE_ENVS = 1
 STEP_TIMEOUT = 60.0  # s
@@ -64,6 +65,7 @@ class Session(Live):
         self.config = config
         if config.backend not in BACKENDS:
             raise UnknownName("backend", config.backend, BACKENDS)
+        self.kind = trainer_kind(config.trainer)
         self.settings = trainer_settings(config.trainer, self.task, config.settings)
         self.num_envs = config.num_envs or default_num_envs()
         for text in config.breakpoints:
@@ -154,7 +156,8 @@ class Session(Live):
             self.events.add(Level.WARNING, self.task.note)
         for text in unused_flags(os.environ, self.device):
             self.events.add(Level.WARNING, text)
-        text = f"using transport: {self.backend.name}, {self.num_envs} envs, inference on {self.device}"
+        count = f"{self.num_envs} {plural(self.kind.units.env)}"
+        text = f"using transport: {self.backend.name}, {count}, inference on {self.device}"
         self.events.add(Level.INFO, text)
         log.info(text)
 
@@ -224,7 +227,9 @@ class Session(Live):
             self._start(num_envs, self._trainer.resize)
         except PacError as error:
             back = self._sweep.home if self._sweep is not None else before
-            self.events.add(Level.ERROR, f"{error.title}: {error}. Back to {back} environments.")
+            self.events.add(
+                Level.ERROR, f"{error.title}: {error}. Back to {back} {plural(self.kind.units.environment)}."
+            )
             self._sweep = None
             self._new_segment(back)
             self._trainer.resize(back)
@@ -255,13 +260,15 @@ class Session(Live):
         if done < 1:
             return None
         if self.num_envs_now == BASELINE_ENVS:
-            self.events.add(Level.GOOD, f"baseline: {throughput.baseline:,.0f} fps at num_envs={BASELINE_ENVS}")
+            fps = f"{throughput.baseline:,.0f} {self.kind.units.fps}"
+            self.events.add(Level.GOOD, f"baseline: {fps} at num_envs={BASELINE_ENVS}")
         wanted = sweep.next()
         if wanted is None:
             self._sweep, wanted = None, sweep.home
             found = knee([(entry.num_envs, entry.fps) for entry in throughput.scaling()])
             if sweep.counts != (BASELINE_ENVS,) and found is not None:
-                self.events.add(Level.GOOD, f"swept: up to num_envs={found:,}, more environments were worth it")
+                more = plural(self.kind.units.environment)
+                self.events.add(Level.GOOD, f"swept: up to num_envs={found:,}, more {more} were worth it")
         if wanted == self.num_envs_now:
             self._running()
         return wanted
@@ -302,6 +309,8 @@ class Session(Live):
             device=self.device,
             seed=self.config.seed,
             settings=self.settings,
+            units=self.kind.units,
+            figures=self.kind.figures,
         )
         self.num_envs = num_envs if self._sweep is None else self.num_envs
 

@@ -67,11 +67,12 @@ class Scaling:
 
 @dataclass(frozen=True)
 class Curve:
-    """A metric's history, oldest first; `steps`, `seconds` and `values` are `(points,)`."""
+    """A metric's history, oldest first; `steps`, `seconds`, `frames` and `values` are `(points,)`."""
 
     name: str
     steps: NDArray[np.float32]
     seconds: NDArray[np.float32]
+    frames: NDArray[np.float32]
     values: NDArray[np.float32]
 
 
@@ -226,7 +227,7 @@ def _metrics(reader: TelemetryReader) -> dict[str, float]:
 
 
 def _curves(reader: TelemetryReader, wanted: tuple[str, ...]) -> dict[str, Curve]:
-    """History rows are `steps, seconds, 1 if used, metrics...`."""
+    """History rows are `steps, seconds, frames, metrics...`; those that are not used yet have no frames."""
     if not wanted:
         return {}
     names = _names(reader)
@@ -237,7 +238,7 @@ def _curves(reader: TelemetryReader, wanted: tuple[str, ...]) -> dict[str, Curve
         if name in names:
             values = history[:, 3 + names.index(name)]
             known = np.isfinite(values)
-            found[name] = Curve(name, history[known, 0], history[known, 1], values[known])
+            found[name] = Curve(name, history[known, 0], history[known, 1], history[known, 2], values[known])
     return found
 
 

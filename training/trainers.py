@@ -10,6 +10,7 @@ from typing import Any
 from ..envs import Task, UnknownName
 from .settings import TrainerSettings
 from .trainer import Context, Trainer
+from .units import RETURN, STEPPED, Figure, Units
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,8 @@ class TrainerKind:
         trainer: `module:Class` of the trainer, called as `(context)`.
         settings: `module:Class` of its settings, which imports neither torch nor numba.
         player: `module:Class` that plays what it learned, called as `(context, greedy)`; empty if nothing is learned.
+        units: What it calls what is counted.
+        figures: What tells how good it is, the one that tells most first; the first that is there is shown.
     """
 
     name: str
@@ -29,6 +32,8 @@ class TrainerKind:
     trainer: str
     settings: str
     player: str = ""
+    units: Units = STEPPED
+    figures: tuple[Figure, ...] = (RETURN,)
 
     @property
     def settings_class(self) -> type[TrainerSettings]:

@@ -16,6 +16,7 @@ from textual.screen import Screen
 
 from ..training.records import Level, Phase
 from ..training.snapshot import Look, Snapshot
+from ..training.units import plural
 from .breaks import Breakpoints
 from .commanded import INTERRUPTED
 from .connection import Connection
@@ -206,14 +207,14 @@ class PacApp(DebuggedApp):
         self._head.show([head(shown, self._head.size.width)])
         pages = self._summary.pages if self._place == "summary" else (1, 1)
         note = f"page {pages[0]}/{pages[1]}" if pages[1] > 1 else ""
-        self._tabs.draw(self._place, self.env, self.snapshot.num_envs if self.snapshot else 0, note)
+        self._tabs.draw(self._place, self.env, self.snapshot, note)
 
     def announce(self) -> None:
         """Draw the foot; a note goes before the figures of the system, or the keys where there is but one line."""
         note, low, width = self.note(), not self._status.display, self._keys.size.width
         figures = system(self.snapshot, self.governor.cost, width, self.controlled_by)
         self._status.show([note if note and not low else figures])
-        self._keys.show([note if note and low else keys(width)])
+        self._keys.show([note if note and low else keys(width, self.units.env)])
 
     def _toast(self, snapshot: Snapshot) -> None:
         """Show what happened since the last look."""
@@ -246,7 +247,7 @@ class PacApp(DebuggedApp):
     def action_environment(self, number: int) -> None:
         """Show environment `number`, from 1."""
         if self.snapshot is not None and not 1 <= number <= self.snapshot.num_envs:
-            self.notify(f"environments are numbered 1 to {self.snapshot.num_envs:,}", severity="warning")
+            self.notify(f"{plural(self.units.environment)} are numbered 1 to {self.num_envs:,}", severity="warning")
             return
         self.env = number - 1
         self.action_view("environment")
@@ -260,7 +261,7 @@ class PacApp(DebuggedApp):
 
     def action_ask_env(self) -> None:
         """Type an environment's number."""
-        self._ask(f"environment 1 to {self.num_envs}:", self.action_environment)
+        self._ask(f"{self.units.environment} 1 to {self.num_envs}:", self.action_environment)
 
     def action_page(self, by: int) -> None:
         """Turn the page of the view."""
@@ -331,7 +332,7 @@ class PacApp(DebuggedApp):
 
     def action_help(self) -> None:
         """Show all keys."""
-        self.push_screen(Help())
+        self.push_screen(Help(self.units))
 
     def on_environment_opened(self, message: EnvironmentOpened) -> None:
         """A board was clicked."""
@@ -349,7 +350,7 @@ class PacApp(DebuggedApp):
         """All keys by name."""
         for key in commands():
             if key.id != "palette":
-                yield SystemCommand(key.title, f"key {key.shown}", self._runner(key.action))
+                yield SystemCommand(self.units.said(key.title), f"key {key.shown}", self._runner(key.action))
 
     def _runner(self, action: str) -> Callable[[], Awaitable[None]]:
         async def run() -> None:

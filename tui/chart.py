@@ -14,6 +14,7 @@ from .numbers import clock, short
 Reals = NDArray[np.float64]
 LABEL = 8
 SPAN = 8
+MIDDLE = 7
 BRAILLE = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
 HALVES = np.array([[1], [2]])
 HALF_BLOCKS = " ▀▄█"
@@ -90,28 +91,81 @@ def sparkline(x: Reals, y: Reals, width: int, height: int, color: str = ACCENT) 
     return [(part(line, color),) for line in dots(low, high, bounds(low, high), width, height)]
 
 
-def chart(x: Reals, y: Reals, width: int, height: int, *, seconds: bool, color: str = ACCENT) -> list[Row]:
-    """Return a curve with its axes: values on the left, steps or wall time below."""
+class Plot(NamedTuple):
+    """How a curve is drawn.
+
+    Attributes:
+        over: What it runs over, in many; empty for seconds.
+        log: Whether both axes are logarithmic.
+        color: Its colour.
+    """
+
+    over: str = ""
+    log: bool = False
+    color: str = ACCENT
+
+    def placed(self, x: Reals, y: Reals) -> tuple[Reals, Reals]:
+        """Return points as they stand on the axes; a logarithmic one has no place for what is not above zero."""
+        if not self.log:
+            return x, y
+        drawn = (x > 0) & (y > 0)
+        return np.log10(x[drawn]), np.log10(y[drawn])
+
+    def value(self, place: float) -> float:
+        """Return the number that stands at a place of an axis."""
+        return float(10.0**place) if self.log else place
+
+    def spelled(self, place: float) -> str:
+        """Return what stands below the horizontal axis at a place."""
+        return short(self.value(place)) if self.over else clock(self.value(place))
+
+
+def chart(x: Reals, y: Reals, width: int, height: int, plot: Plot) -> list[Row]:
+    """Return a curve with its axes: values on the left, what it runs over below."""
+    x, y = plot.placed(x, y)
     inner, tall = width - LABEL - 1, height - 2
     if len(x) < 2 or inner < 8 or tall < 1:
         return [(part("waiting for two points" if inner >= 8 else "", FAINT),)]
-    low, high = columns_of(x, y, inner * DOTS.weights.shape[1], (float(x[0]), float(x[-1])))
+    begin, end = float(x[0]), float(x[-1])
+    low, high = columns_of(x, y, inner * DOTS.weights.shape[1], (begin, end))
     bottom, top = bounds(low, high)
-    labels = {0: short(top), tall - 1: short(bottom)}
-    if tall >= 7:
-        labels[tall // 2] = short(bottom + (top - bottom) * (tall - 1 - tall // 2) / (tall - 1))
+    labels = _labels(plot, bottom, top, tall)
     rows: list[Row] = [
-        (part(f"{labels.get(y, ''):>{LABEL}}", FAINT), part("┤" if y in labels else "│", LINE), part(line, color))
+        (part(f"{labels.get(y, ''):>{LABEL}}", FAINT), part("┤" if y in labels else "│", LINE), part(line, plot.color))
         for y, line in enumerate(dots(low, high, (bottom, top), inner, tall))
     ]
-    spell = clock if seconds else short
-    unit = "" if seconds else " steps"
-    left, right = spell(float(x[0])), f"{spell(float(x[-1]))}{unit}"
+    left, right = plot.spelled(begin), f"{plot.spelled(end)} {plot.over}".rstrip()
     return [
         *rows,
-        (part(" " * LABEL), part("└" + "─" * inner, LINE)),
+        (part(" " * LABEL), part("└" + _rule(plot, begin, end, inner), LINE)),
         (part(" " * (LABEL + 1)), part(left, FAINT), part(right.rjust(inner - len(left)), FAINT)),
     ]
+
+
+def _labels(plot: Plot, bottom: float, top: float, tall: int) -> dict[int, str]:
+    """What stands on the left of which line: both ends, and the middle or the powers of ten between."""
+    found = {0: short(plot.value(top)), tall - 1: short(plot.value(bottom))}
+    middle = tall // 2
+    places = [bottom + (top - bottom) * (tall - 1 - middle) / (tall - 1)] if tall >= MIDDLE else []
+    for place in _powers(bottom, top) if plot.log else places:
+        line = round((top - place) / (top - bottom) * (tall - 1))
+        if not {line - 1, line, line + 1} & found.keys():
+            found[line] = short(plot.value(place))
+    return found
+
+
+def _powers(bottom: float, top: float) -> range:
+    """The whole numbers between two places of an axis of powers of ten."""
+    return range(math.ceil(bottom), math.floor(top) + 1)
+
+
+def _rule(plot: Plot, begin: float, end: float, width: int) -> str:
+    """The horizontal axis; a logarithmic one is marked at the powers of ten."""
+    rule = ["─"] * width
+    if plot.log and end > begin:
+        for power in _powers(begin, end):
+            rule[round((power - begin) / (end - begin) * (width - 1))] = "┴"
+    return "".join(rule)
 
 
 class Axis(NamedTuple):

@@ -20,6 +20,9 @@ from ..training.host import SessionFailed, SessionProcess, launch
 from ..training.records import Phase
 from ..training.snapshot import Look, Snapshot, take
 from ..training.telemetry import TelemetryReader
+from ..training.trainers import trainer_kind
+from ..training.units import RETURN, first_of, plural
+from .numbers import figure
 
 INTERRUPTED = 130
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -195,14 +198,18 @@ class ProgressLine:
 def describe(snapshot: Snapshot) -> str:
     """Return one line on how the session is doing."""
     state, about = snapshot.state, snapshot.description
+    units = about.units
     head = f"{about.task} {about.trainer} {state['backend'] or about.backend} N={snapshot.num_envs}"
     if snapshot.phase is not Phase.RUNNING and state["message"]:
         return f"{head} · {state['message']}"
     if snapshot.phase is Phase.PAUSED:
-        return f"{head} · paused at {state['steps']:,} steps: pac-tui attach {about.run} shows it"
-    parts = [head, *_limit(state), f"{state['fps']:,.0f} fps", f"{state['sps']:,.0f} sps"]
+        return f"{head} · paused at {state[units.over]:,} {units.counted}: pac-tui attach {about.run} shows it"
+    parts = [head, *_limit(state), f"{state['fps']:,.0f} {units.fps}", f"{state['sps']:,.0f} {units.sps}"]
     if state["episodes"]:
         parts += [f"return {state['return_mean']:.3f}", f"{state['episodes']:,} episodes"]
+    goal = first_of(about.figures, snapshot.metrics)
+    if goal != RETURN and goal.name in snapshot.metrics:
+        parts.append(f"{goal.title} {figure(snapshot.metrics[goal.name])}")
     return " · ".join(parts)
 
 
@@ -217,14 +224,25 @@ def _limit(state: Mapping[str, Any]) -> Iterator[str]:
 
 def summary(report: Mapping[str, Any]) -> str:
     """Return a report for people."""
-    counted = f"{report['steps']:,} steps, {report['frames']:,} frames, {report['episodes']:,} episodes"
+    units = trainer_kind(report["trainer"]).units
+    counted = f"{report['steps']:,} {plural(units.step)}, {report['frames']:,} {plural(units.frame)}"
+    if units.episodes:
+        counted += f", {report['episodes']:,} episodes"
     lines = [
         f"{report['task']} · {report['trainer']} · {report['backend']} · {report['device']} · N={report['num_envs']}",
         f"{counted} in {report['seconds']:.1f} s",
-        f"{report['fps']:,.0f} fps, {report['fps_per_env']:,.0f} fps per environment, {report['sps']:,.0f} sps",
+        ", ".join(
+            (
+                f"{report['fps']:,.0f} {units.fps}",
+                f"{report['fps_per_env']:,.0f} {units.fps} per {units.environment}",
+                f"{report['sps']:,.0f} {units.sps}",
+            )
+        ),
     ]
     if report["speedup"] is not None:
-        lines.append(f"speedup {report['speedup']:.2f}x over one environment, efficiency {report['efficiency']:.0f} %")
+        lines.append(
+            f"speedup {report['speedup']:.2f}x over one {units.environment}, efficiency {report['efficiency']:.0f} %"
+        )
     if report["return_mean"] is not None:
         ends = ", ".join(f"{count:,} {name}" for name, count in report["outcomes"].items() if count)
         lines.append(f"mean return {report['return_mean']:.3f} over the last 100 episodes ({ends})")

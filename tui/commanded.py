@@ -12,6 +12,7 @@ from textual.reactive import reactive
 from ..envs import PacError
 from ..training.records import Phase
 from ..training.snapshot import Snapshot
+from ..training.units import STEPPED, Units, plural
 from .breaks import Breakpoints
 from .connection import Connection
 from .governor import Governor
@@ -82,6 +83,11 @@ class CommandedApp(App[int]):
         restarting = self.snapshot.phase is Phase.RESTARTING
         return int(self.snapshot.state["target_envs"]) if restarting else self.snapshot.num_envs
 
+    @property
+    def units(self) -> Units:
+        """What the session's trainer calls what it counts."""
+        return self.snapshot.description.units if self.snapshot is not None else STEPPED
+
     # -- playing ------------------------------------------------------------------------------------------------------
 
     def action_pause(self) -> None:
@@ -94,7 +100,10 @@ class CommandedApp(App[int]):
 
     def action_ask_steps(self) -> None:
         """Type a number of steps."""
-        self._ask("steps of every environment:", lambda count: self.command("step", count=count))
+        units = self.units
+        self._ask(
+            f"{plural(units.step)} of every {units.environment}:", lambda count: self.command("step", count=count)
+        )
 
     def action_episode(self) -> None:
         """Run to the end of the shown environment's episode."""
@@ -110,7 +119,9 @@ class CommandedApp(App[int]):
             return
         wanted = max(1.0, (limit or running or 100.0) * factor)
         self.command("speed", sps=wanted)
-        self.notify(f"at most {wanted:,.0f} steps/s; m takes the limit away", title="Speed", timeout=2)
+        self.notify(
+            f"at most {wanted:,.0f} {plural(self.units.step)}/s; m takes the limit away", title="Speed", timeout=2
+        )
 
     def action_unlimited(self) -> None:
         """No speed limit."""
@@ -133,7 +144,7 @@ class CommandedApp(App[int]):
 
     def action_ask_envs(self) -> None:
         """Type a number of environments."""
-        self._ask("number of environments:", self._want)
+        self._ask(f"number of {plural(self.units.environment)}:", self._want)
 
     def _want(self, num_envs: int) -> None:
         if self.snapshot is None or self.phase in ENDING:

@@ -7,6 +7,7 @@ from textual.events import Click
 
 from ..training.records import Phase
 from ..training.snapshot import Snapshot
+from ..training.units import STEPPED, plural
 from .ink import (
     ACCENT,
     BRIGHT,
@@ -43,7 +44,7 @@ PHASES = {
 }
 TABS = (
     ("summary", "Summary", SHOWN["view.summary"]),
-    ("environment", "Env", ""),
+    ("environment", "", ""),
     ("timing", "Timing", SHOWN["view.timing"]),
     ("learning", "Learning", SHOWN["view.learning"]),
     ("workers", "Workers", SHOWN["view.workers"]),
@@ -63,9 +64,10 @@ def head(snapshot: Snapshot | None, width: int) -> Row:
     about = (facts.trainer, str(state["backend"]) or facts.backend, str(state["device"]) or facts.device)
     left = (brand, part(f"  {facts.title}", BRIGHT, bold=True))
     detail = (part("  " + " · ".join([*filter(None, about), f"N={snapshot.num_envs}"]), SOFT),)
-    counters = f"{whole(float(state['steps']))} steps   {clock(float(state['training_seconds']))} "
+    units = facts.units
+    counters = f"{whole(float(state[units.over]))} {units.counted}   {clock(float(state['training_seconds']))} "
     if width < NARROW:
-        counters = f"{whole(snapshot.fps)} fps "
+        counters = f"{whole(snapshot.fps)} {units.fps} "
     sign = SIGNS.paused if snapshot.phase is Phase.PAUSED else SIGNS.dot
     right = (part(f"{sign} {word}   ", color, bold=True), part(counters, TEXT))
     room = width - width_of(right)
@@ -112,10 +114,10 @@ def gpu(snapshot: Snapshot) -> list[tuple[str, str]]:
     return [("gpu", f"{percent(float(values['gpu'])):>6} {values['gpu_name']}"), ("vram", memory)]
 
 
-def keys(width: int) -> Row:
+def keys(width: int, env: str) -> Row:
     """Return the keys that are used most, as many as fit, the last ones always."""
     named = [(key.shown, key.hint) for key in commands() if key.hint]
-    merged = [*named[:1], (FIRST_ENVS, "env"), *named[1:-2], (RESIZE, "envs"), *named[-2:]]
+    merged = [*named[:1], (FIRST_ENVS, env), *named[1:-2], (RESIZE, plural(env)), *named[-2:]]
     while merged and sum(len(shown) + len(word) + 3 for shown, word in merged) > width and len(merged) > 2:
         merged.pop(-3)
     parts = [
@@ -133,20 +135,22 @@ class Tabs(Lines):
         super().__init__(id="tabs")
         self._spans: list[tuple[int, int, str]] = []
 
-    def draw(self, view: str, env: int, count: int, note: str) -> None:
+    def draw(self, view: str, env: int, snapshot: Snapshot | None, note: str) -> None:
         """Mark the current view."""
+        count, units = (snapshot.num_envs, snapshot.description.units) if snapshot is not None else (0, STEPPED)
+        name = f"{units.env.capitalize()} {min(env + 1, max(1, count))}/{count}"
         tail = (part(f"{note} ", FAINT),) if note else (blank(1),)
-        row = self._named(view, env, count, keys=True)
+        row = self._named(view, name, keys=True)
         if width_of(row) + width_of(tail) >= self.size.width:
-            row = self._named(view, env, count, keys=False)
+            row = self._named(view, name, keys=False)
         self.show([spread(row, tail, self.size.width)])
 
-    def _named(self, view: str, env: int, count: int, *, keys: bool) -> Row:
+    def _named(self, view: str, environment: str, *, keys: bool) -> Row:
         """Return the names, with their keys where there is room for them; note where they stand."""
         row: list[Segment] = []
         self._spans = []
         for name, title, key in TABS:
-            label = f" Env {min(env + 1, max(1, count))}/{count} " if name == "environment" else f" {title} "
+            label = f" {environment if name == 'environment' else title} "
             active, at = name == view, width_of(row)
             row += [part("▌" if active else " ", ACCENT), part(label, BRIGHT if active else SOFT, bold=active)]
             if keys:

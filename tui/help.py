@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.screen import ModalScreen
 
+from ..training.units import Units
 from .ink import ACCENT, BRIGHT, SOFT, Row, fit, part, width_of
 from .keys import help_entries
 from .lines import Lines
@@ -19,12 +20,13 @@ COLUMN = 44
 
 
 class Help(ModalScreen[None]):
-    """Shows the table of keys until a key closes it."""
+    """Shows the table of keys until a key closes it, in the words of the session's trainer."""
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape,question_mark,q,enter,space", "dismiss", "Close")]
 
-    def __init__(self) -> None:
+    def __init__(self, units: Units) -> None:
         super().__init__()
+        self._units = units
         self._lines = Lines(id="help")
 
     def compose(self) -> ComposeResult:
@@ -34,15 +36,19 @@ class Help(ModalScreen[None]):
     def on_resize(self) -> None:
         """Fill it for the size of the terminal."""
         width, height = min(self.size.width, 2 * COLUMN), self.size.height
-        rows = help_rows(width - 4, height - 2)
+        rows = help_rows(width - 4, height - 2, self._units)
         width = min(width, max(map(width_of, rows)) + 4)
         self._lines.styles.width, self._lines.styles.height = width, len(rows) + 2
         self._lines.show(framed("Keys", rows, width, len(rows) + 2, "Esc closes"))
 
 
-def help_rows(width: int, height: int) -> list[Row]:
+def help_rows(width: int, height: int, units: Units) -> list[Row]:
     """Return the groups below each other, or side by side where they would not fit and there is room."""
-    blocks = [_block(group, entries) for group, entries in help_entries().items()]
+    said = {
+        units.said(group): [(keys, units.said(text)) for keys, text in entries]
+        for group, entries in help_entries().items()
+    }
+    blocks = [_block(group, entries) for group, entries in said.items()]
     total = sum(map(len, blocks)) + len(blocks) - 1
     if total > height and width >= 64:
         left: list[Row] = []

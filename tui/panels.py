@@ -24,6 +24,7 @@ class Section:
         fills: Whether it takes the room that the others leave.
         least: Rows without which it is left out, if it fills.
         note: What stands in the frame's top right.
+        more: What follows the title where there is room for it.
         whole: Whether it is left out rather than cut, where there is no room for all of it.
     """
 
@@ -31,6 +32,7 @@ class Section:
     rows: Maker
     fills: bool = False
     note: str = ""
+    more: str = ""
     whole: bool = False
     least: int = 1
 
@@ -70,8 +72,14 @@ def column(sections: Sequence[Section], width: int, height: int) -> list[Row]:
         tall = heights[index]
         if tall >= LEAST:
             rows = fixed[index] if index in fixed else section.rows(inner, tall - 2)
-            stacked += framed(section.title, rows, width, tall, section.note)
+            stacked += framed(_title(section, width), rows, width, tall, section.note)
     return stacked
+
+
+def _title(section: Section, width: int) -> str:
+    """What stands in the frame's top left, with what more there is where it leaves room for the note."""
+    long = f"{section.title}, {section.more}"
+    return long if section.more and len(long) + len(section.note) + 8 <= width else section.title
 
 
 def _heights(sections: Sequence[Section], wanted: dict[int, int], height: int) -> list[int]:

@@ -16,6 +16,7 @@ from ..training.records import Phase
 from ..training.snapshot import Snapshot
 from ..training.sweep import usual_counts
 from ..training.throughput import knee, marginal_efficiencies
+from ..training.units import Units
 from .ink import ACCENT, BRIGHT, CYAN, FAINT, GREEN, ORANGE, SIGNS, SOFT, TEXT, YELLOW, Row, bar, fit, part
 from .lines import Lines
 from .numbers import percent, whole
@@ -24,7 +25,7 @@ from .views.figures import hint, scaling_curve
 
 MOST_COLUMNS, MARGIN = 90, 3
 LEAST_CURVE, MOST_CURVE = 5, 14
-COLUMNS = (("N", 9), ("fps", 11), ("speedup", 9), ("efficiency", 12), ("of the added", 14))
+COLUMNS = (("N", 9), ("", 11), ("speedup", 9), ("efficiency", 12), ("of the added", 14))
 
 
 class Sweep(ModalScreen[None]):
@@ -80,6 +81,10 @@ class Sweep(ModalScreen[None]):
             self.dismiss()
 
     @property
+    def _units(self) -> Units:
+        return self._snapshot.description.units
+
+    @property
     def _measures(self) -> bool:
         """Whether the session measures, or is on its way from one N to the next."""
         return self._snapshot.phase in {Phase.BASELINE, Phase.RESTARTING}
@@ -94,9 +99,9 @@ class Sweep(ModalScreen[None]):
     def _rows(self, width: int, height: int) -> list[Row]:
         """The table; the curve where there is room; what is being done."""
         points = self._points
-        foot = [self._progress(width)] if self._measures else hint(said(points), width)
+        foot = [self._progress(width)] if self._measures else hint(self._units.said(said(points)), width)
         room = max(1, height - len(foot))
-        rows = table(points)[:room] if points else hint("nothing has been measured yet", width)
+        rows = table(points, self._units.fps)[:room] if points else hint("nothing has been measured yet", width)
         if self._snapshot.scaling and (spare := min(MOST_CURVE, room - len(rows) - 1)) >= LEAST_CURVE:
             rows += [(), *scaling_curve(self._snapshot, width, spare)]
         return [*rows, *foot]
@@ -107,12 +112,12 @@ class Sweep(ModalScreen[None]):
         return (part(text, CYAN), *bar(done, max(0, width - len(text)), CYAN))
 
 
-def table(points: Sequence[tuple[int, float]]) -> list[Row]:
+def table(points: Sequence[tuple[int, float]], rate: str) -> list[Row]:
     """Return fps, speedup and efficiency at every N, the knee marked; `points` are N and fps, N rising."""
     alone = points[0][1] if points[0][0] == 1 else None
     marginal = marginal_efficiencies(points) if alone else [None] * len(points)
     best = knee(points)
-    rows: list[Row] = [tuple(part(f"{name:>{wide}}", FAINT) for name, wide in COLUMNS)]
+    rows: list[Row] = [tuple(part(f"{name or rate:>{wide}}", FAINT) for name, wide in COLUMNS)]
     for (count, fps), added in zip(points, marginal, strict=True):
         values = (
             f"{count:,}",

@@ -61,6 +61,7 @@ class Stage:
         commands: What the app commanded, but for looks.
         looks: What it looked at.
         refusal: What every command is answered with, if anything.
+        facts: What its next segments say of it besides.
         code: The exit code of the session's process; None while it runs.
     """
 
@@ -74,6 +75,7 @@ class Stage:
         self.refusal = ""
         self.code: int | None = None
         self.killed = False
+        self.facts: dict[str, object] = {}
         self.generation = 0
         self.events = 0
         self.random = np.random.default_rng(1)
@@ -97,7 +99,7 @@ class Stage:
 
     def _segment(self, num_envs: int) -> TelemetryWriter:
         self.generation += 1
-        description = describe(self.task, run="toy-run", **FACTS)
+        description = describe(self.task, run="toy-run", **FACTS, **self.facts)
         return TelemetryWriter(self.task, description, num_envs, self.generation, self.directory)
 
     def _fill(self, num_envs: int) -> None:
@@ -151,7 +153,7 @@ class Stage:
         self.say()
 
     def history(self, **curves: list[float]) -> None:
-        """Write metrics and their history, a point every 100 steps and every second."""
+        """Write metrics and their history, a point every 100 steps, 4,000 frames and a second."""
         with self.writer.write("metric_names") as names:
             names[: len(curves)] = [name.encode() for name in curves]
         with self.writer.write("metrics") as values:
@@ -160,7 +162,7 @@ class Stage:
             for column, points in enumerate(curves.values()):
                 history[: len(points), 0] = 100 * np.arange(1, len(points) + 1)
                 history[: len(points), 1] = np.arange(1, len(points) + 1)
-                history[: len(points), 2] = 1
+                history[: len(points), 2] = 4000 * np.arange(1, len(points) + 1)
                 history[: len(points), 3 + column] = points
         self.say()
 

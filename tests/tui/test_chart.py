@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pac.tui.chart import DOTS, against_ideal, axis_of, chart, columns_of, dots, sparkline
+from pac.tui.chart import DOTS, Plot, against_ideal, axis_of, chart, columns_of, dots, sparkline
 
 
 def text(rows):
@@ -44,18 +44,18 @@ def test_a_steep_curve_has_no_gaps():
 def test_a_chart_fills_its_place_and_names_its_axes():
     """Exactly as many rows and columns as asked for; steps or wall time below."""
     x, y = np.linspace(0, 1_500_000, 500), np.sin(np.linspace(0, 9, 500))
-    rows = text(chart(x, y, 60, 12, seconds=False))
+    rows = text(chart(x, y, 60, 12, Plot("steps")))
     assert len(rows) == 12
     assert {len(row) for row in rows} == {60}
     assert rows[-1].endswith("1.5M steps")
-    assert text(chart(x[:5] / 100, y[:5], 60, 12, seconds=True))[-1].endswith("0:02:00")
+    assert text(chart(x[:5] / 100, y[:5], 60, 12, Plot()))[-1].endswith("0:02:00")
 
 
 def test_a_chart_without_points_or_room_says_so_or_stays_quiet():
     """Nothing breaks on an empty curve or in a tiny place."""
     empty = np.zeros(0)
-    assert "waiting" in text(chart(empty, empty, 40, 8, seconds=False))[0]
-    assert chart(np.arange(5.0), np.arange(5.0), 4, 1, seconds=False)
+    assert "waiting" in text(chart(empty, empty, 40, 8, Plot("steps")))[0]
+    assert chart(np.arange(5.0), np.arange(5.0), 4, 1, Plot("steps"))
     assert len(sparkline(empty, empty, 5, 2)) == 2
 
 
@@ -81,3 +81,16 @@ def test_a_speedup_below_one_stays_on_the_axis():
     axis = axis_of([1, 32], [0.7, 3.0])
     assert axis.low == 0.5
     assert (axis.place(np.array([0.7, 1.0, 32.0])) >= 0).all()
+
+
+def test_a_power_law_is_straight_on_logarithmic_axes():
+    """Its powers of ten are named on the left and marked below; what is not above zero is left out."""
+    x = np.geomspace(1, 1_000_000, 400)
+    rows = text(chart(np.r_[0.0, x], np.r_[1.0, 1 / x], 80, 30, Plot("iterations", log=True)))
+    assert {len(row) for row in rows} == {80}
+    for label in ("1┤", "0.001┤", "1e-06┤"):
+        assert any(label in row for row in rows)
+    assert rows[-2].count("┴") == 7
+    assert rows[-1].endswith("1M iterations")
+    drawn = [np.flatnonzero([letter != " " for letter in row[9:]]).mean() for row in rows[:-2]]
+    assert np.allclose(np.diff(drawn), np.diff(drawn).mean(), atol=1.0)

@@ -8,6 +8,7 @@ import pytest
 
 from pac.backends.status import Status
 from pac.training.records import Level, Phase
+from pac.training.units import RETURN, Figure, Units
 
 from .stage import CHESS, Stage, screen_text, seen, until
 
@@ -154,7 +155,7 @@ async def test_curves_run_over_steps_or_time(stage, open_app):
     play(stage)
     async with open_app(stage) as (app, pilot):
         await pilot.press("l")
-        await seen(app, "return, mean of 100", "info/viruses", "loss/policy", "5k steps")
+        await seen(app, "Return, mean of 100", "info/viruses", "loss/policy", "5k steps")
         await until(lambda: "loss/policy" in stage.looks[-1]["curves"])
         await pilot.press("x")
         await seen(app, "0:00:50")
@@ -204,3 +205,21 @@ async def test_a_resized_terminal_is_filled_anew(stage, open_app):
         await until(lambda: app.query_one("#grid").fitting.scale.name == "half")
         await seen(app, "Env 8/8")
         assert {len(line) for line in screen_text(app).splitlines()} == {80}
+
+
+async def test_a_solver_speaks_of_workers_and_iterations(stage, open_app):
+    """In headings, tabs, foot, prompts and help; there are no episodes, and the goal stands on logarithmic axes."""
+    units = Units("worker", "worker", "batch", "iteration", "it/s", "batches/s", "frames", episodes=False)
+    goal = Figure("nash_conv", "NashConv", "chips per hand", log=True, falls=True)
+    stage.facts = {"units": units, "figures": (goal, RETURN)}
+    stage.restart(4)
+    stage.history(nash_conv=[1 / (k + 1) for k in range(50)], utility=[0.1] * 50)
+    async with open_app(stage, (120, 40)) as (app, pilot):
+        await seen(app, "it/s(total)", "it/s(per-worker)", "batches/s", "Worker 1/4", " 1-9 worker", "NashConv")
+        assert "Episodes" not in screen_text(app)
+        await pilot.press("l")
+        await seen(app, "NashConv, chips per hand", "0.0200", "iterations", "┴")
+        await pilot.press("e")
+        await seen(app, "worker 1 to 4:")
+        await pilot.press("escape", "question_mark")
+        await seen(app, "Workers", "summary, worker")

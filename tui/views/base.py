@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...training.snapshot import Look, Snapshot
+from ...training.units import RETURN
 from ..plain import PlainContainer
 
 
@@ -32,7 +33,13 @@ class Shot:
 
 
 class View(PlainContainer):
-    """One side of a session, filling the screen between head and foot."""
+    """One side of a session, filling the screen between head and foot.
+
+    Attributes:
+        curves: Names of the metrics that tell how good what is learned is.
+    """
+
+    curves: tuple[str, ...] = (RETURN.name,)
 
     def look(self, env: int) -> Look:  # noqa: ARG002 - most views look at no environment
         """Return what this view wants to see; `env` is the environment that is looked at."""

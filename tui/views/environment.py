@@ -11,10 +11,9 @@ from ...training.snapshot import Look, Snapshot
 from ..boards import Boards, Drawing, drawing_of
 from ..governor import GRID
 from ..lines import Lines
-from ..numbers import figure
 from ..panels import FRAME, Maker, Rows, Section, beside, column, shares
 from ..plain import PlainVertical
-from . import figures, thoughts
+from . import curves, figures, thoughts
 from .base import Shot, View
 from .inspect import inspected
 from .panels import FEWEST, PanelSection, legend, stacked
@@ -52,11 +51,12 @@ class EnvironmentView(View):
 
     def look(self, env: int) -> Look:
         """One environment, its policy output and the learning curve."""
-        return Look(first=env, count=1, focus=env, curves=(figures.RETURN,))
+        return Look(first=env, count=1, focus=env, curves=self.curves)
 
     def show(self, shot: Shot) -> None:
         """Draw the board, and what is known of it at that moment."""
         snapshot, env = shot.snapshot, shot.env
+        self.curves = curves.curves_of(snapshot)
         self._prepare(snapshot, env)
         quiet = self._waiting.take(shot)
         self._board.display = self._below.display = not quiet
@@ -142,9 +142,8 @@ class EnvironmentView(View):
             ),
         ]
         if tall:
-            latest = figure(snapshot.metrics.get(figures.RETURN))
-            curve = self._keeping("curve", lambda *room: figures.curve(shot, *room))
-            sections.append(Section("Return, mean of 100 episodes", curve, fills=True, note=latest))
+            curve = self._keeping("curve", lambda *room: curves.curve(shot, *room))
+            sections.append(curves.goal_section(shot, curve))
         if width < WIDE:
             self._more.show(column(sections, width, height))
             return

@@ -7,7 +7,7 @@ import numpy as np
 from ...training.records import RECORDING, Notice, Phase
 from ...training.snapshot import Snapshot
 from ..boards import Frame, mixed
-from ..chart import against_ideal, axis_of, chart, sparkline
+from ..chart import against_ideal, axis_of
 from ..ink import (
     ACCENT,
     BRIGHT,
@@ -32,10 +32,7 @@ from ..ink import (
     part,
 )
 from ..numbers import NA, decimal, figure, percent, steady, times, whole
-from .base import Shot
 
-RETURN = "return_mean"
-LEAST_CHART = 6
 UNIT = 6
 JUST = 1.0  # s that an ended episode colours its board
 JUST_ENDED = 0.4  # how much of that colour its frame has: early in training, every episode ends at once
@@ -72,13 +69,21 @@ def pair(label: str, value: str, unit: str, width: int, color: str = TEXT) -> Ro
 
 def throughput(snapshot: Snapshot, width: int) -> list[Row]:
     """Frames and steps per second."""
-    state, n = snapshot.state, max(1, snapshot.num_envs)
+    state, units = snapshot.state, snapshot.description.units
     limit = float(state["speed"])
     return [
-        pair("fps(total)", whole(snapshot.fps), "/s", width, BRIGHT),
-        pair("fps(per-env)", decimal(snapshot.fps / n, 1), "/s", width),
-        pair("sps", whole(float(state["sps"])), "/s", width),
-        *([pair("speed limit", whole(limit), "sps", width, YELLOW)] if limit else []),
+        *speeds(snapshot, width),
+        pair(units.sps, whole(float(state["sps"])), "/s", width),
+        *([pair("speed limit", whole(limit), units.sps, width, YELLOW)] if limit else []),
+    ]
+
+
+def speeds(snapshot: Snapshot, width: int) -> list[Row]:
+    """Frames per second of all environments together and of each."""
+    units, per_env = snapshot.description.units, snapshot.fps / max(1, snapshot.num_envs)
+    return [
+        pair(f"{units.fps}(total)", whole(snapshot.fps), "/s", width, BRIGHT),
+        pair(f"{units.fps}(per-{units.env})", decimal(per_env, 1), "/s", width),
     ]
 
 
@@ -99,7 +104,8 @@ def scaling_curve(snapshot: Snapshot, width: int, height: int) -> list[Row]:
     """Speedup over every N tried, with the ideal line; without a baseline, how to get one."""
     baseline = snapshot.baseline
     if baseline is None:
-        return hint("speedup and efficiency compare with one environment alone: press B to measure it", width)
+        one = snapshot.description.units.environment
+        return hint(f"speedup and efficiency compare with one {one} alone: press B to measure it", width)
     tried = [(item.num_envs, item.fps / baseline) for item in snapshot.scaling]
     if not tried or height < 3 or width < 16:
         return []
@@ -220,10 +226,10 @@ def time_table(snapshot: Snapshot, width: int, height: int) -> list[Row]:
 def frames_of(snapshot: Snapshot, first: int, count: int, now: float, selected: int | None) -> list[Frame]:
     """Return what surrounds the boards `first..first + count`: the state by colour, sign and word."""
     table = snapshot.environments[first : first + count]
-    total = len(snapshot.environments)
+    total, name = len(snapshot.environments), snapshot.description.units.env.capitalize()
     columns = (table[name].tolist() for name in ("status", "ended", "last_outcome", "episode_return"))
     frames = [
-        _frame(snapshot, Frame(f"Env {first + index + 1}/{total}", selected=first + index == selected), now, values)
+        _frame(snapshot, Frame(f"{name} {first + index + 1}/{total}", selected=first + index == selected), now, values)
         for index, values in enumerate(zip(*columns, strict=True))
     ]
     for index in np.flatnonzero(table["notice"]).tolist():
@@ -250,15 +256,6 @@ def _frame(snapshot: Snapshot, frame: Frame, now: float, values: tuple[int, floa
     if snapshot.phase in {Phase.RUNNING, Phase.BASELINE}:
         return frame._replace(sign=SIGNS.stepping, color=STEPPING, caption=caption)
     return frame._replace(sign=SIGNS.paused, color=FAINT, caption=caption)
-
-
-def curve(shot: Shot, width: int, height: int) -> list[Row]:
-    """The mean return over steps or wall time, with axes where there is room for them."""
-    found = shot.snapshot.curves.get(RETURN)
-    if found is None or len(found.values) < 2:
-        return hint("the curve begins with the second iteration that sees an episode end", width)
-    x, y = (found.seconds if shot.by_time else found.steps).astype(float), found.values.astype(float)
-    return sparkline(x, y, width, height) if height < LEAST_CHART else chart(x, y, width, height, seconds=shot.by_time)
 
 
 def learning(snapshot: Snapshot, width: int) -> list[Row]:

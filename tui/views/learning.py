@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 from textual.app import ComposeResult
 
 from ...training.snapshot import Look, Snapshot
@@ -11,13 +13,13 @@ from ..lines import Lines
 from ..numbers import figure
 from ..panels import Rows, Section, beside, column, shares
 from .base import Shot, View
+from .curves import plot_of, points
 from .figures import hint
 
 FIRST = ("return_mean", "length_mean")
 LAST = ("fps", "sps", "learning_rate")
 MOST = 12
 CHART = (36, 9)
-TITLES = {"return_mean": "return, mean of 100", "length_mean": "length, mean of 100"}
 
 
 class LearningView(View):
@@ -27,6 +29,7 @@ class LearningView(View):
         super().__init__(id="learning")
         self._page = 0
         self._names: list[str] = []
+        self._wide: list[str] = []
         self._lines = Lines()
 
     def compose(self) -> ComposeResult:
@@ -41,58 +44,73 @@ class LearningView(View):
         return across, min(down, MOST // across)
 
     @property
-    def shown(self) -> list[str]:
-        """The names on this page."""
+    def pages(self) -> list[list[list[str]]]:
+        """The names on each page, by line; what is drawn on logarithmic axes has twice the height and all the width."""
         across, down = self.shape
-        return self._names[self._page * across * down :][: across * down]
+        wide, names = [name for name in self._names if name in self._wide], self._names
+        lines = [[name] for name in wide for _ in range(min(2, max(1, down - 1)))]
+        rest = [name for name in names if name not in wide]
+        lines += [rest[start : start + across] for start in range(0, len(rest), across)]
+        return [lines[start : start + down] for start in range(0, len(lines), down)]
+
+    @property
+    def page(self) -> list[list[str]]:
+        """The names on this page, by line."""
+        pages = self.pages
+        return pages[min(self._page, len(pages) - 1)] if pages else []
 
     def look(self, env: int) -> Look:  # noqa: ARG002 - curves are not of one environment
         """The curves of this page."""
-        return Look(count=0, curves=tuple(self.shown))
+        return Look(count=0, curves=tuple(dict.fromkeys(name for line in self.page for name in line)))
 
     def show(self, shot: Shot) -> None:
         """Draw the curves."""
         if not shot.figures:
             return
         self._names = ordered(shot.snapshot)
-        across, down = self.shape
-        self._page = min(self._page, max(0, (len(self._names) - 1) // (across * down)))
-        charts = [_section(name, shot) for name in self.shown]
+        self._wide = [figure.name for figure in shot.snapshot.description.figures if figure.log]
+        self._page = max(0, min(self._page, len(self.pages) - 1))
         width, height = self._lines.size
-        if not charts:
+        lines = self.page
+        if not lines:
             self._lines.show(hint("the first iteration is not over yet", width))
             return
-        lines = [charts[start : start + across] for start in range(0, len(charts), across)]
+        heights = dict(zip(range(len(lines)), shares(height, len(lines)), strict=True))
         rows: list[Row] = []
-        for line, tall in zip(lines, shares(height, len(lines)), strict=True):
-            widths = shares(width, across)[: len(line)]
-            rows += beside([column([chart], wide, tall) for chart, wide in zip(line, widths, strict=True)], widths)
+        for _, run in groupby(heights, key=lambda index: lines[index]):
+            indices = list(run)
+            rows += self._line(lines[indices[0]], shot, width, sum(heights[index] for index in indices))
         self._lines.show(rows)
+
+    def _line(self, names: list[str], shot: Shot, width: int, height: int) -> list[Row]:
+        """Charts side by side; what is drawn large has the line for itself."""
+        across = 1 if names[0] in self._wide else self.shape[0]
+        widths = shares(width, across)[: len(names)]
+        blocks = [column([_section(name, shot)], wide, height) for name, wide in zip(names, widths, strict=True)]
+        return beside(blocks, widths)
 
     def turn_page(self, by: int) -> None:
         """Show other curves."""
-        across, down = self.shape
-        last = max(0, (len(self._names) - 1) // (across * down))
-        self._page = min(last, max(0, self._page + by))
+        self._page = min(max(0, len(self.pages) - 1), max(0, self._page + by))
 
 
 def _section(name: str, shot: Shot) -> Section:
     """A curve with its axes, and its latest value."""
-    curve = shot.snapshot.curves.get(name)
+    found = points(shot, name)
 
     def rows(width: int, height: int) -> Rows:
-        if curve is None:
-            return ()
-        x = (curve.seconds if shot.by_time else curve.steps).astype(float)
-        return chart(x, curve.values.astype(float), width, height, seconds=shot.by_time, color=color_of(name))
+        return () if found is None else chart(*found, width, height, plot_of(shot, name, color_of(name)))
 
-    return Section(TITLES.get(name, name), rows, fills=True, note=figure(shot.snapshot.metrics.get(name)))
+    told = {figure.name: (figure.title, figure.note) for figure in shot.snapshot.description.figures}
+    title, more = told.get(name, (name, ""))
+    return Section(title, rows, fills=True, note=figure(shot.snapshot.metrics.get(name)), more=more)
 
 
 def ordered(snapshot: Snapshot) -> list[str]:
     """Return the names of all curves: return and length, the task's own, the trainer's, speed."""
     names = list(snapshot.metrics)
-    first = [name for name in FIRST if name in names]
+    goals = (figure.name for figure in snapshot.description.figures)
+    first = [name for name in dict.fromkeys((*goals, *FIRST)) if name in names]
     own = [name for name in names if name.startswith("info/")]
     last = [name for name in LAST if name in names]
     rest = [name for name in names if name not in {*first, *own, *last}]

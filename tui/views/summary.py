@@ -13,10 +13,9 @@ from ..boards import Boards, Drawing, drawing_of
 from ..ink import Row
 from ..lines import Lines
 from ..messages import EnvironmentOpened
-from ..numbers import figure
 from ..panels import FRAME, Section, beside, column, framed
 from ..plain import PlainVertical
-from . import figures
+from . import curves, figures
 from .base import Shot, View
 from .headline import Headline
 from .inspect import inspected
@@ -56,10 +55,11 @@ class SummaryView(View):
 
     def look(self, env: int) -> Look:  # noqa: ARG002 - the grid looks at all of its page
         """The boards of this page and the learning curve."""
-        return Look(self._first, self.grid.page, curves=(figures.RETURN,))
+        return Look(self._first, self.grid.page, curves=self.curves)
 
     def show(self, shot: Shot) -> None:
         """Draw the boards, and what else is due."""
+        self.curves = curves.curves_of(shot.snapshot)
         self._prepare(shot.snapshot)
         quiet = self._waiting.take(shot)
         self.grid.display = not quiet
@@ -86,7 +86,9 @@ class SummaryView(View):
             self._inspector.styles.dock = "left" if beside_it else "right"
         width, height = self._inspector.size
         rows = inspected(shot.snapshot, width - FRAME, height - 2)
-        return framed(f"Env {shot.env + 1}", rows, width, height, "i closes")
+        return framed(
+            f"{shot.snapshot.description.units.env.capitalize()} {shot.env + 1}", rows, width, height, "i closes"
+        )
 
     def _prepare(self, snapshot: Snapshot) -> None:
         """Take over another task or N."""
@@ -112,31 +114,33 @@ class SummaryView(View):
         sections = [
             Section("Throughput", lambda width, _: figures.throughput(snapshot, width)),
             Section("Scaling", lambda width, _: figures.scaling(snapshot, width)),
-            Section("Episodes", lambda width, _: figures.episodes(snapshot, width)),
         ]
+        if snapshot.description.units.episodes:
+            sections.append(Section("Episodes", lambda width, _: figures.episodes(snapshot, width)))
         if height >= TALL:
             lines = HIGH_CURVE_LINES if height >= HIGH else CURVE_LINES
             curve = Section("Speedup over N", lambda width, _: figures.scaling_curve(snapshot, width, lines))
             sections.insert(2, curve)
+        trainer = Section("Trainer", lambda width, _: figures.learning(snapshot, width), fills=True)
         if self._charts.display:
-            return [*sections, Section("Trainer", lambda width, _: figures.learning(snapshot, width), fills=True)]
-        return [*sections, self._curve(shot)]
-
-    @staticmethod
-    def _curve(shot: Shot) -> Section:
-        latest = figure(shot.snapshot.metrics.get(figures.RETURN))
-        return Section("Return", lambda *room: figures.curve(shot, *room), fills=True, note=latest)
+            return [*sections, trainer]
+        return [*sections, curves.goal_section(shot)]
 
     def _show_charts(self, shot: Shot) -> None:
         """The learning curve below the boards, and beside it the time of a step where there is room."""
         width, height = self._charts.size
         if width < BOTH_CHARTS:
-            self._charts.show(column([self._curve(shot)], width, height))
+            self._charts.show(column([curves.goal_section(shot)], width, height))
             return
         widths = [width - width // 3, width // 3]
-        times = Section("Time of a step", lambda *room: figures.time_table(shot.snapshot, *room), fills=True)
+        times = Section(
+            f"Time of a {shot.snapshot.description.units.step}",
+            lambda *room: figures.time_table(shot.snapshot, *room),
+            fills=True,
+        )
         blocks = [
-            column([section], wide, height) for section, wide in zip((self._curve(shot), times), widths, strict=True)
+            column([section], wide, height)
+            for section, wide in zip((curves.goal_section(shot), times), widths, strict=True)
         ]
         self._charts.show(beside(blocks, widths))
 

@@ -9,10 +9,11 @@ from rich.segment import Segment
 from ...envs.task import Array
 from ...training.description import Description
 from ...training.snapshot import Snapshot
+from ...training.units import plural
 from ..ink import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SOFT, TEXT, TONES, Row, bar, blank, fit, part
 from ..numbers import NA, decimal, figure, percent, whole
 from ..panels import beside
-from .figures import hint, pair
+from .figures import hint, pair, speeds
 
 COLUMN = 8
 NAME = 15
@@ -98,16 +99,15 @@ def info(snapshot: Snapshot, env: int, width: int) -> list[Row]:
 
 def perf(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     """How fast this environment and all of them go."""
-    state, n = snapshot.state, max(1, snapshot.num_envs)
+    state, units, n = snapshot.state, snapshot.description.units, max(1, snapshot.num_envs)
     record = snapshot.environments[env]
     worker = int(record["worker"])
     return [
-        pair("fps(total)", whole(snapshot.fps), "/s", width, BRIGHT),
-        pair("fps(per-env)", decimal(snapshot.fps / n, 1), "/s", width),
-        pair("sps(per-env)", decimal(float(state["sps"]) / n, 1), "/s", width),
-        pair("last step", whole(int(record["frames"])), "frames", width),
+        *speeds(snapshot, width),
+        pair(f"{units.sps}(per-{units.env})", decimal(float(state["sps"]) / n, 1), "/s", width),
+        pair(f"{plural(units.frame)}, last {units.step}", whole(int(record["frames"])), "", width),
         pair("worker", whole(worker + 1) if worker >= 0 else NA, "", width),
-        pair("return (100)", decimal(float(state["return_mean"])), "mean", width),
+        *([pair("return (100)", decimal(float(state["return_mean"])), "mean", width)] if units.episodes else []),
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from textual.app import ComposeResult
 
 from ...training.snapshot import Snapshot
+from ...training.units import Units, plural
 from ..ink import BRIGHT, FAINT, SOFT, TEXT, Row, bar, blank, fit, part
 from ..lines import Lines
 from ..numbers import duration, steady, whole
@@ -39,11 +40,12 @@ class TimingView(View):
         """Draw the bars."""
         if shot.figures:
             steps, wall = float(shot.snapshot.times["steps"]), float(shot.snapshot.times["wall"])
+            units = shot.snapshot.description.units
             bars = Section(
-                "Where the time of a step goes",
+                f"Where the time of a {units.step} goes",
                 lambda width, height: rows_of(shot.snapshot, width, height),
                 fills=True,
-                note=f"window: {wall:.1f} s, {whole(steps)} steps",
+                note=f"window: {wall:.1f} s, {whole(steps)} {plural(units.step)}",
             )
             self._lines.show(column([bars], *self._lines.size))
 
@@ -53,11 +55,11 @@ def rows_of(snapshot: Snapshot, width: int, height: int) -> list[Row]:
     wall, steps = float(snapshot.times["wall"]), float(snapshot.times["steps"])
     if wall <= 0 or steps <= 0:
         return hint("waiting for a window of 2 s", width)
-    n = snapshot.num_envs
+    n, units = snapshot.num_envs, snapshot.description.units
     entries = shares(snapshot)
     roomy = height >= 3 * len(entries) + 8
     stack = stacked(snapshot, width)
-    rows: list[Row] = [stack, (), _head(width), ()] if roomy else [stack, (), _head(width)]
+    rows: list[Row] = [stack, (), _head(units, width), ()] if roomy else [stack, (), _head(units, width)]
     for name, seconds in entries:
         numbers = _figures(seconds / wall, seconds * n / steps, seconds / steps)
         rows.append(_phase(name, seconds / wall, numbers, width))
@@ -65,12 +67,15 @@ def rows_of(snapshot: Snapshot, width: int, height: int) -> list[Row]:
             rows += [(blank(2), part(MEANINGS[name], FAINT)), ()]
     rows.append((part("─" * width, FAINT),))
     total = _figures(1.0, wall * n / steps, wall / steps)
-    rows.append((part(fit("one step of all environments", max(0, width - NUMBERS)), BRIGHT), *total))
+    rows.append(
+        (part(fit(f"one {units.step} of all {plural(units.environment)}", max(0, width - NUMBERS)), BRIGHT), *total)
+    )
     return rows
 
 
-def _head(width: int) -> Row:
-    return (blank(width - NUMBERS), part(f"{'ms/step':>12}{'per env step':>15}{'share':>9}", FAINT))
+def _head(units: Units, width: int) -> Row:
+    each = f"per {units.env} {units.step}"
+    return (blank(width - NUMBERS), part(f"{f'ms/{units.step}':>12}{each:>15}{'share':>9}", FAINT))
 
 
 def _phase(name: str, share: float, numbers: Row, width: int) -> Row:

@@ -102,7 +102,7 @@ def _memory(snapshot: Snapshot) -> str:
     """Return what the worker processes take in memory per environment; nothing where there are none."""
     workers = snapshot.workers
     taken = float(workers["rss"][workers["pid"] != snapshot.description.pid].sum())
-    return f", {size(taken / snapshot.num_envs)} per environment" if taken else ""
+    return f", {size(taken / snapshot.num_envs)} per {snapshot.description.units.environment}" if taken else ""
 
 
 def worker_rows(workers: Array, rates: dict[int, float], width: int, shown: slice) -> list[Row]:

@@ -1,0 +1,39 @@
+"""What a trainer calls what it counts."""
+
+from dataclasses import asdict
+
+from pac.envs import find
+from pac.training.description import Description, describe
+from pac.training.units import RETURN, STEPPED, Figure, Units, first_of, plural
+
+SOLVER = Units("worker", "worker", "batch", "iteration", "it/s", "batches/s", "frames", episodes=False)
+NASH = Figure("nash_conv", "NashConv", "chips per hand", log=True, falls=True)
+
+
+def test_sentences_are_told_in_its_words():
+    """Environments are workers, fps are iterations per second."""
+    assert SOLVER.said("Measure the baseline: fps of one environment") == "Measure the baseline: it/s of one worker"
+    assert SOLVER.said("Environments") == "Workers"
+    assert STEPPED.said("fps of one environment") == "fps of one environment"
+
+
+def test_curves_run_over_what_it_counts():
+    """Steps of environments, iterations of a solver."""
+    assert (STEPPED.counted, SOLVER.counted) == ("steps", "iterations")
+    assert plural(SOLVER.step) == "batches"
+
+
+def test_the_first_figure_that_is_known_tells_most():
+    """The first of all before there is any."""
+    figures = (NASH, RETURN)
+    assert first_of(figures, ["fps", "return_mean"]) is RETURN
+    assert first_of(figures, ["return_mean", "nash_conv"]) is NASH
+    assert first_of(figures, []) is NASH
+
+
+def test_they_reach_whoever_attaches():
+    """They stand in the header that telemetry carries, and come out of it as they were."""
+    facts = {"run": "r", "trainer": "t", "backend": "b", "device": "cpu", "seed": 0, "version": "0", "pid": 1}
+    about = describe(find("drmario"), units=SOLVER, figures=(NASH, RETURN), **facts)
+    again = Description.from_json(asdict(about))
+    assert (again.units, again.figures) == (SOLVER, (NASH, RETURN))

@@ -63,17 +63,17 @@ class Limit:
         """Fold if there is something to answer, check or call, bet or raise while that is allowed."""
         mine, owed = state.paid[state.player], max(state.paid)
         facing = owed > mine
-        found = [Action("fold", mine)] if facing else []
-        found.append(Action("call" if facing else "check", owed))
+        found = [Action("fold", mine, 0)] if facing else []
+        found.append(Action("call" if facing else "check", owed, 1))
         if state.raises < self._most:
-            found.append(Action("raise" if facing else "bet", owed + self._sizes[state.street]))
+            found.append(Action("raise" if facing else "bet", owed + self._sizes[state.street], 2))
         return found
 
     def after(self, state: Bets, action: int) -> Bets:
         """Return the state after an action."""
         if state.over:
             return Bets(state.street + 1, 0, state.paid)
-        name, chips = self.actions(state)[action]
+        name, chips, _ = self.actions(state)[action]
         if name == "fold":
             return state._replace(folded=state.player)
         paid = (int(chips), state.paid[1]) if state.player == 0 else (state.paid[0], int(chips))
@@ -109,8 +109,8 @@ class Liar:
     def actions(self, state: Bids) -> list[Action]:
         """Any higher bid, or to doubt the last one."""
         lowest = state.bids[-1] + 1 if state.bids else 0
-        found = [Action(bid_name(bid, self._faces), 1) for bid in range(lowest, self._bids)]
-        return [*found, Action("liar", 1)] if state.bids else found
+        found = [Action(bid_name(bid, self._faces), 1, bid) for bid in range(lowest, self._bids)]
+        return [*found, Action("liar", 1, self._bids)] if state.bids else found
 
     def after(self, state: Bids, action: int) -> Bids:
         """Return the state after an action."""

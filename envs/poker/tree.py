@@ -27,10 +27,12 @@ class Action(NamedTuple):
     Attributes:
         name: How it is called, such as `call` or `raise 6`.
         chips: What its player has put in, in all, once it is done.
+        number: Its number among all the actions that the game has.
     """
 
     name: str
     chips: float
+    number: int = 0
 
 
 class Standing(NamedTuple):

@@ -1,0 +1,133 @@
+"""Heads-up no-limit hold'em: its rules of betting, as far as an abstraction of the sizes lets them be used."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .game import Game
+from .sizes import STREETS, Size, Sizes
+from .tree import DECISION, FOLD, SHOWDOWN, STREET, Action, Standing, compile_tree
+
+FOLDS, CALLS, RAISES = range(3)
+"""Numbers of actions: to fold, to check or call, and the first of the sizes."""
+CLASSES = 169
+"""Pairs of cards that differ in more than the names of suits."""
+
+
+class Round(NamedTuple):
+    """Where a hand stands.
+
+    Attributes:
+        street: 0 before the flop.
+        player: Who is next; 0 has the button and the small blind.
+        paid: Chips that both have put in.
+        raises: Bets and raises of this street.
+        least: By how much the next raise must raise at least.
+        acted: Whether anybody has acted on this street.
+        folded: Who gave up, or -1.
+        over: Whether nobody bets any more on this street.
+    """
+
+    street: int
+    player: int
+    paid: tuple[int, int]
+    raises: int = 0
+    least: int = 0
+    acted: bool = False
+    folded: int = -1
+    over: bool = False
+
+
+class NoLimit:
+    """No-limit betting for two with equal stacks: the small blind acts first before the flop and last after it.
+
+    Args:
+        sizes: Which bets and raises there are.
+        stack: Chips that each begins with.
+    """
+
+    def __init__(self, sizes: Sizes, stack: int) -> None:
+        self._sizes, self._stack = sizes, stack
+        self._number = {size: RAISES + index for index, size in enumerate(sizes.offered)}
+
+    def root(self) -> Round:
+        """The blinds are paid, and the small one is next."""
+        small, big = self._sizes.blinds
+        return Round(0, 0, (small, big), least=big)
+
+    def standing(self, state: Round) -> Standing:
+        """Return what the node of `state` is."""
+        if state.folded >= 0:
+            return Standing(FOLD, state.folded, state.street, state.paid)
+        if not state.over:
+            return Standing(DECISION, state.player, state.street, state.paid)
+        last = state.street == len(STREETS) - 1
+        return Standing(SHOWDOWN if last else STREET, 0, state.street, state.paid)
+
+    def actions(self, state: Round) -> list[Action]:
+        """Fold if there is something to answer, check or call, then what the abstraction offers, the smallest first."""
+        owed = max(state.paid)
+        facing = state.paid[state.player] < owed
+        found = [Action("fold", state.paid[state.player], FOLDS)] if facing else []
+        found.append(Action("call" if facing else "check", owed, CALLS))
+        verb = "raise" if facing or state.street == 0 else "bet"
+        for chips, size in sorted(self._raises(state, owed).items()):
+            name = "all-in" if chips == self._stack else f"{verb} {chips}"
+            found.append(Action(name, chips, self._number[size]))
+        return found
+
+    def after(self, state: Round, action: int) -> Round:
+        """Return the state after an action, or after a deal."""
+        if state.over:
+            ends = max(state.paid) == self._stack
+            return Round(state.street + 1, 1, state.paid, least=self._sizes.blinds[1], over=ends)
+        _, chips, number = self.actions(state)[action]
+        if number == FOLDS:
+            return state._replace(folded=state.player)
+        owed = max(state.paid)
+        paid = (int(chips), state.paid[1]) if state.player == 0 else (state.paid[0], int(chips))
+        if chips > owed:
+            least = max(state.least, int(chips) - owed)
+            return Round(state.street, 1 - state.player, paid, state.raises + 1, least, acted=True)
+        return state._replace(player=1 - state.player, paid=paid, acted=True, over=state.acted)
+
+    def _raises(self, state: Round, owed: int) -> dict[int, Size]:
+        """Return chips in all and the size of every raise; of sizes that come to the same, the first."""
+        if owed == self._stack:
+            return {}
+        jam = Size("jam")
+        if self._stack - owed < self._sizes.jam_spr_threshold * 2 * owed:
+            return {self._stack: jam}
+        template = self._sizes.street(state.street).template(state.raises, state.player)
+        if state.raises >= self._sizes.max_raises[state.street]:
+            template = tuple(size for size in template if size == jam)
+        found: dict[int, Size] = {}
+        for size in template:
+            chips = self._chips(size, owed, owed + state.least)
+            if chips < self._sizes.all_in_share * self._stack:
+                found.setdefault(chips, size)
+            else:
+                found[self._stack] = jam
+        return found
+
+    def _chips(self, size: Size, owed: int, least: int) -> int:
+        """Return what a raise puts in in all: whole chips, at least `least`, and no more than there are."""
+        chips = {
+            "pot": owed + round(size.number * 2 * owed),
+            "blinds": round(size.number * self._sizes.blinds[1]),
+            "min": least,
+            "jam": self._stack,
+        }[size.unit]
+        return min(max(chips, least), self._stack)
+
+
+def holdem(sizes: Sizes, stack: int, buckets: tuple[int, int, int]) -> Game:
+    """Return hold'em under an abstraction of its bets and of its cards.
+
+    Args:
+        sizes: Which bets and raises there are.
+        stack: Big blinds that each begins with.
+        buckets: Of hands on flop, turn and river; before the flop there are the 169 classes up to suits.
+    """
+    tree = compile_tree(NoLimit(sizes, stack * sizes.blinds[1]))
+    return Game("holdem", tree, (CLASSES, *buckets))

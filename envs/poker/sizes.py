@@ -1,0 +1,258 @@
+"""Which bets and raises an abstraction of no-limit hold'em offers: sizes, menus by situation, presets, files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from ..errors import BadParameter, UnknownName
+
+STREETS = ("preflop", "flop", "turn", "river")
+PASSIVE = ("fold", "call")
+"""What can always be done; a template may name both, and needs to name neither."""
+MIN_RAISE, POT_RAISE, JAM = "min_raise", "pot_raise", "jam"
+MOST_CHIPS = 1_000_000
+
+
+class Size(NamedTuple):
+    """The size of a bet or raise.
+
+    Attributes:
+        unit: `pot`: a share of what the pot is after a call; `blinds`: big blinds in all; `min`: the smallest that the
+            rules allow; `jam`: everything.
+        number: Of shares or blinds.
+    """
+
+    unit: Literal["pot", "blinds", "min", "jam"]
+    number: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """How it is called among a game's actions."""
+        if self.unit in {"min", "jam"}:
+            return {"min": "min", "jam": "all-in"}[self.unit]
+        if self.unit == "blinds":
+            return f"to {self.number:g}bb"
+        return "pot" if self.number == 1 else f"{100 * self.number:g}%"
+
+
+WORDS = {MIN_RAISE: Size("min"), POT_RAISE: Size("pot", 1.0), JAM: Size("jam")}
+
+
+def _sizes(value: Any, unit: Literal["pot", "blinds"]) -> tuple[Size, ...]:
+    """Read a template: numbers in `unit`, `60%` of the pot anywhere, and words."""
+    if not isinstance(value, list | tuple) or not value:
+        raise ValueError("a template is a list of sizes, such as [0.5, pot_raise, jam]")
+    items = [str(item).strip() for item in value]
+    named = [name for name in PASSIVE if name in items]
+    if len(named) == 1:
+        raise ValueError("fold and call can always be done: name both or neither")
+    return tuple(dict.fromkeys(_size(item, unit) for item in items if item not in {*PASSIVE, "check"}))
+
+
+def _size(text: str, unit: Literal["pot", "blinds"]) -> Size:
+    if text in WORDS:
+        return WORDS[text]
+    try:
+        size = Size("pot", float(text[:-1]) / 100) if text.endswith("%") else Size(unit, float(text))
+    except ValueError:
+        raise ValueError(f"a size is a number, a percentage of the pot, or one of {', '.join(WORDS)}") from None
+    if not 0 < size.number <= MOST_CHIPS:
+        raise ValueError("a size is above zero")
+    return size
+
+
+Template: TypeAlias = tuple[Size, ...]
+InBlinds: TypeAlias = Annotated[Template, BeforeValidator(lambda value: _sizes(value, "blinds"))]
+InPots: TypeAlias = Annotated[Template, BeforeValidator(lambda value: _sizes(value, "pot"))]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Preflop(_Frozen):
+    """Templates before the flop; a number is a size in big blinds.
+
+    The small blind acts first; `bb_after_call` is the big blind's choice when it only called.
+    """
+
+    sb_first_in: InBlinds
+    bb_after_call: InBlinds
+    facing_raise: InBlinds
+    after_two_raises: InBlinds
+    after_three_raises: InBlinds
+
+    def template(self, raises: int, player: int) -> Template:
+        """Return the sizes that a player has after so many raises."""
+        if raises == 0:
+            return self.bb_after_call if player else self.sb_first_in
+        return (self.facing_raise, self.after_two_raises, self.after_three_raises)[min(raises, 3) - 1]
+
+    @property
+    def templates(self) -> tuple[Template, ...]:
+        """All of them."""
+        every = (self.facing_raise, self.after_two_raises, self.after_three_raises)
+        return self.sb_first_in, self.bb_after_call, *every
+
+
+class Postflop(_Frozen):
+    """Templates of a street from the flop on; a number is a share of the pot."""
+
+    first_aggressive: InPots
+    facing_bet: InPots
+    after_one_raise: InPots
+    after_two_raises: InPots
+
+    def template(self, raises: int, player: int) -> Template:
+        """Return the sizes that a player has after so many bets and raises."""
+        del player
+        return self.templates[min(raises, 3)]
+
+    @property
+    def templates(self) -> tuple[Template, ...]:
+        """All of them."""
+        return self.first_aggressive, self.facing_bet, self.after_one_raise, self.after_two_raises
+
+
+class Sizes(_Frozen):
+    """An abstraction of the betting: what a file says, and what the presets are.
+
+    Attributes:
+        blinds: Chips of the small and of the big blind.
+        preflop_templates: Before the flop.
+        postflop_templates: On every street from the flop on that has no templates of its own.
+        flop_templates: On the flop.
+        turn_templates: On the turn.
+        river_templates: On the river.
+        jam_spr_threshold: Where what is left to bet is less than so many pots, the only raise is all-in.
+        all_in_share: A bet that puts in at least this share of a stack is made all-in.
+        max_raises: After so many bets and raises of a street only those templates' all-in is left; one for all streets
+            or one for each.
+    """
+
+    blinds: tuple[int, int] = (1, 2)
+    preflop_templates: Preflop
+    postflop_templates: Postflop
+    flop_templates: Postflop | None = None
+    turn_templates: Postflop | None = None
+    river_templates: Postflop | None = None
+    jam_spr_threshold: float = Field(0.0, ge=0)
+    all_in_share: float = Field(1.0, gt=0, le=1)
+    max_raises: tuple[int, int, int, int] = (4, 4, 4, 4)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_for_all(cls, values: Any) -> Any:
+        if isinstance(values, Mapping) and isinstance(values.get("max_raises"), int):
+            return {**values, "max_raises": (values["max_raises"],) * len(STREETS)}
+        return values
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Sizes:
+        small, big = self.blinds
+        if not 0 < small <= big <= MOST_CHIPS:
+            raise ValueError(f"blinds are chips, the small one first, got {small} and {big}")
+        if not all(1 <= most <= 8 for most in self.max_raises):
+            raise ValueError(f"max_raises are from 1 to 8, got {', '.join(map(str, self.max_raises))}")
+        return self
+
+    def street(self, street: int) -> Preflop | Postflop:
+        """Return the templates of a street."""
+        if street == 0:
+            return self.preflop_templates
+        own = (self.flop_templates, self.turn_templates, self.river_templates)[street - 1]
+        return own or self.postflop_templates
+
+    @property
+    def offered(self) -> tuple[Size, ...]:
+        """Every size of any template, the smaller ones first, all-in last."""
+        found = {size for street in range(len(STREETS)) for one in self.street(street).templates for size in one}
+        units = ("min", "blinds", "pot")
+        return *sorted(found - {WORDS[JAM]}, key=lambda size: (units.index(size.unit), size.number)), WORDS[JAM]
+
+
+def _every(*sizes: object) -> Mapping[str, Any]:
+    """The same template in every situation."""
+    return {
+        "preflop_templates": dict.fromkeys(Preflop.model_fields, sizes),
+        "postflop_templates": dict.fromkeys(Postflop.model_fields, sizes),
+    }
+
+
+def _streets_of_two(first: tuple[str, ...], raised: tuple[str, ...]) -> Mapping[str, Any]:
+    return {"first_aggressive": first, **dict.fromkeys(list(Postflop.model_fields)[1:], raised)}
+
+
+PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "standard": {
+            "preflop_templates": {
+                "sb_first_in": ("fold", "call", 2.5, 3.5, 5.0),
+                "bb_after_call": (3.0, 5.0),
+                "facing_raise": (POT_RAISE, JAM),
+                "after_two_raises": (POT_RAISE, JAM),
+                "after_three_raises": (JAM,),
+            },
+            "postflop_templates": {
+                "first_aggressive": (0.33, 0.66, 1.25),
+                "facing_bet": (MIN_RAISE, POT_RAISE, JAM),
+                "after_one_raise": (POT_RAISE, JAM),
+                "after_two_raises": (JAM,),
+            },
+            "jam_spr_threshold": 2.0,
+        },
+        "fcpa": {**_every(POT_RAISE, JAM), "max_raises": 8},
+        "wide": {
+            "blinds": (100, 200),
+            "preflop_templates": {
+                "sb_first_in": ("60%", "120%", JAM),
+                "bb_after_call": ("60%", "120%", JAM),
+                "facing_raise": (POT_RAISE, JAM),
+                "after_two_raises": ("80%", JAM),
+                "after_three_raises": ("80%", JAM),
+            },
+            "postflop_templates": _streets_of_two(("50%", "100%", JAM), ("100%", JAM)),
+            "flop_templates": _streets_of_two(("33%", "75%", JAM), ("100%", JAM)),
+            "all_in_share": 0.9,
+            "max_raises": (4, 3, 3, 3),
+        },
+    }
+)
+"""`standard`; `fcpa`: fold, call, pot, all-in; `wide`: two sizes where nobody has bet, all-in everywhere."""
+
+
+def sizes_of(name: str) -> Sizes:
+    """Return a preset, or what a YAML or JSON file says.
+
+    Args:
+        name: One of `PRESETS`, or the path of a file.
+
+    Raises:
+        UnknownName: It is neither.
+        BadParameter: The file is none, or says what does not fit.
+    """
+    if name in PRESETS:
+        return Sizes.model_validate(PRESETS[name])
+    path = Path(name).expanduser()
+    if path.suffix not in {".yaml", ".yml", ".json"}:
+        raise UnknownName("betting, nor the path of a .yaml or .json file,", name, PRESETS)
+    return _read(path)
+
+
+def _read(path: Path) -> Sizes:
+    import yaml
+
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeError, yaml.YAMLError) as error:
+        raise BadParameter(f"the betting of {path} cannot be read: {error}") from error
+    try:
+        return Sizes.model_validate(values)
+    except ValidationError as error:
+        places = [(".".join(map(str, item["loc"])), item["msg"].lower()) for item in error.errors()]
+        raise BadParameter(f"{path}: " + "; ".join(f"{place}: {what}".lstrip(": ") for place, what in places)) from None

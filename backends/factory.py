@@ -44,7 +44,7 @@ def make(
 
     Args:
         task: The task, or the text it is found by.
-        num_envs: Number of environments N; four per core, at least 8, if None.
+        num_envs: Number of environments N; if None the task's own, or four per core, at least 8.
         backend: Its name.
         strict: Whether to fail when it cannot run here, rather than to take the next one down the ladder.
         slots: Time steps that the buffer holds, one more than a rollout has; 1 steps in place.
@@ -62,7 +62,7 @@ def make(
     if backend not in BACKENDS:
         raise UnknownName("backend", backend, BACKENDS)
     task = find(task) if isinstance(task, str) else task
-    num_envs = default_num_envs() if num_envs is None else num_envs
+    num_envs = (task.num_envs or default_num_envs()) if num_envs is None else num_envs
     check_memory(task, num_envs, slots)
     kind, note = _available(backend, task, num_envs, slots, strict=strict)
     options: dict[str, Any] = {

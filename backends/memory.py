@@ -55,8 +55,9 @@ def check_memory(task: Task, num_envs: int, slots: int) -> None:
     own = 0 if task.native or num_envs * PLENTY < free else footprint(task.spec)
     needed = Layout(task, num_envs, slots).size + num_envs * own
     if needed > free:
+        tables = sum(item.row_bytes for item in task.shared if item.per == "all")
         reason = f"N={num_envs:,} would need about {human_bytes(needed)}, {human_bytes(free)} are free for them"
-        raise TooManyEnvironments(reason, int(num_envs * free / needed))
+        raise TooManyEnvironments(reason, max(0, int(num_envs * (free - tables) / (needed - tables))))
 
 
 @cache

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..envs import PacError, Task, allocate, find
 from ..envs.actions import random_actions
+from ..envs.task import dressed
 from .control import ARGUMENT, CLOSE, REFUSED, RESEED, RESET, Link
 from .layout import Layout
 from .segment import Segment
@@ -34,12 +35,12 @@ def warm_up(task: Task) -> None:
 
 def serve(link: Link, told: Mapping[str, Any]) -> None:
     """Step environments `told["lo"]..told["hi"]` of the segment `told["segment"]` until told to close."""
-    task, lo, hi = find(told["spec"]), told["lo"], told["hi"]
+    task, lo, hi = dressed(find(told["spec"]), told["dress"]), told["lo"], told["hi"]
     layout = Layout(task, told["num_envs"], told["slots"])
     segment = Segment.attach(Path(told["segment"]), writable=True)
     buffer = layout.map(segment.map)
     chosen = np.frombuffer(segment.map, np.bool_, hi - lo, layout.size + lo)
-    if task.native:
+    if task.native and not task.shared:  # tables may be large
         warm_up(task)
     environments = task.make(lo, hi, buffer, told["seed"])
     step = environments.step

@@ -36,7 +36,9 @@ class ServedBackend(SupervisedBackend):
 
     @classmethod
     def unavailable(cls, layout: Layout) -> str:
-        """Return by how many connections the system's limit of open files is too low; raises this process's own."""
+        """Return what no connection can carry, or by how many open files too few are allowed; raises their limit."""
+        if layout.task.shared:
+            return "its environments work on tables that they share"
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         wanted = layout.num_envs + OTHER_FILES
         if soft == resource.RLIM_INFINITY or soft >= wanted:

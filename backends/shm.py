@@ -40,8 +40,8 @@ class ShmBackend(SupervisedBackend):
             layout.stamp(self._segment.map)
             buffer = layout.map(self._segment.map)
             self._chosen = np.frombuffer(self._segment.map, np.bool_, total, layout.size)
-            told = {"spec": self.task.spec, "num_envs": total, "slots": layout.slots, "seed": self.seed}
-            told["segment"] = str(self._segment.path)
+            told = {"spec": self.task.spec, "dress": self.task.dress, "num_envs": total, "slots": layout.slots}
+            told |= {"seed": self.seed, "segment": str(self._segment.path)}
             self._start_fleet("pac.backends.serve:serve", [{**told, "lo": lo, "hi": hi} for lo, hi in spans], buffer)
         except BaseException:
             self._segment.unlink()

@@ -24,6 +24,9 @@ Encoding: TypeAlias = Literal["raw", "bits"]
 PanelKind: TypeAlias = Literal["cells", "list", "pixels", "text", "bars", "table", "grid", "curve"]
 Tone: TypeAlias = Literal["good", "bad", "neutral"]
 
+Dress: TypeAlias = tuple[str, Mapping[str, Any]]
+"""`module:callable`, called as `(task, settings)`, and its settings, plain data."""
+
 MASK_64 = (1 << 64) - 1
 WAITS, DECIDES, OUT = 0, 1, 2
 """Values of the field `active`: a seat with nothing to decide now, one with something, one that has left."""
@@ -38,7 +41,7 @@ class Field:
         dtype: NumPy name of the stored type; `uint8` when the encoding packs.
         shape: Logical shape of one row.
         encoding: `raw` stores the logical shape; `bits` stores one bit per element, first element in the lowest bit.
-        per: Whether a row is a seat or an environment.
+        per: Whether a row is a seat or an environment; of `all`, one row serves all environments together.
         timed: Whether the field has a slot for every step of a rollout, or just one, overwritten.
         low: Smallest value of an element.
         high: Largest value of an element.
@@ -50,7 +53,7 @@ class Field:
     dtype: str
     shape: tuple[int, ...] = ()
     encoding: Encoding = "raw"
-    per: Literal["seat", "env"] = "env"
+    per: Literal["seat", "env", "all"] = "env"
     timed: bool = True
     low: float = -math.inf
     high: float = math.inf
@@ -252,6 +255,11 @@ class Task:
         action_names: Names of the actions, if they are few enough to have names.
         values: The parameters' values.
         settings: Recommended settings per trainer.
+        trainer: The trainer that is taken when none is asked for.
+        num_envs: Number of environments when none is asked for; 0 leaves it to the number of cores.
+        shared: Further fields, where environments and a trainer work on the same memory: tables of all environments,
+            and what the trainer tells them besides the action.
+        dress: What made this task of the one that `spec` names, see `dressed`.
         note: What its user should know, in a sentence that a session tells at its start.
     """
 
@@ -280,6 +288,10 @@ class Task:
     action_names: tuple[str, ...] = ()
     values: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
+    trainer: str = "ppo"
+    num_envs: int = 0
+    shared: tuple[Field, ...] = ()
+    dress: Dress | None = None
     note: str = ""
 
     @property
@@ -298,7 +310,8 @@ class Task:
         terms = (Field("reward_terms", "float32", (len(self.reward_terms),), per="seat"),) if self.reward_terms else ()
         mask = (Field("action_mask", "uint8", (self.num_actions,), encoding="bits", per="seat"),) if self.masked else ()
         state = (self.state,) if self.state else ()
-        return (self.action, *STANDARD_FIELDS, *mask, self.observation, final, *terms, *self.info, *self.boards, *state)
+        own = (*self.info, *self.boards, *self.shared, *state)
+        return (self.action, *STANDARD_FIELDS, *mask, self.observation, final, *terms, *own)
 
     def make(self, lo: int, hi: int, buffers: Buffers, seed: int) -> Environments:
         """Return the object that steps environments `lo..hi` of `buffers`; loads the rules.
@@ -356,9 +369,23 @@ class TaskFamily:
     parameters: tuple[Parameter, ...] = ()
 
 
+def dressed(task: Task, dress: Dress | None) -> Task:
+    """Return what stands for `task` with those who do not step it as it is, a solver of the game say.
+
+    Args:
+        task: The task that a spec names.
+        dress: What makes another task of it, in any process that is told so; None leaves it as it is.
+    """
+    if dress is None:
+        return task
+    path, settings = dress
+    made: Task = _load(path)(task, settings)
+    return replace(made, dress=(path, settings))
+
+
 def rows(item: Field, num_envs: int, players: int) -> int:
-    """Number of rows of a field: environments, or environments times seats."""
-    return num_envs * players if item.per == "seat" else num_envs
+    """Number of rows of a field: environments, environments times seats, or one for all."""
+    return {"seat": num_envs * players, "env": num_envs, "all": 1}[item.per]
 
 
 def first_seats(task: Task, buffers: Buffers, item: Field, slot: int) -> Array:

@@ -23,8 +23,10 @@ class Config(BaseModel):
     task: str = Field(
         "drmario", description="The task: a name, or any Gymnasium environment; parameters follow a colon."
     )
-    trainer: str = Field("ppo", description="The algorithm.")
-    num_envs: int | None = Field(None, ge=1, le=MAX_ENVS, description="Environments; default max(8, 4 x usable cores).")
+    trainer: str | None = Field(None, description="The algorithm; default the task's: mccfr for poker, else ppo.")
+    num_envs: int | None = Field(
+        None, ge=1, le=MAX_ENVS, description="Environments; default max(8, 4 x usable cores), for poker the cores."
+    )
     backend: str = Field("shm", description="How environments are stepped: inline, threads, shm, socket or http.")
     workers: PositiveInt | None = Field(None, description="Worker processes or threads; default the usable cores.")
     device: str = Field("auto", description="Where the policy runs: auto, cpu, cuda, cuda:K or mps.")

@@ -26,6 +26,7 @@ from .saving import Saver
 from .sessions import refuse_live
 from .tensorboard import event_writer
 from .trainer import Trainer
+from .trainers import trainer_kind
 
 STATES = "environments.state"
 MOST_STATES = 256 * 2**20  # bytes
@@ -59,6 +60,7 @@ class Keeper:
         self, config: Config, task: Task, settings: Mapping[str, Any], monitor: Monitor, events: EventLog
     ) -> None:
         self._config, self._task, self._settings = config, task, settings
+        self._kind = trainer_kind(config.trainer or task.trainer)
         self._monitor, self._events = monitor, events
         self.folder = self._open()
         self._standing: Standing | None = None
@@ -75,7 +77,7 @@ class Keeper:
             refuse_live(folder)
             shutil.rmtree(folder.last, ignore_errors=True)
             return folder
-        return RunFolder.create(config.runs_dir, config.name or new_name(self._task.name, config.trainer))
+        return RunFolder.create(config.runs_dir, config.name or new_name(self._task.name, self._kind.name))
 
     @property
     def name(self) -> str:
@@ -96,8 +98,8 @@ class Keeper:
         card = {
             "id": self.folder.name,
             "task": self._task.spec,
-            "fingerprint": fingerprint(self._task, self._config.trainer),
-            "trainer": self._config.trainer,
+            "fingerprint": fingerprint(self._task, self._kind.name),
+            "trainer": self._kind.name,
             "device": device,
             "num_envs": num_envs,
             "started": started,
@@ -159,8 +161,8 @@ class Keeper:
             tensors[STATES] = standing.states
         facts = {
             "task": self._task.spec,
-            "trainer": self._config.trainer,
-            "fingerprint": fingerprint(self._task, self._config.trainer),
+            "trainer": self._kind.name,
+            "fingerprint": fingerprint(self._task, self._kind.name),
             "num_envs": standing.num_envs,
             "seed": self._config.seed,
             "counters": dict(standing.counters),
@@ -190,7 +192,7 @@ class Keeper:
         loaded = load_newest(folder.checkpoints)
         for sentence in loaded.skipped:
             self._events.add(Level.WARNING, sentence)
-        facts, trained = loaded.data, self._config.trainer
+        facts, trained = loaded.data, self._kind.name
         if (facts["trainer"], facts["task"]) != (trained, self._task.spec):
             raise BadParameter(
                 f"{folder.name} trains {facts['task']} with {facts['trainer']}, and {self._task.spec} with "
@@ -229,6 +231,7 @@ class Keeper:
 
 
 def fingerprint(task: Task, trainer: str) -> str:
-    """Return a hash of what must be the same for a run to be resumed: trainer, observation and actions."""
+    """Return a hash of what must be the same for a run to be resumed: trainer, observation, actions, shared tables."""
     facts = [trainer, asdict(task.observation), asdict(task.action), task.num_actions, task.players]
+    facts += [asdict(item) for item in task.shared]
     return hashlib.sha256(json.dumps(facts, default=str).encode()).hexdigest()[:16]

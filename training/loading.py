@@ -19,7 +19,7 @@ from .config import Config
 from .device import CHOICES
 from .flags import aliases
 from .runs import RunFolder
-from .trainers import TRAINERS, trainer_kind, trainer_settings
+from .trainers import TRAINERS, default_trainer, trainer_kind, trainer_settings
 
 PREFIX = "PAC_"
 NOT_SETTINGS = frozenset({"PAC_RUNTIME_DIR", "PAC_TOKEN"})
@@ -96,9 +96,14 @@ def load(
     return Loaded(_build(given), given)
 
 
+def trainer_of(config: Config) -> str:
+    """Return the trainer that is asked for, or else the one that the task recommends."""
+    return config.trainer or default_trainer(config.task)
+
+
 def effective_settings(config: Config) -> dict[str, Any]:
     """Return all settings of the trainer; loads the task, whose recommendations override the defaults."""
-    return trainer_settings(config.trainer, find(config.task), config.settings)
+    return trainer_settings(trainer_of(config), find(config.task), config.settings)
 
 
 # -- the layers -------------------------------------------------------------------------------------------------------
@@ -194,15 +199,15 @@ def _known(key: str, where: str = "") -> str:
 
 
 def _build(given: Mapping[str, Origin]) -> Config:
-    """Return the configuration; the settings are those of the chosen trainer."""
+    """Return the configuration; the settings are those of the chosen trainer, or of the task's own."""
     plain = {key: origin.value for key, origin in given.items() if "." not in key and origin.value is not None}
-    trainer = str(plain.get("trainer", Config().trainer))
+    trainer = str(plain.get("trainer") or default_trainer(str(plain.get("task", Config().task))))
     try:
         kind = trainer_kind(trainer)
         settings = {key.partition(".")[2]: given[key].value for key in given if key.startswith(f"{trainer}.")}
         if settings:
             kind.settings_class.read(trainer, settings)
-        config = Config.model_validate({**plain, "settings": settings})
+        config = Config.model_validate({**plain, "trainer": trainer, "settings": settings})
     except ValidationError as error:
         raise BadConfiguration(sentence(error.errors()[0], given)) from None
     if config.backend not in BACKENDS:

@@ -26,7 +26,7 @@ def make_report(session: Session) -> dict[str, Any]:
     accounted = sum(session.timer.seconds.values())
     return {
         "task": session.task.spec,
-        "trainer": session.config.trainer,
+        "trainer": session.kind.name,
         "backend": session.backend.name if session.backend else session.config.backend,
         "device": session.device,
         "num_envs": session.num_envs_now,

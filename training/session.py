@@ -35,7 +35,7 @@ from .runs import RunFolder
 from .sweep import SECONDS, Sweep
 from .throughput import WINDOW, knee
 from .trainer import Context, Trainer
-from .trainers import build_player, build_trainer, trainer_kind, trainer_settings
+from .trainers import build_player, build_trainer, dressed_for, trainer_kind, trainer_settings
 from .units import plural
 
 BASELINE_ENVS = 1
@@ -60,17 +60,18 @@ class Session(Live):
     """
 
     def __init__(self, config: Config, directory: Path, *, headless: bool = False) -> None:
-        linger = math.inf if headless else config.linger
-        super().__init__(find(config.task), directory, linger=linger, seed=config.seed)
-        self.config = config
         if config.backend not in BACKENDS:
             raise UnknownName("backend", config.backend, BACKENDS)
-        self.kind = trainer_kind(config.trainer)
-        self.settings = trainer_settings(config.trainer, self.task, config.settings)
-        self.num_envs = config.num_envs or default_num_envs()
+        game = find(config.task)
+        self.kind = trainer_kind(config.trainer or game.trainer)
+        self.settings = trainer_settings(self.kind.name, game, config.settings)
+        task = dressed_for(self.kind.name, game, self.settings)
+        super().__init__(task, directory, linger=math.inf if headless else config.linger, seed=config.seed)
+        self.config = config.model_copy(update={"trainer": self.kind.name})
+        self.num_envs = config.num_envs or task.num_envs or default_num_envs()
         for text in config.breakpoints:
             self.monitor.breakpoints.add(text)
-        self.keeper = Keeper(config, self.task, self.settings, self.monitor, self.events)
+        self.keeper = Keeper(self.config, self.task, self.settings, self.monitor, self.events)
         self.monitor.recorder = self._recorder()
         self.backend: Backend | None = None
         self.error: BaseException | None = None
@@ -172,14 +173,14 @@ class Session(Live):
             self.monitor.redrawn()
 
     def _build_trainer(self) -> Trainer:
-        config = self.config
-        self._say(Phase.STARTING, "loading PyTorch" if config.trainer != "random" else "loading the environments")
-        self.device = "cpu" if config.trainer == "random" else resolve_device(config.device)
+        config, kind = self.config, self.kind
+        self._say(Phase.STARTING, "loading PyTorch" if kind.computes else "loading the environments")
+        self.device = resolve_device(config.device) if kind.computes else "cpu"
         context = Context(self.task, self._make_envs, self.settings, self.device, config.seed, self.timer)
         if config.learn:
-            trainer = build_trainer(config.trainer, context)
+            trainer = build_trainer(kind.name, context)
         else:
-            trainer = build_player(config.trainer, context, greedy=config.greedy)
+            trainer = build_player(kind.name, context, greedy=config.greedy)
         self.monitor.inspect, self.monitor.values = trainer.inspect, trainer.values
         return trainer
 
@@ -304,7 +305,7 @@ class Session(Live):
             num_envs,
             run=self.keeper.name,
             folder=str(self.keeper.folder.path) if self.keeper.folder else "",
-            trainer=self.config.trainer,
+            trainer=self.kind.name,
             backend=self.config.backend,
             device=self.device,
             seed=self.config.seed,

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from ..envs import Task, UnknownName
+from ..envs import Task, UnknownName, families, find
+from ..envs.registry import split_spec
+from ..envs.task import dressed
 from .settings import TrainerSettings
 from .trainer import Context, Trainer
 from .units import RETURN, STEPPED, Figure, Units
@@ -25,6 +27,9 @@ class TrainerKind:
         player: `module:Class` that plays what it learned, called as `(context, greedy)`; empty if nothing is learned.
         units: What it calls what is counted.
         figures: What tells how good it is, the one that tells most first; the first that is there is shown.
+        dress: `module:callable` that makes of a task what the session steps, see `pac.envs.task.dressed`; empty where
+            that is the task itself.
+        computes: Whether it computes with PyTorch, on a device.
     """
 
     name: str
@@ -34,6 +39,8 @@ class TrainerKind:
     player: str = ""
     units: Units = STEPPED
     figures: tuple[Figure, ...] = (RETURN,)
+    dress: str = ""
+    computes: bool = True
 
     @property
     def settings_class(self) -> type[TrainerSettings]:
@@ -57,6 +64,7 @@ TRAINERS: Mapping[str, TrainerKind] = {
             title="Uniformly random legal actions; learns nothing",
             trainer=".random_policy:RandomPolicy",
             settings=".settings:TrainerSettings",
+            computes=False,
         ),
     )
 }
@@ -71,6 +79,25 @@ def trainer_kind(name: str) -> TrainerKind:
     if name not in TRAINERS:
         raise UnknownName("trainer", name, TRAINERS)
     return TRAINERS[name]
+
+
+def default_trainer(spec: str) -> str:
+    """Return the trainer that a task recommends; `ppo` for all Gymnasium environments, none of which is loaded.
+
+    Raises:
+        BadParameter: A parameter of a named task is unknown or does not fit.
+    """
+    return find(spec).trainer if split_spec(spec)[0] in families() else "ppo"
+
+
+def dressed_for(name: str, task: Task, settings: Mapping[str, Any]) -> Task:
+    """Return the task that a session steps for the trainer `name`.
+
+    Raises:
+        BadParameter: The trainer has no use for such a task.
+    """
+    kind = trainer_kind(name)
+    return dressed(task, (f"{__package__}{kind.dress}", settings)) if kind.dress else task
 
 
 def trainer_settings(name: str, task: Task, overrides: Mapping[str, Any]) -> dict[str, Any]:

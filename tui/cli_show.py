@@ -74,15 +74,16 @@ def show_tasks(*, json: bool) -> int:
 def show_config(loaded: Loaded, *, json: bool) -> int:
     """Print the effective configuration, as YAML with a comment on each line, or as JSON."""
     from ..backends import default_num_envs, usable_cores
-    from ..training.loading import KEYS, effective_settings
+    from ..envs import find
+    from ..training.loading import KEYS, effective_settings, trainer_of
+    from ..training.trainers import dressed_for
 
-    config, trainer = loaded.config, loaded.config.trainer
+    config, trainer = loaded.config, trainer_of(loaded.config)
     settings = effective_settings(config)
+    num_envs = config.num_envs or dressed_for(trainer, find(config.task), settings).num_envs or default_num_envs()
     origins = {**dict.fromkeys(KEYS, "default"), **_setting_origins(config.task, trainer, settings)}
     origins |= {key: origin.label for key, origin in loaded.origins.items() if key in origins}
-    config = config.model_copy(
-        update={"num_envs": config.num_envs or default_num_envs(), "workers": config.workers or usable_cores()}
-    )
+    config = config.model_copy(update={"num_envs": num_envs, "workers": config.workers or usable_cores()})
     values = {key: value for key, value in config.model_dump(mode="json").items() if key in KEYS}
     if json:
         return show_json({**values, trainer: settings, "origins": origins})

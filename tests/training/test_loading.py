@@ -27,7 +27,7 @@ def refusal(**layers) -> str:
 def test_defaults():
     """Nothing given gives the defaults, and nothing has an origin."""
     loaded = load(environ={})
-    assert loaded.config == Config()
+    assert loaded.config == Config(trainer="ppo")
     assert not loaded.origins
 
 
@@ -57,6 +57,12 @@ def test_settings_from_every_layer(tmp_path):
     assert (settings["learning_rate"], settings["clip"], settings["epochs"]) == (1e-4, 0.1, 5)
 
 
+def test_the_trainer_is_the_task_s_own():
+    """Where none is asked for, a Gymnasium environment that nobody has loaded gets ppo."""
+    assert load({"task": "no_package.at_all:Env"}, environ={}).config.trainer == "ppo"
+    assert load({"trainer": "random"}, environ={}).config.trainer == "random"
+
+
 def test_settings_of_another_trainer(tmp_path):
     """A section of a trainer that is not chosen is checked, and left out."""
     file = written(tmp_path / "a.yaml", "trainer: random\nppo:\n  clip: 0.3\n")
@@ -79,7 +85,7 @@ def test_resume_continues_with_the_run_s_own(tmp_path):
     """A resumed run hands on its configuration, but not its limits; flags override it."""
     folder = tmp_path / "first"
     (folder / "checkpoints").mkdir(parents=True)
-    config = Config(task="drmario:level=2", num_envs=6, seconds=5, settings={"clip": 0.1})
+    config = Config(task="drmario:level=2", trainer="ppo", num_envs=6, seconds=5, settings={"clip": 0.1})
     (folder / "run.json").write_text(json.dumps({"config": config.model_dump(mode="json")}))
     flags = {"resume": "first", "runs_dir": tmp_path, "num_envs": 3}
     loaded = load(flags, environ={}).config
@@ -155,7 +161,7 @@ def test_files_that_cannot_be_read(tmp_path):
 
 def test_an_empty_file(tmp_path):
     """An empty file configures nothing."""
-    assert load(file=written(tmp_path / "a.yaml", ""), environ={}).config == Config()
+    assert load(file=written(tmp_path / "a.yaml", ""), environ={}).config == load(environ={}).config
 
 
 def test_errors_are_bad_usage():

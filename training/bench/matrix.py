@@ -12,6 +12,7 @@ from ...backends import BACKENDS, BackendUnavailable
 from ...envs import PacError, find
 from ..config import Config
 from ..host import SessionFailed, SessionProcess
+from ..loading import trainer_of
 from ..records import Phase
 from ..snapshot import Look, take
 from ..telemetry import TelemetryReader
@@ -103,7 +104,7 @@ def matrix(
     done = {rung: found for rung, found in sessions.items() if found}
     return {
         "task": config.task,
-        "trainer": config.trainer,
+        "trainer": trainer_of(config),
         "steps": steps,
         "network": network(config),
         "rows": [_row(rung, found) for rung, found in done.items()],

@@ -44,7 +44,7 @@ class Rewinder:
         self._history: History | None = None
         self._dtype = moment_dtype(task)
         self._known: OrderedDict[tuple[int, int], Array] = OrderedDict()
-        self._refusal = ""
+        self._refusal = "what all write together cannot be played again" if task.shared else ""
         self._wanted: tuple[int, int] | None = None
         self._wish = threading.Condition()
         self._thread: threading.Thread | None = None

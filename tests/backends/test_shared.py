@@ -1,0 +1,74 @@
+"""Fields that all environments share: one row, in the same memory for everybody."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pac.backends import BackendUnavailable, TooManyEnvironments, make, memory
+from pac.envs import allocate, find
+from pac.envs.task import dressed
+
+CELLS = 6
+TALLY = ("tally:dress", {"cells": CELLS})
+
+
+@pytest.fixture
+def tally():
+    """A task whose environments add to one table."""
+    return dressed(find("noop"), TALLY)
+
+
+@pytest.mark.parametrize("backend", ["inline", "shm"])
+def test_all_write_into_one_table(tally, backend):
+    """What environments of two workers add stands in one table, and each was told what to add."""
+    envs = make(tally, backend=backend, workers=2, slots=4)
+    try:
+        assert envs.environments == 3
+        assert envs.buffer["table"].shape == (1, 1, CELLS)
+        envs.start()
+        envs.buffer["weight"][0] = 5, 7, 11
+        for slot in range(2):
+            envs.buffer["action"][slot] = 0
+            envs.advance(slot)
+        assert envs.buffer["table"][0, 0].tolist() == [10, 14, 22, 0, 0, 0]
+    finally:
+        envs.close()
+
+
+def test_a_dressed_task_remembers_what_made_it(tally):
+    """So another process makes an equal one; without a dress a task stays as it is."""
+    assert tally.dress == TALLY
+    assert dressed(find("noop"), tally.dress) == tally
+    assert dressed(find("noop"), None) == find("noop")
+    assert allocate(tally, 5, 3)["table"].shape == (1, 1, CELLS)
+
+
+@pytest.mark.parametrize("backend", ["socket", "http"])
+def test_no_connection_carries_a_table(tally, backend):
+    """Servers cannot share memory: the next backend that can is taken and says so, or it is an error."""
+    with pytest.raises(BackendUnavailable, match="tables that they share"):
+        make(tally, 2, backend, strict=True)
+    envs = make(tally, 2, backend)
+    assert envs.name == "inline"
+    assert "tables that they share" in envs.note
+    envs.close()
+
+
+def test_a_table_that_is_too_large_is_refused(monkeypatch):
+    """Fewer environments are no remedy where the table alone does not fit."""
+    monkeypatch.setattr(memory, "available_memory", lambda: 1 << 23)
+    with pytest.raises(TooManyEnvironments, match="not even one fits"):
+        make(dressed(find("noop"), ("tally:dress", {"cells": 1 << 20})), 4, "inline")
+
+
+def test_the_table_outlives_a_reset(tally):
+    """Beginning episodes anew leaves what was written together."""
+    envs = make(tally, 2, "inline")
+    envs.start()
+    envs.buffer["weight"][0] = 1
+    envs.buffer["action"][0] = 0
+    envs.advance(0)
+    envs.start()
+    assert np.count_nonzero(envs.buffer["table"]) == 2
+    envs.close()

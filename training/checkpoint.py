@@ -1,7 +1,8 @@
 """Checkpoints: a directory each, safetensors and JSON, whole or not there at all.
 
 A checkpoint is written beside the others, flushed to the disk and renamed, so that a crash or a full disk leaves the
-older ones as they were. The JSON carries the SHA-256 of the tensors. Nothing is ever unpickled.
+older ones as they were. The JSON carries the SHA-256 of the tensors. Tensors go out slice by slice and come back as
+views of the file, so that a large one is in memory once. Nothing is ever unpickled.
 """
 
 from __future__ import annotations
@@ -10,17 +11,17 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import safetensors
-import safetensors.numpy
 
 from ..envs import PacError
 from ..envs.task import Array
+from . import tensors_file
+from .stream import Stream
 
 VERSION = 1
 PREFIX = "step-"
@@ -69,8 +70,8 @@ def save(directory: Path, step: int, tensors: Mapping[str, Any], data: Mapping[s
     Args:
         directory: Where a run's checkpoints stand; made if missing.
         step: The environment step; a checkpoint of the same step is replaced.
-        tensors: NumPy arrays or CPU tensors by name.
-        data: JSON data.
+        tensors: NumPy arrays, CPU tensors or streams by name.
+        data: JSON data; it is looked at when the tensors are written.
         keep: How many to keep.
 
     Raises:
@@ -115,18 +116,23 @@ def load_newest(directory: Path) -> Checkpoint:
 
 
 def _write(folder: Path, step: int, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-    body = safetensors.numpy.save({name: np.asarray(tensor, order="C") for name, tensor in tensors.items()})
-    head = {"version": VERSION, "step": step, "sha256": hashlib.sha256(body).hexdigest(), "data": dict(data)}
-    _write_file(folder / TENSORS, body)
-    _write_file(folder / DATA, json.dumps(head, indent=2).encode())
+    held = {name: one if isinstance(one, Stream) else np.asarray(one, order="C") for name, one in tensors.items()}
+    digest = _write_file(folder / TENSORS, tensors_file.pieces(held))
+    head = {"version": VERSION, "step": step, "sha256": digest, "data": dict(data)}
+    _write_file(folder / DATA, iter([json.dumps(head, indent=2).encode()]))
     _sync(folder)
 
 
-def _write_file(path: Path, body: bytes) -> None:
+def _write_file(path: Path, pieces: Iterator[bytes | memoryview]) -> str:
+    """Write a file, flush it to the disk and return its SHA-256."""
+    digest = hashlib.sha256()
     with path.open("xb") as file:
-        file.write(body)
+        for piece in pieces:
+            digest.update(piece)
+            file.write(piece)
         file.flush()
         os.fsync(file.fileno())
+    return digest.hexdigest()
 
 
 def _replace(beside: Path, final: Path) -> None:
@@ -155,7 +161,8 @@ def _newest_first(directory: Path) -> list[Path]:
 def _read(path: Path) -> Checkpoint:
     try:
         head = json.loads((path / DATA).read_bytes())
-        body = (path / TENSORS).read_bytes()
+        with (path / TENSORS).open("rb") as file:
+            digest, size = hashlib.file_digest(file, "sha256").hexdigest(), file.tell()
     except OSError as error:
         raise _Damaged(f"{Path(error.filename or path).name} cannot be read ({error.strerror})") from error
     except ValueError as error:
@@ -164,10 +171,10 @@ def _read(path: Path) -> Checkpoint:
         raise _Damaged(f"{DATA} lacks a version, step, sha256 or data")
     if head["version"] != VERSION:
         raise _Damaged(f"it has version {head['version']}, this program reads version {VERSION}")
-    if hashlib.sha256(body).hexdigest() != head["sha256"]:
-        raise _Damaged(f"{TENSORS} is not what was written ({len(body):,} bytes, another checksum)")
+    if digest != head["sha256"]:
+        raise _Damaged(f"{TENSORS} is not what was written ({size:,} bytes, another checksum)")
     try:
-        tensors = safetensors.numpy.load(body)
-    except safetensors.SafetensorError as error:
+        tensors = tensors_file.read(path / TENSORS)
+    except ValueError as error:
         raise _Damaged(f"{TENSORS} is not safetensors") from error
     return Checkpoint(path, int(head["step"]), tensors, head["data"])

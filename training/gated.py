@@ -21,6 +21,7 @@ class GatedEnvs:
         self._timer = session.timer
         self._monitor = session.monitor
         self._hand = session.monitor.hand
+        self._keeper = session.keeper
         self._session = session
 
     def start(self, slot: int = 0) -> None:
@@ -42,6 +43,8 @@ class GatedEnvs:
         spent = timer.lap("environment")
         timer.move("environment", "transport", max(0.0, spent - (backend.busy_seconds - busy)))
         self._monitor.step(slot)
+        if self._keeper.streaming:
+            self._keeper.feed()
 
     def carry(self) -> None:
         """Copy the last slot to slot 0."""

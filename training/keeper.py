@@ -172,6 +172,21 @@ class Keeper:
         if wait:
             self._saver.wait()
 
+    @property
+    def streaming(self) -> bool:
+        """Whether a checkpoint waits for more of what it saves."""
+        return self._saver is not None and self._saver.streaming
+
+    def feed(self) -> None:
+        """Hand the checkpoint its next slice, between two steps."""
+        if self._saver is not None and self._saver.streaming:
+            self._saver.feed()
+
+    def release(self) -> None:
+        """Let the checkpoint have the rest of what it saves: its writers are about to end."""
+        if self._saver is not None:
+            self._saver.release()
+
     def _told(self, step: int, error: CheckpointNotWritten | None) -> None:
         if error is None:
             self._events.add(Level.GOOD, f"checkpoint at {step:,} steps")

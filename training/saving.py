@@ -1,4 +1,7 @@
-"""Writes checkpoints beside the training: it makes copies and goes on, a thread hashes, flushes and renames."""
+"""Writes checkpoints beside the training: it makes copies and goes on, a thread hashes, flushes and renames.
+
+What is too large for a copy is a `Stream`: the training thread hands it over between its steps.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .checkpoint import CheckpointNotWritten, save
+from .stream import Stream
 
 Told = Callable[[int, CheckpointNotWritten | None], None]
 
@@ -24,6 +28,7 @@ class Saver:
         self._directory = directory
         self._told = told
         self._thread: threading.Thread | None = None
+        self._streams: list[Stream] = []
 
     @property
     def busy(self) -> bool:
@@ -33,6 +38,7 @@ class Saver:
     def save(self, step: int, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         """Begin to write a checkpoint; waits for one that is being written."""
         self.wait()
+        self._streams = [tensor for tensor in tensors.values() if isinstance(tensor, Stream)]
         self._thread = threading.Thread(target=self._write, args=(step, tensors, data), name="checkpoint")
         self._thread.start()
 
@@ -44,7 +50,25 @@ class Saver:
         else:
             self._told(step, None)
 
+    @property
+    def streaming(self) -> bool:
+        """Whether something is still to be handed over."""
+        return bool(self._streams)
+
+    def feed(self) -> None:
+        """Hand over the next slice, in the training thread, while nobody writes into what is saved."""
+        if self._streams[0].handed_over or not self.busy:
+            self._streams.pop(0)
+        else:
+            self._streams[0].feed()
+
+    def release(self) -> None:
+        """Let the thread read what is left: nobody writes into it any more."""
+        while self._streams:
+            self._streams.pop().release()
+
     def wait(self) -> None:
-        """Wait until nothing is being written."""
+        """Wait until nothing is being written; nobody trains meanwhile."""
+        self.release()
         if self._thread is not None:
             self._thread.join()

@@ -165,6 +165,7 @@ class Session(Live):
     def _while_closed(self) -> None:
         """Keep viewers informed; show them what environments are at that draw themselves only when asked."""
         super()._while_closed()
+        self.keeper.feed()
         backend = self.backend
         if backend is None or "looked_at" not in backend.buffer or not self.gate.paused:
             return
@@ -294,6 +295,7 @@ class Session(Live):
 
     def let_go(self, backend: Backend) -> None:
         """Stop watching `backend`, which is about to close."""
+        self.keeper.release()
         self._drain(backend)
         self.pulse.watch(None)
         if self.backend is backend:

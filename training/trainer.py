@@ -130,7 +130,10 @@ class Trainer(Protocol):
         """The value estimates behind the decisions of some slots of the running rollout, `(slots, rows)`, if any."""
 
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return copies of what a checkpoint holds, as of the end of the last iteration: tensors by name, JSON data."""
+        """Return what a checkpoint holds, as of the end of the last iteration: tensors by name, and JSON data.
+
+        Tensors are copies, or a `Stream` where a copy would be too large.
+        """
 
     def load_state(self, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         """Continue from what `state` returned."""

@@ -125,6 +125,14 @@ class Backend(VectorEnv[Array, Array, Array]):
     def _reseed(self, seed: int) -> None:
         """Make the environments anew with another seed."""
 
+    def _save(self, slot: int) -> bool:  # noqa: ARG002
+        """Have states written that are not in the buffer at all times; return whether that was done."""
+        return False
+
+    def _load(self, slot: int) -> bool:  # noqa: ARG002
+        """Have the environments go on from such states; return whether they do."""
+        return False
+
     @abstractmethod
     def _begin(self, slot: int) -> None:
         """Let the environments step by the actions of `slot`."""
@@ -212,6 +220,12 @@ class Backend(VectorEnv[Array, Array, Array]):
         self.buffer.carry()
         self._look(range(1, self.slots))
 
+    def save(self, slot: int) -> bool:
+        """Have the environments' whole states in the buffer, as of the newest `slot`; return whether they are there."""
+        if not self.shares_state or self.task.state is None:
+            return False
+        return not self.task.saves or (self._state is State.READY and self._save(slot))
+
     def restore(self, states: Array, slot: int = 0) -> bool:
         """Go on from states that were saved, and write what they show into `slot`; return whether that can be done.
 
@@ -222,7 +236,11 @@ class Backend(VectorEnv[Array, Array, Array]):
         self._expect(State.READY)
         if not self.shares_state or self.task.state is None or self.buffer["state"][0].shape != states.shape:
             return False
+        if self.task.saves and not states.any(axis=1).all():
+            return False
         self.buffer["state"][0] = states
+        if self.task.saves:
+            return self._load(slot)
         environments = cast("Restorable", self.task.make(0, self.environments, self.buffer, self.seed))
         environments.show(slot)
         environments.close()

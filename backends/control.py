@@ -37,6 +37,8 @@ STEP = 0
 RESET = 1 << 28
 RESEED = 2 << 28
 CLOSE = 3 << 28
+SAVE = 4 << 28
+LOAD = 5 << 28
 ARGUMENT = (1 << 28) - 1
 """An order is one of these plus an argument below 2**28."""
 

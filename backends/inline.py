@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 import psutil
 from numpy.typing import NDArray
 
+from ..envs.task import Savable
 from .base import Backend
 from .layout import Buffer, Layout
 from .status import WorkerState, WorkerStatus
@@ -32,6 +33,14 @@ class InlineBackend(Backend):
     def _reset(self, mask: NDArray[np.bool_], slot: int) -> None:
         self._environments.reset(mask, slot)
         self._beat = time.monotonic()
+
+    def _save(self, slot: int) -> bool:
+        cast("Savable", self._environments).save(slot)
+        return True
+
+    def _load(self, slot: int) -> bool:
+        cast("Savable", self._environments).load(slot)
+        return True
 
     def _reseed(self, seed: int) -> None:
         self._environments.close()

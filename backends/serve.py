@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from ..envs import PacError, Task, allocate, find
 from ..envs.actions import random_actions
-from ..envs.task import dressed
-from .control import ARGUMENT, CLOSE, REFUSED, RESEED, RESET, Link
+from ..envs.task import Savable, dressed
+from .control import ARGUMENT, CLOSE, LOAD, REFUSED, RESEED, RESET, SAVE, Link
 from .layout import Layout
 from .segment import Segment
 from .worker import report
@@ -52,6 +52,10 @@ def serve(link: Link, told: Mapping[str, Any]) -> None:
                 step(order)
             elif order < RESEED:
                 environments.reset(chosen, order & ARGUMENT)
+            elif order >= LOAD:
+                cast("Savable", environments).load(order & ARGUMENT)
+            elif order >= SAVE:
+                cast("Savable", environments).save(order & ARGUMENT)
             else:
                 environments.close()
                 environments = task.make(lo, hi, buffer, link.seed)

@@ -10,7 +10,23 @@ from typing import ClassVar
 import numpy as np
 
 from ..envs.task import MASK_64
-from .control import ASLEEP, BUSY, LONG_SPIN, MASK_32, ORDER, POLLS, REPLY, REQUEST, RESEED, RESET, SEED, STEP, Patience
+from .control import (
+    ASLEEP,
+    BUSY,
+    LOAD,
+    LONG_SPIN,
+    MASK_32,
+    ORDER,
+    POLLS,
+    REPLY,
+    REQUEST,
+    RESEED,
+    RESET,
+    SAVE,
+    SEED,
+    STEP,
+    Patience,
+)
 from .cores import usable_cores
 from .errors import BackendTimeout
 from .futex import STRONGLY_ORDERED, fence, wake_up
@@ -131,15 +147,26 @@ class ShmBackend(SupervisedBackend):
         self._post(RESET | slot)
         self._collect(slot, None)
 
+    def _save(self, slot: int) -> bool:
+        return not self._away and self._all_do(SAVE, slot)
+
+    def _load(self, slot: int) -> bool:
+        return not self._away and self._all_do(LOAD, slot)
+
+    def _all_do(self, order: int, slot: int) -> bool:
+        """Give an order to all workers; return whether none was lost."""
+        self._pending = self._present
+        self._post(order | slot)
+        self._collect(slot, None)
+        return not self._away
+
     def _reseed(self, seed: int) -> None:
         self._await_all(0)
         self.buffer.forget()
         for member in self._fleet.members:
             member.arguments["seed"] = seed
             member.block.quads[SEED] = seed & MASK_64
-        self._pending = self._present
-        self._post(RESEED)
-        self._collect(0, None)
+        self._all_do(RESEED, 0)
 
     def _stop(self) -> None:
         self._fleet.stop()

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import cast
 
 import numpy as np
 
 from .actions import random_actions
 from .errors import PacError
-from .task import Array, Environments, Task, allocate, next_slot
+from .task import Array, Environments, Savable, Task, allocate, next_slot
 
 SLOTS = 3
+SAVED_STEPS = 20
+"""How far a state that was saved must lead to the same."""
 UNEVEN = 3
 """Environments that are stepped in two slices of different size."""
 
@@ -51,7 +54,7 @@ def check(task: Task, *, steps: int = 200, seed: int = 7) -> None:
                 _compare(whole, other, promise)
             _check_uniform(whole)
         if task.state is not None:
-            _check_state(whole)
+            _check_state(whole, steps=SAVED_STEPS if task.saves else 1)
     finally:
         for play in (whole, again, sliced):
             play.close()
@@ -119,6 +122,23 @@ class Play:
         """Return a field's present rows, widened."""
         item = next(item for item in self.task.fields if item.name == name)
         return item.widen(self.buffers[name][self.slot if item.timed else 0])
+
+    def save(self) -> None:
+        """Have the whole states in the buffers."""
+        if self.task.saves:
+            for part, _ in self._parts:
+                cast("Savable", part).save(self.slot)
+
+    def load(self) -> None:
+        """Go on from the states in the buffers."""
+        if self.task.saves:
+            for part, _ in self._parts:
+                cast("Savable", part).load(self.slot)
+
+    def shown(self) -> list[bytes]:
+        """Return what tells one step from another; of a state at hand, that too."""
+        names = ("observation", "reward", "terminated", "truncated", *(("state",) if self.task.state_at_hand else ()))
+        return [self.field(name).tobytes() for name in names]
 
     def close(self) -> None:
         """Release the environments."""
@@ -192,18 +212,23 @@ def _compare(first: Play, second: Play, promise: str) -> None:
             raise NotConforming(f"{first.task.name}: {promise} must give the same bytes, {item.name} differs")
 
 
-def _check_state(play: Play) -> None:
-    """Make sure that going back to saved bytes and taking the same actions leads to the same place."""
+def _check_state(play: Play, steps: int) -> None:
+    """Make sure that going back to saved bytes and taking the same actions leads to the same places."""
+    play.save()
     slot, saved = play.slot, {name: array.copy() for name, array in play.buffers.items()}
-    actions = play.choose()
-    play.step(actions)
-    reached = play.buffers["state"].copy()
+    taken, reached = [], []
+    for _ in range(steps):
+        taken.append(play.choose())
+        play.step(taken[-1])
+        reached.append(play.shown())
     for name, array in saved.items():
         play.buffers[name][...] = array
     play.slot = slot
-    play.step(actions)
-    if not np.array_equal(reached, play.buffers["state"]):
-        raise NotConforming(f"{play.task.name}: a restored state must go on as the saved one did, and does not")
+    play.load()
+    for actions, expected in zip(taken, reached, strict=True):
+        play.step(actions)
+        if play.shown() != expected:
+            raise NotConforming(f"{play.task.name}: a restored state must go on as the saved one did, and does not")
 
 
 def _check_episodes(task: Task, seed: int) -> None:

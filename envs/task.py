@@ -218,10 +218,20 @@ class Environments(Protocol):
 
 
 class Restorable(Environments, Protocol):
-    """Environments of a task with a `state`."""
+    """Environments of a task whose `state` stands in the buffer and nowhere else."""
 
     def show(self, slot: int) -> None:
         """Write observations, masks and boards of states that were restored from outside into `slot`."""
+
+
+class Savable(Environments, Protocol):
+    """Environments of a task that `saves` its state when it is asked to."""
+
+    def save(self, slot: int) -> None:
+        """Write every environment's whole state into the buffer, zeros where it cannot be had; `slot` is the newest."""
+
+    def load(self, slot: int) -> None:
+        """Go on from the states in the buffer, but for those that are zeros, and write what they show into `slot`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -251,6 +261,7 @@ class Task:
         panels: What can be drawn; their fields stand in `boards`.
         boards: The untimed fields that panels draw.
         state: The whole state of one environment, its random generator included, where the task has one.
+        saves: Whether the state stands in the buffer only after the environments were asked to save it.
         slices: Named ranges of the observation's first axis.
         action_names: Names of the actions, if they are few enough to have names.
         values: The parameters' values.
@@ -284,6 +295,7 @@ class Task:
     panels: tuple[Panel, ...] = ()
     boards: tuple[Field, ...] = ()
     state: Field | None = None
+    saves: bool = False
     slices: Mapping[str, tuple[int, int]] = field(default_factory=lambda: MappingProxyType({}))
     action_names: tuple[str, ...] = ()
     values: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
@@ -293,6 +305,11 @@ class Task:
     shared: tuple[Field, ...] = ()
     dress: Dress | None = None
     note: str = ""
+
+    @property
+    def state_at_hand(self) -> bool:
+        """Whether the whole state stands in the buffer after every step."""
+        return self.state is not None and not self.saves
 
     @property
     def action(self) -> Field:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..task import DECIDES, Array, Buffers, Task, next_slot
-from .adapted import TERMINATED, TRUNCATED, Adapted
+from .adapted import BEGUN, TERMINATED, TRUNCATED, Adapted
 from .spaces import Plain, action_reader, writer_of
+from .states import LENGTH, Memory, pack, unpack
 from .task import MaskReader, mask_reader
+
+log = logging.getLogger(__name__)
 
 ELABORATE = (-1,)
 """No observation's shape: all of them have to be flattened."""
@@ -56,6 +60,7 @@ class GymEnvironments(Adapted):
         self._mask_of: list[MaskReader | None] = [None] * (hi - lo)
         self._beats = memoryview(self._part["heartbeat"][0])
         self._beat = int(self._part["heartbeat"].max())
+        self._memories = [Memory(env) for env in self._envs] if task.state else []
 
     def reset(self, mask: NDArray[np.bool_], slot: int) -> None:
         """Begin the next episode of the masked ones, write their first observations into `slot`, draw what is due."""
@@ -125,3 +130,52 @@ class GymEnvironments(Adapted):
         except Exception as error:
             self._fail(error, index, None)
         self._returns[index], self._born[index] = 0.0, self._beat
+
+    def save(self, slot: int) -> None:
+        """Write the whole states into the buffer, zeros where one cannot be had; `slot` is the newest."""
+        part = self._part
+        for index, row in enumerate(part["state"][0]):
+            row[:] = 0
+            try:
+                packed = pack(self._whole(index, slot))
+            except Exception:
+                log.warning("the state of environment %d cannot be kept", self._lo + index, exc_info=True)
+                continue
+            if LENGTH + len(packed) > len(row):
+                log.warning("the state of environment %d has grown to %d bytes", self._lo + index, len(packed))
+                continue
+            row[:LENGTH] = np.frombuffer(len(packed).to_bytes(LENGTH, "little"), np.uint8)
+            row[LENGTH : LENGTH + len(packed)] = np.frombuffer(packed, np.uint8)
+
+    def load(self, slot: int) -> None:
+        """Go on from the states in the buffer, where there are any, and write what they show into `slot`."""
+        for index, row in enumerate(self._part["state"][0]):
+            size = int.from_bytes(row[:LENGTH].tobytes(), "little")
+            if size:
+                self._restore(index, slot, unpack(row[LENGTH : LENGTH + size].tobytes()))
+        self._views[slot].settled = False
+        self._finish(slot)
+
+    def _whole(self, index: int, slot: int) -> dict[str, Any]:
+        """Return all that an environment goes on from, and what it shows in `slot`."""
+        return {
+            "env": self._memories[index].save(),
+            "episode": int(self._part["episode"][0, index]),
+            "return": self._returns[index],
+            "length": self._beat - self._born[index],
+            "seen": self._views[slot].observations[index],
+            "mask": self._masks[index],
+        }
+
+    def _restore(self, index: int, slot: int, saved: dict[str, Any]) -> None:
+        part = self._part
+        part["episode"][0, index] = saved["episode"] - 1
+        self._begin(index, slot)
+        self._memories[index].load(saved["env"])
+        for name in BEGUN:
+            part[name][slot, index] = 0
+        part["active"][slot, index] = DECIDES
+        part["observation"][slot, index] = saved["seen"]
+        self._masks[index] = saved["mask"]
+        self._returns[index], self._born[index] = saved["return"], self._beat - saved["length"]
+        part["episode_return"][slot, index], part["episode_length"][slot, index] = saved["return"], saved["length"]

@@ -16,6 +16,7 @@ from ..task import Field, Outcome, Panel, Task
 from .board import board_of
 from .making import create, drawing_modes, is_parallel, literal
 from .spaces import UnsupportedSpaces, Writer, describe_actions, writer_of
+from .states import NotStorable, state_size
 
 CONTROL = {
     "learning_rate": 1e-3,
@@ -77,9 +78,13 @@ def describe(spec: str, name: str, params: Mapping[str, str]) -> Task:
         outcomes=(Outcome("terminated", "neutral"), Outcome("truncated", "neutral")),
         panels=(look.panel,),
         boards=(look.board, Field("looked_at", "uint8", timed=False)),
+        state=Field("state", "uint8", (look.state_bytes,), timed=False) if look.state_bytes else None,
+        saves=bool(look.state_bytes),
         values=MappingProxyType(values),
         settings=MappingProxyType({"ppo": MappingProxyType(_settings(look))}),
-        note=note,
+        note=". ".join(
+            filter(None, (note, look.forgets and f"{name} offers states that are not kept: {look.forgets}"))
+        ),
     )
 
 
@@ -117,7 +122,10 @@ def flat_mask(mask: Any, count: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
 
 @dataclass(frozen=True)
 class _Look:
-    """What one environment showed of itself; `trouble` says why it could not be drawn as it was asked to."""
+    """What one environment showed of itself.
+
+    `trouble` says why it could not be drawn as it was asked to, `forgets` why the states that it offers are not kept.
+    """
 
     writer: Writer
     actions: Mapping[str, Any]
@@ -127,6 +135,8 @@ class _Look:
     panel: Panel
     board: Field
     trouble: str = ""
+    state_bytes: int = 0
+    forgets: str = ""
 
 
 def _look(name: str, values: Mapping[str, Any], mode: str | None) -> _Look:
@@ -157,9 +167,20 @@ def _look(name: str, values: Mapping[str, Any], mode: str | None) -> _Look:
             except Exception as error:
                 drawn, trouble = None, str(error)
         panel, board = board_of(drawn, writer)
+        state_bytes, forgets = _offered_state(env)
     finally:
         env.close()
-    return _Look(writer, facts, masked, max(1, len(agents)), parallel, panel, board, trouble)
+    return _Look(writer, facts, masked, max(1, len(agents)), parallel, panel, board, trouble, state_bytes, forgets)
+
+
+def _offered_state(env: Any) -> tuple[int, str]:
+    """Return the bytes to keep free for a state, 0 where none can be kept, and why not if one is offered."""
+    try:
+        return state_size(env), ""
+    except NotStorable as error:
+        return 0, str(error)
+    except Exception as error:
+        return 0, f"{type(error).__name__}: {error}"
 
 
 def _settings(look: _Look) -> dict[str, Any]:

@@ -27,8 +27,8 @@ class Detail:
 
     @property
     def keeps_boards(self) -> bool:
-        """Whether boards are kept as they were drawn, since no state is."""
-        return self._task.state is None
+        """Whether boards are kept as they were drawn, since a state need not be there, nor lead to the same."""
+        return not self._task.state_at_hand
 
     def write(
         self,

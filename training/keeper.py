@@ -134,13 +134,10 @@ class Keeper:
         """Note where the training stands, at the end of an iteration: what is saved later is saved as of now."""
         if self.folder is None:
             return
-        kept = backend.shares_state and "state" in backend.buffer
-        states = backend.buffer["state"][0] if kept else None
-        if states is not None and states.nbytes > MOST_STATES:
-            states = None
-        self._standing = Standing(
-            self._monitor.counters(), backend.environments, states.copy() if states is not None else None
-        )
+        state, count = self._task.state, backend.environments
+        kept = state is not None and state.row_bytes * count <= MOST_STATES and backend.save(self._monitor.written)
+        states = backend.buffer["state"][0].copy() if kept else None
+        self._standing = Standing(self._monitor.counters(), count, states)
 
     @property
     def due(self) -> bool:

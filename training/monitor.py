@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends import WorkerStatus
 from ..backends.layout import Buffer
 from ..envs import Task, next_slot
 from ..envs.task import DECIDES, Array, first_seats
@@ -28,6 +27,7 @@ from .past.moments import scalars
 from .past.recorder import Recorder
 from .records import MOST_NUMBERS, Notice, Phase
 from .snapshot import Look
+from .stepped import Stepped
 from .telemetry import MAX_HISTORY, MAX_METRICS, TelemetryWriter
 from .throughput import Mark, Throughput, TrainingClock
 from .trainer import PHASES, PolicyOutput, Timer
@@ -37,18 +37,6 @@ SHARE = 0.015
 RATES = {"focus": 1 / 30, "grid": 1 / 10, "nobody": 1 / 2}
 RECENT = 100
 COUNTERS = ("steps", "frames", "episodes", "iterations")
-
-
-class Stepped(Protocol):
-    """What steps the environments: a backend, or a buffer that is told of steps elsewhere."""
-
-    @property
-    def buffer(self) -> Buffer:
-        """The arrays of the task's fields."""
-
-    @property
-    def workers(self) -> Sequence[WorkerStatus]:
-        """The workers at this moment."""
 
 
 class Monitor:
@@ -125,7 +113,7 @@ class Monitor:
         self._counted = self._written = 0
         self._asked = np.zeros(self._num_envs, np.bool_)
         self._dirty = False
-        self.detail.history.begin(backend.buffer)
+        self.detail.history.begin(backend)
         self.breakpoints.forget()
         self.alarms.forget()
         if self.recorder is not None:
@@ -140,7 +128,7 @@ class Monitor:
     @property
     def eager(self) -> bool:
         """Whether every step is looked at before the next."""
-        return self.waits or bool(self.breakpoints.armed)
+        return self.waits or bool(self.breakpoints.armed) or (self.recorder is not None and self.recorder.eager)
 
     def step(self, slot: int) -> None:
         """Note that `slot` was stepped."""
@@ -206,9 +194,9 @@ class Monitor:
         self._counted = self._written if self._written < self._slots - 1 else 0
         self._add_up(span)
         values = self.values(slice(span.start - 1, span.stop - 1)) if span.start else None
-        self.detail.history.extend(self._backend.buffer, span, values, self._terms)
+        self.detail.history.extend(self._backend, span, values, self._terms)
         if self.recorder:
-            self.recorder.extend(self._backend.buffer, span, self.detail.history)
+            self.recorder.extend(self._backend, span, self.detail.history)
 
     def _add_up(self, span: slice) -> None:
         """Count what the slots of `span` say."""

@@ -42,7 +42,7 @@ class Journey:
         self.sums = np.zeros((num_envs, terms_width(self.task)), "f4")
         self.looked_at = looked_at
         self.backend.start(0)
-        self.history.begin(self.backend.buffer)
+        self.history.begin(self.backend)
         self.truth = [self._now(0)]
         self.slot = 0
         for first, last in pairwise([*range(0, steps, 5), steps]):
@@ -64,12 +64,13 @@ class Journey:
             self._sum()
             self.history.keep_boards(self.backend.buffer, self.slot - begun, np.ones(self.num_envs, np.bool_))
             self.truth.append(self._now(self.slot))
-            if self.slot == SLOTS - 1 or ahead == count - 1:
+            eager = self.recorder is not None and self.recorder.eager
+            if self.slot == SLOTS - 1 or ahead == count - 1 or eager:
                 values = self.random.random((self.slot - begun, self.num_envs * self.task.players)).astype("f4")
                 span = slice(begun + 1, self.slot + 1)
-                self.history.extend(self.backend.buffer, span, values, self.sums)
+                self.history.extend(self.backend, span, values, self.sums)
                 if self.recorder is not None:
-                    self.recorder.extend(self.backend.buffer, span, self.history)
+                    self.recorder.extend(self.backend, span, self.history)
                 begun = self.slot
 
     def _act(self) -> None:

@@ -13,6 +13,8 @@ from pac.training.config import Config
 from pac.training.host import launch
 from pac.training.runs import RunFolder
 
+from .wanderer import WANDERER
+
 pytestmark = pytest.mark.session
 LIMIT = 60.0
 STEPS = 1536
@@ -50,19 +52,27 @@ def until(condition) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("how", [pytest.param("a limit", marks=pytest.mark.slow), "a signal"])
-def test_resumed_equals_uninterrupted(tmp_path, how):
+@pytest.mark.parametrize(
+    ("how", "task", "backend"),
+    [
+        pytest.param("a limit", "drmario", "inline", marks=pytest.mark.slow),
+        ("a signal", "drmario", "inline"),
+        ("a limit", f"{WANDERER}:wind=3", "shm"),
+    ],
+)
+def test_resumed_equals_uninterrupted(tmp_path, how, task, backend):
     """Weights, moments, random generators, counters and the environments' states: every bit is the same."""
-    whole = trained(configured(tmp_path, name="whole"))
+    what = {"task": task, "backend": backend}
+    whole = trained(configured(tmp_path, name="whole", **what))
     if how == "a limit":
-        half = trained(configured(tmp_path, name="half", steps=STEPS // 2))
+        half = trained(configured(tmp_path, name="half", steps=STEPS // 2, **what))
     else:
-        half = trained(configured(tmp_path, name="half", steps=None), stop_after=2)
+        half = trained(configured(tmp_path, name="half", steps=None, **what), stop_after=2)
     assert 0 < half.step < STEPS or how == "a signal"
     goal = max(STEPS, half.step + 256)
     if goal != STEPS:
-        whole = trained(configured(tmp_path, name="longer", steps=goal))
-    resumed = trained(configured(tmp_path, resume="half", steps=goal))
+        whole = trained(configured(tmp_path, name="longer", steps=goal, **what))
+    resumed = trained(configured(tmp_path, resume="half", steps=goal, **what))
     assert resumed.step == whole.step > half.step
     assert resumed.data["counters"] == whole.data["counters"]
     assert resumed.tensors.keys() == whole.tensors.keys()

@@ -151,9 +151,9 @@ async def test_what_is_not_kept_says_why(stage, open_app):
     paused(stage)
     async with open_app(stage) as (app, pilot):
         await pilot.press("3", "left")
-        note = b"this environment does not replay: reward was 1, and is 2"
+        note = b"not deterministic: reward was 1, and is 2"
         at_step(stage, "moment", 99, source=Source.MISSING, full=0, note=note)
-        await seen(app, "1 step back", "not kept: this environment does not replay")
+        await seen(app, "1 step back", "not kept: not deterministic")
         assert not app.view._board._rows.any()
 
 

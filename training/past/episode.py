@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ...envs import BadParameter, Task, find
+from ...envs import BadParameter, Field, Task, find
 from ...envs.task import Array
 from .moments import Source, boards_of, field_of, moment_dtype
 from .replay import Differs, Machine, terms_of
@@ -66,6 +66,7 @@ class Episode:
         run: The run it was recorded in.
         replays: Whether playing it again led to the same when it was recorded.
         steps: The first state and all steps.
+        state: The first state's bytes, where the seed does not lead to it.
     """
 
     task: Task
@@ -75,6 +76,7 @@ class Episode:
     run: str
     replays: bool
     steps: tuple[Step, ...]
+    state: Array | None = None
 
     @property
     def length(self) -> int:
@@ -114,6 +116,8 @@ def write(path: Path, episode: Episode) -> None:
         "replays": episode.replays,
         "steps": episode.length,
     }
+    if episode.state is not None:
+        header["state"] = _as_text(episode.state)
     lines = [header, *(_as_line(step) for step in episode.steps), {"trajectory": episode.trajectory}]
     beside = path.with_name(f".{path.name}")
     beside.write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -125,9 +129,18 @@ def _as_line(step: Step) -> dict[str, Any]:
     if step.action is not None:
         line = {"action": step.action.tolist(), "reward": step.reward, **line}
     if step.boards:
-        packed = {name: zlib.compress(np.ascontiguousarray(board).tobytes()) for name, board in step.boards.items()}
-        line["boards"] = {name: base64.b64encode(data).decode() for name, data in packed.items()}
+        line["boards"] = {name: _as_text(board) for name, board in step.boards.items()}
     return line
+
+
+def _as_text(array: Array) -> str:
+    return base64.b64encode(zlib.compress(np.ascontiguousarray(array).tobytes())).decode()
+
+
+def _from_text(text: str, item: Field) -> Array:
+    """Decompress one row of a field, and at most that."""
+    data = zlib.decompressobj().decompress(base64.b64decode(text), item.row_bytes)
+    return np.frombuffer(data, item.dtype).reshape(item.stored_shape)
 
 
 def read(path: Path) -> Episode:
@@ -150,6 +163,7 @@ def read(path: Path) -> Episode:
             run=str(header["run"]),
             replays=bool(header["replays"]),
             steps=tuple(_step(task, line) for line in lines),
+            state=_from_text(header["state"], task.state) if task.state and "state" in header else None,
         )
         wanted = end["trajectory"]
     except OSError as error:
@@ -169,14 +183,8 @@ def _step(task: Task, line: Mapping[str, Any]) -> Step:
     boards = {}
     for item in boards_of(task):
         if item.name in line.get("boards", {}):
-            data = _unpacked(base64.b64decode(line["boards"][item.name]), item.row_bytes)
-            boards[item.name] = np.frombuffer(data, item.dtype).reshape(item.stored_shape)
+            boards[item.name] = _from_text(line["boards"][item.name], item)
     return Step(action, float(line.get("reward", 0.0)), dict(line["prints"]), boards)
-
-
-def _unpacked(data: bytes, size: int) -> bytes:
-    """Decompress at most what was expected."""
-    return zlib.decompressobj().decompress(data, size)
 
 
 def play(episode: Episode) -> Iterator[Machine]:
@@ -184,7 +192,10 @@ def play(episode: Episode) -> Iterator[Machine]:
     machine = Machine(episode.task, episode.seed, episode.env)
     try:
         machine.draw(wanted=True)
-        machine.begin(episode.number)
+        if episode.state is None:
+            machine.begin(episode.number)
+        else:
+            machine.restore(episode.state)
         yield machine
         for step in episode.steps[1:]:
             assert step.action is not None
@@ -225,7 +236,7 @@ def moments(episode: Episode) -> Array:
             moment["terms"], moment["source"] = terms, Source.REBUILT
         else:
             moment["source"] = Source.STORED if step.boards else Source.MISSING
-            moment["note"] = b"this environment does not replay"
+            moment["note"] = b"this environment is not deterministic"
             for name, board in step.boards.items():
                 moment[f"board:{name}"] = board
         moment["env"], moment["step"], moment["now"], moment["value"] = 0, index, episode.length, np.nan

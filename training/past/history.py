@@ -1,8 +1,8 @@
 """The last steps of every environment: what was decided and what came of it, to go back to.
 
 Step t leads to state t; state 0 is the first of a backend's. Whole rows are written when the monitor counts, from the
-slots that the buffer still holds. Of native games the state is kept now and then, of other environments the boards that
-somebody looked at: what is not kept is rebuilt by replaying actions, see `replay`.
+slots that the buffer still holds. Of games that have a state it is kept now and then, of environments that need not
+replay the boards that somebody looked at: what is not kept is rebuilt by replaying actions, see `replay`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ...envs import Task
 from ...envs.task import Array, Buffers
+from ..stepped import Stepped
 from .moments import BACK, TRUNCATED, boards_of, field_of
 
 DEPTH, LEAST_DEPTH = 4096, 1024
@@ -43,12 +44,12 @@ class Stretch:
         env: Which environment, from 0.
         episode: Its episode in state `first`, from 0.
         first: The state that it begins with.
-        state: That state's bytes; None where it is the first of the episode.
+        state: That state's bytes, as `state` in the buffer; None where it is the first of the episode.
         terms: The sums of the reward terms in the episode until then.
         actions: `(steps, players, *action_shape)`.
         rewards: `(steps,)`, the first seat's.
         ends: `(steps,)`: 0, or how an episode ended: 1 terminated, 2 truncated.
-        prints: `(steps,)` fingerprints of the observations that the steps led to; empty for native games.
+        prints: `(1 + steps,)` fingerprints of the observations, the first state's first; empty where a state says all.
     """
 
     env: int
@@ -98,13 +99,13 @@ class History:
         self._values = np.zeros((self._depth, num_envs), "f4")
         self._rewards = np.zeros((self._depth, num_envs), "f4")
         self._ends = np.zeros((self._depth, num_envs), "u1")
-        self._prints = np.zeros((0 if task.state else self._depth, num_envs), "u8")
+        self._prints = np.zeros((0 if task.state_at_hand else self._depth + 1, num_envs), "u8")
         self._episodes = np.zeros(num_envs, "i8")
         self._frames: list[Keyframe] = []
         self._plan_keyframes(task.state.row_bytes if task.state else 0)
         self._boards: dict[str, Array] = {}
         self._seen = np.zeros((0, num_envs), "i8")
-        if not task.state:
+        if not task.state_at_hand:
             self._plan_boards()
         self.now = 0
 
@@ -129,27 +130,27 @@ class History:
 
     # -- the training thread ------------------------------------------------------------------------------------------
 
-    def begin(self, buffer: Buffers) -> None:
-        """Forget everything; episodes have just begun, or go on from states that were saved."""
+    def begin(self, source: Stepped) -> None:
+        """Forget everything; episodes have just begun in slot 0, or go on from states that were saved."""
         with self._lock:
             self.now = 0
-            self._episodes[:] = buffer["episode"][0]
+            self._episodes[:] = source.buffer["episode"][0]
+            if len(self._prints):
+                self._prints[0] = fingerprints(source.buffer["observation"][:1, :: self._task.players])
             self._frames.clear()
-            if self._stride:
-                terms = np.zeros((self._num_envs, len(self._task.reward_terms)), "f4")
-                self._frames.append(Keyframe(0, buffer["state"][0].copy(), terms))
             self._seen.fill(-1)
+        self._keep_states(source, 0, np.zeros((self._num_envs, len(self._task.reward_terms)), "f4"))
 
-    def extend(self, buffer: Buffers, span: slice, values: Array | None, terms: NDArray[np.float32]) -> None:
-        """Take over the steps whose results stand in the slots of `span`.
+    def extend(self, source: Stepped, span: slice, values: Array | None, terms: NDArray[np.float32]) -> None:
+        """Take over the steps whose results stand in the slots of `span`, the last of which is the newest.
 
         Args:
-            buffer: Where they stand.
+            source: In whose buffer they stand.
             span: Slots; the actions stand in the slots before.
             values: `(steps, rows)` value estimates of the decisions, if the policy makes any.
             terms: The sums of the reward terms in the running episodes, `(num_envs, terms)`.
         """
-        players = self._task.players
+        players, buffer = self._task.players, source.buffer
         decided = slice(span.start - 1, span.stop - 1) if span.start else span
         count = span.stop - span.start
         at = (self.now + 1 + np.arange(count)) % self._depth
@@ -161,12 +162,20 @@ class History:
                 buffer["truncated"][span, ::players] > buffer["terminated"][span, ::players]
             )
             if len(self._prints):
-                self._prints[at] = fingerprints(buffer["observation"][span, ::players])
+                self._prints[(self.now + 1 + np.arange(count)) % len(self._prints)] = fingerprints(
+                    buffer["observation"][span, ::players]
+                )
             self._episodes[:] = buffer["episode"][0]
             self.now += count
-            if self._stride and (not self._frames or self.now - self._frames[-1].step >= self._stride):
-                self._frames.append(Keyframe(self.now, buffer["state"][0].copy(), terms.copy()))
-                del self._frames[: -self._most_frames]
+        self._keep_states(source, span.stop - 1, terms)
+
+    def _keep_states(self, source: Stepped, slot: int, terms: NDArray[np.float32]) -> None:
+        """Keep the states of now, if it is time to."""
+        due = self._stride and (not self._frames or self.now - self._frames[-1].step >= self._stride)
+        if due and source.save(slot):
+            frame = Keyframe(self.now, source.buffer["state"][0].copy(), terms.copy())
+            with self._lock:
+                self._frames = [*self._frames, frame][-self._most_frames :]
 
     def keep_boards(self, buffer: Buffers, ahead: int, drawn: NDArray[np.bool_]) -> None:
         """Keep the boards that environments without a state have drawn, `ahead` steps after the newest that counts.
@@ -220,7 +229,7 @@ class History:
     def stretch(self, env: int, step: int) -> Stretch | None:
         """Return the steps that lead to state `step` from where it can be rebuilt; None if that is not kept.
 
-        Only the last of them may end an episode.
+        Only the last of them may end an episode, but where states are saved: seeds then need not say all.
         """
         players = self._task.players
         with self._lock:
@@ -230,8 +239,10 @@ class History:
             ends = self._ends[np.arange(oldest + 1, self.now + 1) % self._depth, env]
             before = oldest + 1 + np.flatnonzero(ends[: max(0, step - oldest - 1)])
             begins = int(before[-1]) if len(before) else (0 if oldest == 0 else -1)
-            frame = next((frame for frame in reversed(self._frames) if oldest <= frame.step < step), None)
-            if frame is not None and frame.step > begins:
+            later = step or int(self._task.saves)  # than a keyframe, which shows no reward
+            frames = (frame for frame in reversed(self._frames) if oldest <= frame.step < later)
+            frame = next((frame for frame in frames if frame.states[env].any()), None)
+            if frame is not None and (frame.step >= begins or self._task.saves):
                 first, state, terms = frame.step, frame.states[env], frame.terms[env]
             elif begins >= 0:
                 first, state, terms = begins, None, np.zeros(len(self._task.reward_terms), "f4")
@@ -247,7 +258,9 @@ class History:
                 actions=self._actions[at, env * players : (env + 1) * players],
                 rewards=self._rewards[at, env],
                 ends=self._ends[at, env],
-                prints=self._prints[at, env] if len(self._prints) else np.zeros(0, "u8"),
+                prints=self._prints[np.arange(first, step + 1) % len(self._prints), env]
+                if len(self._prints)
+                else np.zeros(0, "u8"),
             )
 
 

@@ -15,8 +15,10 @@ from ...envs import Task
 from ...envs.task import Array, Buffers
 from ..events import EventLog
 from ..records import RECORDING, WAITING, Level
+from ..stepped import Stepped
 from .episode import CHECKED, FIRST, LAST, SUFFIX, Episode, Step, check, prints_of, write
 from .history import History
+from .replay import Differs
 
 MOST_BOARDS = 64 * 2**20  # bytes
 
@@ -28,10 +30,12 @@ class Recording:
     Attributes:
         number: Which of its environment's episodes; -1 before it has begun.
         steps: The first state, and the steps so far.
+        state: The first state's bytes, of an environment that saves it.
     """
 
     number: int = -1
     steps: list[Step] = field(default_factory=list)
+    state: Array | None = None
 
 
 class Recorder:
@@ -66,6 +70,11 @@ class Recorder:
         return bool(self._recordings)
 
     @property
+    def eager(self) -> bool:
+        """Whether every step is to be taken over before the next: the first state is there only until then."""
+        return self._task.saves and any(not recording.steps for recording in self._recordings.values())
+
+    @property
     def envs(self) -> list[int]:
         """The environments that are recorded."""
         return list(self._recordings)
@@ -77,8 +86,9 @@ class Recorder:
             states[env] = RECORDING if recording.steps else WAITING
         return states
 
-    def extend(self, buffer: Buffers, span: slice, history: History) -> None:
+    def extend(self, source: Stepped, span: slice, history: History) -> None:
         """Take over the steps whose results stand in the slots of `span`, the newest of which `history` has."""
+        buffer = source.buffer
         for env, recording in list(self._recordings.items()):
             row = env * self._task.players
             over = ((buffer["terminated"][span, row] | buffer["truncated"][span, row]) > 0).tolist()
@@ -96,6 +106,8 @@ class Recorder:
                 elif ended:
                     recording.number = int(buffer["episode"][0, env]) - sum(over[index + 1 :])
                     recording.steps.append(replace(take(FIRST), action=None, reward=0.0))
+                    if self._task.saves and not left and source.save(span.stop - 1):
+                        recording.state = buffer["state"][0, env].copy()
 
     def _take(self, buffer: Buffers, slot: int, env: int, boards: Mapping[str, Array], names: Sequence[str]) -> Step:
         """Take over what stands in a slot."""
@@ -116,7 +128,7 @@ class Recorder:
         episode = Episode(self._task, self._seed, env, recording.number, self._run, replays=True, steps=bare)
         said = "plays again to the byte"
         try:
-            check(episode)
+            episode = _checked(episode, recording.state)
         except Exception as error:
             size = sum(board.nbytes for step in steps for board in step.boards.values())
             episode = replace(episode, replays=False, steps=steps if size <= MOST_BOARDS else bare)
@@ -130,3 +142,19 @@ class Recorder:
         else:
             text = f"recorded {episode.length:,} steps of environment {env + 1}, which {said}: {path}"
             self._events.add(Level.GOOD if episode.replays else Level.WARNING, text, env)
+
+
+def _checked(episode: Episode, state: Array | None) -> Episode:
+    """Play an episode again, from its seed or, if that leads elsewhere, from its first state; return what holds.
+
+    Raises:
+        Differs: Neither does.
+    """
+    try:
+        check(episode)
+    except Differs:
+        if state is None or not state.any():
+            raise
+        episode = replace(episode, state=state)
+        check(episode)
+    return episode

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs import PacError, Task, allocate
-from ...envs.task import Array, Restorable
+from ...envs.task import Array, Restorable, Savable
 from .history import Stretch, fingerprints
 from .moments import field_of, fill
 
@@ -50,9 +50,13 @@ class Machine:
         self._environments.reset(np.ones(1, np.bool_), 0)
 
     def restore(self, state: Array) -> None:
-        """Go to a state of a native game."""
+        """Go to a state, as it stood in the buffer."""
+        self._ask_for_boards()
         self.buffers["state"][0, self.env] = state
-        cast("Restorable", self._environments).show(0)
+        if self.task.saves:
+            cast("Savable", self._environments).load(0)
+        else:
+            cast("Restorable", self._environments).show(0)
 
     def step(self, actions: Array) -> None:
         """Take one action per seat, `(players, *action_shape)`."""
@@ -84,11 +88,17 @@ class Machine:
 
 
 def set_off(machine: Machine, stretch: Stretch) -> None:
-    """Go to the state that a stretch begins with."""
+    """Go to the state that a stretch begins with.
+
+    Raises:
+        Differs: Its observation is not the one that was kept.
+    """
     if stretch.state is not None:
         machine.restore(stretch.state)
     else:
         machine.begin(stretch.episode)
+    if len(stretch.prints):
+        _compare(0, "observation", _print_of(machine), int(stretch.prints[0]))
 
 
 def follow(machine: Machine, stretch: Stretch, index: int) -> None:
@@ -101,16 +111,20 @@ def follow(machine: Machine, stretch: Stretch, index: int) -> None:
     machine.step(stretch.actions[index])
     buffers = machine.buffers
     ended = int(buffers["terminated"][0, row]) or 2 * int(buffers["truncated"][0, row])
-    compared: tuple[tuple[str, float, float], ...] = (
-        ("reward", float(buffers["reward"][0, row]), float(stretch.rewards[index])),
-        ("end", ended, int(stretch.ends[index])),
-    )
+    _compare(index + 1, "reward", float(buffers["reward"][0, row]), float(stretch.rewards[index]))
+    _compare(index + 1, "end", ended, int(stretch.ends[index]))
     if len(stretch.prints):
-        again = fingerprints(buffers["observation"][:, row : row + 1])[0, 0]
-        compared += (("observation", int(again), int(stretch.prints[index])),)
-    for name, found, expected in compared:
-        if found != expected and not (np.isnan(found) and np.isnan(expected)):
-            raise Differs(index + 1, name, f"{name} was {expected:g}, and is {found:g} when it is played again")
+        _compare(index + 1, "observation", _print_of(machine), int(stretch.prints[index + 1]))
+
+
+def _compare(step: int, name: str, found: float, expected: float) -> None:
+    if found != expected and not (np.isnan(found) and np.isnan(expected)):
+        raise Differs(step, name, f"{name} was {expected:g}, and is {found:g} when it is played again")
+
+
+def _print_of(machine: Machine) -> int:
+    """Return the fingerprint of what the first seat sees."""
+    return int(fingerprints(machine.row("observation")[None, :1])[0, 0])
 
 
 def terms_of(machine: Machine) -> NDArray[np.float32]:

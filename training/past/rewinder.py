@@ -89,7 +89,7 @@ class Rewinder:
                 self._rebuild(history, stretch)
                 return self._known[env, step]
             except Differs as error:
-                reason = self._refusal = f"this environment does not replay: {error}"
+                reason = self._refusal = f"not deterministic: {error}"
             except TooSlow as error:
                 reason = str(error)
             except Exception as error:

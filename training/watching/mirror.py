@@ -75,6 +75,10 @@ class Mirror:
         self._returns, self._lengths = np.zeros(num_envs), np.zeros(num_envs, np.int64)
         self._over = np.zeros(num_envs, np.bool_)
 
+    def save(self, _slot: int) -> bool:
+        """Know of no states."""
+        return False
+
     def begin(self, mask: NDArray[np.bool_] | None = None) -> None:
         """Note that the masked environments, or all, began an episode; all steps before must be flushed."""
         begun: Any = slice(None) if mask is None else mask

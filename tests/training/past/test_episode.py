@@ -18,6 +18,7 @@ from pac.training.records import RECORDING, WAITING
 
 from ..dice import DICE
 from ..journey import Journey
+from ..wanderer import WANDERER
 
 SEED = 11
 
@@ -65,6 +66,20 @@ def test_a_replay_shows_what_was_seen(tmp_path):
             assert moment["reward"] == truth["reward"]
             assert np.allclose(moment["terms"], truth["terms"])
     assert moment["end"] == truth["end"]
+
+
+def test_an_episode_that_follows_no_seed_begins_from_a_state(tmp_path):
+    """The state that an environment offers is in the file, and leads to the same bytes."""
+    path, journey, told = recorded(tmp_path, WANDERER, 100)
+    assert "plays again to the byte" in told
+    episode = read(path)
+    assert episode.state is not None
+    check(episode)
+    with pytest.raises(Differs):
+        check(replace(episode, state=None))
+    begun = next(index for index, truth in enumerate(journey.truth) if truth[1]["end"])
+    seen = [moment["observation"].tolist() for moment in moments(episode)][:-1]
+    assert seen == [truth[1]["observation"].tolist() for truth in journey.truth[begun:][: episode.length]]
 
 
 def test_what_does_not_play_again_is_kept_with_its_boards(tmp_path):

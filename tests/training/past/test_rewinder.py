@@ -8,6 +8,7 @@ from pac.training.past.rewinder import Rewinder
 
 from ..dice import DICE
 from ..journey import Journey
+from ..wanderer import WANDERER
 
 KNOWN = ("step", "source", "note", "now", "value", "acted", "action", "decided", "next_action", "progress")
 
@@ -18,7 +19,7 @@ def rewinder(journey):
     return Rewinder(journey.task, journey.seed, lambda: journey.history, said.append), said
 
 
-@pytest.mark.parametrize("spec", ["drmario", "drmario-frames", "autochess:players=8", "CartPole-v1"])
+@pytest.mark.parametrize("spec", ["drmario", "drmario-frames", "autochess:players=8", "CartPole-v1", WANDERER])
 def test_every_step_back_is_what_was_there(spec):
     """Observation, mask, reward, terms, scalars and boards of 200 steps, over ends of episodes."""
     journey = Journey(spec, 200)
@@ -57,7 +58,7 @@ def test_an_environment_that_does_not_replay_says_so_and_shows_what_was_kept():
     back, _ = rewinder(journey)
     moment = back.moment(0, 5)
     assert moment["source"] == Source.STORED
-    assert b"does not replay: " in bytes(moment["note"])
+    assert b"not deterministic: " in bytes(moment["note"])
     assert np.array_equal(moment["board:bars"], journey.truth[35][0]["board:bars"])
     unseen = Journey(DICE, 40)
     unseen.history._seen.fill(-1)

@@ -16,7 +16,7 @@ from ..envs import BadParameter, Field, Task
 from ..envs.task import Array
 from .http_format import LOOKED_AT
 from .layout import Buffer
-from .lines import LOOK
+from .socket_lines import LOOK
 
 HOME = "127.0.0.1"
 OK, BUSY = 200, 500

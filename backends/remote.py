@@ -18,8 +18,8 @@ from .errors import BackendBroken, BackendTimeout, BackendUnavailable, ProtocolE
 from .exchange import Exchange
 from .hosting import STILL
 from .layout import Buffer, Layout
-from .lines import Lines
 from .protocol import ANY, HELLO_REQ, NUMBERS, Code, Kind, error_of, frame, spaces
+from .socket_lines import SocketLines
 from .status import WorkerState, WorkerStatus
 
 NO_VERSION = 0
@@ -48,7 +48,7 @@ class RemoteBackend(Backend):
     def _open(self, layout: Layout) -> Buffer:
         buffer = layout.map()
         self._steps, self._order, self._beat = 0, 0, time.monotonic()
-        self._lines = Lines(self.task, self.environments, buffer)
+        self._lines = SocketLines(self.task, self.environments, buffer)
         self._books: Books | None = None
         try:
             self._greet(buffer)
@@ -64,7 +64,7 @@ class RemoteBackend(Backend):
         """Say hello to a server of this program, or talk plainly to another one."""
         if not self._speaks_more():
             self._lines.close()
-            self._lines = Lines(self.task, self.environments, buffer, plain=True)
+            self._lines = SocketLines(self.task, self.environments, buffer, plain=True)
             self._books = Books(self.task, buffer)
         for env in range(self.environments):
             self._lines.connect(env, self.address, self.seed, self.timeout)
@@ -75,7 +75,7 @@ class RemoteBackend(Backend):
         Raises:
             ProtocolError: It serves another task, or is no such server.
         """
-        probe = Lines(self.task, 1, Layout(self.task, 1).map(), plain=True)
+        probe = SocketLines(self.task, 1, Layout(self.task, 1).map(), plain=True)
         try:
             probe.connect(0, self.address, 0, self.timeout)
             probe.send(0, frame(Kind.SPACES_REQ, 1))

@@ -10,10 +10,10 @@ from typing import ClassVar
 from .control import LONG_SPIN
 from .cores import usable_cores
 from .layout import Buffer, Layout
-from .lines import Lines
 from .member import Member
 from .segment import own_directory
 from .served import ServedBackend
+from .socket_lines import SocketLines
 
 LONGEST_PATH = 103
 """Bytes of a socket's path, on the system that takes the fewest."""
@@ -24,7 +24,7 @@ class SocketBackend(ServedBackend):
     """Servers behind Unix sockets."""
 
     name: ClassVar[str] = "socket"
-    _lines: Lines
+    _lines: SocketLines
 
     @classmethod
     def unavailable(cls, layout: Layout) -> str:
@@ -44,7 +44,7 @@ class SocketBackend(ServedBackend):
             for index, (lo, hi) in enumerate(self._spans())
         ]
         roomy = len(spans) < usable_cores()
-        lines = Lines(self.task, self.environments, buffer, spin=LONG_SPIN if roomy else 0)
+        lines = SocketLines(self.task, self.environments, buffer, spin=LONG_SPIN if roomy else 0)
         self._open_lines("pac.backends.socket_server:work", spans, lines, buffer)
         return buffer
 

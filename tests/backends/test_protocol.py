@@ -15,7 +15,6 @@ from pac.backends import ProtocolError
 from pac.backends.answers import Answers
 from pac.backends.hosting import Host
 from pac.backends.layout import Layout
-from pac.backends.lines import Lines
 from pac.backends.protocol import (
     ANY,
     ERROR,
@@ -37,6 +36,7 @@ from pac.backends.protocol import (
     parse,
     spaces,
 )
+from pac.backends.socket_lines import SocketLines
 from pac.envs import Field, Task, find
 from pac.envs.autochess.bag import player
 from pac.envs.autochess.layout import GOLD, LEVEL, LIFE, RANK
@@ -151,7 +151,7 @@ def test_a_number_of_the_environment_is_told_to_every_seat():
 def test_a_result_is_decoded(host):
     """What a client reads from the bytes written by hand is what they say; a RECORD carries the rest."""
     buffer = Layout(TASK, 1, 1).map()
-    lines = Lines(TASK, 1, buffer)
+    lines = SocketLines(TASK, 1, buffer)
     answers = Answers(host, SIZES)
     host.rows["episode_return"][0] = 4.5
     more = answers.results(Kind.STEP_RESP, IDENT, 1234, record=True, board=True)
@@ -172,7 +172,7 @@ def test_a_result_is_decoded(host):
 def test_an_end_is_decoded(host, end, done):
     """The last observation becomes the final one; the two kinds of ends are told apart."""
     buffer = Layout(TASK, 1, 1).map()
-    lines = Lines(TASK, 1, buffer)
+    lines = SocketLines(TASK, 1, buffer)
     host.ended = True
     host.rows[end][0] = 1
     data = b"".join(Answers(host, SIZES).results(Kind.STEP_RESP, IDENT, 0, record=True, board=True))

@@ -6,16 +6,14 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..envs import Field, Task
+from ..envs import Task
 from ..envs.task import MASK_64, Array
 from .control import Patience
+from .decoding import Decoder
 from .errors import BackendTimeout, ProtocolError
 from .layout import Buffer
 from .protocol import (
@@ -24,16 +22,10 @@ from .protocol import (
     HELLO_REQ,
     HELLO_RESP,
     LOOKED_AT,
-    NUMBERS,
-    TAIL,
-    TERMINATED,
-    TOOK,
-    TRUNCATED,
     VERSION,
     Code,
     Frame,
     Kind,
-    Sizes,
     error_of,
     frame,
     parse,
@@ -41,38 +33,10 @@ from .protocol import (
 
 LOOK = 0.05
 """Seconds that an answer is waited for before somebody looks whether the other side lives."""
-TAIL_TYPE = np.dtype(
-    {
-        "names": ("reward", "done", *NUMBERS),
-        "formats": ("<f4", "u1", "u1", "<u2", "<u2", "<u2", "u1", "u1", "u1", "u1", "u1"),
-    }
-)
-"""`TAIL`, for NumPy."""
 PATIENCE = struct.pack("@ll", 0, int(LOOK * 1e6))
-OTHER_FILES = 256
-"""Files that a process has open besides its connections."""
-
-Pairs = list[tuple[Array, Array]]
-"""Where bytes go, and where they come from, `(environments, ...)` each."""
 
 
-class Slot(NamedTuple):
-    """Where the answers of a step go.
-
-    Attributes:
-        plain: The pairs as arrays.
-        quick: The same as views that are quicker to copy, where there is one environment.
-        terminated: Flags, `(N, players)`.
-        truncated: Flags, `(N, players)`.
-    """
-
-    plain: Pairs
-    quick: Sequence[tuple[Any, Any]]
-    terminated: NDArray[np.bool_]
-    truncated: NDArray[np.bool_]
-
-
-class Lines:
+class SocketLines(Decoder):
     """One connection per environment of a buffer.
 
     Args:
@@ -80,25 +44,12 @@ class Lines:
         num_envs: Number of environments N.
         buffer: Where answers are decoded to.
         spin: Nanoseconds to yield at most before a wait blocks; 0 never to yield.
-        plain: Whether the servers know the twelve plain types only: then no greeting is sent, no RECORD comes, and
-            what it would carry is left as it is, but for the numbers that stand in a result.
-
-    Attributes:
-        ended: Which environments' last answer was the last of an episode, `(N,)`.
-        took: Nanoseconds that each environment took for it, `(N,)`.
+        plain: Whether the servers know the twelve plain types only: then no greeting is sent, and no RECORD comes.
     """
 
     def __init__(self, task: Task, num_envs: int, buffer: Buffer, *, spin: int = 0, plain: bool = False) -> None:
-        self._task, self._count, self._buffer, self._plain = task, num_envs, buffer, plain
+        super().__init__(task, num_envs, buffer, plain=plain)
         self._patience = Patience(spin)
-        self._sizes = sizes = Sizes(task)
-        self._body = task.players * sizes.result
-        self._second = HEADER.size + self._body
-        self._third = self._second + HEADER.size + sizes.record
-        self._whole = self._third + HEADER.size + sizes.board
-        if not sizes.board:
-            self._whole = self._third
-        self._answers = np.zeros((num_envs, self._whole), np.uint8)
         self._rows = [row.data for row in self._answers]
         self._wires: list[socket.socket | None] = [None] * num_envs
         self._got, self._needs = [0] * num_envs, [self._needed()] * num_envs
@@ -107,6 +58,7 @@ class Lines:
         self._kind, self._answer = (
             (Kind.STEP_REQ, Kind.STEP_RESP) if task.players == 1 else (Kind.STEP_MULTI_REQ, Kind.STEP_MULTI_RESP)
         )
+        sizes = self._sizes
         self._acting = task.players * sizes.acting
         self._requests = np.zeros((num_envs, HEADER.size + self._acting), np.uint8)
         self._frames = [row.data for row in self._requests]
@@ -114,17 +66,7 @@ class Lines:
         self._actions: Array = np.ndarray(
             shape, sizes.action, self._requests.data, HEADER.size, (self._requests.strides[0], sizes.action.itemsize)
         )
-        self.ended, self.took = np.zeros(num_envs, np.uint8), np.zeros(num_envs, np.uint64)
-        self._pairs: dict[int, Slot] = {}
-        results = self._answers[:, HEADER.size : self._second].reshape(num_envs, task.players, -1)
-        self._observations = results[:, :, : sizes.observation]
-        self._masks = results[:, :, sizes.observation : sizes.observation + task.num_actions]
-        self._dones = results[:, :, sizes.result - TAIL.size + 4]
-        self._rewards = results[:, :, sizes.result - TAIL.size : sizes.result - TAIL.size + 4]
-        self._tails = results[:, :, sizes.result - TAIL.size :]
-        self._pictures = self._parts(sizes.pictures, self._third + HEADER.size, 0)
         self._told = bytes(num_envs)
-        self._watched: NDArray[np.intp] | None = None
 
     def connect(self, env: int, path: Path, seed: int, timeout: float) -> None:
         """Connect an environment to the server at `path`, and begin it anew with the seed.
@@ -266,93 +208,11 @@ class Lines:
         except OSError:
             return False
 
-    def decode(self, slot: int, envs: NDArray[np.intp] | None = None) -> None:
-        """Write the received answers of all environments, or of `envs`, into `slot`."""
-        pairs = self._pairs.get(slot) or self._pair(slot)
-        if envs is None:
-            for into, come in pairs.quick:
-                into[:] = come
-            np.equal(self._dones, TERMINATED, out=pairs.terminated)
-            np.equal(self._dones, TRUNCATED, out=pairs.truncated)
-        else:
-            for into, come in pairs.plain:
-                into[envs] = come[envs]
-            pairs.terminated[envs] = self._dones[envs] == TERMINATED
-            pairs.truncated[envs] = self._dones[envs] == TRUNCATED
-        if self._plain:
-            self.ended[...] = self._dones.all(axis=1)
-        if self._task.masked:
-            self._decode_masks(slot, envs)
-        if self._watched is not None:
-            self._draw(envs)
-
-    def decode_last(self, slot: int, envs: NDArray[np.intp]) -> None:
-        """Write the observations of answers that ended episodes as final ones."""
-        self._rows_of("final_observation", slot)[envs] = self._observations[envs]
-
-    def decode_first(self, slot: int, envs: NDArray[np.intp]) -> None:
-        """Write the observations and masks with which episodes begin, and nothing else."""
-        self._rows_of("observation", slot)[envs] = self._observations[envs]
-        if self._task.masked:
-            self._decode_masks(slot, envs)
-
-    def _decode_masks(self, slot: int, envs: NDArray[np.intp] | None) -> None:
-        into = self._rows_of("action_mask", slot)
-        if envs is None:
-            into[...] = np.packbits(self._masks, axis=-1, bitorder="little")
-        else:
-            into[envs] = np.packbits(self._masks[envs], axis=-1, bitorder="little")
-
-    def numbers(self) -> dict[str, NDArray[np.int64]]:
-        """Return the numbers that stand in the results, `done` and those of the task, `(N, P)` each."""
-        tails = np.ascontiguousarray(self._tails).view(TAIL_TYPE)[..., 0]
-        return {name: tails[name].astype(np.int64) for name in ("done", *NUMBERS)}
-
     def _needed(self) -> int:
         """Bytes of an answer, where nobody said anything about looking."""
         if self._plain:
             return self._second
         return self._whole if self._sizes.always_drawn else self._third
-
-    def _draw(self, envs: NDArray[np.intp] | None) -> None:
-        """Write the boards of those that are looked at."""
-        assert self._watched is not None
-        drawn = self._watched if envs is None else np.intersect1d(self._watched, envs)
-        for into, come in self._pictures:
-            into[drawn] = come[drawn]
-
-    def _pair(self, slot: int) -> Slot:
-        sizes, begin = self._sizes, self._second + HEADER.size
-        took = self._answers[:, begin : begin + 8]
-        ended = self._answers[:, begin + 8 : begin + 9]
-        pairs = [
-            (self._rows_of("observation", slot), self._observations),
-            (self._rows_of("reward", slot), self._rewards),
-        ]
-        records = [
-            (self.took.view(np.uint8).reshape(self._count, -1), took),
-            (self.ended.reshape(self._count, 1), ended),
-            *self._parts(sizes.records, begin + TOOK.size, slot),
-            *(self._pictures if sizes.always_drawn else ()),
-        ]
-        pairs += () if self._plain else records
-        shape = (self._count, self._task.players)
-        ends = [self._buffer[name][slot].view(np.bool_).reshape(shape) for name in ("terminated", "truncated")]
-        self._pairs[slot] = found = Slot(pairs, _quick(pairs) if self._count == 1 else pairs, *ends)
-        return found
-
-    def _parts(self, fields: tuple[Field, ...], begin: int, slot: int) -> Pairs:
-        """Pair the fields of a body that begins at byte `begin` with their rows in the buffer."""
-        pairs = []
-        for item in fields:
-            size = self._sizes.bytes_of(item)
-            rows = self._buffer[item.name][slot if item.timed else 0]
-            pairs.append((_bytes(rows, (self._count, -1)), self._answers[:, begin : begin + size]))
-            begin += size
-        return pairs
-
-    def _rows_of(self, name: str, slot: int) -> Array:
-        return _bytes(self._buffer[name][slot], (self._count, self._task.players, -1))
 
     def _begin(self, answer: Kind) -> None:
         self._ident = ident = (self._ident + 1) & 0xFFFF_FFFF
@@ -385,18 +245,3 @@ class Lines:
 
     def _unexpected(self, kind: int) -> ProtocolError:
         return ProtocolError(Code.MALFORMED, f"a frame of type {kind:#04x} came where another one was due")
-
-
-def _quick(pairs: Pairs) -> list[tuple[Any, Any]]:
-    """The pairs of one environment as memory views, where its bytes lie one after the other."""
-    whole = [come.flags.c_contiguous for _, come in pairs]
-    return [
-        (into.reshape(-1).data, come.reshape(-1).data) if quick else (into, come)
-        for (into, come), quick in zip(pairs, whole, strict=True)
-    ]
-
-
-def _bytes(rows: Array, shape: tuple[int, ...]) -> Array:
-    """The bytes of contiguous rows, a view of `shape`."""
-    flat: Array = rows.reshape(-1).view(np.uint8)
-    return flat.reshape(shape)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..envs import PacError, Task, allocate
 from .answers import Answers
+from .connection import Connection
 from .control import LONG_SPIN, Patience
 from .cores import usable_cores
 from .errors import BackendBusy, ProtocolError
@@ -40,34 +41,8 @@ CHUNK = 1 << 16
 """Bytes that are read at once."""
 SPARE = 16
 """Connections beyond the number of environments that are listened to, to ask for health and spaces."""
-MOST_VIEWS = 512
-"""Views that go out in one call; systems take 1,024."""
 
 log = logging.getLogger(__name__)
-
-
-class Connection:
-    """One client, and its environment once it asked for something that needs one.
-
-    Attributes:
-        wire: The socket.
-        place: The environment's place among the server's.
-        host: The environment.
-        answers: What encodes its answers.
-        unread: Bytes of a frame that is not whole yet.
-        unsent: Bytes that the client did not take yet.
-        records: Whether it said hello, and so wants RECORDs.
-        boards: Whether it wants BOARDs.
-        closing: Whether to close once everything is sent.
-    """
-
-    def __init__(self, wire: socket.socket) -> None:
-        self.wire = wire
-        self.place: int | None = None
-        self.host: Host | None = None
-        self.answers: Answers | None = None
-        self.unread = self.unsent = b""
-        self.records = self.boards = self.closing = False
 
 
 class Server:
@@ -119,8 +94,8 @@ class Server:
             Kind.STEP_MULTI_REQ: self._step,
             Kind.RESET_REQ: self._reset,
             Kind.OBSERVE_REQ: self._observe,
-            Kind.HEALTH_REQ: lambda one, asked: self._say(one, frame(Kind.HEALTH_RESP, asked.ident, b"\x01")),
-            Kind.SPACES_REQ: lambda one, asked: self._say(one, frame(Kind.SPACES_RESP, asked.ident, spaces(task))),
+            Kind.HEALTH_REQ: lambda one, asked: one.say(frame(Kind.HEALTH_RESP, asked.ident, b"\x01")),
+            Kind.SPACES_REQ: lambda one, asked: one.say(frame(Kind.SPACES_RESP, asked.ident, spaces(task))),
             Kind.HELLO_REQ: self._hello,
             Kind.LOOK: self._look,
             Kind.STATE: self._go_on,
@@ -164,10 +139,8 @@ class Server:
             wire, _ = self._listener.accept()
         except OSError:  # it has gone again, or no file is left: the next one may fare better
             return
-        wire.setblocking(False)
-        one = Connection(wire)
+        one = Connection(wire, self._selector)
         self._open.add(one)
-        self._selector.register(wire, selectors.EVENT_READ, one)
         if len(self._open) > len(self._hosts) + SPARE:
             self._refuse(one, 0, Code.BUSY, f"{len(self._open) - 1} connections are open; close one of them")
 
@@ -205,7 +178,7 @@ class Server:
             except Exception as error:
                 # A value that does not fit is the client's mistake, and nothing was stepped.
                 if isinstance(error, PacError) and isinstance(error, ValueError):
-                    self._say(one, error_frame(ident, Code.REFUSED, str(error)))
+                    one.say(error_frame(ident, Code.REFUSED, str(error)))
                 else:
                     self._fail(one, ident, error)
         one.unread = b"" if one.closing else bytes(data[at:])
@@ -240,25 +213,13 @@ class Server:
 
     def _answer(self, one: Connection, kind: Kind, ident: int, took: int) -> None:
         assert one.answers is not None
-        views = one.answers.results(kind, ident, took, record=one.records, board=one.boards)
-        if one.unsent or len(views) > MOST_VIEWS:
-            self._say(one, b"".join(views))
-            return
-        try:
-            sent = one.wire.sendmsg(views)
-        except BlockingIOError:
-            sent = 0
-        except OSError:
-            one.closing = True
-            return
-        if sent < sum(map(len, views)):
-            self._keep(one, b"".join(views)[sent:])
+        one.say(*one.answers.results(kind, ident, took, record=one.records, board=one.boards))
 
     def _observe(self, one: Connection, asked: Frame) -> None:
         host = one.host or self._claim(one, ANY, None)
         host.observe()
         assert one.answers is not None
-        self._say(one, one.answers.observation(asked.ident))
+        one.say(one.answers.observation(asked.ident))
 
     def _hello(self, one: Connection, asked: Frame) -> None:
         version, env, seed = HELLO_REQ.unpack(asked.body)
@@ -267,7 +228,7 @@ class Server:
         host = self._claim(one, env, seed)
         one.records, one.boards = True, self._sizes.always_drawn and self._sizes.board > 0
         host.look(watched=False)
-        self._say(one, frame(Kind.HELLO_RESP, asked.ident, greeting(self._task, self._sizes, host.env, seed)))
+        one.say(frame(Kind.HELLO_RESP, asked.ident, greeting(self._task, self._sizes, host.env, seed)))
 
     def _look(self, one: Connection, asked: Frame) -> None:
         host = self._greeted(one)
@@ -317,48 +278,24 @@ class Server:
     def _refuse(self, one: Connection, ident: int, code: int, text: str) -> None:
         """Say what is wrong, and close once that is sent."""
         one.closing = True
-        self._say(one, error_frame(ident, code, text))
+        one.say(error_frame(ident, code, text))
         if not one.unsent:
             self._drop(one)
-
-    def _say(self, one: Connection, data: bytes) -> None:
-        if not one.unsent:
-            try:
-                data = data[one.wire.send(data) :]
-            except BlockingIOError:
-                pass
-            except OSError:
-                one.closing, data = True, b""
-        if data:
-            self._keep(one, data)
-
-    def _keep(self, one: Connection, data: bytes) -> None:
-        """Send later what the client does not take now; until then, nothing more is read of it."""
-        one.unsent += data
-        self._selector.modify(one.wire, selectors.EVENT_WRITE, one)
 
     def _flush(self, one: Connection) -> None:
-        try:
-            one.unsent = one.unsent[one.wire.send(one.unsent) :]
-        except BlockingIOError:
-            return
-        except OSError:
-            self._drop(one)
-            return
+        one.flush()
         if one.unsent:
             return
         if one.closing:
             self._drop(one)
             return
-        self._selector.modify(one.wire, selectors.EVENT_READ, one)
         self._parse(one, memoryview(one.unread))
 
     def _drop(self, one: Connection) -> None:
         """Close a connection; its environment is free."""
         if one in self._open:
             self._open.discard(one)
-            self._selector.unregister(one.wire)
-            one.wire.close()
+            one.close()
             self._release(one)
 
 

@@ -15,6 +15,15 @@ from pac.envs.gym.task import describe
 
 HERE = Path(__file__).parent
 LIMIT = 20.0
+SERVED = {"socket", "http"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave servers to the whole suite: what holds of every backend is shown on `shm` in the quick part."""
+    for item in items:
+        chosen = getattr(item, "callspec", None)
+        if HERE in item.path.parents and chosen and SERVED.intersection(map(str, chosen.params.values())):
+            item.add_marker(pytest.mark.session)
 
 
 @pytest.fixture(autouse=True)

@@ -14,6 +14,8 @@ import pytest
 from pac.backends import BACKENDS, make
 from pac.backends.segment import own_directory, remove_stale, runtime_directory
 
+pytestmark = pytest.mark.session
+
 PROCESSES = ("shm", "socket", "http")
 PARENT = """
 import sys

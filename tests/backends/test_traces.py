@@ -46,6 +46,7 @@ def test_the_first_difference_is_named():
     assert [row["identical"] for row in found["rows"]] == [True, False]
 
 
+@pytest.mark.session
 def test_a_backend_that_was_asked_for_must_run():
     """One that is not asked for may be absent, with a reason."""
     with pytest.raises(BackendUnavailable, match="threads"):

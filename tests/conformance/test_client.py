@@ -15,6 +15,8 @@ from pac.backends.hosting import Host
 from pac.envs import find
 
 SOURCE = Path(__file__).parent / "client.c"
+pytestmark = pytest.mark.session
+
 STEPS = 400
 SEED = 5
 SERVER = """

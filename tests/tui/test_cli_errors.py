@@ -75,6 +75,7 @@ def test_the_command_refuses(name, capsys):
     check(case, code, *capsys.readouterr())
 
 
+@pytest.mark.session
 def test_the_session_refuses(folder):
     """What only the session can tell, the command passes on; nothing is left behind."""
     with runtime() as shared:
@@ -99,6 +100,7 @@ def test_json_needs_headless(capsys):
     assert "--headless" in capsys.readouterr().err
 
 
+@pytest.mark.session
 def test_too_little_shared_memory(tmp_path):
     """A file system that has no room is told before anything is written, with what to do."""
     with runtime() as folder:

@@ -28,7 +28,7 @@ class Tables(NamedTuple):
         flops: `(22100,)` int32, the table of `boards` of three cards.
         turns: `(270725,)`, of four.
         rivers: `(2598960,)`, of five.
-        flop: `(1755, 1326)` uint8 or uint16, the bucket of each pair of cards on each flop; 0 where they clash.
+        flop: `(1755, 1326)` uint8 or uint16, the bucket of each pair of cards on each flop, any where they clash.
         turn: `(16432, 1326)`, on each turn.
         river: `(134459, 1326)`, on each river.
     """

@@ -115,7 +115,7 @@ def count_on(rivers: Rivers, word: int, holes: Array, bins: Array) -> None:
     Args:
         rivers: All equities.
         word: The river.
-        holes: `(n,)` int64, pairs of cards.
+        holes: `(n,)` uint16, pairs of cards.
         bins: `(n, BINS + 1)` uint16, added to; the last one counts what clashes with the river.
     """
     found = rivers.table[place_of(word)]
@@ -134,7 +134,7 @@ def histograms(rivers: Rivers, board: int, size: int, holes: Array, bins: Array)
         rivers: All equities.
         board: A flop or a turn, a word.
         size: Its cards, 3 or 4.
-        holes: `(n,)` int64, pairs of cards.
+        holes: `(n,)` uint16, pairs of cards.
         bins: `(n, BINS + 1)` uint16, written; the last one counts what clashes with the cards to come or the board.
     """
     bins[:] = 0

@@ -100,14 +100,14 @@ def renamings() -> tuple[Array, Array]:
     """Return what pairs of cards become under every renaming of suits.
 
     Returns:
-        `(24, 1326)` int16 of pairs, and `(256,)` int8: the row of each renaming of `renaming_of`, -1 for what is none.
+        `(24, 1326)` uint16 of pairs, and `(256,)` int8: the row of each renaming of `renaming_of`, -1 for what is none.
     """
     orders = np.array(list(permutations(range(len(SUITS)))))
     rows = np.full(256, -1, np.int8)
     rows[(orders << [0, 2, 4, 6]).sum(axis=1)] = np.arange(len(orders))
     cards = HOLE_CARDS[None] // 4 * 4 + orders[:, HOLE_CARDS % 4]
     high, low = cards.max(axis=2), cards.min(axis=2)
-    return (high * (high - 1) // 2 + low).astype(np.int16), rows
+    return (high * (high - 1) // 2 + low).astype(np.uint16), rows
 
 
 assert len(CLASSES) == LANE * LANE

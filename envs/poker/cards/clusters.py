@@ -1,0 +1,164 @@
+"""Groups hands by how alike their equities are: k-means with the earth mover's distance, in whole numbers throughout.
+
+A point is a row of int16: how much of a histogram lies above each of its bins. Between histograms of one dimension the
+earth mover's distance is the L1 distance of such rows, and the sum of a row rises with the mean equity. Whole numbers
+make the result the same for every number of threads.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.random import Generator
+
+from ...task import Array
+from .compiled import compiled
+from .parallel import Crew
+
+ROUNDS = 100
+CHUNK = 8192
+
+
+@compiled
+def distance(one: Array, other: Array) -> int:
+    """The L1 distance of two points."""
+    total = np.int32(0)
+    for at in range(len(one)):
+        total = np.int32(total + np.int32(abs(np.int32(np.int32(one[at]) - np.int32(other[at])))))
+    return int(total)
+
+
+@compiled
+def totals_of(centres: Array) -> Array:
+    """The sums of points, `(k,)` int64."""
+    totals = np.zeros(len(centres), np.int64)
+    for place in range(len(centres)):
+        for part in centres[place]:
+            totals[place] += part
+    return totals
+
+
+@compiled
+def first_at_least(totals: Array, total: int) -> int:
+    """The place of the first of ascending numbers that is not below `total`."""
+    low, high = 0, len(totals)
+    while low < high:
+        middle = (low + high) // 2
+        if totals[middle] < total:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def nearest(point: Array, centres: Array, totals: Array) -> tuple[int, int]:
+    """The nearest centre of a point, and its distance.
+
+    Points are at least as far apart as their sums, so the search goes from the nearest sum outwards, and ends early.
+
+    Args:
+        point: `(width,)` int16.
+        centres: `(k, width)` int16, by rising sums.
+        totals: `(k,)` int64, the sums.
+    """
+    total = 0
+    for part in point:
+        total += part
+    above = first_at_least(totals, total)
+    below = above - 1
+    found, least = -1, np.iinfo(np.int64).max
+    while below >= 0 or above < len(totals):
+        if above == len(totals) or (below >= 0 and total - totals[below] <= totals[above] - total):
+            place, gap = below, total - totals[below]
+            below -= 1
+        else:
+            place, gap = above, totals[above] - total
+            above += 1
+        if gap >= least:
+            break
+        away = distance(point, centres[place])
+        if away < least:
+            found, least = place, away
+    return found, least
+
+
+@compiled
+def gather(points: Array, weights: Array, centres: Array, sums: Array, mass: Array) -> None:
+    """Add up the points that are nearest to each centre.
+
+    Args:
+        points: `(n, width)` int16.
+        weights: `(n,)` int64.
+        centres: `(k, width)` int16, by rising sums.
+        sums: `(k, width)` int64, added to: the points times their weights.
+        mass: `(k,)` int64, added to: the weights.
+    """
+    totals = totals_of(centres)
+    for at in range(len(points)):
+        place, _ = nearest(points[at], centres, totals)
+        mass[place] += weights[at]
+        for part in range(points.shape[1]):
+            sums[place, part] += weights[at] * points[at, part]
+
+
+@compiled
+def approach(points: Array, centre: Array, least: Array) -> None:
+    """Lower the distances `(n,)` int64 of points to their nearest centre, now that there is another one."""
+    for at in range(len(points)):
+        least[at] = min(least[at], distance(points[at], centre))
+
+
+def ordered(centres: Array) -> Array:
+    """Return centres by rising sums, each of them once."""
+    different = np.unique(centres, axis=0)
+    return different[np.argsort(totals_of(different), kind="stable")]
+
+
+def spread_out(points: Array, weights: Array, count: int, random: Generator) -> Array:
+    """Choose points to begin with, each with a chance that grows with the square of its distance to those before.
+
+    k-means++ (Arthur, Vassilvitskii, 2007). There are fewer than `count` if there are no more different points.
+    """
+    chance = weights.astype(np.float64)
+    least = np.full(len(points), np.iinfo(np.int64).max)
+    chosen: list[int] = []
+    while len(chosen) < count and chance.any():
+        heaps = np.cumsum(chance)
+        chosen.append(int(np.searchsorted(heaps, random.random() * heaps[-1], side="right")))
+        approach(points, points[chosen[-1]], least)
+        chance = weights * least.astype(np.float64) ** 2
+    return points[chosen]
+
+
+def moved(points: Array, weights: Array, centres: Array, crew: Crew) -> Array:
+    """Return centres in the middle of the points that are nearest to each, in order; one that has none stays."""
+
+    def work(first: int, last: int) -> tuple[Array, Array]:
+        sums, mass = np.zeros(centres.shape, np.int64), np.zeros(len(centres), np.int64)
+        gather(points[first:last], weights[first:last], centres, sums, mass)
+        return sums, mass
+
+    sums, mass = (sum(parts) for parts in zip(*crew.share(work, len(points), CHUNK), strict=True))
+    middle = (sums + mass[:, None] // 2) // np.maximum(mass, 1)[:, None]
+    return ordered(np.where(mass[:, None] > 0, middle, centres).astype(np.int16))
+
+
+def cluster(points: Array, weights: Array, count: int, random: Generator, *, crew: Crew, what: str) -> Array:
+    """Return up to `count` centres `(k, width)` int16 by rising sums, once they have settled or after `ROUNDS` rounds.
+
+    Args:
+        points: `(n, width)` int16, 0 or more.
+        weights: `(n,)` int64, how many hands each point stands for.
+        count: How many centres are wanted; there are no more than different points.
+        random: Chooses the first ones.
+        crew: Computes, and tells how far it is.
+        what: What it tells.
+    """
+    centres = ordered(spread_out(points, weights, count, random))
+    for done in range(ROUNDS):
+        crew.progress(what, done / ROUNDS)
+        before, centres = centres, moved(points, weights, centres, crew)
+        if np.array_equal(before, centres):
+            break
+    crew.progress(what, 1.0)
+    return centres

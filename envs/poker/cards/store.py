@@ -1,0 +1,161 @@
+"""Keeps arrays that took long to compute in one file, which all processes map into their memory and none can change.
+
+The file is in the safetensors format. Its metadata tell a version, what was computed, and a checksum of every array.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import safetensors
+import safetensors.numpy
+from platformdirs import user_cache_path
+
+from ...errors import PacError
+from ...task import Array
+
+log = logging.getLogger(__name__)
+
+FOLDER_VARIABLE = "PAC_CACHE_DIR"
+PARTIAL = ".partial"
+DTYPES = {"U8": np.uint8, "U16": np.uint16, "I32": np.int32, "F64": np.float64}
+HEAD = 8
+"""A file begins with the length of its header in so many bytes, the lowest first."""
+
+
+class NotKept(PacError):
+    """What was computed cannot be written."""
+
+    title = "The cache cannot be written"
+
+
+class Unfit(Exception):
+    """A file is damaged, older, or not ours; the text says which."""
+
+
+def cache_folder() -> Path:
+    """Return the folder for what can be computed again: of the user, or the one that `PAC_CACHE_DIR` names."""
+    return Path(os.environ.get(FOLDER_VARIABLE) or user_cache_path("pac-tui"))
+
+
+def kept(path: Path, facts: Mapping[str, str], make: Callable[[], dict[str, Array]]) -> dict[str, Array]:
+    """Return the arrays of a file after verifying all of it; make and write them where there is none that fits.
+
+    A file that does not verify is named in the log and put aside. Processes that make the same one at once each write
+    their own, and the last stays.
+
+    Args:
+        path: The file.
+        facts: What the arrays are, which the file must tell likewise.
+        make: Computes them.
+
+    Raises:
+        NotKept: The file cannot be written.
+    """
+    try:
+        return _verified(path, facts)
+    except FileNotFoundError:
+        pass
+    except Unfit as error:
+        aside = path.with_name(f"{path.name}.unfit")
+        log.warning("%s is made anew, and the old one put aside as %s: %s", path, aside.name, error)
+        with suppress(FileNotFoundError):  # another process was first
+            path.replace(aside)
+    arrays = make()
+    try:
+        _write(path, facts, arrays)
+    except (OSError, safetensors.SafetensorError) as error:
+        size = sum(array.nbytes for array in arrays.values()) >> 20
+        raise NotKept(
+            f"{path} of {size:,} MiB could not be written ({error}); make room there, or let {FOLDER_VARIABLE} name "
+            "another folder"
+        ) from error
+    return _verified(path, facts)
+
+
+def opened(path: Path) -> dict[str, Array]:
+    """Return the arrays of a file that somebody has verified, as read-only views of its pages.
+
+    Raises:
+        FileNotFoundError: There is no file.
+        Unfit: It is damaged so that it cannot be read.
+    """
+    return _mapped(path)[0]
+
+
+def _verified(path: Path, facts: Mapping[str, str]) -> dict[str, Array]:
+    """Return the arrays of a file after reading all of it."""
+    arrays, told = _mapped(path)
+    sums = told.pop("sha256", {})
+    if told != facts:
+        raise Unfit(f"it tells {told}, and {dict(facts)} is wanted")
+    for name, array in arrays.items():
+        if sums.get(name) != _checksum(array):
+            raise Unfit(f"its {name} is not what was written (another checksum)")
+    return arrays
+
+
+def _mapped(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Return the arrays and the metadata of a file."""
+    size = path.stat().st_size
+    try:
+        memory = np.memmap(path, np.uint8, mode="r")
+        start = HEAD + int.from_bytes(memory[:HEAD].tobytes(), "little")
+        head = json.loads(memory[HEAD:start].tobytes())
+        told = head.pop("__metadata__")
+        told["sha256"] = json.loads(told["sha256"])
+        return {name: _view(memory[start:], **entry) for name, entry in head.items()}, told
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise Unfit(f"it is damaged, or no cache of pac-tui's ({size:,} bytes)") from error
+
+
+def _view(memory: Array, dtype: str, shape: list[int], data_offsets: list[int]) -> Array:
+    """An array in the memory behind a file's header."""
+    first, last = data_offsets
+    return np.asarray(memory[first:last]).view(DTYPES[dtype]).reshape(shape)
+
+
+def _checksum(array: Array) -> str:
+    summed = sha256(f"{array.dtype} {array.shape} ".encode())
+    summed.update(np.ascontiguousarray(array).data)
+    return summed.hexdigest()
+
+
+def _write(path: Path, facts: Mapping[str, str], arrays: Mapping[str, Array]) -> None:
+    """Write beside, flush to the disk, rename into place."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _remove_left_over(path)
+    beside = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL}")
+    sums = {name: _checksum(array) for name, array in arrays.items()}
+    try:
+        safetensors.numpy.save_file(dict(arrays), beside, {**facts, "sha256": json.dumps(sums)})
+        _flush(beside)
+        beside.replace(path)
+        _flush(path.parent)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _remove_left_over(path: Path) -> None:
+    """Remove what processes that are dead now had begun to write."""
+    for other in path.parent.glob(f"{path.name}.*{PARTIAL}"):
+        owner = other.name[len(path.name) + 1 : -len(PARTIAL)]
+        if owner.isdigit() and not psutil.pid_exists(int(owner)):
+            other.unlink(missing_ok=True)

@@ -22,6 +22,7 @@ EPISODES = "episodes"
 LOG = "session.log"
 LAST = "last"
 LATEST = "latest"
+USUAL_LINE = 512  # bytes of a line of metrics
 
 
 class RunFolderError(PacError):
@@ -77,7 +78,7 @@ class RunFolder:
             if (path / CARD).is_file():
                 return cls(path.resolve())
         runs = cls.all(parent)
-        saved = [run for run in runs if any(run.checkpoints.glob("step-*"))]
+        saved = [run for run in runs if run.saved]
         if name == LATEST and saved:
             return saved[-1]
         known = [run.name for run in runs]
@@ -95,6 +96,11 @@ class RunFolder:
     def checkpoints(self) -> Path:
         """Where the checkpoints stand."""
         return self.path / CHECKPOINTS
+
+    @property
+    def saved(self) -> bool:
+        """Whether there is a checkpoint to go on from."""
+        return any(self.checkpoints.glob("step-*"))
 
     @property
     def last(self) -> Path:
@@ -137,6 +143,22 @@ class RunFolder:
             for line in file:
                 with suppress(ValueError):
                     rows.append(dict(json.loads(line)))
+        return rows
+
+    def some_metrics(self, count: int) -> list[dict[str, Any]]:
+        """Return about `count` lines of `metrics.jsonl`, evenly spaced, the last one too; all of a short file."""
+        path = self.path / METRICS
+        size = path.stat().st_size if path.is_file() else 0
+        if size <= count * USUAL_LINE:
+            return self.metrics()
+        rows = []
+        with path.open("rb") as file:
+            for place in (*range(0, size - 1, size // count), max(0, size - 2 * USUAL_LINE)):
+                file.seek(place)
+                if place:
+                    file.readline()
+                with suppress(ValueError):
+                    rows.append(dict(json.loads(file.readline())))
         return rows
 
     def append_metrics(self, row: Mapping[str, Any]) -> None:

@@ -306,7 +306,7 @@ class Session(Live):
         self._open_segment(
             num_envs,
             run=self.keeper.name,
-            folder=str(self.keeper.folder.path) if self.keeper.folder else "",
+            folder=str(self.keeper.folder.path.resolve()) if self.keeper.folder else "",
             trainer=self.kind.name,
             backend=self.config.backend,
             device=self.device,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -122,26 +121,16 @@ def choose(name: str, runs_dir: Path) -> FoundSession:
     raise UnknownName("session", name, live)
 
 
-def _live() -> Iterator[tuple[Path, FoundSession]]:
-    for session in sessions():
-        folder = session.snapshot.description.folder
-        if session.alive and folder and not session.snapshot.phase.over:
-            yield Path(folder).resolve(), session
-
-
-def live_folders() -> set[Path]:
-    """Return the folders of the runs that are being trained."""
-    return {folder for folder, _ in _live()}
-
-
 def refuse_live(run: RunFolder) -> None:
     """Make sure that nobody trains `run`.
 
     Raises:
         BadParameter: Somebody does.
     """
-    for folder, session in _live():
-        if folder == run.path.resolve():
+    for session in sessions():
+        folder = session.snapshot.description.folder
+        trains = session.alive and folder and not session.snapshot.phase.over
+        if trains and Path(folder).resolve() == run.path.resolve():
             raise BadParameter(
                 f"{run.name} is being trained by process {session.pid}: `pac-tui attach {run.name}` shows it; "
                 "stop it first"

@@ -10,12 +10,14 @@ import sys
 import termios
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..training.config import Config
 from ..training.host import RunningSession, SessionFailed, SessionThread, launch
+from ..training.loading import load
+from ..training.overview import Overview
 from ..training.records import Phase
-from ..training.sessions import AttachedSession
+from ..training.sessions import AttachedSession, choose
 from .connection import STOP_LIMIT, Connection
 from .preferences import preferences
 
@@ -42,11 +44,12 @@ def run_app(config: Config, *, in_process: bool = False, report: Path | None = N
 
     preferences()  # what is wrong in them is told before anything is started
     connection = Connection(start, "thread" if in_process else "process")
-    code, name = _show(connection)
+    left = _show(connection)
     if connection.detached:
-        print(f"{name} goes on: pac-tui attach {name}")  # noqa: T201 - the app is gone, and this is what remains of it
-        return code
-    return _finish(connection, code, report)
+        print(f"{left.name} goes on: pac-tui attach {left.name}")  # noqa: T201 - the app is gone, this remains of it
+    else:
+        _finish(connection, left, report)
+    return _go_on(left, in_process=in_process)
 
 
 def attach_app(session: AttachedSession) -> int:
@@ -57,16 +60,41 @@ def attach_app(session: AttachedSession) -> int:
     """
     preferences()
     connection = Connection(lambda: session, "elsewhere")
-    code, name = _show(connection)
+    left = _show(connection)
     over = session.ended()
-    if over is not None and over.phase is Phase.FAILED:
+    if over is not None and over.phase is Phase.FAILED and left.wanted is None:
         raise SessionFailed("Session failed", over.message)
-    print(f"{name} has ended, or is watched no more" if over else f"{name} goes on: pac-tui attach {name}")  # noqa: T201 - as above
-    return code
+    said = "has ended, or is watched no more" if over else f"goes on: pac-tui attach {left.name}"
+    print(f"{left.name} {said}")  # noqa: T201 - as above
+    return _go_on(left)
 
 
-def _show(connection: Connection) -> tuple[int, str]:
-    """Run the app until it leaves; return its exit code and the run's name."""
+class Left(NamedTuple):
+    """How the app was left.
+
+    Attributes:
+        code: Its exit code.
+        name: The run that it showed.
+        wanted: The run to show next, if one was chosen.
+    """
+
+    code: int
+    name: str
+    wanted: Overview | None
+
+
+def _go_on(left: Left, *, in_process: bool = False) -> int:
+    """Show the run that was chosen, if one was; return the exit code."""
+    run = left.wanted
+    if run is None or left.code == INTERRUPTED:
+        return left.code
+    if run.pid is not None:
+        return attach_app(AttachedSession(choose(str(run.pid), Config().runs_dir)))
+    return run_app(load({"resume": str(run.folder)}).config, in_process=in_process)
+
+
+def _show(connection: Connection) -> Left:
+    """Run the app until it leaves."""
     modes = _terminal_modes()
     before = signal.signal(signal.SIGHUP, lambda *_: _hang_up(connection, modes))
     try:
@@ -78,27 +106,30 @@ def _show(connection: Connection) -> tuple[int, str]:
         app.run()
         if connection.detached:
             connection.call("detach")
-        return app.return_code or 0, app.snapshot.description.run if app.snapshot else "the session"
+        name = app.snapshot.description.run if app.snapshot else "the session"
+        return Left(app.return_code or 0, name, app.wanted)
     finally:
         _see_off(connection)
         connection.close()
         signal.signal(signal.SIGHUP, before)
 
 
-def _finish(connection: Connection, code: int, report: Path | None) -> int:
+def _finish(connection: Connection, left: Left, report: Path | None) -> None:
     """Write the report and say how it went; an interrupted session may have none to give."""
     from .cli_run import summary
 
     try:
         answer = connection.report()
     except SessionFailed as error:
-        if code == INTERRUPTED:
-            return code
-        raise error from None
+        if left.code == INTERRUPTED:
+            return
+        if left.wanted is None:
+            raise error from None
+        print(f"{error.title}: {error}", file=sys.stderr)  # noqa: T201 - as above
+        return
     if report is not None:
         report.write_text(json.dumps(answer, indent=2) + "\n")
-    print(summary(answer))  # noqa: T201 - the app is gone, and this is what remains of it
-    return code
+    print(summary(answer))  # noqa: T201 - as above
 
 
 def _see_off(connection: Connection) -> None:

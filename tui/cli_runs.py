@@ -6,15 +6,17 @@ import shutil
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import mean
 from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
 from ..envs import BadParameter
+from ..training.overview import Overview, overviews
 from ..training.runs import RunFolder
-from ..training.sessions import live_folders, refuse_live
+from ..training.sessions import refuse_live
 from .cli_show import console, plain_table, show_json
+from .numbers import figure
+from .spark import sparkline
 
 app = App(name="runs", help="List, show, compare or remove runs.", default_parameter=Parameter(negative=()))
 
@@ -22,8 +24,6 @@ Folder = Annotated[Path, Parameter(help="Where runs are kept.")]
 Json = Annotated[bool, Parameter(help="Print one JSON object and nothing else on stdout.", show_default=False)]
 Name = Annotated[str, Parameter(name="RUN", help="The run: its name or its folder.")]
 RUNS = Path("runs")
-BLOCKS = "▁▂▃▄▅▆▇█"
-SPARKS = 16
 OF_ONE_RUN = frozenset({"id", "started", "written", "config.name"})
 """What tells runs apart and says nothing about them."""
 
@@ -32,47 +32,34 @@ OF_ONE_RUN = frozenset({"id", "started", "written", "config.name"})
 @app.command(name="list")
 def list_runs(*, runs_dir: Folder = RUNS, json: Json = False) -> int:
     """List the runs, the newest last."""
-    live = live_folders()
-    cards = [{"name": run.name, **run.card(), "live": run.path.resolve() in live} for run in RunFolder.all(runs_dir)]
+    runs = [run for run in reversed(overviews(runs_dir)) if run.folder is not None and run.folder.parent == runs_dir]
     if json:
-        return show_json({"runs": cards})
-    if not cards:
+        return show_json({"runs": [_facts(run) for run in runs]})
+    if not runs:
         console.print(f"No runs in {runs_dir}: pac-tui run makes one.", markup=False)
         return 0
-    table = plain_table("run", "N", "steps", "episodes", "return", "", "state", "started")
-    for card in cards:
-        started = time.strftime("%Y-%m-%d %H:%M", time.localtime(card.get("started", 0)))
-        returned = card.get("return_mean")
+    table = plain_table("run", "N", "steps", "episodes", "goal", "", "state", "started")
+    for run in runs:
+        goal, values = run.goal, [value for _, value in run.points("steps")]
         table.add_row(
-            card["name"],
-            str(card["num_envs"]),
-            f"{card.get('steps', 0):,}",
-            f"{card.get('episodes', 0):,}",
-            f"{returned:.3f}" if isinstance(returned, float) else "",
-            sparkline(RunFolder.find(runs_dir, card["name"]).metrics(), "return_mean"),
-            _state(card),
-            started,
+            run.name,
+            str(run.card.get("num_envs", "")),
+            f"{run.card.get('steps', 0):,}",
+            f"{run.card.get('episodes', 0):,}",
+            f"{goal.title} {figure(values[-1])}" if values else "",
+            sparkline(values, log=goal.log),
+            run.state,
+            time.strftime("%Y-%m-%d %H:%M", time.localtime(run.card.get("started", run.when))),
         )
     console.print(table)
+    for run in runs:
+        if run.error:
+            console.print(run.error, markup=False)
     return 0
 
 
-def _state(card: Mapping[str, Any]) -> str:
-    """What a run does, or how it ended: a card that says `running` may be that of a process that was killed."""
-    if card["live"]:
-        return "live"
-    return "died" if card["state"] == "running" else str(card["state"])
-
-
-def sparkline(rows: Sequence[Mapping[str, Any]], name: str) -> str:
-    """Return how a figure went, as blocks from its lowest to its highest value."""
-    values = [row[name] for row in rows if name in row]
-    if not values:
-        return ""
-    count = min(SPARKS, len(values))
-    means = [mean(values[k * len(values) // count : (k + 1) * len(values) // count]) for k in range(count)]
-    low, span = min(means), (max(means) - min(means)) or 1.0
-    return "".join(BLOCKS[round((value - low) / span * (len(BLOCKS) - 1))] for value in means)
+def _facts(run: Overview) -> dict[str, Any]:
+    return {"name": run.name, **run.card, "live": run.pid is not None, **({"error": run.error} if run.error else {})}
 
 
 @app.command
@@ -94,7 +81,9 @@ def compare(*names: Name, runs_dir: Folder = RUNS, json: Json = False) -> int:
             {"runs": {run.name: {key: sheet.get(key) for key in keys} for run, sheet in zip(runs, sheets, strict=True)}}
         )
     table = plain_table("", *(run.name for run in runs))
-    table.add_row("return", *(sparkline(run.metrics(), "return_mean") for run in runs))
+    table.add_row(
+        "return", *(sparkline([row["return_mean"] for row in run.metrics() if "return_mean" in row]) for run in runs)
+    )
     for key in keys:
         table.add_row(key, *(_shown(sheet.get(key)) for sheet in sheets))
     console.print(table, markup=False)

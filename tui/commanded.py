@@ -10,6 +10,7 @@ from textual.app import App
 from textual.reactive import reactive
 
 from ..envs import PacError
+from ..training.overview import Overview
 from ..training.records import Phase
 from ..training.snapshot import Snapshot
 from ..training.units import STEPPED, Units, plural
@@ -19,6 +20,7 @@ from .governor import Governor
 from .ink import FAINT, ORANGE, TEXT, YELLOW, Row, part
 from .leave import Choice, Leave
 from .messages import Refused
+from .picker import Picker
 from .picture import svg_of
 from .prompt import Prompt
 from .restart import DEBOUNCE, PendingRestart
@@ -26,6 +28,7 @@ from .takeover import TakeOver
 from .threads import Commander, Watcher
 
 FAILED, INTERRUPTED = 1, 130
+RUNS = Path("runs")
 ENDING = {Phase.STOPPING, Phase.ENDED, Phase.FAILED}
 
 
@@ -37,6 +40,7 @@ class CommandedApp(App[int]):
         env: The environment that is looked at or selected, from 0.
         lost: Why there is no session any more, if it went without a word.
         stops: How often a stop was asked for.
+        wanted: The run to go to from here, if one was chosen.
     """
 
     snapshot: reactive[Snapshot | None] = reactive(None, always_update=True, repaint=False)
@@ -46,6 +50,7 @@ class CommandedApp(App[int]):
         self.env = 0
         self.lost: PacError | None = None
         self.stops = 0
+        self.wanted: Overview | None = None
         self.connection = connection
         self.governor = Governor()
         self.pending = PendingRestart()
@@ -179,7 +184,8 @@ class CommandedApp(App[int]):
             self.action_stop()
             return
         facts = self.snapshot.description
-        leave = Leave(facts.run, watched=facts.watched, stops=self.connection.ours)
+        then = self.wanted.name if self.wanted is not None else ""
+        leave = Leave(facts.run, watched=facts.watched, stops=self.connection.ours, then=then)
         self.push_screen(leave, self._leave)
 
     def _leave(self, choice: Choice | None) -> None:
@@ -187,6 +193,20 @@ class CommandedApp(App[int]):
             self.action_stop()
         elif choice == "detach":
             self.detach()
+        else:
+            self.wanted = None
+
+    def action_runs(self) -> None:
+        """Show the runs, to go to one of them."""
+        about = self.snapshot.description if self.snapshot is not None else None
+        parent = Path(about.folder).parent if about is not None and about.folder else RUNS
+        self.push_screen(Picker(parent, about.pid if about is not None else 0), self._go_to)
+
+    def _go_to(self, run: Overview | None) -> None:
+        """Leave for another run."""
+        self.wanted = run
+        if run is not None:
+            self.action_leave()
 
     def action_interrupt(self) -> None:
         """Stop what was started here, leave what was there before."""

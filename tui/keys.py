@@ -69,6 +69,7 @@ KEYS: tuple[Key, ...] = (
     Key("envs.number", "number_sign", "#", "ask_envs", "Type a number of environments"),
     Key("baseline", "B", "B", "baseline", "Measure the baseline: fps of one environment", "baseline"),
     Key("sweep", "v", "v", "sweep", "Sweep: measure several N, and come back"),
+    Key("runs", "R", "R", "runs", "Runs: show one that lives, resume one that does not"),
     Key("screenshot", "s", "s", "picture", "Save a picture of the screen"),
     Key("help", "question_mark", "?", "help", "All keys", "help"),
     Key("palette", "ctrl+p", "Ctrl+P", "command_palette", "All commands by name"),
@@ -117,6 +118,7 @@ HELP: dict[str, tuple[tuple[str, str], ...]] = {
         ("sweep", "measure several N"),
     ),
     OTHER: (
+        ("runs", "runs: show, resume"),
         ("screenshot", "picture of the screen"),
         ("help", "this help"),
         ("palette", "all commands by name"),

@@ -22,6 +22,7 @@ class Leave(ModalScreen[Choice | None]):
         name: The run's name.
         watched: Whether it is a script that is watched.
         stops: Whether Enter stops it, and does not detach.
+        then: The run that is gone to, if one is.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -31,10 +32,10 @@ class Leave(ModalScreen[Choice | None]):
         ("escape,q", "dismiss(None)", "Stay"),
     ]
 
-    def __init__(self, name: str, *, watched: bool, stops: bool) -> None:
+    def __init__(self, name: str, *, watched: bool, stops: bool, then: str = "") -> None:
         super().__init__()
         self._usual: Choice = "stop" if stops else "detach"
-        self._name = name
+        self._name, self._then = name, then
         self._watched = watched
         self._lines = Lines(id="leave")
 
@@ -55,6 +56,7 @@ class Leave(ModalScreen[Choice | None]):
             for key, text, choice in choices
         ]
         rows.append((part(fit("Esc", 8), BRIGHT), part("stay", SOFT)))
-        width = min(self.size.width, max(map(width_of, rows)) + 4)
+        title = f"Leave {self._name} for {self._then}" if self._then else f"Leave {self._name}"
+        width = min(self.size.width, max(len(title) + 2, *map(width_of, rows)) + 4)
         self._lines.styles.width, self._lines.styles.height = width, len(rows) + 2
-        self._lines.show(framed(f"Leave {self._name}", rows, width, len(rows) + 2))
+        self._lines.show(framed(title, rows, width, len(rows) + 2))

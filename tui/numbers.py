@@ -80,6 +80,14 @@ def clock(seconds: float) -> str:
     return f"{total // 3600}:{total // 60 % 60:02}:{total % 60:02}"
 
 
+def age(seconds: float) -> str:
+    """Return a long time in its natural unit: `12 s`, `5 min`, `3 h`, `2 d`."""
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(0.0, seconds):.0f} s"
+
+
 def duration(seconds: float) -> str:
     """Return a short time in its natural unit: `12.3 us`, `4.56 ms`, `1.20 s`."""
     if not known(seconds):

@@ -63,6 +63,10 @@ class ReplayApp(PacApp):
         self.rate = min(MOST_RATE, max(LEAST_RATE, self.rate * factor))
         self.notify(f"{self.rate:g} steps/s", title="Speed", timeout=2)
 
+    def action_runs(self) -> None:
+        """Stay: an episode is looked at, not a session."""
+        self.notify("q leaves the episode; pac-tui runs lists the runs", title="Runs")
+
     def action_stop(self) -> None:
         """Leave."""
         self.leave()

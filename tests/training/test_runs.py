@@ -3,6 +3,7 @@
 import json
 import os
 
+import numpy as np
 import pytest
 
 from pac.envs import BadParameter, UnknownName
@@ -72,3 +73,16 @@ def test_an_unreadable_card_is_a_clear_error(tmp_path):
 def test_a_name_holds_task_and_trainer():
     """Parameters and punctuation of the task stay out of the folder's name."""
     assert new_name("my_pkg.mod:MyEnv", "ppo").startswith("my-pkg-mod-ppo-")
+
+
+def test_some_metrics_are_spread_over_all_and_have_the_last(tmp_path):
+    """A long file is sampled without being read, a short one is read."""
+    run = RunFolder.create(tmp_path, "a")
+    assert run.some_metrics(10) == []
+    for step in range(3000):
+        run.append_metrics({"steps": step, "filling": "x" * (step % 90)})
+    steps = [row["steps"] for row in run.some_metrics(50)]
+    assert 40 <= len(steps) <= 55
+    assert steps == sorted(set(steps))
+    assert (steps[0], max(np.diff(steps)) < 200) == (0, True)
+    assert steps[-1] >= 2980

@@ -11,7 +11,7 @@ from rich.console import Console
 from pac.training.runs import RunFolder
 from pac.tui import cli, cli_bench_show, cli_show
 from pac.tui.cli import Flags, main, with_settings
-from pac.tui.cli_runs import sparkline
+from pac.tui.spark import sparkline
 
 
 @pytest.fixture(autouse=True)
@@ -141,9 +141,10 @@ def test_runs_are_compared(capsys, tmp_path):
 
 def test_a_sparkline_goes_from_the_lowest_to_the_highest():
     """Long ones are means of their parts; without values there is nothing."""
-    assert sparkline([{"a": 0.0}, {"b": 9}, {"a": 7.0}], "a") == "▁█"
-    assert sparkline([{"a": float(k)} for k in range(160)], "a") == "▁▁▂▂▃▃▄▄▅▅▆▆▇▇██"
-    assert not sparkline([], "a")
+    assert sparkline([0.0, float("nan"), 7.0]) == "▁█"
+    assert sparkline([float(k) for k in range(160)]) == "▁▁▂▂▃▃▄▄▅▅▆▆▇▇██"
+    assert sparkline([1.0, 0.1, 0.0, 0.01], log=True) == "█▅▁"
+    assert not sparkline([])
 
 
 def test_bars():

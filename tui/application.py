@@ -17,10 +17,10 @@ from textual.screen import Screen
 from ..training.records import Level, Phase
 from ..training.snapshot import Look, Snapshot
 from ..training.units import plural
-from .breaks import Breakpoints
 from .commanded import INTERRUPTED
 from .connection import Connection
 from .debugging import FAR, DebuggedApp
+from .dialog import Dialog
 from .edges import Tabs, head, keys, system
 from .governor import FIGURES, FOCUS, GRID, SYSTEM
 from .help import Help
@@ -30,8 +30,6 @@ from .messages import EnvironmentOpened, SessionLost, SnapshotTaken, ViewChosen
 from .plain import PlainScreen, PlainSwitcher
 from .prompt import Prompt
 from .scrubber import scrubber
-from .sweep import Sweep
-from .takeover import TakeOver
 from .theme import dress
 from .views import EnvironmentView, LearningView, LogView, Shot, SummaryView, TimingView, View, WorkersView
 
@@ -169,9 +167,7 @@ class PacApp(DebuggedApp):
         self._toast(snapshot)
         if (stopped := self.point(snapshot)) is not None:
             self.action_environment(stopped + 1)
-        if isinstance(self.screen, Breakpoints):
-            self.screen.show(snapshot.breakpoints)
-        elif isinstance(self.screen, Sweep | TakeOver):
+        if isinstance(self.screen, Dialog):
             self.screen.show(snapshot)
         if (snapshot.phase, snapshot.audience) != self._told:
             self._told = snapshot.phase, snapshot.audience

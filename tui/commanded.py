@@ -14,8 +14,8 @@ from ..training.overview import Overview
 from ..training.records import Phase
 from ..training.snapshot import Snapshot
 from ..training.units import STEPPED, Units, plural
-from .breaks import Breakpoints
 from .connection import Connection
+from .dialog import Dialog
 from .governor import Governor
 from .ink import FAINT, ORANGE, TEXT, YELLOW, Row, part
 from .leave import Choice, Leave
@@ -24,7 +24,6 @@ from .picker import Picker
 from .picture import svg_of
 from .prompt import Prompt
 from .restart import DEBOUNCE, PendingRestart
-from .takeover import TakeOver
 from .threads import Commander, Watcher
 
 FAILED, INTERRUPTED = 1, 130
@@ -64,7 +63,7 @@ class CommandedApp(App[int]):
 
     def on_refused(self, message: Refused) -> None:
         """Say why a command was not carried out, where that was asked for."""
-        if isinstance(self.screen, Breakpoints | TakeOver) and message.command in self.screen.SENDS:
+        if isinstance(self.screen, Dialog) and message.command in self.screen.SENDS:
             self.screen.refused(message.command, str(message.error))
             return
         refused_stop = message.command == "stop" and not self.connection.ours

@@ -58,7 +58,7 @@ class DebuggedApp(CommandedApp):
     def action_breakpoints(self) -> None:
         """Show the breakpoints, to add, switch or remove one."""
         if self.snapshot is not None:
-            self.push_screen(Breakpoints(self.command, self.snapshot.breakpoints))
+            self.push_screen(Breakpoints(self.command, self.snapshot))
 
     def action_take_over(self) -> None:
         """Play the environment by hand, while all stand still between two actions."""

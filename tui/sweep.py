@@ -6,10 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from ..training.records import Phase
@@ -17,10 +14,10 @@ from ..training.snapshot import Snapshot
 from ..training.sweep import usual_counts
 from ..training.throughput import knee, marginal_efficiencies
 from ..training.units import Units
+from .dialog import Dialog
 from .ink import ACCENT, BRIGHT, CYAN, FAINT, GREEN, ORANGE, SIGNS, SOFT, TEXT, YELLOW, Row, bar, fit, part
-from .lines import Lines
 from .numbers import percent, whole
-from .panels import FRAME, framed
+from .panels import FRAME
 from .views.figures import hint, scaling_curve
 
 MOST_COLUMNS, MARGIN = 90, 3
@@ -28,7 +25,7 @@ LEAST_CURVE, MOST_CURVE = 5, 14
 COLUMNS = (("N", 9), ("", 11), ("speedup", 9), ("efficiency", 12), ("of the added", 14))
 
 
-class Sweep(ModalScreen[None]):
+class Sweep(Dialog):
     """Shows what is known of every N; while a sweep runs, how far it is.
 
     Args:
@@ -39,62 +36,43 @@ class Sweep(ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Cancel or close")]
 
     def __init__(self, command: Callable[..., None], snapshot: Snapshot) -> None:
-        super().__init__()
-        self._command = command
-        self._points: list[tuple[int, float]] = []
-        self._take(snapshot)
         counts = " ".join(map(str, usual_counts(snapshot.num_envs)))
-        self._lines = Lines()
-        self._input = Input(counts, restrict=r"[\d ,]*", select_on_focus=False)
-
-    def compose(self) -> ComposeResult:
-        """A table with a curve, and a line to type in."""
-        with Vertical():
-            yield self._lines
-            yield self._input
-
-    def on_resize(self) -> None:
-        """Draw for the size of the terminal."""
-        self._draw()
+        super().__init__(command, snapshot, Input(counts, restrict=r"[\d ,]*", select_on_focus=False))
+        self._points = measured(snapshot)
 
     def show(self, snapshot: Snapshot) -> None:
-        """Show what the session has measured now."""
-        self._take(snapshot)
-        self._draw()
-
-    def _take(self, snapshot: Snapshot) -> None:
-        """Take over what was measured; while environments start, nothing is told of that."""
-        self._snapshot = snapshot
-        self._points = [(item.num_envs, item.fps) for item in snapshot.scaling] or self._points
+        """Show what was measured; while environments start, nothing is told of that."""
+        self._points = measured(snapshot) or self._points
+        super().show(snapshot)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Measure what was typed."""
         counts = [int(number) for number in re.findall(r"\d+", event.value)]
         if counts and not self._measures:
-            self._command("sweep", counts=counts)
+            self.command("sweep", counts=counts)
 
     def action_leave(self) -> None:
         """Cancel the sweep, else close."""
         if self._measures:
-            self._command("cancel_sweep")
+            self.command("cancel_sweep")
         else:
             self.dismiss()
 
     @property
     def _units(self) -> Units:
-        return self._snapshot.description.units
+        return self.snapshot.description.units
 
     @property
     def _measures(self) -> bool:
         """Whether the session measures, or is on its way from one N to the next."""
-        return self._snapshot.phase in {Phase.BASELINE, Phase.RESTARTING}
+        return self.snapshot.phase in {Phase.BASELINE, Phase.RESTARTING}
 
-    def _draw(self) -> None:
+    def draw(self) -> None:
+        """Draw the table, and what is being done."""
         width, height = max(1, min(MOST_COLUMNS, self.size.width)), max(3, self.size.height - MARGIN)
         rows = self._rows(max(1, width - FRAME), height - 2)
         note = "Esc cancels" if self._measures else "Enter measures these N   Esc closes"
-        self._lines.styles.height = len(rows) + 2
-        self._lines.show(framed("Speed over N", rows, width, len(rows) + 2, note))
+        self.frame("Speed over N", rows, width, note)
 
     def _rows(self, width: int, height: int) -> list[Row]:
         """The table; the curve where there is room; what is being done."""
@@ -102,14 +80,19 @@ class Sweep(ModalScreen[None]):
         foot = [self._progress(width)] if self._measures else hint(self._units.said(said(points)), width)
         room = max(1, height - len(foot))
         rows = table(points, self._units.fps)[:room] if points else hint("nothing has been measured yet", width)
-        if self._snapshot.scaling and (spare := min(MOST_CURVE, room - len(rows) - 1)) >= LEAST_CURVE:
-            rows += [(), *scaling_curve(self._snapshot, width, spare)]
+        if self.snapshot.scaling and (spare := min(MOST_CURVE, room - len(rows) - 1)) >= LEAST_CURVE:
+            rows += [(), *scaling_curve(self.snapshot, width, spare)]
         return [*rows, *foot]
 
     def _progress(self, width: int) -> Row:
-        message, done = str(self._snapshot.state["message"]), float(self._snapshot.state["progress"])
+        message, done = str(self.snapshot.state["message"]), float(self.snapshot.state["progress"])
         text = fit(f"{message} ", min(width, len(message) + 1))
         return (part(text, CYAN), *bar(done, max(0, width - len(text)), CYAN))
+
+
+def measured(snapshot: Snapshot) -> list[tuple[int, float]]:
+    """Return every N that was measured, and its fps."""
+    return [(item.num_envs, item.fps) for item in snapshot.scaling]
 
 
 def table(points: Sequence[tuple[int, float]], rate: str) -> list[Row]:

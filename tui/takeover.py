@@ -6,16 +6,13 @@ from collections.abc import Callable
 from math import prod
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from ..training.description import Description
 from ..training.snapshot import Snapshot
+from .dialog import Dialog
 from .ink import CYAN, ORANGE, SOFT, Row, fit, part
-from .lines import Lines
 from .numbers import percent
 from .prompt import KeyedInput
 from .views.thoughts import action_name
@@ -24,7 +21,7 @@ BUTTONS = {"left": ("left",), "right": ("right",), "up": ("up", "a"), "down": ("
 LIKELY = 4
 
 
-class TakeOver(ModalScreen[None]):
+class TakeOver(Dialog):
     """Sends what a person does; every action is one step of all environments, and the others play on by policy.
 
     Args:
@@ -37,69 +34,46 @@ class TakeOver(ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss", "End")]
 
     def __init__(self, command: Callable[..., None], env: int, snapshot: Snapshot) -> None:
-        super().__init__()
-        self._command = command
         self._env = env
-        self._snapshot = snapshot
         self._about = snapshot.description
         self._keys = {key: action for key in BUTTONS if (action := button(self._about, key)) is not None}
-        self._error = ""
-        self._lines = Lines()
         hint = "an action's name or number; Enter alone: the policy's own"
-        self._input = KeyedInput({"p", *self._keys}, max_length=40, placeholder=hint, select_on_focus=False)
-
-    def compose(self) -> ComposeResult:
-        """What is likely, and a line to type in, at the bottom."""
-        with Vertical():
-            yield self._lines
-            yield self._input
-
-    def on_resize(self) -> None:
-        """Draw for the size of the terminal."""
-        self._draw()
-
-    def show(self, snapshot: Snapshot) -> None:
-        """Show what the policy would do now."""
-        self._snapshot = snapshot
-        self._draw()
-
-    def refused(self, _command: str, text: str) -> None:
-        """Say why the session would not do it."""
-        self._error = text
-        self._draw()
+        line = KeyedInput({"p", *self._keys}, max_length=40, placeholder=hint, select_on_focus=False)
+        super().__init__(command, snapshot, line)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Play what was typed; nothing is the policy's own choice."""
-        text, self._error = event.value.strip(), ""
-        self._input.value = ""
+        text, self.error = event.value.strip(), ""
+        self.line.value = ""
         if not text:
-            self._command("step", count=1)
+            self.command("step", count=1)
         elif (action := action_of(self._about, text)) is None:
             self.refused("act", f"{text!r} is none of the {self._about.num_actions:,} actions")
         else:
-            self._command("act", env=self._env, action=action)
+            self.command("act", env=self._env, action=action)
 
     def on_keyed_input_pressed(self, event: KeyedInput.Pressed) -> None:
         """Play a button, or end."""
-        self._error = ""
+        self.error = ""
         if event.key == "p":
             self.dismiss()
         else:
-            self._command("act", env=self._env, action=self._keys[event.key])
+            self.command("act", env=self._env, action=self._keys[event.key])
 
-    def _draw(self) -> None:
-        self._lines.show([self._row(max(1, self.size.width))])
+    def draw(self) -> None:
+        """Draw what is likely, or what was wrong."""
+        self.lines.show([self._row(max(1, self.size.width))])
 
     def _row(self, width: int) -> Row:
         head = f" you play Env {self._env + 1} "
         buttons = "  ".join(f"{key}: {action_name(self._about, action)}" for key, action in self._keys.items())
         text = "   ".join(filter(None, (self._likely(), buttons, "Esc ends")))
-        shown, color = (self._error, ORANGE) if self._error else (text, SOFT)
+        shown, color = (self.error, ORANGE) if self.error else (text, SOFT)
         return (part(head, CYAN, bold=True), part(fit(shown, max(0, width - len(head))), color))
 
     def _likely(self) -> str:
         """What the policy thinks of first."""
-        policy = self._snapshot.policy
+        policy = self.snapshot.policy
         if policy is None or not policy.actions:
             return ""
         pairs = list(zip(policy.actions, policy.probabilities, strict=True))[:LIKELY]

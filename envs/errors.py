@@ -1,8 +1,10 @@
 """The errors of tasks and their parameters.
 
 PacError                an error that is the user's to mend: its text says how
-└── BadParameter        a value that does not fit
-    └── UnknownName     a name that is none of the known ones
+├── BadParameter        a value that does not fit
+│   └── UnknownName     a name that is none of the known ones
+├── EnvironmentFailed   an environment raised an exception
+└── IllegalAction       an action that is out of range or that the mask forbids
 """
 
 from __future__ import annotations
@@ -50,3 +52,9 @@ class EnvironmentFailed(PacError):
         super().__init__(text)
         self.environment = environment
         self.action = action
+
+
+class IllegalAction(PacError, ValueError):
+    """An action that is out of range or that the mask forbids; no environment was stepped."""
+
+    title = "Illegal action"

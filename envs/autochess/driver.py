@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import IllegalAction
 from ..registry import find
 from ..task import Buffers, Task, allocate, next_slot
-from .errors import IllegalAction
 from .kernels import ALL_LEGAL, reset_envs, show_envs, step_envs
 from .layout import ACTIONS, EPISODES
 from .views import table

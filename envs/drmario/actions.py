@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .errors import IllegalAction
+from ..errors import IllegalAction
 from .kernels import is_legal
 from .layout import ACTIONS, LONGEST_FALL, MASK, SCRATCH, Bytes, Words
 from .plan import plan

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import IllegalAction
 from ..registry import find
 from ..task import MASK_64, Buffers, Task, allocate, next_slot
 from .actions import legal_count
-from .errors import IllegalAction
 from .kernels import ALL_LEGAL, reset_envs, show_envs, step_frames, step_placements
 from .layout import BUTTONS, EPISODES, LONGEST_FALL, SCRATCH
 from .task import TASKS

@@ -7,8 +7,8 @@ import pytest
 
 from pac.envs import allocate, check, find
 from pac.envs.autochess.driver import Games
-from pac.envs.autochess.errors import IllegalAction
 from pac.envs.autochess.layout import ALIVE, END_TURN, GOLD, LEVEL, LIFE, MAX_STEPS_IN_TURN, RANK, SEATS, STAGE
+from pac.envs.errors import IllegalAction
 from pac.envs.task import OUT
 
 from .play import Match, Seat

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pac.envs.autochess.errors import IllegalAction
 from pac.envs.autochess.layout import ACTIONS, SEATS
+from pac.envs.errors import IllegalAction
 
 from .play import Match, Seat
 from .states import violations

@@ -13,9 +13,9 @@ from pac.envs import allocate, find
 from pac.envs.drmario import driver
 from pac.envs.drmario.actions import buttons
 from pac.envs.drmario.driver import Bottles
-from pac.envs.drmario.errors import IllegalAction
 from pac.envs.drmario.kernels import step_placements
 from pac.envs.drmario.layout import BUTTONS, CLOCK, COLORS, OUT_OF_TIME, PLANES, WORDS
+from pac.envs.errors import IllegalAction
 from pac.envs.native import stamp_of
 
 from .play import Game, legal

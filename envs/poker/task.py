@@ -1,7 +1,60 @@
-"""The tasks of this folder."""
+"""Games of cards and dice for two, described: both seats are played, by whoever asks."""
 
 from __future__ import annotations
 
-from ..task import TaskFamily
+from functools import partial
+from types import MappingProxyType
+from typing import Any
 
-TASKS: tuple[TaskFamily, ...] = ()
+from ..task import Field, Outcome, Panel, Task, TaskFamily
+from .families import FAMILIES, game_of, has_game
+from .layout import PLAYERS
+from .looks import shape_of
+
+__all__ = ["TASKS", "game_of", "has_game"]
+
+OUTCOMES = (Outcome("seat 1 wins", "good"), Outcome("seat 2 wins", "bad"), Outcome("split", "neutral"))
+PPO = {
+    "learning_rate": 1e-3,
+    "gamma": 1.0,
+    "entropy_coefficient": 0.05,
+    "batch": 4096,
+    "minibatch": 512,
+    "hidden": 128,
+}
+
+
+def build(name: str, spec: str, **values: Any) -> Task:
+    """One step is one action of the seat whose turn it is; the other one waits, and what it answers is not looked at.
+
+    Seat 1 begins; at hold'em it has the button. The reward comes at the hand's end: chips won or lost.
+    """
+    family = FAMILIES[name]
+    layout = family.layout(**values)
+    return Task(
+        spec=spec,
+        name=name,
+        title=family.title,
+        factory=f"{__package__}.driver:Hands",
+        observation=Field("observation", "float32", (layout.observed,), per="seat", low=0, high=1),
+        num_actions=len(layout.actions),
+        masked=True,
+        players=PLAYERS,
+        native=True,
+        kernels=f"{__package__}.driver:compile_all",
+        outcomes=OUTCOMES,
+        info=(Field("pot", "float32", low=0), Field("street", "int32", low=0, high=layout.streets - 1)),
+        headline=("pot",),
+        panels=(Panel("text", "Table", "hand", main=True),),
+        boards=(Field("hand", "uint32", shape_of(layout), timed=False),),
+        state=Field("state", "int64", (layout.words,), timed=False),
+        slices=MappingProxyType(layout.slices),
+        action_names=layout.actions,
+        values=MappingProxyType(values),
+        settings=MappingProxyType({"ppo": MappingProxyType(PPO)}),
+    )
+
+
+TASKS = tuple(
+    TaskFamily(name, family.title, partial(build, name), family.parameters) for name, family in FAMILIES.items()
+)

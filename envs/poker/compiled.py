@@ -1,0 +1,9 @@
+"""Compiles the stepping of poker's games."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..native import compiler
+
+compiled = compiler(Path(__file__).parent)

@@ -1,0 +1,144 @@
+"""The games of this folder, with their parameters: what they are called, how they lie in memory, how they are built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from ..errors import BadParameter
+from ..task import Parameter, Task
+from .layout import Layout
+
+if TYPE_CHECKING:
+    from .game import Game
+
+POKER_ACTIONS = ("fold", "check or call", "bet or raise")
+MOST_RAISES = 2
+"""Of a street of Leduc."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """A game.
+
+    Attributes:
+        title: Its name for people.
+        parameters: Its knobs.
+        layout: Returns how it lies in memory, given its parameters.
+        build: Returns it, given its parameters.
+        streets: Names of its streets, where it has several.
+    """
+
+    title: str
+    parameters: tuple[Parameter, ...]
+    layout: Callable[..., Layout]
+    build: Callable[..., Game]
+    streets: tuple[str, ...] = ("",)
+
+
+def _kuhn() -> Game:
+    from .small import kuhn
+
+    return kuhn()
+
+
+def _leduc(*, suits: bool) -> Game:
+    from .small import leduc
+
+    return leduc(suits=suits)
+
+
+def _liars_dice(faces: int) -> Game:
+    from .small import liars_dice
+
+    return liars_dice(faces)
+
+
+def _holdem(betting: str, stack: int, flop: int, turn: int, river: int) -> Game:
+    from .holdem import holdem
+    from .sizes import sizes_of
+
+    return holdem(sizes_of(betting), stack, (flop, turn, river))
+
+
+def _holdem_layout(betting: str, **_: object) -> Layout:
+    """On a street a check, the raises that are allowed, one all-in more, and a call."""
+    from .sizes import sizes_of
+
+    sizes = sizes_of(betting)
+    names = ("fold", "check or call", *(size.name for size in sizes.offered))
+    return Layout(names, max(sizes.max_raises) + 3, 52, 2, (0, 3, 4, 5))
+
+
+def _leduc_layout(*, suits: bool) -> Layout:
+    """On a street a check, the raises, and a call; cards are shown with their suits in any case."""
+    del suits
+    return Layout(POKER_ACTIONS, MOST_RAISES + 2, 6, 1, (0, 1))
+
+
+def _dice_layout(faces: int) -> Layout:
+    from .small import bid_name
+
+    bids = tuple(bid_name(bid, faces) for bid in range(2 * faces))
+    return Layout((*bids, "liar"), 2 * faces + 1, faces)
+
+
+def _buckets(street: str) -> Parameter:
+    return Parameter(street, 50, low=1, high=20_000, help=f"buckets of hands on the {street}")
+
+
+FAMILIES: Mapping[str, Family] = {
+    "kuhn": Family("Kuhn poker", (), lambda: Layout(POKER_ACTIONS, 3, 3), _kuhn),
+    "leduc": Family(
+        "Leduc poker",
+        (Parameter("suits", default=True, help="tell cards of a rank apart: 936 information sets, else 288"),),
+        _leduc_layout,
+        _leduc,
+        ("first", "second"),
+    ),
+    "liars_dice": Family(
+        "Liar's dice",
+        (Parameter("faces", 6, low=2, high=6, help="faces of a die; the highest is wild"),),
+        _dice_layout,
+        _liars_dice,
+    ),
+    "holdem": Family(
+        "Heads-up no-limit hold'em",
+        (
+            Parameter("betting", "standard", help="which bets there are: standard, fcpa, wide, or a YAML or JSON file"),
+            Parameter("stack", 100, low=2, high=1000, help="big blinds that each begins with"),
+            *(_buckets(street) for street in ("flop", "turn", "river")),
+        ),
+        _holdem_layout,
+        _holdem,
+        ("preflop", "flop", "turn", "river"),
+    ),
+}
+
+
+def has_game(task: Task) -> bool:
+    """Whether a task is one of these games."""
+    return task.name in FAMILIES
+
+
+def layout_of(task: Task) -> Layout:
+    """Return how a task's game lies in memory."""
+    return FAMILIES[task.name].layout(**task.values)
+
+
+def game_of(task: Task) -> Game:
+    """Return the game that a task steps; it is built once.
+
+    Raises:
+        BadParameter: The task is none of these games.
+    """
+    if not has_game(task):
+        raise BadParameter(f"{task.name} has no betting that is known ahead; what has: {', '.join(sorted(FAMILIES))}")
+    return _built(task.name, tuple(sorted(task.values.items())))
+
+
+@cache
+def _built(name: str, values: tuple[tuple[str, Any], ...]) -> Game:
+    return FAMILIES[name].build(**dict(values))

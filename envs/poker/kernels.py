@@ -1,0 +1,137 @@
+"""Loops over hands, compiled, with the GIL released: they read actions and write all else in place."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..native import episode_seed
+from ..task import DECIDES, WAITS, Array
+from .compiled import compiled
+from .hand import NO_EDGE, act, begin, edge_of, observe, won
+from .layout import EPISODES, LAST, NODE, PLAYERS, RUN_SEED, STEPS
+from .picture import draw
+from .views import Numbers, Rules, Views, numbers, rules, views
+
+ALL_LEGAL = -1
+WAITING = 1
+"""The mask of a seat that waits: it allows the first action."""
+FIRST_WINS, SECOND_WINS, SPLIT = 1, 2, 3
+
+
+@compiled
+def write_mask(r: Rules, node: int, mask: Array) -> None:
+    """Write which actions a decision allows."""
+    mask[:] = 0
+    for edge in range(r.first[node], r.first[node] + r.degree[node]):
+        number = r.number[edge]
+        mask[number >> 3] |= np.uint8(1 << (number & 7))
+
+
+@compiled
+def show(v: Views, r: Rules, n: Numbers, slot: int, env: int) -> None:
+    """Write observations, masks, numbers and the picture of a hand that goes on."""
+    hand = v.state[env]
+    node = hand[NODE]
+    for seat in range(PLAYERS):
+        row = env * PLAYERS + seat
+        observe(r, n, hand, seat, v.observation[slot, row])
+        if r.player[node] == seat:
+            write_mask(r, node, v.mask[slot, row])
+            v.active[slot, row] = DECIDES
+        else:
+            v.mask[slot, row, :] = 0
+            v.mask[slot, row, 0] = WAITING
+            v.active[slot, row] = WAITS
+    draw(r, n, hand, v.picture[env])
+    v.episode[env] = hand[EPISODES] - 1
+
+
+@compiled
+def write_info(v: Views, r: Rules, slot: int, env: int) -> None:
+    """Write the numbers of a hand, also of one that is over."""
+    node = v.state[env, NODE]
+    v.pot[slot, env] = r.paid[node, 0] + r.paid[node, 1]
+    v.street[slot, env] = r.on[node]
+
+
+@compiled
+def next_episode(v: Views, r: Rules, n: Numbers, env: int) -> None:
+    """Deal an environment's next hand."""
+    hand = v.state[env]
+    seed = episode_seed(np.uint64(hand[RUN_SEED]), np.uint64(env), np.uint64(hand[EPISODES]))
+    hand[EPISODES] += 1
+    begin(r, n, hand, int(seed))
+
+
+@compiled
+def write_end(v: Views, slot: int, env: int, over: bool, chips: float) -> None:
+    """Write what a step brought: chips for seat 1, and as many against seat 2, if the hand is over."""
+    for seat in range(PLAYERS):
+        row = env * PLAYERS + seat
+        v.reward[slot, row] = v.returns[slot, row] = -chips if seat else chips
+        v.terminated[slot, row] = over
+        v.truncated[slot, row] = 0
+    v.outcome[slot, env] = 0
+    if over:
+        v.outcome[slot, env] = FIRST_WINS if chips > 0 else SECOND_WINS if chips < 0 else SPLIT
+
+
+@compiled
+def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: int) -> None:
+    """Begin the next hand of the chosen environments and write their first observations."""
+    v, r, n = views(table), rules(table), numbers(table)
+    for index in range(chosen.shape[0]):
+        if chosen[index]:
+            env = lo + index
+            v.state[env, RUN_SEED], v.state[env, EPISODES] = seed, v.episode[env] + 1
+            v.state[env, LAST] = 0
+            next_episode(v, r, n, env)
+            v.length[slot, env] = v.frames[slot, env] = 0
+            write_end(v, slot, env, False, 0.0)
+            write_info(v, r, slot, env)
+            show(v, r, n, slot, env)
+
+
+@compiled
+def first_illegal(v: Views, r: Rules, lo: int, hi: int, slot: int) -> int:
+    """The first row whose turn it is and whose action its mask forbids, or `ALL_LEGAL`."""
+    for env in range(lo, hi):
+        node = v.state[env, NODE]
+        row = env * PLAYERS + r.player[node]
+        if edge_of(r, node, v.action[slot, row]) == NO_EDGE:
+            return int(row)
+    return ALL_LEGAL
+
+
+@compiled
+def step_envs(table: Array, lo: int, hi: int, slot: int, following: int) -> int:
+    """Step every hand by one action; returns the first row whose action is illegal, having stepped none."""
+    v, r, n = views(table), rules(table), numbers(table)
+    wrong = first_illegal(v, r, lo, hi, slot)
+    if wrong != ALL_LEGAL:
+        return wrong
+    for env in range(lo, hi):
+        hand = v.state[env]
+        over = act(r, hand, v.action[slot, env * PLAYERS + r.player[hand[NODE]]])
+        chips = won(r, n, hand) if over else 0.0
+        v.length[following, env] = hand[STEPS]
+        v.frames[following, env] = 1
+        v.heartbeat[env] += np.uint64(1)
+        write_end(v, following, env, over, chips)
+        write_info(v, r, following, env)
+        if over:
+            for seat in range(PLAYERS):
+                observe(r, n, hand, seat, v.final[following, env * PLAYERS + seat])
+            hand[LAST] = int(chips)
+            next_episode(v, r, n, env)
+        show(v, r, n, following, env)
+    return ALL_LEGAL
+
+
+@compiled
+def show_envs(table: Array, lo: int, hi: int, slot: int) -> None:
+    """Write the observations, masks, numbers and pictures of states, also of those put there from outside."""
+    v, r, n = views(table), rules(table), numbers(table)
+    for env in range(lo, hi):
+        write_info(v, r, slot, env)
+        show(v, r, n, slot, env)

@@ -1,0 +1,106 @@
+"""How a hand looks as text: seats with cards and chips, the board and the pot, and what was done on each street."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..text import LETTER
+from .cards.notation import card_text
+from .layout import PLAYERS, Layout
+from .tree import Action
+
+if TYPE_CHECKING:
+    from .game import Game
+
+WIDTH = 38
+TURN = 0
+NAME = 2
+CARDS = 11
+CARD_WIDTH = 3
+PAID_END = 25
+LEFT_END = WIDTH - 1
+"""Columns: whose turn it is, who it is, the first card, where chips paid and chips left end."""
+SEAT_LINES = (2, 0)
+BOARD_LINE = 1
+FIRST_STREET = 4
+STREET_COLUMN = 9
+LABEL = 7
+"""Letters of an action, at most."""
+DICE_LINES = 2
+"""Lines for the bids of liar's dice."""
+
+RED, GREEN, YELLOW, BLUE, CYAN, WHITE = 2, 3, 4, 5, 7, 8
+SUITS = {"s": ("♠", WHITE), "h": ("♥", RED), "d": ("♦", BLUE), "c": ("♣", GREEN)}
+DICE = "⚀⚁⚂⚃⚄⚅"
+SEAT_COLORS = (CYAN, YELLOW)
+POINTER = ord("▸") | GREEN << LETTER
+
+
+def lines_of(layout: Layout) -> int:
+    """Return how many lines each street has."""
+    return 1 if layout.streets > 1 or layout.longest <= WIDTH // LABEL else DICE_LINES
+
+
+def shape_of(layout: Layout) -> tuple[int, int]:
+    """Return lines and columns of the picture."""
+    return FIRST_STREET + layout.streets * lines_of(layout) + 1, WIDTH
+
+
+def letters(text: str, color: int = 0) -> list[int]:
+    """Return text as cells."""
+    return [ord(letter) | color << LETTER for letter in text]
+
+
+def template_of(layout: Layout, streets: tuple[str, ...], *, chips: bool, stacks: bool) -> NDArray[np.uint32]:
+    """Return the picture without what changes, `(lines, columns)`.
+
+    Args:
+        layout: Of the game.
+        streets: Names of its streets.
+        chips: Whether what has been put in differs from hand to hand.
+        stacks: Whether there is a button, and what is left matters.
+    """
+    cells = np.full(shape_of(layout), ord(" "), np.uint32)
+
+    def write(line: int, column: int, text: str, color: int = 0) -> None:
+        cells[line, column : column + len(text)] = letters(text, color)
+
+    for player in range(PLAYERS):
+        write(SEAT_LINES[player], NAME, f"seat {player + 1}", SEAT_COLORS[player])
+        if chips:
+            write(SEAT_LINES[player], CARDS + 2 * CARD_WIDTH, "in")
+        if stacks:
+            write(SEAT_LINES[player], PAID_END + 2, "left")
+    if stacks:
+        write(SEAT_LINES[0], NAME + 7, "D")
+    if chips:
+        write(BOARD_LINE, PAID_END + 2, "pot")
+    for street, name in enumerate(streets):
+        write(FIRST_STREET + street, 0, name)
+    write(len(cells) - 1, 0, "last hand")
+    return cells
+
+
+def faces_of(game: Game, layout: Layout) -> NDArray[np.uint32]:
+    """Return how each card, or face of a die, looks: `(cards, 2)` cells."""
+    names = game.hands if game.deals is not None else [card_text(card) for card in range(layout.cards)]
+    return np.array([_face(name) for name in names], np.uint32)
+
+
+def _face(name: str) -> list[int]:
+    if name in DICE:
+        return letters(f"{DICE.index(name) + 1}{name}", WHITE)
+    symbol, color = SUITS.get(name[1:], (" ", WHITE))
+    return letters(name[0] + symbol, color)
+
+
+def labels_of(actions: tuple[Action, ...]) -> NDArray[np.uint32]:
+    """Return how each action is written in a street's line: `(actions, LABEL)` letters, zeros behind the last."""
+    cells = np.zeros((len(actions), LABEL), np.uint32)
+    for row, action in zip(cells, actions, strict=True):
+        text = action.name.replace("raise ", "r").replace("bet ", "b")[:LABEL]
+        row[: len(text)] = letters(text)
+    return cells

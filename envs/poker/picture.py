@@ -1,0 +1,93 @@
+"""Draws a hand as text."""
+
+from __future__ import annotations
+
+from ..task import Array
+from ..text import LETTER
+from .compiled import compiled
+from .layout import BOARD, HANDS, HISTORY, LAST, NODE, PLAYERS, STEPS
+from .looks import (
+    BOARD_LINE,
+    CARD_WIDTH,
+    CARDS,
+    FIRST_STREET,
+    LABEL,
+    LEFT_END,
+    PAID_END,
+    POINTER,
+    SEAT_COLORS,
+    SEAT_LINES,
+    STREET_COLUMN,
+    TURN,
+)
+from .tree import DECISION
+from .views import Numbers, Rules
+
+ZERO, MINUS, PLUS = ord("0"), ord("-"), ord("+")
+LAST_END = CARDS + 5
+
+
+@compiled
+def write_number(line: Array, end: int, number: int) -> int:
+    """Write a number that ends in a column; returns the column before it."""
+    column = end
+    while number > 0 or column == end:
+        line[column] = ZERO + number % 10
+        number //= 10
+        column -= 1
+    return column
+
+
+@compiled
+def write_card(r: Rules, line: Array, place: int, card: int) -> None:
+    """Write a card at its place among others."""
+    line[CARDS + place * CARD_WIDTH] = r.faces[card, 0]
+    line[CARDS + place * CARD_WIDTH + 1] = r.faces[card, 1]
+
+
+@compiled
+def write_history(r: Rules, n: Numbers, hand: Array, picture: Array) -> None:
+    """Write each street's actions into its lines, in the colours of who took them."""
+    first = STREET_COLUMN if n.streets > 1 else 0
+    before, line, column = 0, FIRST_STREET, first
+    for step in range(hand[STEPS]):
+        edge = hand[HISTORY + step] - 1
+        node = r.at[edge]
+        if r.on[node] != before:
+            before = r.on[node]
+            line, column = FIRST_STREET + before * n.street_lines, first
+        length = 0
+        while length < LABEL and r.labels[edge, length]:
+            length += 1
+        if column + length > n.columns and line + 1 < FIRST_STREET + (before + 1) * n.street_lines:
+            line, column = line + 1, first
+        color = SEAT_COLORS[r.player[node]] << LETTER
+        for letter in range(min(length, n.columns - column)):
+            picture[line, column + letter] = r.labels[edge, letter] | color
+        column += length + 1
+
+
+@compiled
+def draw(r: Rules, n: Numbers, hand: Array, picture: Array) -> None:
+    """Draw a hand, with both seats' cards."""
+    picture[:] = r.template
+    node = hand[NODE]
+    for seat in range(PLAYERS):
+        line = picture[SEAT_LINES[seat]]
+        for card in range(n.held):
+            write_card(r, line, card, hand[HANDS + 2 * seat + card])
+        if n.chips:
+            write_number(line, PAID_END, int(r.paid[node, seat]))
+        if n.stacks:
+            write_number(line, LEFT_END, n.most - int(r.paid[node, seat]))
+        if r.kind[node] == DECISION and r.player[node] == seat:
+            line[TURN] = POINTER
+    for card in range(r.board[r.on[node]]):
+        write_card(r, picture[BOARD_LINE], card, hand[BOARD + card])
+    if n.chips:
+        write_number(picture[BOARD_LINE], LEFT_END, int(r.paid[node, 0] + r.paid[node, 1]))
+    write_history(r, n, hand, picture)
+    last = hand[LAST]
+    sign = write_number(picture[n.lines - 1], LAST_END, abs(last))
+    if last:
+        picture[n.lines - 1, sign] = PLUS if last > 0 else MINUS

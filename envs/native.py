@@ -24,12 +24,18 @@ MIX_1 = np.uint64(0xBF58_476D_1CE4_E5B9)
 MIX_2 = np.uint64(0x94D0_49BB_1331_11EB)
 
 
-def kernel(function: Function) -> Function:
-    """Return `function` compiled at its first call, unless the disk has it; it calls no kernels of other files."""
+def kernel(function: Function, *, inlined: bool = False) -> Function:
+    """Return `function` compiled at its first call, unless the disk has it; it calls no kernels of other files.
+
+    Args:
+        function: What is compiled.
+        inlined: Build it into every kernel that calls it: for what is called often and gets many arrays.
+    """
+    options = OPTIONS | {"forceinline": inlined}
     try:
-        return cast("Function", njit(cache=True, **OPTIONS)(function))
+        return cast("Function", njit(cache=True, **options)(function))
     except RuntimeError:  # no folder of this machine can be written to
-        return cast("Function", njit(**OPTIONS)(function))
+        return cast("Function", njit(**options)(function))
 
 
 def stamp_of(*folders: Path) -> str:
@@ -38,7 +44,7 @@ def stamp_of(*folders: Path) -> str:
     return sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 
-def compiler(*folders: Path) -> Callable[[Function], Function]:
+def compiler(*folders: Path, inlined: bool = False) -> Callable[[Function], Function]:
     """Return a decorator for kernels whose rules stand in `folders`: cached on disk until any source there changes.
 
     Numba looks at a function's own file only, and would go on using a kernel into which another file's older rules were
@@ -47,7 +53,7 @@ def compiler(*folders: Path) -> Callable[[Function], Function]:
     stamp = stamp_of(*folders)
 
     def compiled(function: Function) -> Function:
-        made: Any = kernel(function)
+        made: Any = kernel(function, inlined=inlined)
         if hasattr(made, "_cache"):
             index = made._cache._cache_file  # noqa: SLF001 - numba has no public way to add to a cache's stamp
             index._source_stamp = (index._source_stamp, stamp)  # noqa: SLF001

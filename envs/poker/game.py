@@ -28,7 +28,7 @@ class Deals:
     sign: NDArray[np.int8]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Game:
     """A zero-sum game for two.
 

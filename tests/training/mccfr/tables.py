@@ -1,0 +1,19 @@
+"""Tables of a game, and what is learned into them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pac.training.mccfr.sampling import Sampler
+
+
+def tables(game):
+    """Return an empty table and no updates."""
+    return np.zeros((game.entries, 2), np.float32), np.zeros(game.rows, np.uint32)
+
+
+def learned(game, iterations, seed=0, **options):
+    """Return the tables after some iterations of one sampler."""
+    table, updates = tables(game)
+    Sampler(game, table, updates, seed, **options).run(0, iterations)
+    return table, updates

@@ -1,0 +1,50 @@
+"""Deals hands for the sampling kernels, a block of iterations at a time."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...envs.native import GOLDEN, mixed, stream
+from ...envs.poker.game import Game
+from .compiled import compiled
+from .plan import Hands, hands_of
+
+
+class Dealer(Protocol):
+    """What deals.
+
+    Attributes:
+        block: The most iterations it deals at once.
+    """
+
+    block: int
+
+    def deal(self, seed: int, first: int, count: int) -> tuple[Hands, NDArray[np.uint32]]:
+        """Return deals, and which of them each of `count` iterations takes; iteration k draws from stream k."""
+
+
+class ListDealer:
+    """Takes from the list of all deals of a small game."""
+
+    block = 4096
+
+    def __init__(self, game: Game) -> None:
+        self._hands = hands_of(game)
+        self._chosen = np.zeros(self.block, np.uint32)
+
+    def deal(self, seed: int, first: int, count: int) -> tuple[Hands, NDArray[np.uint32]]:
+        """Draw one of all deals for each iteration."""
+        chosen = self._chosen[:count]
+        choose_deals(np.uint64(seed), np.uint64(first), len(self._hands.entries), chosen)
+        return self._hands, chosen
+
+
+@compiled
+def choose_deals(seed: np.uint64, first: np.uint64, deals: int, chosen: NDArray[np.uint32]) -> None:
+    """Fill `chosen` with numbers below `deals`; the bias is below `deals / 2^31`."""
+    for index in range(len(chosen)):
+        word = mixed(stream(seed, first + np.uint64(index)) + GOLDEN)
+        chosen[index] = (np.int64(word >> np.uint64(33)) * deals) >> 31

@@ -1,0 +1,48 @@
+"""What a sampling kernel works with."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .plan import Hands, Plan
+
+
+class Visits(NamedTuple):
+    """What is visited in a traversal, in the order of visiting; `(m,)` each, m the nodes of the plan.
+
+    Attributes:
+        node: uint32, a decision of the traverser, or a terminal t as `TERMINAL + t`.
+        below: uint32, the place of its first child in this list; in outcome sampling, the action taken.
+        value: float32, what it is worth to the traverser.
+    """
+
+    node: NDArray[np.uint32]
+    below: NDArray[np.uint32]
+    value: NDArray[np.float32]
+
+
+class Work(NamedTuple):
+    """All that a traversal reads and writes.
+
+    Attributes:
+        plan: The betting.
+        hands: Deals.
+        table: `(2 x entries,)` float32, see `matching`.
+        updates: `(rows,)` uint32, how often each row's regrets were updated.
+        visits: Working memory.
+    """
+
+    plan: Plan
+    hands: Hands
+    table: NDArray[np.float32]
+    updates: NDArray[np.uint32]
+    visits: Visits
+
+
+def visits_for(plan: Plan) -> Visits:
+    """Return memory for traversals of `plan`."""
+    most = len(plan.nodes) + len(plan.amounts)
+    return Visits(np.zeros(most, np.uint32), np.zeros(most, np.uint32), np.zeros(most, np.float32))

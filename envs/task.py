@@ -339,16 +339,17 @@ class Task:
             buffers: The arrays of `fields`, `(slots, rows, ...)`, for all environments.
             seed: The run's seed; environment i's episode k is seeded by `episode_seed(seed, i, k)`.
         """
-        factory: Callable[..., Environments] = _load(self.factory)
+        factory: Callable[..., Environments] = load(self.factory)
         return factory(self, lo, hi, buffers, seed)
 
     def prepare(self) -> None:
         """Compile what needs compiling, so that nobody who steps has to wait for it."""
         if self.kernels:
-            _load(self.kernels)()
+            load(self.kernels)()
 
 
-def _load(path: str) -> Any:
+def load(path: str) -> Any:
+    """Return what `module:attribute` names."""
     module, _, attribute = path.partition(":")
     return getattr(import_module(module), attribute)
 
@@ -396,7 +397,7 @@ def dressed(task: Task, dress: Dress | None) -> Task:
     if dress is None:
         return task
     path, settings = dress
-    made: Task = _load(path)(task, settings)
+    made: Task = load(path)(task, settings)
     return replace(made, dress=(path, settings))
 
 

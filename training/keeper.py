@@ -65,6 +65,7 @@ class Keeper:
         self.folder = self._open()
         self._standing: Standing | None = None
         self._saved_at = 0.0
+        self._saving = ""
         self._saver = Saver(self.folder.checkpoints, self._told) if self.folder else None
         self._curves = event_writer(self.folder.path) if self.folder else None
 
@@ -107,6 +108,7 @@ class Keeper:
             "version": version("pac-tui"),
             "state": state,
             "return_mean": self._monitor.return_mean,
+            **{figure.name: self._monitor.latest.get(figure.name) for figure in self._kind.figures},
             **self._monitor.counters(),
             "config": {**self._config.model_dump(mode="json"), "settings": dict(self._settings)},
         }
@@ -165,6 +167,7 @@ class Keeper:
             "counters": dict(standing.counters),
             "data": data,
         }
+        self._saving = self._said(standing.counters)
         self._saver.save(standing.counters["steps"], tensors, facts)
         if wait:
             self._saver.wait()
@@ -184,9 +187,14 @@ class Keeper:
         if self._saver is not None:
             self._saver.release()
 
-    def _told(self, step: int, error: CheckpointNotWritten | None) -> None:
+    def _said(self, counters: Mapping[str, int]) -> str:
+        """How far the training was, in its trainer's words."""
+        units = self._kind.units
+        return f"{counters[units.over]:,} {units.counted}"
+
+    def _told(self, _step: int, error: CheckpointNotWritten | None) -> None:
         if error is None:
-            self._events.add(Level.GOOD, f"checkpoint at {step:,} steps")
+            self._events.add(Level.GOOD, f"checkpoint at {self._saving}")
         else:
             again = f"; the next try is in {self._config.checkpoint_every:g} s" if self._config.checkpoint_every else ""
             self._events.add(Level.ERROR, f"no checkpoint was saved: {error}{again}")
@@ -222,7 +230,7 @@ class Keeper:
             self._standing = Standing(
                 facts["counters"], facts["num_envs"], None if states is None else np.array(states)
             )
-        self._events.add(Level.GOOD, f"resumed {folder.name} at {facts['counters']['steps']:,} steps")
+        self._events.add(Level.GOOD, f"resumed {folder.name} at {self._said(facts['counters'])}")
 
     def restore(self, backend: Backend) -> bool:
         """Let the environments go on where a resumed run stood; return whether they do."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -51,7 +51,7 @@ class Overview:
     @property
     def goal(self) -> Figure:
         """The figure that tells most of it."""
-        return first_of(_words(str(self.card.get("trainer")))[1], self.rows[-1] if self.rows else ())
+        return goal_of(self.card, self.rows[-1] if self.rows else ())
 
     def points(self, over: str) -> list[tuple[float, float]]:
         """Return how its goal went, over `steps`, `frames` or `seconds`."""
@@ -68,6 +68,11 @@ class Overview:
     def resumable(self) -> bool:
         """Whether it has saved what a session could go on with, and none does."""
         return not self.error and self.pid is None and self.folder is not None and RunFolder(self.folder).saved
+
+
+def goal_of(card: Mapping[str, Any], names: Iterable[str]) -> Figure:
+    """Return the figure that tells most of a run that has figures of these names."""
+    return first_of(_words(str(card.get("trainer")))[1], names)
 
 
 def overviews(parent: Path) -> list[Overview]:

@@ -13,6 +13,7 @@ from typing import Self
 from ..envs import Task
 
 PATIENCE = 0.1  # s between two looks
+PREPARE = "import sys; from pac.envs.task import load; load(sys.argv[1])()"
 
 
 class Preparation:
@@ -21,7 +22,7 @@ class Preparation:
     def __init__(self, task: Task) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         if task.kernels:
-            command = [sys.executable, "-m", "pac.envs", task.spec]
+            command = [sys.executable, "-c", PREPARE, task.kernels]
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
     def __enter__(self) -> Self:

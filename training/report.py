@@ -25,6 +25,7 @@ def make_report(session: Session) -> dict[str, Any]:
     times = {phase: 1000 * spent / max(1, steps) for phase, spent in session.timer.seconds.items()}
     accounted = sum(session.timer.seconds.values())
     return {
+        **{figure.name: monitor.latest.get(figure.name) for figure in session.kind.figures},
         "task": session.task.spec,
         "trainer": session.kind.name,
         "backend": session.backend.name if session.backend else session.config.backend,

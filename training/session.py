@@ -158,7 +158,9 @@ class Session(Live):
         for text in unused_flags(os.environ, self.device):
             self.events.add(Level.WARNING, text)
         count = f"{self.num_envs} {plural(self.kind.units.env)}"
-        text = f"using transport: {self.backend.name}, {count}, inference on {self.device}"
+        self._tell(f"using transport: {self.backend.name}, {count}, inference on {self.device}")
+
+    def _tell(self, text: str) -> None:
         self.events.add(Level.INFO, text)
         log.info(text)
 
@@ -177,7 +179,7 @@ class Session(Live):
         config, kind = self.config, self.kind
         self._say(Phase.STARTING, "loading PyTorch" if kind.computes else "loading the environments")
         self.device = resolve_device(config.device) if kind.computes else "cpu"
-        context = Context(self.task, self._make_envs, self.settings, self.device, config.seed, self.timer)
+        context = Context(self.task, self._make_envs, self.settings, self.device, config.seed, self.timer, self._tell)
         if config.learn:
             trainer = build_trainer(kind.name, context)
         else:

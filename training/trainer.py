@@ -101,6 +101,7 @@ class Context:
         device: `cpu`, `cuda:0`, `mps`.
         seed: The run's seed.
         timer: Where the time goes.
+        tell: Called with a sentence that a person should see.
     """
 
     task: Task
@@ -109,6 +110,7 @@ class Context:
     device: str
     seed: int
     timer: Timer
+    tell: Callable[[str], None] = lambda _text: None
 
 
 class Trainer(Protocol):

@@ -12,7 +12,7 @@ from ..envs.registry import split_spec
 from ..envs.task import dressed
 from .settings import TrainerSettings
 from .trainer import Context, Trainer
-from .units import RETURN, STEPPED, Figure, Units
+from .units import INFORMATION_SETS, NASH_CONV, RETURN, SOLVED, STEPPED, UTILITY, Figure, Units
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,16 @@ TRAINERS: Mapping[str, TrainerKind] = {
             trainer=".ppo.trainer:PPO",
             settings=".ppo.settings:Settings",
             player=".ppo.evaluate:Player",
+        ),
+        TrainerKind(
+            name="mccfr",
+            title="Counterfactual regret minimisation for games of poker's kind, sampled by many workers or exact",
+            trainer=".mccfr.trainer:MCCFR",
+            settings=".mccfr.settings:Settings",
+            dress=".mccfr.task:traversals",
+            computes=False,
+            units=SOLVED,
+            figures=(NASH_CONV, UTILITY, INFORMATION_SETS),
         ),
         TrainerKind(
             name="random",

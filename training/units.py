@@ -47,6 +47,19 @@ STEPPED = Units()
 """The words of whoever learns from environments."""
 
 
+SOLVED = Units(
+    environment="worker",
+    env="worker",
+    step="batch",
+    frame="iteration",
+    fps="it/s",
+    sps="batches/s",
+    over="frames",
+    episodes=False,
+)
+"""The words of a solver whose workers make iterations by the batch."""
+
+
 def plural(word: str) -> str:
     """Return the plural of a word of `Units`."""
     return f"{word}es" if word.endswith("ch") else f"{word}s"
@@ -72,6 +85,10 @@ class Figure:
 
 
 RETURN = Figure("return_mean", "Return", "mean of 100")
+
+NASH_CONV = Figure("nash_conv", "NashConv", "chips per hand, twice the exploitability", log=True, falls=True)
+UTILITY = Figure("utility", "Utility", "of player 1, chips per hand")
+INFORMATION_SETS = Figure("information_sets", "Information sets", "visited")
 
 
 def first_of(figures: tuple[Figure, ...], names: Iterable[str]) -> Figure:

@@ -11,9 +11,10 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 from ..envs import BadParameter
-from ..training.overview import Overview, overviews
+from ..training.overview import Overview, goal_of, overviews
 from ..training.runs import RunFolder
 from ..training.sessions import refuse_live
+from ..training.units import Figure
 from .cli_show import console, plain_table, show_json
 from .numbers import figure
 from .spark import sparkline
@@ -74,16 +75,17 @@ def compare(*names: Name, runs_dir: Folder = RUNS, json: Json = False) -> int:
     if len(names) < 2:
         raise BadParameter(f"two runs or more can be compared, got {len(names)}: pac-tui runs lists them")
     runs = [RunFolder.find(runs_dir, name) for name in names]
-    sheets = [_last(run) | _flat(run.card()) for run in runs]
+    metrics = [run.metrics() for run in runs]
+    goal = goal_of(runs[0].card(), metrics[0][-1] if metrics[0] else ())
+    sheets = [_last(rows, goal) | _flat(run.card()) for run, rows in zip(runs, metrics, strict=True)]
     keys = [key for key in dict.fromkeys(key for sheet in sheets for key in sheet) if _differs(key, sheets)]
     if json:
         return show_json(
             {"runs": {run.name: {key: sheet.get(key) for key in keys} for run, sheet in zip(runs, sheets, strict=True)}}
         )
     table = plain_table("", *(run.name for run in runs))
-    table.add_row(
-        "return", *(sparkline([row["return_mean"] for row in run.metrics() if "return_mean" in row]) for run in runs)
-    )
+    values = [[row[goal.name] for row in rows if goal.name in row] for rows in metrics]
+    table.add_row(goal.title, *(sparkline(found, log=goal.log) for found in values))
     for key in keys:
         table.add_row(key, *(_shown(sheet.get(key)) for sheet in sheets))
     console.print(table, markup=False)
@@ -98,11 +100,10 @@ def _flat(card: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _last(run: RunFolder) -> dict[str, Any]:
-    """Return the figures of a run's last iteration, and its best return."""
-    rows = run.metrics()
-    best = max((row["return_mean"] for row in rows if "return_mean" in row), default=None)
-    return {**(rows[-1] if rows else {}), "best return_mean": best}
+def _last(rows: Sequence[Mapping[str, Any]], goal: Figure) -> dict[str, Any]:
+    """Return the figures of a run's last iteration, and the best of what tells most."""
+    best = (min if goal.falls else max)((row[goal.name] for row in rows if goal.name in row), default=None)
+    return {**(rows[-1] if rows else {}), f"best {goal.name}": best}
 
 
 def _differs(key: str, sheets: Sequence[Mapping[str, Any]]) -> bool:

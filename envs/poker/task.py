@@ -52,6 +52,7 @@ def build(name: str, spec: str, **values: Any) -> Task:
         action_names=layout.actions,
         values=MappingProxyType(values),
         settings=MappingProxyType({"ppo": MappingProxyType(PPO)}),
+        trainer="mccfr",
     )
 
 

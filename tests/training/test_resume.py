@@ -19,10 +19,13 @@ pytestmark = pytest.mark.session
 LIMIT = 60.0
 STEPS = 1536
 PPO = {"batch": 256, "minibatch": 64, "epochs": 1, "threads": 1}
+MCCFR = {"batch": 100, "weighting": "discounted", "discount_interval": 3000}
 
 
 def configured(runs_dir, **changes: Any) -> Config:
-    common = {"task": "drmario", "num_envs": 4, "backend": "inline", "device": "cpu", "settings": PPO}
+    solving = changes.get("task") == "leduc"
+    common = {"task": "drmario", "num_envs": 4, "backend": "inline", "device": "cpu"}
+    common |= {"trainer": "mccfr", "settings": MCCFR} if solving else {"settings": PPO}
     return Config.model_validate({**common, "runs_dir": runs_dir, "steps": STEPS, **changes})
 
 
@@ -57,11 +60,12 @@ def until(condition) -> None:
     [
         pytest.param("a limit", "drmario", "inline", marks=pytest.mark.slow),
         ("a signal", "drmario", "inline"),
+        ("a signal", "leduc", "inline"),
         ("a limit", f"{WANDERER}:wind=3", "shm"),
     ],
 )
 def test_resumed_equals_uninterrupted(tmp_path, how, task, backend):
-    """Weights, moments, random generators, counters and the environments' states: every bit is the same."""
+    """Weights, moments, tables, random generators, counters and the environments' states: every bit is the same."""
     what = {"task": task, "backend": backend}
     whole = trained(configured(tmp_path, name="whole", **what))
     if how == "a limit":

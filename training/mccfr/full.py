@@ -75,6 +75,11 @@ class Cfr:
         self.regrets, self.sums = np.zeros(game.entries), np.zeros(game.entries)
         self.iterations = 0
 
+    def go_on(self, regrets: Strategy, sums: Strategy, iterations: int) -> None:
+        """Continue from what `regrets` and `sums` were after so many iterations."""
+        self.regrets[:], self.sums[:], self.iterations = regrets, sums, iterations
+        self._strategy[:] = normalised(self._game, regrets)
+
     def iterate(self, count: int = 1) -> None:
         """Make some iterations."""
         arrays = (self._strategy, self.regrets, self.sums, self._reach, self._values)

@@ -1,0 +1,180 @@
+"""The solver as a trainer: what its workers make, in what order, and what stays when they change."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pac.backends import TooManyEnvironments, make
+from pac.backends.base import Backend
+from pac.envs import find
+from pac.envs.poker.task import game_of
+from pac.training.gate import Interrupted
+from pac.training.mccfr.exact import average_strategy, nash_conv
+from pac.training.mccfr.sampling import Sampler
+from pac.training.mccfr.trainer import MCCFR
+from pac.training.trainer import Context, Timer
+from pac.training.trainers import dressed_for, trainer_settings
+
+SEED = 5
+
+
+class Gate:
+    """A backend behind a gate that lets so many steps pass."""
+
+    def __init__(self, backend: Backend, credit: list[int]) -> None:
+        self.backend, self._credit = backend, credit
+        self.buffer, self.environments = backend.buffer, backend.environments
+        self.start, self.carry, self.close = backend.start, backend.carry, backend.close
+
+    def advance(self, slot: int) -> None:
+        if not self._credit[0]:
+            raise Interrupted
+        self._credit[0] -= 1
+        self.backend.advance(slot)
+
+
+@contextmanager
+def solving(
+    spec: str = "leduc", num_envs: int = 1, backend: str = "inline", credit: int = 10**9, **settings: Any
+) -> Iterator[tuple[MCCFR, Callable[[], Backend]]]:
+    """Yield a trainer that has begun, and what returns its backend."""
+    game = find(spec)
+    chosen = trainer_settings("mccfr", game, settings)
+    task = dressed_for("mccfr", game, chosen)
+    made: list[Backend] = []
+    left = [credit]
+
+    def envs(count: int, slots: int) -> Gate:
+        made.append(make(task, count, backend, slots=slots, seed=SEED, strict=True))
+        return Gate(made[-1], left)
+
+    trainer = MCCFR(Context(task, envs, chosen, "cpu", SEED, Timer()))
+    trainer.start(num_envs)
+    try:
+        yield trainer, lambda: made[-1]
+    finally:
+        trainer.close()
+
+
+def tables(backend: Backend) -> tuple[Any, Any]:
+    return backend.buffer["table"][0, 0].copy(), backend.buffer["updates"][0, 0].copy()
+
+
+def test_one_worker_makes_what_a_sampler_makes():
+    """Iterations 0 to n - 1 in their order, however they are cut into batches."""
+    game = game_of(find("leduc"))
+    table, updates = np.zeros((game.entries, 2), np.float32), np.zeros(game.rows, np.uint32)
+    Sampler(game, table, updates, SEED).run(0, 1200)
+    for batch in (100, 400):
+        with solving(batch=batch) as (trainer, backend):
+            for _ in range(1200 // batch):
+                metrics = trainer.iterate()
+            assert trainer.iterations == 1200
+            for found, expected in zip(tables(backend()), (table, updates), strict=True):
+                assert np.array_equal(found, expected)
+            assert metrics["nash_conv"] > 0
+            assert metrics["information_sets"] <= np.count_nonzero(updates)
+
+
+def test_workers_share_the_numbers_of_iterations():
+    """Three workers in turn make the iterations that one makes, on the same tables."""
+    found = []
+    for workers, rounds in ((1, 6), (3, 2)):
+        with solving(num_envs=workers, batch=50) as (trainer, backend):
+            for _ in range(rounds):
+                trainer.iterate()
+            assert trainer.iterations == 300
+            found.append(tables(backend()))
+    assert np.array_equal(found[0][0], found[1][0])
+    assert np.array_equal(found[0][1], found[1][1])
+
+
+def test_it_learns_with_batches_that_it_finds():
+    """Left alone, it makes batches of some size, and the average strategy of Leduc comes close to an equilibrium."""
+    with solving() as (trainer, backend):
+        while trainer.iterations < 200_000:
+            metrics = trainer.iterate()
+        table, _ = tables(backend())
+        assert nash_conv(game_of(find("leduc")), average_strategy(game_of(find("leduc")), table)) < 0.3
+        assert metrics["utility"] == pytest.approx(-0.0856, abs=0.1)
+
+
+@pytest.mark.parametrize("method", ["cfr", "cfr+", "dcfr", "outcome"])
+def test_it_goes_on_from_its_state(method):
+    """What was saved and loaded by another trainer, at another N where there is one, leads to the same tables."""
+    with solving(batch=20, method=method) as (whole, whole_backend):
+        for _ in range(4):
+            whole.iterate()
+        expected = tables(whole_backend())
+    with solving(batch=20, method=method) as (first, _):
+        first.iterate()
+        first.iterate()
+        streams, data = first.state()
+        tensors = {
+            name: np.concatenate([piece.copy() for piece in stream.slices()]).view(stream.dtype).reshape(stream.shape)
+            for name, stream in streams.items()
+        }
+    with solving(batch=20, method=method) as (second, backend):
+        second.close()
+        second.load_state(tensors, data)
+        second.start(1)
+        second.iterate()
+        second.iterate()
+        assert second.iterations == 80
+        assert np.array_equal(tables(backend())[0], expected[0])
+        assert np.array_equal(tables(backend())[1], expected[1])
+
+
+def test_another_number_of_workers_keeps_the_tables():
+    """At N = 3 after N = 1 the tables are what they were, and numbers go on."""
+    with solving(batch=100) as (trainer, backend):
+        trainer.iterate()
+        before = tables(backend())
+        trainer.resize(3)
+        assert np.array_equal(tables(backend())[0], before[0])
+        assert np.array_equal(tables(backend())[1], before[1])
+        trainer.iterate()
+        assert trainer.iterations == 400
+
+
+def test_what_is_interrupted_counts():
+    """Batches that were made before the gate closed are learned; without any the interruption passes through."""
+    with solving(credit=3) as (trainer, _):
+        trainer.iterate()
+        made = trainer.iterations
+        assert made > 0
+        _, data = trainer.state()
+        assert data["iterations"] == made
+        with pytest.raises(Interrupted):
+            trainer.iterate()
+        assert trainer.iterations == made
+
+
+def test_too_few_information_sets_are_one_worker_s():
+    """Kuhn poker with two workers is refused, with the reason and the number that works."""
+    with pytest.raises(TooManyEnvironments, match="12 information sets") as caught, solving("kuhn", num_envs=2):
+        pass
+    assert caught.value.most == 1
+
+
+def test_a_killed_worker_costs_its_batch():
+    """The other one goes on, what the killed one was asked for does not count, and at its return it does again."""
+    with solving(num_envs=2, backend="shm", batch=2000) as (trainer, backend):
+        trainer.iterate()
+        os.kill(backend().workers[1].pid, signal.SIGKILL)
+        trainer.iterate()
+        assert trainer.iterations == 6000
+        rows = backend().buffer
+        assert rows["frames"][0].tolist() == [2000, 0]
+        while not rows["frames"][0, 1]:
+            before = trainer.iterations
+            trainer.iterate()
+            assert trainer.iterations == before + rows["frames"][0].sum()
+        assert rows["frames"][0].tolist() == [2000, 2000]

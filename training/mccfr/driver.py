@@ -1,0 +1,195 @@
+"""Workers of the solver, as environments: a step makes a batch of iterations, on tables that all workers share."""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...envs import Task, find
+from ...envs.poker.game import Game
+from ...envs.poker.task import game_of
+from ...envs.task import DECIDES, Array, Buffers, next_slot
+from .exact import game_value
+from .full import Cfr
+from .sampling import Batch, Sampler
+from .settings import Settings
+from .task import INFO
+
+SHARE = 0.01
+"""Of a worker's time, the most that counting takes."""
+
+
+class Solver(Protocol):
+    """What makes iterations."""
+
+    def run(self, first: int, count: int) -> Batch:
+        """Make `count` iterations, the first of which has the number `first`, and learn in place."""
+
+
+class Exact:
+    """Makes exact iterations, and writes what they come to into the tables.
+
+    Args:
+        game: The game.
+        tables: Where to learn, in float64.
+        method: Which algorithm.
+    """
+
+    def __init__(self, game: Game, tables: Tables, method: str) -> None:
+        self._game, self._cfr = game, Cfr(game, method)
+        self._tables, self._nodes = tables, int(game.tree.decisions.sum())
+        self._begun = False
+
+    def run(self, first: int, count: int) -> Batch:
+        """Go on from what stands in the tables, `first` iterations after nothing."""
+        table, updates = self._tables
+        if not self._begun:
+            self._cfr.go_on(table[:, 0], table[:, 1], first)
+            self._begun = True
+        self._cfr.iterate(count)
+        table[:, 0], table[:, 1] = self._cfr.regrets, self._cfr.sums
+        updates += np.uint32(count)
+        utility = count * game_value(self._game, self._cfr.average())
+        return Batch(utility, 2 * count * self._nodes, count * len(updates))
+
+
+class Tables(NamedTuple):
+    """What is learned: `(entries, 2)` regrets and sums of the average strategy, and `(rows,)` counts of updates."""
+
+    table: Array
+    updates: NDArray[np.uint32]
+
+    @classmethod
+    def private(cls, game: Game, settings: Settings) -> Tables:
+        """Return tables of this process's own; of large ones only the pages exist that somebody touches."""
+        kind = np.float32 if settings.sampled else np.float64
+        return cls(np.zeros((game.entries, 2), kind), np.zeros(game.rows, np.uint32))
+
+
+class Partition(NamedTuple):
+    """The rows and the entries that one worker counts and discounts, first and one after the last."""
+
+    rows: tuple[int, int]
+    entries: tuple[int, int]
+
+    @classmethod
+    def of(cls, game: Game, worker: int, workers: int) -> Partition:
+        """Return the share of one of so many workers."""
+
+        def part(count: int) -> tuple[int, int]:
+            return count * worker // workers, count * (worker + 1) // workers
+
+        return cls(part(game.rows), part(game.entries))
+
+
+class Worker:
+    """One row of the buffers.
+
+    Args:
+        solver: Makes its iterations.
+        rows: Its partition of the tables, first row and one after the last.
+        updates: `(rows,)` updates of all rows.
+
+    Attributes:
+        rows: Its partition.
+    """
+
+    def __init__(self, solver: Solver, rows: tuple[int, int], updates: NDArray[np.uint32]) -> None:
+        self._solver = solver
+        self.rows, self._mine = rows, updates[slice(*rows)]
+        self._visited, self._due = 0, 0.0
+
+    def run(self, first: int, count: int) -> tuple[float, list[float]]:
+        """Make a batch; return player 0's mean utility, and the values of `INFO`."""
+        begun = time.perf_counter()
+        batch = self._solver.run(first, count)
+        self._count()
+        seconds = max(time.perf_counter() - begun, 1e-9)
+        rates = [number / seconds for number in (count, batch.nodes, batch.updates)]
+        return batch.utility_sum / max(1, count), [*rates, seconds, self._visited]
+
+    def _count(self) -> None:
+        """Count the rows of the partition that anybody has visited, if it is time to."""
+        begun = time.perf_counter()
+        if begun >= self._due:
+            self._visited = int(np.count_nonzero(self._mine))
+            now = time.perf_counter()
+            self._due = now + (now - begun) / SHARE
+
+
+class Traversals:
+    """Workers `lo..hi` of a solver; see `Environments`."""
+
+    def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
+        game = game_of(task)
+        assert task.dress is not None
+        settings = Settings.read("mccfr", task.dress[1])
+        tables, workers = Tables(buffers["table"][0, 0], buffers["updates"][0, 0]), buffers["first"].shape[1]
+        own = [item.name for item in task.fields if item.per != "all"]
+        self._part: dict[str, Array] = {name: buffers[name][:, lo:hi] for name in own}
+        self._slots = len(self._part["action"])
+        self._workers = []
+        for worker in range(lo, hi):
+            part = Partition.of(game, worker, workers)
+            solver = _solver(game, tables, seed, settings, part.entries)
+            self._workers.append(Worker(solver, part.rows, tables.updates))
+        warm_up(game, settings)
+
+    def reset(self, mask: NDArray[np.bool_], slot: int) -> None:
+        """Begin; nothing is forgotten."""
+        part = self._part
+        for name in ("reward", "terminated", "truncated", "outcome", "frames", "episode_return", "episode_length"):
+            part[name][slot, mask] = 0
+        part["active"][slot, mask] = DECIDES
+        part["episode"][0, mask] += 1
+
+    def step(self, slot: int) -> None:
+        """Make every worker's batch: `action` iterations, the first of which has the number `first`."""
+        part, target = self._part, next_slot(slot, self._slots)
+        part["active"][target], part["terminated"][target], part["truncated"][target] = DECIDES, 1, 0
+        part["outcome"][target], part["episode_length"][target] = 0, 1
+        for index, worker in enumerate(self._workers):
+            count = int(part["action"][slot, index, 0])
+            utility, values = worker.run(int(part["first"][0, index]), count)
+            part["frames"][target, index] = count
+            part["reward"][target, index] = part["episode_return"][target, index] = utility
+            for item, value in zip(INFO, values, strict=True):
+                part[item.name][target, index] = value
+            part["work"][0, index] = *values, worker.rows[0], worker.rows[1] - worker.rows[0]
+            part["episode"][0, index] += 1
+            part["heartbeat"][0, index] += 1
+
+    def close(self) -> None:
+        """Release the buffers."""
+        self._part.clear()
+        self._workers.clear()
+
+
+def _solver(game: Game, tables: Tables, seed: int, settings: Settings, share: tuple[int, int] | None) -> Solver:
+    if not settings.sampled:
+        return Exact(game, tables, settings.method)
+    return Sampler(
+        game,
+        *tables,
+        seed,
+        method=settings.method,
+        weighting=settings.weighting,
+        interval=settings.discount_interval,
+        share=share,
+    )
+
+
+def warm_up(game: Game, settings: Settings) -> None:
+    """Make an iteration for nothing: the kernels are then there."""
+    _solver(game, Tables.private(game, settings), 0, settings, None).run(0, 1)
+
+
+def compile_all() -> None:
+    """Compile the kernels of all methods, on the smallest game."""
+    game = game_of(find("kuhn"))
+    for method in ("external", "outcome", "cfr"):
+        warm_up(game, Settings(method=method))
+    warm_up(game, Settings(weighting="discounted", discount_interval=1))

@@ -1,0 +1,83 @@
+"""Dresses a game for the solver: what is stepped are workers, which learn from hands that they deal themselves.
+
+A row is a worker and a step a batch of iterations, so N, fps, pause, supervision and the like mean of a solver what
+they mean of environments. What is learned stands in tables that all workers write where the trainer reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from ...backends import usable_cores
+from ...envs import Field, Panel, Task
+from ...envs.poker.game import Game
+from ...envs.poker.task import game_of
+from .settings import Settings
+
+LARGEST = 1 << 24
+"""Iterations of a batch; as many as an action, a float32, can tell exactly."""
+FEW = 64
+"""Information sets below which workers are in each other's way more than they help."""
+INFO = (
+    Field("iterations_per_second", "float32", low=0),
+    Field("nodes_per_second", "float32", low=0),
+    Field("updates_per_second", "float32", low=0),
+    Field("seconds", "float32", low=0),
+    Field("visited", "float32", low=0),
+)
+"""Of the last batch; `visited` are the information sets of the worker's partition that anybody has visited.
+
+A partition is a range of rows that a worker counts and discounts; it learns in all of them.
+"""
+WORK = (*(item.name.replace("_", " ") for item in INFO), "first row", "rows")
+"""What a worker's table shows: the same, and its partition."""
+
+
+def most_workers(game: Game, settings: Settings) -> tuple[int, str]:
+    """Return how many workers can share the tables of a game, and why no more; 0 where there is no limit."""
+    if not settings.sampled:
+        return 1, f"{settings.method} goes over the whole tree, which one worker does alone"
+    if game.rows < FEW:
+        return 1, f"{game.name} has {game.rows} information sets, too few for workers to share"
+    return 0, ""
+
+
+def traversals(task: Task, given: Mapping[str, Any]) -> Task:
+    """Return the task whose environments are the workers of a solver of `task`.
+
+    Args:
+        task: A game.
+        given: Settings of the solver.
+
+    Raises:
+        BadParameter: The task is no game that can be solved.
+    """
+    game, settings = game_of(task), Settings.read("mccfr", given)
+    kind = "float32" if settings.sampled else "float64"
+    table = Field("table", kind, (game.entries, 2), per="all", timed=False)
+    updates = Field("updates", "uint32", (game.rows,), per="all", timed=False)
+    return replace(
+        task,
+        factory=f"{__package__}.driver:Traversals",
+        kernels=f"{__package__}.driver:compile_all",
+        observation=Field("observation", "float32", (1,), per="seat"),
+        num_actions=1,
+        bounds=((0, LARGEST),),
+        masked=False,
+        players=1,
+        native=True,
+        outcomes=(),
+        info=INFO,
+        headline=("iterations_per_second",),
+        panels=(Panel("table", "Worker", "work", WORK, main=True),),
+        boards=(Field("work", "float32", (len(WORK),), timed=False),),
+        state=None,
+        slices=MappingProxyType({}),
+        action_names=(),
+        reward_terms=(),
+        num_envs=most_workers(game, settings)[0] or usable_cores(),
+        shared=(table, updates, Field("first", "int64", timed=False)),
+    )

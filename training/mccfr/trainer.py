@@ -1,0 +1,178 @@
+"""Wires workers and tables into a trainer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...backends import TooManyEnvironments
+from ...backends.segment import human_bytes
+from ...envs.poker.task import game_of
+from ...envs.task import Array
+from ..gate import Interrupted, Stopped
+from ..stream import Stream
+from ..trainer import Context, Envs, Metrics, PolicyOutput
+from .exact import average_strategy, nash_conv
+from .settings import Settings
+from .task import LARGEST, most_workers
+
+TABLES = ("table", "updates")
+STEPS = 16
+"""Batches between two looks, where the size of a batch is found out."""
+BATCH_SECONDS = 0.03
+"""What a batch takes: long beside a wake-up, short enough for whoever pauses or saves."""
+FIRST_BATCH = 64
+SHARE = 0.01
+"""Of the training's time, the most that looking how good the strategy is takes."""
+
+
+class MCCFR:
+    """Counterfactual regret minimisation, sampled by N workers or exact, a `Trainer`.
+
+    Iterations are numbered, and number k draws from stream k of the seed, whoever makes it. The tables are the
+    environments' own; this class only says who makes which iterations next.
+
+    Attributes:
+        iterations: Iterations made; those that died with a worker do not count.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context, self._settings = context, Settings.read("mccfr", context.settings)
+        self._game = game_of(context.task)
+        self.iterations = 0
+        self._next = 0
+        self._envs: Envs | None = None
+        self._kept: dict[str, Array] = {}
+        self._exact = self._game.deals is not None
+        self._nash_conv = float("nan")
+        self._due = 0.0
+        size = sum(item.row_bytes for item in context.task.shared if item.per == "all")
+        rows, entries = self._game.rows, self._game.entries
+        context.tell(f"table: {human_bytes(size)} for {rows:,} information sets with {entries:,} actions in all")
+        if reason := most_workers(self._game, self._settings)[1]:
+            context.tell(f"one worker: {reason}")
+
+    def start(self, num_envs: int) -> None:
+        """Let `num_envs` workers begin, on the tables that there were.
+
+        Raises:
+            TooManyEnvironments: So many cannot share this game's tables.
+        """
+        most, reason = most_workers(self._game, self._settings)
+        if most and num_envs > most:
+            raise TooManyEnvironments(reason, most)
+        self._envs = self._context.make_envs(num_envs, 1)
+        for name, kept in self._kept.items():
+            self._table(name)[...] = kept
+        self._kept.clear()
+        self._counts = np.full(num_envs, self._settings.batch or FIRST_BATCH, np.int64)
+        if self._exact:
+            self._look()
+            self._due = 0.0  # the first look loaded the kernels
+        self._envs.start(0)
+
+    def resize(self, num_envs: int) -> None:
+        """Go on with another number of workers; the tables stay."""
+        self._keep()
+        self.close()
+        self.start(num_envs)
+
+    def iterate(self) -> Metrics:
+        """Let the workers make some batches.
+
+        What is learned is learned at once: an iteration that is to be interrupted ends there, and counts.
+        """
+        assert self._envs is not None
+        buffer, utility, made = self._envs.buffer, 0.0, 0
+        for done in range(1 if self._settings.batch else STEPS):
+            self._order()
+            try:
+                self._envs.advance(0)
+            except (Interrupted, Stopped):
+                if not done:
+                    raise
+                break
+            frames = buffer["frames"][0]
+            utility += float(buffer["reward"][0] @ frames)
+            made += self._take(frames)
+            self._context.timer.lap("python")
+        metrics = {"information_sets": float(buffer["visited"][0].sum())}
+        if made:
+            metrics["utility"] = utility / made
+        if self._exact:
+            if time.perf_counter() >= self._due:
+                self._look()
+            metrics["nash_conv"] = self._nash_conv
+        return metrics
+
+    def _order(self) -> None:
+        """Say who makes which iterations."""
+        assert self._envs is not None
+        self._envs.buffer["action"][0, :, 0] = self._counts
+        self._envs.buffer["first"][0] = self._next + np.cumsum(self._counts) - self._counts
+
+    def _take(self, frames: NDArray[np.int32]) -> int:
+        """Count what was made, give every worker as many iterations as it makes in time, and return how many were."""
+        assert self._envs is not None
+        self._next += int(self._counts.sum())
+        made = int(frames.sum())
+        self.iterations += made
+        if not self._settings.batch:
+            seconds = self._envs.buffer["seconds"][0]
+            wanted = np.where(frames > 0, self._counts * BATCH_SECONDS / np.maximum(seconds, 1e-6), self._counts)
+            self._counts = np.clip(wanted, self._counts // 2, 2 * self._counts).clip(1, LARGEST).astype(np.int64)
+        return made
+
+    def _look(self) -> None:
+        """See how far the average strategy is from an equilibrium; not again before it was worth the time."""
+        begun = time.perf_counter()
+        self._nash_conv = nash_conv(self._game, average_strategy(self._game, self._table("table")))
+        now = time.perf_counter()
+        self._due = now + (now - begun) / SHARE
+        self._context.timer.lap("learner")
+
+    def _table(self, name: str) -> Array:
+        assert self._envs is not None
+        found: Array = self._envs.buffer[name][0, 0]
+        return found
+
+    def _keep(self) -> None:
+        """Copy the tables out of memory that is about to go."""
+        if self._envs is not None:
+            self._kept = {name: self._table(name).copy() for name in TABLES}
+
+    def inspect(self, row: int) -> PolicyOutput | None:
+        """Nothing: a worker decides nothing."""
+        del row
+        return None
+
+    def values(self, slots: slice) -> Array | None:
+        """None, for the same reason."""
+        del slots
+        return None
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the tables, to be handed over between two batches, and the counters of when the last row was."""
+        data = self._counters()
+        if self._envs is None:
+            return dict(self._kept), data
+        table = Stream(self._table("table"))
+        return {"table": table, "updates": Stream(self._table("updates"), lambda: data.update(self._counters()))}, data
+
+    def _counters(self) -> dict[str, int]:
+        return {"iterations": self.iterations, "next": self._next}
+
+    def load_state(self, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+        """Continue from what `state` returned, with any number of workers."""
+        self._kept = {name: np.asarray(tensors[name]) for name in TABLES}
+        self.iterations, self._next = int(data["iterations"]), int(data["next"])
+
+    def close(self) -> None:
+        """Stop the workers."""
+        if self._envs is not None:
+            self._envs.close()
+            self._envs = None

@@ -80,10 +80,11 @@ class Audience:
             looks = [viewer.look for viewer in (*self._row, *self._viewers) if viewer.look is not None]
         if not looks:
             return Look(count=0)
-        focus = next((look.focus for look in looks if look.focus is not None), None)
+        chosen = next((look for look in looks if look.focus is not None), looks[0])
+        focus = chosen.focus
         spans = [(look.first, look.first + look.count) for look in looks if look.count]
         spans += [(look.focus, look.focus + 1) for look in looks if look.focus not in {None, focus}]
         first = min((begin for begin, _ in spans), default=0)
         last = max((end for _, end in spans), default=0)
         detail = any(look.detail for look in looks)
-        return replace(looks[0], first=first, count=last - first, focus=focus, detail=detail)
+        return replace(chosen, first=first, count=last - first, detail=detail)

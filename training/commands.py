@@ -70,12 +70,13 @@ class LiveCommands:
 
     def as_look(self, viewer: Viewer, **look: Any) -> None:
         """Say what the viewer looks at; only that is recorded in detail."""
-        viewer.look = Look(**{**look, "curves": tuple(look.get("curves", ()))})
+        seat = min(max(0, int(look.get("seat", 0))), self._live.task.players - 1)
+        viewer.look = Look(**{**look, "curves": tuple(look.get("curves", ())), "seat": seat})
         monitor = self._live.monitor
         monitor.look = self._live.audience.look()
         monitor.watched = True
         if viewer.look.focus is not None and viewer.look.back:
-            self._live.rewinder.want(viewer.look.focus, viewer.look.back)
+            self._live.rewinder.want(viewer.look.focus, viewer.look.back, seat)
 
     def as_detach(self, _viewer: Viewer) -> None:
         """Let the training go on without a viewer."""
@@ -152,17 +153,15 @@ class Commands(LiveCommands):
             )
         self._session.measure_baseline()
 
-    def do_act(self, env: int, action: int) -> None:
-        """Make one step of all environments, in which a person's action takes the place of the policy's in `env`."""
-        session, env, action = self._session, int(env), int(action)
-        count, monitor, backend = session.num_envs_now, session.monitor, session.backend
+    def do_act(self, env: int, action: float | Sequence[float], seat: int = 0) -> None:
+        """Make one step of all environments, in which a person's action takes the place of the policy's in a seat."""
+        session = self._session
+        monitor, backend = session.monitor, session.backend
         if backend is None or not session.gate.paused:
             raise CommandRefused("an environment is played by hand while the session is paused: Space pauses")
         if monitor.hand.wanted is not None:
             raise CommandRefused("the step before is not made yet")
-        row = min(max(0, env), count - 1) * session.task.players
-        mask = backend.buffer["action_mask"][monitor.written, row] if session.task.masked else None
-        monitor.hand.want(env, action, count, mask)
+        monitor.hand.want(int(env), int(seat), action, backend.buffer, monitor.written)
         session.gate.step(1)
 
     def do_sweep(self, counts: Sequence[int]) -> None:

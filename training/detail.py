@@ -37,6 +37,7 @@ class Detail:
         slot: int,
         env: int,
         *,
+        seat: int,
         terms: NDArray[np.float32],
         deciding: int | None,
     ) -> None:
@@ -47,12 +48,13 @@ class Detail:
             buffer: Where the environments write.
             slot: The newest slot.
             env: Whose moment.
+            seat: Whose there.
             terms: Its sums of the reward terms in the episode so far.
             deciding: The slot in which the next action stands, if it is decided already.
         """
-        moment, row, history = self._moment, env * self._task.players, self.history
-        fill(moment, self._task, buffer, slot, env)
-        last = history.decision(env, history.now)
+        moment, row, history = self._moment, env * self._task.players + seat, self.history
+        fill(moment, self._task, buffer, slot, env, seat=seat)
+        last = history.decision(env, history.now, seat)
         moment["step"] = moment["now"] = history.now
         moment["source"], moment["terms"] = Source.NOW, terms[: len(self._task.reward_terms)]
         moment["acted"], moment["decided"] = last is not None, deciding is not None
@@ -64,11 +66,11 @@ class Detail:
         with writer.write("detail") as block:
             block[...] = moment
 
-    def write_line(self, writer: TelemetryWriter, env: int) -> None:
+    def write_line(self, writer: TelemetryWriter, env: int, seat: int) -> None:
         """Write ends and rewards of the last steps."""
-        ends, rewards = self.history.line(env)
+        ends, rewards = self.history.line(env, seat)
         with writer.write("line") as line:
-            line["env"], line["now"], line["count"] = env, self.history.now, len(ends)
+            line["env"], line["seat"], line["now"], line["count"] = env, seat, self.history.now, len(ends)
             line["ends"][: len(ends)] = ends
             line["rewards"][: len(ends)] = rewards
 

@@ -94,8 +94,8 @@ class Monitor:
         self._writer = writer
         self._backend = None
         self._num_envs = num_envs
-        self._terms = np.zeros((num_envs, max(1, len(self._task.reward_terms))), "f4")
-        self._last_terms = np.full_like(self._terms, np.nan)
+        self._terms = np.zeros((num_envs * self._task.players, max(1, len(self._task.reward_terms))), "f4")
+        self._last_terms = np.full((num_envs, self._terms.shape[1]), np.nan, "f4")
         self._ended = np.zeros(num_envs, [("ret", "f4"), ("length", "i4"), ("outcome", "u1"), ("time", "f8")])
         self._ended["ret"] = np.nan
         self.detail = Detail(self._task, num_envs)
@@ -205,7 +205,7 @@ class Monitor:
         self.frames += int(buffer["frames"][span].sum())
         self.steps += int(np.count_nonzero(buffer["active"][span] == DECIDES)) // players
         ended = (buffer["terminated"][span] | buffer["truncated"][span])[:, ::players]
-        terms = buffer["reward_terms"][span, ::players] if self._task.reward_terms else None
+        terms = buffer["reward_terms"][span] if self._task.reward_terms else None
         if not ended.any():
             if terms is not None:
                 self._terms += terms.sum(axis=0)
@@ -229,8 +229,8 @@ class Monitor:
         self._infos.append([float(value) for value in infos])
         self.outcomes[min(outcome, len(self.outcomes) - 1)] += 1
         self._ended[env] = (result, length, outcome, time.time())
-        self._last_terms[env] = self._terms[env]
-        self._terms[env] = 0
+        self._last_terms[env] = self._terms[env * players]
+        self._terms[env * players : (env + 1) * players] = 0
         self.alarms.marked.discard(env)
         self.on_episode(env)
 
@@ -340,16 +340,16 @@ class Monitor:
 
     def _write_detail(self, writer: TelemetryWriter, backend: Stepped, *, decided: bool) -> None:
         """Write what is known of the environment that is looked at closely, and of its last steps while it stands."""
-        env, detail = self.look.focus, self.detail
+        env, seat, detail = self.look.focus, self.look.seat, self.detail
         if env is None or env >= self._num_envs or not self.watched:
             return
         if self.look.detail or decided:
             first = self._written == self._slots - 1  # a rollout's last slot is the next's first
             deciding = (0 if first else self._written) if decided else None
-            terms = self._terms[env]
-            detail.write(writer, backend.buffer, self._written, env, terms=terms, deciding=deciding)
+            terms = self._terms[env * self._task.players + seat]
+            detail.write(writer, backend.buffer, self._written, env, seat=seat, terms=terms, deciding=deciding)
         if decided:
-            detail.write_line(writer, env)
+            detail.write_line(writer, env, seat)
         if self.look.detail and time.monotonic() >= self._counts_due:
             self._counts_due = time.monotonic() + RATES["nobody"]
             detail.write_counts(writer, env)
@@ -422,7 +422,7 @@ class Monitor:
         with writer.write("info") as info:
             for index, item in enumerate(scalars(self._task)):
                 info[:, index] = first_seats(self._task, buffer, item, slot)
-        for name, values in (("terms", self._terms), ("last_terms", self._last_terms)):
+        for name, values in (("terms", self._terms[::players]), ("last_terms", self._last_terms)):
             with writer.write(name) as block:
                 block[:] = values
         with writer.write("outcomes") as outcomes:
@@ -464,9 +464,9 @@ class Monitor:
         focus = self.look.focus
         if focus is None or focus >= self._num_envs:
             return
-        output = self.inspect(focus * self._task.players)
+        output = self.inspect(focus * self._task.players + self.look.seat)
         with writer.write("policy") as policy:
-            policy["env"] = -1 if output is None else focus
+            policy["env"], policy["seat"] = -1 if output is None else focus, self.look.seat
             if output is not None:
                 count = min(len(output.actions), len(policy["actions"]))
                 policy["value"], policy["entropy"], policy["count"] = output.value, output.entropy, count

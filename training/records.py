@@ -120,6 +120,7 @@ ENVIRONMENT = np.dtype(
 POLICY = np.dtype(
     [
         ("env", "i4"),  # -1: nothing watched
+        ("seat", "u2"),  # from 0
         ("value", "f4"),
         ("entropy", "f4"),
         ("count", "u1"),

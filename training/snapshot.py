@@ -29,6 +29,7 @@ class Look:
         first: First environment of the grid.
         count: Number of environments of the grid; 0 if it is hidden.
         focus: The environment shown large, or None.
+        seat: Which of its seats, from 0.
         curves: Names of the metrics whose history is drawn.
         detail: Whether all that is known of the focus is looked at, the observation say.
         back: How many steps before the newest the focus is looked at, while the session is paused.
@@ -37,6 +38,7 @@ class Look:
     first: int = 0
     count: int = MAX_INT
     focus: int | None = None
+    seat: int = 0
     curves: tuple[str, ...] = ()
     detail: bool = False
     back: int = 0
@@ -81,9 +83,10 @@ class Snapshot:
     """One consistent look at a session.
 
     `actions` holds the last actions, `(N, numbers)`. `boards` holds `(count, ...)` for environments
-    `first..first+count`, `focus_boards` one environment's. Record arrays are of the dtypes of `records`. `moment` is
-    the focus in detail, as it is or as it was; `line` its last steps, while the session is paused; `action_counts`
-    `(2, num_actions)` how often the focus took each action in its last steps, and all environments.
+    `first..first+count`, `focus_boards` one environment's. Record arrays are of the dtypes of `records`. `seat` is
+    whose policy output, moment and line they are; `moment` is the focus in detail, as it is or as it was; `line` its
+    last steps, while the session is paused; `action_counts` `(2, num_actions)` how often the focus took each action in
+    its last steps, and all environments.
     """
 
     description: Description
@@ -103,6 +106,7 @@ class Snapshot:
     last_terms: NDArray[np.float32]
     boards: Mapping[str, Array]
     focus: int | None
+    seat: int
     focus_boards: Mapping[str, Array]
     policy: PolicyOutput | None
     workers: Array
@@ -174,8 +178,9 @@ def take(reader: TelemetryReader, look: Look, before: Snapshot | None = None) ->
         last_terms=reader.read("last_terms"),
         boards={name: reader.read(f"board:{name}", shown) for name in names} if look.count else {},
         focus=focus,
+        seat=look.seat,
         focus_boards={name: reader.read(f"board:{name}", focus) for name in names} if focus is not None else {},
-        policy=_policy(reader, focus),
+        policy=_policy(reader, look, focus),
         workers=_used(reader.read("workers")),
         audience=_record(reader.read("audience")),
         events=_events(reader, before.events if before is not None else ()),
@@ -187,7 +192,7 @@ def take(reader: TelemetryReader, look: Look, before: Snapshot | None = None) ->
         outcomes=tuple(reader.read("outcomes").tolist()),
         breakpoints=_breakpoints(reader.read("breakpoints")),
         moment=None if focus is None else _moment(reader, look, focus),
-        line=None if focus is None else Line.read(reader.read("line"), focus),
+        line=None if focus is None else Line.read(reader.read("line"), focus, look.seat),
         action_counts=reader.read("action_counts") if look.detail else None,
     )
 
@@ -195,7 +200,7 @@ def take(reader: TelemetryReader, look: Look, before: Snapshot | None = None) ->
 def _moment(reader: TelemetryReader, look: Look, focus: int) -> Moment | None:
     """The focus as it was asked for: as it is now, or some steps ago."""
     moment = Moment.read(reader.read("moment" if look.back else "detail"), reader.description)
-    return moment if moment is not None and moment.env == focus else None
+    return moment if moment is not None and (moment.env, moment.seat) == (focus, look.seat) else None
 
 
 def _record(record: Array) -> dict[str, Any]:
@@ -242,9 +247,9 @@ def _curves(reader: TelemetryReader, wanted: tuple[str, ...]) -> dict[str, Curve
     return found
 
 
-def _policy(reader: TelemetryReader, focus: int | None) -> PolicyOutput | None:
+def _policy(reader: TelemetryReader, look: Look, focus: int | None) -> PolicyOutput | None:
     record = _record(reader.read("policy"))
-    if focus is None or record["env"] != focus:
+    if focus is None or (record["env"], record["seat"]) != (focus, look.seat):
         return None
     top = [list(record[name])[: record["count"]] for name in ("actions", "probabilities")]
     numbers = [list(record[name])[: record["numbers"]] for name in ("means", "deviations")]

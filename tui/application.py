@@ -268,12 +268,14 @@ class PacApp(DebuggedApp):
             self.hurry()
 
     def action_move(self, columns: int, rows: int) -> None:
-        """Move the selection in the grid; in the environment view, go through time."""
+        """Move the selection in the grid; in the environment view, go through time, or to another seat."""
         if self._place == "summary":
             self.env = self._summary.moved(self.env, columns, rows)
             self.hurry()
         elif columns:
             self.action_travel(columns)
+        elif self._place == "environment":
+            self.choose_seat(rows)
         elif self._place == "workers" and rows:
             self.action_page(rows)
         elif self._place == "logs" and rows:

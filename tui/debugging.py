@@ -24,6 +24,7 @@ class DebuggedApp(CommandedApp):
 
     Attributes:
         inspecting: Whether all that is known of an environment is shown.
+        seat: Whose there, from 0.
         back: How many steps before the newest it is shown.
         moment: What is known of the step that was gone to, or how far finding it out is.
     """
@@ -31,6 +32,7 @@ class DebuggedApp(CommandedApp):
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
         self.inspecting = False
+        self.seat = 0
         self.back = 0
         self._now = 0
         self._hits = 0
@@ -46,6 +48,13 @@ class DebuggedApp(CommandedApp):
         """Show all that is known of the environment, or no longer."""
         self.inspecting = not self.inspecting
         self.hurry()
+
+    def choose_seat(self, by: int) -> None:
+        """Look at another seat of the environment, round and round."""
+        players = self.snapshot.description.players if self.snapshot is not None else 1
+        if players > 1:
+            self.seat = (self.seat + by) % players
+            self.hurry()
 
     def action_travel(self, by: int) -> None:
         """Go some steps back, or on."""
@@ -66,7 +75,7 @@ class DebuggedApp(CommandedApp):
             return
         if self.phase is not Phase.PAUSED:
             self.command("pause")
-        self.push_screen(TakeOver(self.command, self.env, self.snapshot))
+        self.push_screen(TakeOver(self.command, self.env, self.seat, self.snapshot))
 
     def action_sweep(self) -> None:
         """Show what was measured at every N, to measure others."""
@@ -90,7 +99,8 @@ class DebuggedApp(CommandedApp):
             look = replace(look, focus=self.env)
         if look.focus is None:
             return look
-        return replace(look, detail=self.inspecting, back=self.back if self.travels else 0)
+        detail = self.inspecting or self.seat > 0
+        return replace(look, seat=self.seat, detail=detail, back=self.back if self.travels else 0)
 
     def as_of_then(self, snapshot: Snapshot) -> Snapshot:
         """Return the snapshot as of the step that was gone back to; the newest one goes on from where it was."""
@@ -99,9 +109,9 @@ class DebuggedApp(CommandedApp):
         moment = self.moment = snapshot.moment
         if not self.back or not self.travels:
             self._past = None
-            return snapshot
+            return as_it_was(snapshot, moment) if moment is not None and moment.seat else snapshot
         if moment is not None and moment.back == self.back and moment.source is not Source.WORKING:
             self._past = moment
-        if self._past is None or self._past.env != self.env:
+        if self._past is None or (self._past.env, self._past.seat) != (self.env, self.seat):
             return snapshot
         return as_it_was(snapshot, self._past)

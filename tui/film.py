@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from ..envs.task import Array
 from ..training.control import CommandRefused
 from ..training.description import describe
 from ..training.past.episode import Episode, moments
@@ -37,22 +38,31 @@ class Film:
     def __init__(self, episode: Episode, path: Path) -> None:
         self.length = episode.length
         self.directory, self.pid = path.parent, os.getpid()
-        self._moments = moments(episode)
+        self._episode, self._seats = episode, {0: moments(episode)}
         self._blank = _blank(episode, path.stem)
-        self._line = Line(self.length, self._moments["end"][1:], self._moments["reward"][1:])
         newest = as_it_was(self._blank, self.moment(self.length))
         boards = {name: board[None] for name, board in newest.focus_boards.items()}
-        self._newest = replace(newest, boards=boards, focus=0, line=self._line)
+        self._newest = replace(newest, boards=boards, focus=0)
 
-    def moment(self, step: int) -> Moment:
-        """Return what was after a step."""
-        moment = Moment.read(self._moments[step : step + 1].reshape(()), self._blank.description)
+    def moment(self, step: int, seat: int = 0) -> Moment:
+        """Return what was after a step, for one seat."""
+        moment = Moment.read(self._of(seat)[step : step + 1].reshape(()), self._blank.description)
         assert moment is not None
         return moment
 
     def snapshot(self, look: Look) -> Snapshot:
         """Return the newest snapshot, with the moment that is looked at."""
-        return replace(self._newest, moment=self.moment(max(0, self.length - look.back)))
+        played = self._of(look.seat)
+        line = Line(self.length, played["end"][1:], played["reward"][1:])
+        return replace(
+            self._newest, seat=look.seat, line=line, moment=self.moment(max(0, self.length - look.back), look.seat)
+        )
+
+    def _of(self, seat: int) -> Array:
+        """Return a seat's moments; the episode is played once for each."""
+        if seat not in self._seats:
+            self._seats[seat] = moments(self._episode, seat)
+        return self._seats[seat]
 
     def poll(self) -> int | None:
         """As a session that goes on."""

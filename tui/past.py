@@ -12,10 +12,13 @@ from ..training.trainer import PolicyOutput
 
 
 def as_it_was(snapshot: Snapshot, moment: Moment) -> Snapshot:
-    """Return the snapshot with the environment of `moment` as it was then; what is not known is NaN, or blank."""
+    """Return the snapshot with the environment of `moment` as its seat found it then; NaN or blank where unknown.
+
+    Of another seat than the first one, that may be now, too; what it got in the last episode is not known.
+    """
     env, values = moment.env, moment.values
     environments, info, terms = snapshot.environments.copy(), snapshot.info.copy(), snapshot.terms.copy()
-    actions = snapshot.actions.copy()
+    actions, last_terms = snapshot.actions.copy(), snapshot.last_terms.copy()
     if env >= len(environments):
         return snapshot
     row = environments[env]
@@ -26,6 +29,8 @@ def as_it_was(snapshot: Snapshot, moment: Moment) -> Snapshot:
     row["action"] = moment.action if single else -1
     actions[env] = np.nan if moment.action is None else moment.action.reshape(-1)[: actions.shape[1]]
     row["ended"] = 0
+    if moment.seat:
+        row["last_return"] = last_terms[env] = np.nan
     for table, known in ((info, moment.info), (terms, moment.terms)):
         table[env] = np.nan
         if known is not None:
@@ -34,13 +39,14 @@ def as_it_was(snapshot: Snapshot, moment: Moment) -> Snapshot:
         name: board if moment.shown else np.zeros_like(board)
         for name, board in (moment.boards or snapshot.focus_boards).items()
     }
-    policy = PolicyOutput(values["value"], float("nan"), (), ())
+    policy = PolicyOutput(values["value"], float("nan"), (), ()) if moment.back else snapshot.policy
     return replace(
         snapshot,
         environments=environments,
         actions=actions,
         info=info,
         terms=terms,
+        last_terms=last_terms,
         focus_boards=boards,
         policy=policy,
         moment=moment,

@@ -13,9 +13,9 @@ from ..training.description import Description
 from ..training.snapshot import Snapshot
 from .dialog import Dialog
 from .ink import CYAN, ORANGE, SOFT, Row, fit, part
-from .numbers import percent
+from .numbers import decimal, percent
 from .prompt import KeyedInput
-from .views.thoughts import action_name
+from .views.thoughts import action_name, seat_of
 
 BUTTONS = {"left": ("left",), "right": ("right",), "up": ("up", "a"), "down": ("down",), "space": ("nothing", "noop")}
 LIKELY = 4
@@ -27,18 +27,21 @@ class TakeOver(Dialog):
     Args:
         command: Sends a command.
         env: The environment that is played, from 0.
+        seat: Who is played there, from 0.
         snapshot: The newest look at the session.
     """
 
     SENDS = frozenset({"act", "step", "pause"})
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss", "End")]
 
-    def __init__(self, command: Callable[..., None], env: int, snapshot: Snapshot) -> None:
-        self._env = env
+    def __init__(self, command: Callable[..., None], env: int, seat: int, snapshot: Snapshot) -> None:
+        self._env, self._seat = env, seat
         self._about = snapshot.description
         self._keys = {key: action for key in BUTTONS if (action := button(self._about, key)) is not None}
-        hint = "an action's name or number; Enter alone: the policy's own"
-        line = KeyedInput({"p", *self._keys}, max_length=40, placeholder=hint, select_on_focus=False)
+        several = self._about.choices or self._about.bounds
+        what = f"{len(several)} numbers" if several else "an action's name or number"
+        hint = f"{what}; Enter alone: the policy's own"
+        line = KeyedInput({"p", *self._keys}, max_length=200, placeholder=hint, select_on_focus=False)
         super().__init__(command, snapshot, line)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -48,9 +51,9 @@ class TakeOver(Dialog):
         if not text:
             self.command("step", count=1)
         elif (action := action_of(self._about, text)) is None:
-            self.refused("act", f"{text!r} is none of the {self._about.num_actions:,} actions")
+            self.refused("act", f"{text!r} is no action here")
         else:
-            self.command("act", env=self._env, action=action)
+            self._act(action)
 
     def on_keyed_input_pressed(self, event: KeyedInput.Pressed) -> None:
         """Play a button, or end."""
@@ -58,14 +61,18 @@ class TakeOver(Dialog):
         if event.key == "p":
             self.dismiss()
         else:
-            self.command("act", env=self._env, action=self._keys[event.key])
+            self._act(self._keys[event.key])
+
+    def _act(self, action: float | list[float]) -> None:
+        self.command("act", env=self._env, seat=self._seat, action=action)
 
     def draw(self) -> None:
         """Draw what is likely, or what was wrong."""
         self.lines.show([self._row(max(1, self.size.width))])
 
     def _row(self, width: int) -> Row:
-        head = f" you play Env {self._env + 1} "
+        seat = f", {seat_of(self.snapshot)}" if self._about.players > 1 else ""
+        head = f" you play Env {self._env + 1}{seat} "
         buttons = "  ".join(f"{key}: {action_name(self._about, action)}" for key, action in self._keys.items())
         text = "   ".join(filter(None, (self._likely(), buttons, "Esc ends")))
         shown, color = (self.error, ORANGE) if self.error else (text, SOFT)
@@ -74,8 +81,12 @@ class TakeOver(Dialog):
     def _likely(self) -> str:
         """What the policy thinks of first."""
         policy = self.snapshot.policy
+        if policy is not None and policy.means:
+            return "expected: " + " ".join(decimal(mean) for mean in policy.means)
         if policy is None or not policy.actions:
             return ""
+        if self._about.choices:
+            return "likely: " + " ".join(str(int(action)) for action in policy.actions)
         pairs = list(zip(policy.actions, policy.probabilities, strict=True))[:LIKELY]
         return "likely: " + ", ".join(f"{action_name(self._about, at)} ({percent(100 * p)})" for at, p in pairs)
 
@@ -86,8 +97,13 @@ def button(about: Description, key: str) -> int | None:
     return next((names.index(name) for name in BUTTONS[key] if name in names), None)
 
 
-def action_of(about: Description, text: str) -> int | None:
-    """Return the action that a text names: by its name, its number, or its place in the grid of actions, `0 2 5`."""
+def action_of(about: Description, text: str) -> int | list[float] | None:
+    """Return the action that a text names: by its name, its number, or its place in the grid of actions, `0 2 5`.
+
+    Of several components or continuous numbers, it names all of them.
+    """
+    if about.choices or about.bounds:
+        return _numbers(text)
     names = [name.lower() for name in about.action_names]
     if text.lower() in names:
         return names.index(text.lower())
@@ -100,3 +116,11 @@ def action_of(about: Description, text: str) -> int | None:
     if len(place) != len(shape) or any(at >= length for at, length in zip(place, shape, strict=True)):
         return None
     return sum(at * prod(shape[axis + 1 :]) for axis, at in enumerate(place))
+
+
+def _numbers(text: str) -> list[float] | None:
+    """Return the numbers that a text consists of; None if there is something else in it."""
+    try:
+        return [float(number) for number in text.replace(",", " ").split()]
+    except ValueError:
+        return None

@@ -20,7 +20,7 @@ class Journey:
 
     Attributes:
         history: What was kept of it.
-        truth: What every environment was after every step, `(steps + 1, num_envs)` records.
+        truth: What a seat of every environment was after every step, `(steps + 1, num_envs)` records.
     """
 
     def __init__(
@@ -30,16 +30,17 @@ class Journey:
         *,
         num_envs: int = 3,
         seed: int = 11,
+        seat: int = 0,
         looked_at: bool = False,
         recorder: Recorder | None = None,
     ):
         self.task = find(task) if isinstance(task, str) else task
-        self.seed, self.num_envs = seed, num_envs
+        self.seed, self.num_envs, self.seat = seed, num_envs, seat
         self.backend = make(self.task, num_envs, "inline", slots=SLOTS, seed=seed)
         self.history = History(self.task, num_envs)
         self.recorder = recorder
         self.random = np.random.default_rng(seed)
-        self.sums = np.zeros((num_envs, terms_width(self.task)), "f4")
+        self.sums = np.zeros((num_envs * self.task.players, terms_width(self.task)), "f4")
         self.looked_at = looked_at
         self.backend.start(0)
         self.history.begin(self.backend)
@@ -83,16 +84,16 @@ class Journey:
 
     def _sum(self) -> None:
         """Add up the reward terms, from nothing after an end."""
-        buffer, players = self.backend.buffer, self.task.players
-        before = (buffer["terminated"][self.slot - 1, ::players] | buffer["truncated"][self.slot - 1, ::players]) > 0
+        buffer = self.backend.buffer
+        before = (buffer["terminated"][self.slot - 1] | buffer["truncated"][self.slot - 1]) > 0
         if self.slot > 1 or len(self.truth) > 1:
             self.sums[before] = 0
         if self.task.reward_terms:
-            self.sums += buffer["reward_terms"][self.slot, ::players]
+            self.sums += buffer["reward_terms"][self.slot]
 
     def _now(self, slot: int) -> np.ndarray:
-        moments = np.zeros(self.num_envs, moment_dtype(self.task))
+        moments, seat = np.zeros(self.num_envs, moment_dtype(self.task)), self.seat
         for env in range(self.num_envs):
-            fill(moments[env : env + 1].reshape(()), self.task, self.backend.buffer, slot, env)
-            moments[env]["terms"] = self.sums[env, : len(self.task.reward_terms)]
+            fill(moments[env : env + 1].reshape(()), self.task, self.backend.buffer, slot, env, seat=seat)
+            moments[env]["terms"] = self.sums[env * self.task.players + seat, : len(self.task.reward_terms)]
         return moments

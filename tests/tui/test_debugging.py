@@ -181,3 +181,34 @@ async def test_resuming_and_stepping_return_to_now(stage, open_app):
         await until(lambda: looks_back(stage, 1))
         stage.say(phase=Phase.RUNNING)
         await until(lambda: looks_back(stage, 0))
+
+
+async def test_another_seat_is_inspected_and_gone_back_with(runtime_directory, open_app):
+    """Down asks for the next seat's policy, moment and line, and shows those only; so do steps back."""
+    stage = Stage(runtime_directory, "autochess:players=8")
+    try:
+        async with open_app(stage, (200, 60)) as (app, pilot):
+            await pilot.press("3", "i", "down")
+            await until(lambda: (stage.looks[-1]["focus"], stage.looks[-1]["seat"]) == (2, 1))
+            chess_at(stage, "detail", 100, seat=0, episode_return=7.5)
+            await seen(app, "waiting for the next step")
+            chess_at(stage, "detail", 100, seat=1, episode_return=7.25)
+            await seen(app, "seat 2/8", "Observation", "7.25")
+            with stage.writer.write("line") as line:
+                line["env"], line["seat"], line["now"], line["count"] = 2, 1, 100, 100
+            stage.say(phase=Phase.PAUSED)
+            await seen(app, "at step 100")
+            await pilot.press("left")
+            await until(lambda: looks_back(stage, 1) and stage.looks[-1]["seat"] == 1)
+            chess_at(stage, "moment", 99, seat=1, source=Source.REBUILT, episode_return=6.75)
+            await seen(app, "1 step back", "6.75")
+            await pilot.press("up", "up")
+            await until(lambda: stage.looks[-1]["seat"] == 7)
+    finally:
+        stage.close()
+
+
+def chess_at(stage, block, step, **values):
+    """Let the session publish what a seat of environment 3 was after a step."""
+    record = {"env": 2, "step": step, "now": 100, "source": Source.NOW, "full": 1, "acted": 1, "action": 3, **values}
+    stage.write(block, **record)

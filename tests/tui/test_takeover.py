@@ -30,10 +30,10 @@ async def test_buttons_names_and_numbers_are_played(chess, open_app):
         await shown(app, "you play Env 3", "left: left", "Esc ends")
         await pilot.press("right", *"wait", "enter", "1", "enter", "enter")
         await until(lambda: len(chess.commands) == 5)
-        acts = [("act", {"env": 2, "action": action}) for action in (2, 0, 1)]
+        acts = [("act", {"env": 2, "seat": 0, "action": action}) for action in (2, 0, 1)]
         assert chess.commands == [("pause", {}), *acts, ("step", {"count": 1})]
         await pilot.press(*"jump", "enter")
-        await shown(app, "none of the 3 actions")
+        await shown(app, "is no action here")
         chess.refusal = "Bad action: action 2 is not legal now"
         await pilot.press("right")
         await shown(app, "not legal now")
@@ -70,3 +70,30 @@ def test_words_name_actions():
     grid = describe(type(CHESS)(**{**vars(CHESS), "action_names": (), "action_shape": (4, 3, 5)}), run="r", **FACTS)
     assert [action_of(grid, text) for text in ("1 2 3", "3,2,4", "4 0 0")] == [28, 59, None]
     assert [button(about, key) for key in ("left", "up")] == [1, None]
+
+
+def test_several_numbers_are_typed_in_a_row():
+    """Of an action with components or continuous numbers, all of them."""
+    for changes in ({"choices": (3, 2)}, {"bounds": ((-1.0, 1.0), (0.0, 2.0))}):
+        about = describe(type(CHESS)(**{**vars(CHESS), "action_names": (), **changes}), run="r", **FACTS)
+        assert [action_of(about, text) for text in ("2 1", "-0.5, 1", "left", "1e-1")] == [
+            [2, 1],
+            [-0.5, 1],
+            None,
+            [0.1],
+        ]
+
+
+async def test_the_chosen_seat_is_played(runtime_directory, open_app):
+    """Down shows the next seat, and what a person does is that seat's."""
+    stage = Stage(runtime_directory, type(CHESS)(**{**vars(CHESS), "players": 4}))
+    try:
+        async with open_app(stage, (120, 40)) as (app, pilot):
+            await pilot.press("2")
+            await shown(app, "seat 1/4")
+            await pilot.press("down", "down", "up", "p")
+            await shown(app, "you play Env 2, seat 2/4")
+            await pilot.press("left")
+            await until(lambda: ("act", {"env": 1, "seat": 1, "action": 1}) in stage.commands)
+    finally:
+        stage.close()

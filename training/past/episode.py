@@ -222,29 +222,33 @@ def check(episode: Episode) -> None:
                 raise Differs(index, name, text)
 
 
-def moments(episode: Episode) -> Array:
-    """Return all moments of an episode, `(length + 1,)` records: played again, or with the boards that were kept."""
+def moments(episode: Episode, seat: int = 0) -> Array:
+    """Return a seat's moments of an episode, `(length + 1,)` records: played again, or with the boards that were kept.
+
+    Of an episode that does not replay, only the first seat's rewards are known.
+    """
     found = np.zeros(len(episode.steps), moment_dtype(episode.task))
-    terms = np.zeros(len(episode.task.reward_terms), "f4")
+    terms = np.zeros((episode.task.players, len(episode.task.reward_terms)), "f4")
     machines = play(episode) if episode.replays else None
     for index, step in enumerate(episode.steps):
         moment = found[index : index + 1].reshape(())
         if machines is not None:
             machine = next(machines)
-            machine.fill(moment)
+            machine.fill(moment, seat)
             terms = terms + terms_of(machine)
-            moment["terms"], moment["source"] = terms, Source.REBUILT
+            moment["terms"], moment["source"] = terms[seat], Source.REBUILT
         else:
             moment["source"] = Source.STORED if step.boards else Source.MISSING
             moment["note"] = b"this environment is not deterministic"
+            moment["reward"] = np.nan if seat else step.reward
             for name, board in step.boards.items():
                 moment[f"board:{name}"] = board
         moment["env"], moment["step"], moment["now"], moment["value"] = 0, index, episode.length, np.nan
-        moment["reward"] = step.reward
+        moment["seat"] = seat
         if step.action is not None:
-            moment["acted"], moment["action"] = 1, step.action[0]
+            moment["acted"], moment["action"] = 1, step.action[seat]
         if index < episode.length:
             following = episode.steps[index + 1].action
             assert following is not None
-            moment["decided"], moment["next_action"] = 1, following[0]
+            moment["decided"], moment["next_action"] = 1, following[seat]
     return found

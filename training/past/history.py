@@ -29,7 +29,7 @@ BUDGET = 64 * 2**20  # bytes, for each of steps, keyframes and boards
 
 @dataclass(frozen=True)
 class Keyframe:
-    """The states after one step, with the reward terms of the running episodes so far."""
+    """The states after one step, with the reward terms of the running episodes so far, `(rows, terms)`."""
 
     step: int
     states: Array
@@ -45,9 +45,9 @@ class Stretch:
         episode: Its episode in state `first`, from 0.
         first: The state that it begins with.
         state: That state's bytes, as `state` in the buffer; None where it is the first of the episode.
-        terms: The sums of the reward terms in the episode until then.
+        terms: The sums of the reward terms in the episode until then, `(players, terms)`.
         actions: `(steps, players, *action_shape)`.
-        rewards: `(steps,)`, the first seat's.
+        rewards: `(steps, players)`.
         ends: `(steps,)`: 0, or how an episode ended: 1 terminated, 2 truncated.
         prints: `(1 + steps,)` fingerprints of the observations, the first state's first; empty where a state says all.
     """
@@ -64,7 +64,7 @@ class Stretch:
 
 
 class Decision(NamedTuple):
-    """One step of one environment.
+    """One step of one seat.
 
     Attributes:
         action: What was decided.
@@ -91,13 +91,13 @@ class History:
         players, action = task.players, field_of(task, "action")
         kind = np.dtype(action.dtype)
         kept = np.dtype("i4") if kind.kind in "iu" else kind
-        row = num_envs * (players * kept.itemsize * int(np.prod(action.shape)) + 17)
+        row = num_envs * (players * (kept.itemsize * int(np.prod(action.shape)) + 8) + 9)
         self._depth = max(LEAST_DEPTH, min(DEPTH, BUDGET // row))
         self._task, self._num_envs = task, num_envs
         self._lock = threading.Lock()
         self._actions = np.zeros((self._depth, num_envs * players, *action.shape), kept)
-        self._values = np.zeros((self._depth, num_envs), "f4")
-        self._rewards = np.zeros((self._depth, num_envs), "f4")
+        self._values = np.zeros((self._depth, num_envs * players), "f4")
+        self._rewards = np.zeros((self._depth, num_envs * players), "f4")
         self._ends = np.zeros((self._depth, num_envs), "u1")
         self._prints = np.zeros((0 if task.state_at_hand else self._depth + 1, num_envs), "u8")
         self._episodes = np.zeros(num_envs, "i8")
@@ -139,7 +139,8 @@ class History:
                 self._prints[0] = fingerprints(source.buffer["observation"][:1, :: self._task.players])
             self._frames.clear()
             self._seen.fill(-1)
-        self._keep_states(source, 0, np.zeros((self._num_envs, len(self._task.reward_terms)), "f4"))
+        rows = self._num_envs * self._task.players
+        self._keep_states(source, 0, np.zeros((rows, len(self._task.reward_terms)), "f4"))
 
     def extend(self, source: Stepped, span: slice, values: Array | None, terms: NDArray[np.float32]) -> None:
         """Take over the steps whose results stand in the slots of `span`, the last of which is the newest.
@@ -148,7 +149,7 @@ class History:
             source: In whose buffer they stand.
             span: Slots; the actions stand in the slots before.
             values: `(steps, rows)` value estimates of the decisions, if the policy makes any.
-            terms: The sums of the reward terms in the running episodes, `(num_envs, terms)`.
+            terms: The sums of the reward terms in the running episodes, `(rows, terms)`.
         """
         players, buffer = self._task.players, source.buffer
         decided = slice(span.start - 1, span.stop - 1) if span.start else span
@@ -156,8 +157,8 @@ class History:
         at = (self.now + 1 + np.arange(count)) % self._depth
         with self._lock:
             self._actions[at] = buffer["action"][decided]
-            self._values[at] = np.nan if values is None else values[:, ::players]
-            self._rewards[at] = buffer["reward"][span, ::players]
+            self._values[at] = np.nan if values is None else values
+            self._rewards[at] = buffer["reward"][span]
             self._ends[at] = buffer["terminated"][span, ::players] + TRUNCATED * (
                 buffer["truncated"][span, ::players] > buffer["terminated"][span, ::players]
             )
@@ -195,27 +196,27 @@ class History:
 
     # -- other threads ------------------------------------------------------------------------------------------------
 
-    def line(self, env: int) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-        """Return ends and rewards of the last steps of an environment, oldest first, `(back,)` each."""
+    def line(self, env: int, seat: int = 0) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+        """Return ends and a seat's rewards of the last steps of an environment, oldest first, `(back,)` each."""
         with self._lock:
             at = np.arange(self.now - self.back + 1, self.now + 1) % self._depth
-            return self._ends[at, env], self._rewards[at, env]
+            return self._ends[at, env], self._rewards[at, env * self._task.players + seat]
 
     def actions(self, rows: slice) -> Array:
         """Return the actions of some rows at the last steps, `(back, rows, *action_shape)`."""
         with self._lock:
             return self._actions[np.arange(self.now - self.back + 1, self.now + 1) % self._depth, rows]
 
-    def decision(self, env: int, step: int) -> Decision | None:
-        """Return how step `step` came about, for the first seat; None if it is not kept."""
+    def decision(self, env: int, step: int, seat: int = 0) -> Decision | None:
+        """Return how step `step` came about, for one seat; None if it is not kept."""
         with self._lock:
             if not max(0, self.now - self._depth) < step <= self.now:
                 return None
-            at = step % self._depth
+            at, row = step % self._depth, env * self._task.players + seat
             return Decision(
-                action=self._actions[at, env * self._task.players].copy(),
-                value=float(self._values[at, env]),
-                reward=float(self._rewards[at, env]),
+                action=self._actions[at, row].copy(),
+                value=float(self._values[at, row]),
+                reward=float(self._rewards[at, row]),
                 end=int(self._ends[at, env]),
             )
 
@@ -231,7 +232,8 @@ class History:
 
         Only the last of them may end an episode, but where states are saved: seeds then need not say all.
         """
-        players = self._task.players
+        players, count = self._task.players, len(self._task.reward_terms)
+        seats = slice(env * players, (env + 1) * players)
         with self._lock:
             oldest = max(0, self.now - self._depth)
             if not oldest <= step <= self.now:
@@ -243,9 +245,9 @@ class History:
             frames = (frame for frame in reversed(self._frames) if oldest <= frame.step < later)
             frame = next((frame for frame in frames if frame.states[env].any()), None)
             if frame is not None and (frame.step >= begins or self._task.saves):
-                first, state, terms = frame.step, frame.states[env], frame.terms[env]
+                first, state, terms = frame.step, frame.states[env], frame.terms[seats, :count]
             elif begins >= 0:
-                first, state, terms = begins, None, np.zeros(len(self._task.reward_terms), "f4")
+                first, state, terms = begins, None, np.zeros((players, count), "f4")
             else:
                 return None
             at = np.arange(first + 1, step + 1) % self._depth
@@ -254,9 +256,9 @@ class History:
                 episode=int(self._episodes[env]) - int(np.count_nonzero(ends[first - oldest :])),
                 first=first,
                 state=state,
-                terms=terms[: len(self._task.reward_terms)],
-                actions=self._actions[at, env * players : (env + 1) * players],
-                rewards=self._rewards[at, env],
+                terms=terms,
+                actions=self._actions[at, seats],
+                rewards=self._rewards[at, seats],
                 ends=self._ends[at, env],
                 prints=self._prints[np.arange(first, step + 1) % len(self._prints), env]
                 if len(self._prints)

@@ -11,15 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs import Field, Task
-from ...envs.task import Array, Buffers, first_seats
+from ...envs.task import Array, Buffers
 from ..description import Description
 
 NOTE_BYTES = 160
 BACK = 500
 """Steps that a viewer can go back."""
 TERMINATED, TRUNCATED = 1, 2
-LINE = np.dtype([("env", "i4"), ("now", "i8"), ("count", "i4"), ("ends", "u1", (BACK,)), ("rewards", "f4", (BACK,))])
-"""Ends and rewards of an environment's last steps, oldest first."""
+LINE = np.dtype(
+    [
+        ("env", "i4"),
+        ("seat", "u2"),
+        ("now", "i8"),
+        ("count", "i4"),
+        ("ends", "u1", (BACK,)),
+        ("rewards", "f4", (BACK,)),
+    ]
+)
+"""Ends of an environment's last steps and the rewards of one seat, oldest first."""
 
 
 NUMBERS = ("episode", "episode_length", "episode_return", "end", "outcome", "frames", "reward", "value")
@@ -37,11 +46,12 @@ class Source(IntEnum):
 
 
 def moment_dtype(task: Task) -> np.dtype[Any]:
-    """Return the record of a moment; what is per seat is the first seat's."""
+    """Return the record of a moment; what is per seat is that of one."""
     action = field_of(task, "action")
     return np.dtype(
         [
             ("env", "i4"),
+            ("seat", "u2"),  # from 0
             ("step", "i8"),  # of the backend, from 0: the newest is `now`
             ("now", "i8"),
             ("source", "u1"),
@@ -97,10 +107,10 @@ def terms_width(task: Task) -> int:
     return max(1, len(task.reward_terms))
 
 
-def fill(moment: Array, task: Task, buffers: Buffers, slot: int, env: int) -> None:
-    """Write what stands in a slot of the buffers about an environment into a record: all but source, action, value."""
-    row = env * task.players
-    moment["env"], moment["full"] = env, 1
+def fill(moment: Array, task: Task, buffers: Buffers, slot: int, env: int, *, seat: int = 0) -> None:
+    """Write what stands in a slot of the buffers about a seat into a record: all but source, action, value."""
+    row = env * task.players + seat
+    moment["env"], moment["seat"], moment["full"] = env, seat, 1
     moment["episode"] = buffers["episode"][0, env]
     for name in ("episode_length", "outcome", "frames"):
         moment[name] = buffers[name][slot, env]
@@ -114,7 +124,8 @@ def fill(moment: Array, task: Task, buffers: Buffers, slot: int, env: int) -> No
     if task.reward_terms:
         moment["reward_terms"] = buffers["reward_terms"][slot, row]
     for index, item in enumerate(scalars(task)):
-        moment["info"][index] = first_seats(task, buffers, item, slot)[env]
+        found = buffers[item.name][slot if item.timed else 0]
+        moment["info"][index] = found[row if item.per == "seat" else env]
     for item in boards_of(task):
         moment[f"board:{item.name}"] = buffers[item.name][0, env]
 
@@ -125,6 +136,7 @@ class Moment:
 
     Attributes:
         env: Whose.
+        seat: Whose there, from 0.
         step: Which step led here; the newest is `now`.
         source: Where it comes from.
         progress: How far a rebuilding is, 0 to 1.
@@ -141,6 +153,7 @@ class Moment:
     """
 
     env: int
+    seat: int
     step: int
     now: int
     source: Source
@@ -178,6 +191,7 @@ class Moment:
             mask = bits.astype(np.bool_)
         return cls(
             env=int(record["env"]),
+            seat=int(record["seat"]),
             step=int(record["step"]),
             now=int(record["now"]),
             source=Source(int(record["source"])),
@@ -197,16 +211,16 @@ class Moment:
 
 @dataclass(frozen=True)
 class Line:
-    """Ends and rewards of an environment's last steps, oldest first, `(steps,)` each; the last step is `now`."""
+    """Ends and one seat's rewards of the last steps, oldest first, `(steps,)` each; the last step is `now`."""
 
     now: int
     ends: NDArray[np.uint8]
     rewards: NDArray[np.float32]
 
     @classmethod
-    def read(cls, record: Array, env: int) -> Line | None:
-        """Return what stands in a record, if it is about this environment."""
+    def read(cls, record: Array, env: int, seat: int) -> Line | None:
+        """Return what stands in a record, if it is about this seat."""
         count = int(record["count"])
-        if record["env"] != env or not count:
+        if record["env"] != env or record["seat"] != seat or not count:
             return None
         return cls(int(record["now"]), record["ends"][:count], record["rewards"][:count])

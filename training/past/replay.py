@@ -72,9 +72,9 @@ class Machine:
         if "looked_at" in self.buffers:
             self.buffers["looked_at"][0, self.env] = self._wanted
 
-    def fill(self, moment: Array) -> None:
-        """Write what stands in the buffers into a moment."""
-        fill(moment, self.task, self.buffers, 0, self.env)
+    def fill(self, moment: Array, seat: int = 0) -> None:
+        """Write what stands in the buffers about a seat into a moment."""
+        fill(moment, self.task, self.buffers, 0, self.env, seat=seat)
 
     def row(self, name: str) -> Array:
         """Return a field of the environment, all seats: `(rows, ...)`."""
@@ -107,11 +107,10 @@ def follow(machine: Machine, stretch: Stretch, index: int) -> None:
     Raises:
         Differs: Reward, end or observation are not those that were kept.
     """
-    row = machine.env * machine.task.players
     machine.step(stretch.actions[index])
-    buffers = machine.buffers
-    ended = int(buffers["terminated"][0, row]) or 2 * int(buffers["truncated"][0, row])
-    _compare(index + 1, "reward", float(buffers["reward"][0, row]), float(stretch.rewards[index]))
+    ended = int(machine.row("terminated")[0]) or 2 * int(machine.row("truncated")[0])
+    for found, expected in zip(machine.row("reward").tolist(), stretch.rewards[index].tolist(), strict=True):
+        _compare(index + 1, "reward", found, expected)
     _compare(index + 1, "end", ended, int(stretch.ends[index]))
     if len(stretch.prints):
         _compare(index + 1, "observation", _print_of(machine), int(stretch.prints[index + 1]))
@@ -128,8 +127,7 @@ def _print_of(machine: Machine) -> int:
 
 
 def terms_of(machine: Machine) -> NDArray[np.float32]:
-    """Return the reward terms of the last step, the first seat's; none where a task names none."""
+    """Return the reward terms of the last step, `(players, terms)`; none where a task names none."""
     if not machine.task.reward_terms:
-        return np.zeros(0, np.float32)
-    found: NDArray[np.float32] = machine.buffers["reward_terms"][0, machine.env * machine.task.players].copy()
-    return found
+        return np.zeros((machine.task.players, 0), np.float32)
+    return machine.row("reward_terms").copy()

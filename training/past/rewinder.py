@@ -43,16 +43,16 @@ class Rewinder:
         self._current, self._publish = history, publish
         self._history: History | None = None
         self._dtype = moment_dtype(task)
-        self._known: OrderedDict[tuple[int, int], Array] = OrderedDict()
+        self._known: OrderedDict[tuple[int, int, int], Array] = OrderedDict()
         self._refusal = "what all write together cannot be played again" if task.shared else ""
-        self._wanted: tuple[int, int] | None = None
+        self._wanted: tuple[int, int, int] | None = None
         self._wish = threading.Condition()
         self._thread: threading.Thread | None = None
 
-    def want(self, env: int, back: int) -> None:
-        """Publish soon what environment `env` was `back` steps ago."""
+    def want(self, env: int, back: int, seat: int = 0) -> None:
+        """Publish soon what a seat of environment `env` was `back` steps ago."""
         with self._wish:
-            self._wanted = env, back
+            self._wanted = env, back, seat
             self._wish.notify()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="rewinder", daemon=True)
@@ -63,31 +63,31 @@ class Rewinder:
             with self._wish:
                 while self._wanted is None:
                     self._wish.wait()
-                (env, back), self._wanted = self._wanted, None
-            self._publish(self.moment(env, back))
+                wanted, self._wanted = self._wanted, None
+            self._publish(self.moment(*wanted))
 
-    def moment(self, env: int, back: int) -> Array:
-        """Return what environment `env` was `back` steps ago."""
+    def moment(self, env: int, back: int, seat: int = 0) -> Array:
+        """Return what a seat of environment `env` was `back` steps ago."""
         history = self._current()
         if history is not self._history:
             self._history = history
             self._known.clear()
         step = max(0, history.now - back)
-        moment = self._known.get((env, step))
+        moment = self._known.get((env, seat, step))
         if moment is None:
-            moment = self._find(history, env, step)
+            moment = self._find(history, env, seat, step)
         moment = moment.copy()
         moment["now"] = history.now
         return moment
 
-    def _find(self, history: History, env: int, step: int) -> Array:
+    def _find(self, history: History, env: int, seat: int, step: int) -> Array:
         """Rebuild a state, or return it as it was kept, or say why it is not there."""
         reason = self._refusal
         stretch = None if reason else history.stretch(env, step)
         if stretch is not None:
             try:
-                self._rebuild(history, stretch)
-                return self._known[env, step]
+                self._rebuild(history, stretch, seat)
+                return self._known[env, seat, step]
             except Differs as error:
                 reason = self._refusal = f"not deterministic: {error}"
             except TooSlow as error:
@@ -96,7 +96,7 @@ class Rewinder:
                 reason = self._refusal = f"playing it again failed: {type(error).__name__}: {error}"
         elif not reason:
             reason = "its episode began before the steps that are kept"
-        moment = self._blank(history, env, step)
+        moment = self._blank(history, env, seat, step)
         boards = history.boards(env, step)
         moment["source"] = Source.MISSING if boards is None else Source.STORED
         moment["note"] = reason.encode()[:NOTE_BYTES]
@@ -105,10 +105,10 @@ class Rewinder:
                 moment[f"board:{item.name}"] = boards[item.name]
         return moment
 
-    def _rebuild(self, history: History, stretch: Stretch) -> None:
-        """Play a stretch again; keep the last moments of it."""
+    def _rebuild(self, history: History, stretch: Stretch, seat: int) -> None:
+        """Play a stretch again; keep a seat's last moments of it."""
         begun = reported = time.monotonic()
-        self._tell(history, stretch, 0.0)
+        self._tell(history, stretch, seat, 0.0)
         machine = Machine(self._task, self._seed, stretch.env)
         try:
             count = len(stretch.actions)
@@ -116,42 +116,42 @@ class Rewinder:
             set_off(machine, stretch)
             terms = stretch.terms
             if not count:
-                self._keep(history, machine, stretch.first, terms)
+                self._keep(history, machine, seat, stretch.first, terms)
             for index in range(count):
                 machine.draw(wanted=count - index <= WINDOW)
                 follow(machine, stretch, index)
                 terms = terms + terms_of(machine)
                 if count - index <= WINDOW:
-                    self._keep(history, machine, stretch.first + index + 1, terms)
+                    self._keep(history, machine, seat, stretch.first + index + 1, terms)
                 now = time.monotonic()
                 if now - begun > LIMIT:
                     raise TooSlow(f"playing its {count:,} steps again takes more than {LIMIT:.0f} s")
                 if now - reported > REPORT:
                     reported = now
-                    self._tell(history, stretch, index / count)
+                    self._tell(history, stretch, seat, index / count)
         finally:
             machine.close()
 
-    def _keep(self, history: History, machine: Machine, step: int, terms: Array) -> None:
+    def _keep(self, history: History, machine: Machine, seat: int, step: int, terms: Array) -> None:
         """Remember a moment."""
-        moment = self._blank(history, machine.env, step)
-        machine.fill(moment)
-        moment["source"], moment["terms"] = Source.REBUILT, terms
-        self._known[machine.env, step] = moment
+        moment = self._blank(history, machine.env, seat, step)
+        machine.fill(moment, seat)
+        moment["source"], moment["terms"] = Source.REBUILT, terms[seat]
+        self._known[machine.env, seat, step] = moment
         while len(self._known) > max(2 * WINDOW, CACHED // self._dtype.itemsize):
             self._known.popitem(last=False)
 
-    def _tell(self, history: History, stretch: Stretch, progress: float) -> None:
+    def _tell(self, history: History, stretch: Stretch, seat: int, progress: float) -> None:
         """Publish how far a rebuilding is."""
-        moment = self._blank(history, stretch.env, stretch.first + len(stretch.actions))
+        moment = self._blank(history, stretch.env, seat, stretch.first + len(stretch.actions))
         moment["source"], moment["progress"], moment["now"] = Source.WORKING, progress, history.now
         self._publish(moment)
 
-    def _blank(self, history: History, env: int, step: int) -> Array:
+    def _blank(self, history: History, env: int, seat: int, step: int) -> Array:
         """A moment of which only the decisions are known, as they were kept."""
         moment = np.zeros((), self._dtype)
-        moment["env"], moment["step"], moment["value"] = env, step, np.nan
-        before, after = history.decision(env, step), history.decision(env, step + 1)
+        moment["env"], moment["seat"], moment["step"], moment["value"] = env, seat, step, np.nan
+        before, after = history.decision(env, step, seat), history.decision(env, step + 1, seat)
         if before is not None:
             moment["acted"], moment["action"], moment["reward"] = 1, before.action, before.reward
             moment["value"], moment["end"] = before.value, before.end

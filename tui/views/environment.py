@@ -121,10 +121,16 @@ class EnvironmentView(View):
 
     def _fact_sections(self, shot: Shot) -> list[Section]:
         snapshot, env = shot.snapshot, shot.env
-        number = f"{int(snapshot.environments['episode'][env]) + 1:,}"
-        episode = Section("Episode", lambda width, _: thoughts.episode(snapshot, env, width), note=number)
+        number, seat = f"{int(snapshot.environments['episode'][env]) + 1:,}", thoughts.seat_of(snapshot)
+        episode = Section(
+            "Episode",
+            lambda width, _: thoughts.episode(snapshot, env, width),
+            note=" · ".join(filter(None, (number, seat))),
+        )
         if self.has_class("-single"):
-            policy = Section("Policy", lambda width, _: thoughts.policy(snapshot, env, width), fills=True, least=3)
+            policy = Section(
+                "Policy", lambda width, _: thoughts.policy(snapshot, env, width), fills=True, least=3, note=seat
+            )
             return [episode, policy]
         return [episode, Section("State", lambda width, _: thoughts.info(snapshot, env, width), fills=True, least=4)]
 
@@ -132,9 +138,10 @@ class EnvironmentView(View):
         """Policy, reward, perf and the curve; where there is room, the trainer's figures beside them."""
         snapshot, env = shot.snapshot, shot.env
         width, height = self._more.size
+        seat = thoughts.seat_of(snapshot)
         tall = height >= TALL
         sections = [
-            Section("Policy", lambda width, _: thoughts.policy(snapshot, env, width), fills=not tall),
+            Section("Policy", lambda width, _: thoughts.policy(snapshot, env, width), fills=not tall, note=seat),
             Section("Reward", lambda width, _: thoughts.reward(snapshot, env, width), whole=tall),
             Section(
                 "Perf",

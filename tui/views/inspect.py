@@ -12,7 +12,7 @@ from ..numbers import decimal, figure, percent, whole
 from ..panels import Rows, Section, beside, column
 from .figures import hint, pair, wrapped
 from .observation import observed, planes
-from .thoughts import action_text
+from .thoughts import action_text, seat_of
 
 WIDE, LEFT, HIGH, SHORT, FEW = 70, 34, 44, 30, 4
 NAME = 14
@@ -27,7 +27,7 @@ def inspected(snapshot: Snapshot, width: int, height: int) -> Rows:
         return column([waiting], width, height)
     about = snapshot.description
     thought = [
-        Section("Decision", lambda room, _: decided(snapshot, moment, room)),
+        Section("Decision", lambda room, _: decided(snapshot, moment, room), note=seat_of(snapshot)),
         Section("Reward", lambda room, _: rewarded(about, moment, room)),
     ]
     seen = [Section("Observation", lambda *room: observed(about, moment, *room), fills=True, note=_size(about))]
@@ -37,7 +37,7 @@ def inspected(snapshot: Snapshot, width: int, height: int) -> Rows:
     if snapshot.action_counts is not None:
         more.insert(0, Section("Actions taken", lambda room, _: taken(snapshot, moment.env, room)))
     if width < WIDE and height < SHORT:
-        brief = Section("Decision", lambda room, _: decided(snapshot, moment, room)[:FEW])
+        brief = Section("Decision", lambda room, _: decided(snapshot, moment, room)[:FEW], note=seat_of(snapshot))
         return column([brief, seen[0]], width, height)
     if width < WIDE:
         return column([*thought, *seen, *(more if height >= HIGH else ())], width, height)

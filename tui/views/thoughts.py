@@ -51,6 +51,12 @@ def _ended(label: str, value: str, width: int, color: str) -> Row:
     return (part(f"{label} ", SOFT), part(fit(value, min(room, len(value))).rjust(room), color))
 
 
+def seat_of(snapshot: Snapshot) -> str:
+    """Return which seat is looked at, where there are several: `seat 2/8`."""
+    players = snapshot.description.players
+    return f"seat {snapshot.seat + 1}/{players}" if players > 1 else ""
+
+
 def last_action(snapshot: Snapshot, env: int) -> str:
     """Return the action an environment took last, as text."""
     description = snapshot.description

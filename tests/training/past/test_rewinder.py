@@ -19,15 +19,18 @@ def rewinder(journey):
     return Rewinder(journey.task, journey.seed, lambda: journey.history, said.append), said
 
 
-@pytest.mark.parametrize("spec", ["drmario", "drmario-frames", "autochess:players=8", "CartPole-v1", WANDERER])
-def test_every_step_back_is_what_was_there(spec):
-    """Observation, mask, reward, terms, scalars and boards of 200 steps, over ends of episodes."""
-    journey = Journey(spec, 200)
+@pytest.mark.parametrize(
+    ("spec", "seat"),
+    [("drmario", 0), ("drmario-frames", 0), ("autochess:players=8", 5), ("CartPole-v1", 0), (WANDERER, 0)],
+)
+def test_every_step_back_is_what_was_there(spec, seat):
+    """Observation, mask, reward, terms, scalars and boards of 200 steps, over ends of episodes, for the chosen seat."""
+    journey = Journey(spec, 200, seat=seat)
     back, _ = rewinder(journey)
     names = [name for name in journey.truth[0].dtype.names or () if name not in KNOWN]
     for steps in (*range(1, 70), 100, 150, 199, 200):
         truth = journey.truth[200 - steps][1]
-        moment = back.moment(1, steps)
+        moment = back.moment(1, steps, seat)
         assert moment["source"] == Source.REBUILT, moment["note"]
         assert moment["step"] == 200 - steps
         for name in names:

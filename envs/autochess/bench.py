@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from time import thread_time
 
 import numpy as np
 
 from ..native import below
+from ..rates import median_rate
 from ..registry import find
 from ..task import Array, allocate
 from .arena import CAP, COUNT, DUE, HIT_AT, NEXT, SIDE_SIZE, STANDING, TEAM_WORDS
@@ -30,7 +29,6 @@ BATCH = 100
 TEAMS = 64
 TEAM_SIZE = 7
 TICK = 50
-RUNS = 5
 
 
 @compiled
@@ -81,21 +79,6 @@ def many(teams: Ints, ticking: bool, arena: Ints, result: Ints, film: Ints) -> N
             in_ticks(teams[index], teams[index + 1], index, arena, result)
         else:
             fight(teams[index], TEAM_SIZE, teams[index + 1], TEAM_SIZE, index, arena, result, film)
-
-
-def median_rate(work: Callable[[], int], seconds: float) -> float:
-    """Units of work per second, median of 5 runs; the first call, which may compile, is not counted.
-
-    Seconds are the thread's processor time, so that what else runs on the machine hardly counts.
-    """
-    work()
-    rates = []
-    for _ in range(RUNS):
-        done, start = 0, thread_time()
-        while thread_time() - start < seconds / RUNS:
-            done += work()
-        rates.append(done / (thread_time() - start))
-    return sorted(rates)[RUNS // 2]
 
 
 def decisions_per_second(spec: str, seconds: float = 1.0) -> tuple[float, float]:

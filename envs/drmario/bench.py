@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from time import thread_time
 
 import numpy as np
 
 from ..native import GOLDEN, mixed
+from ..rates import median_rate
 from ..registry import find
 from ..task import Array, allocate
 from .compiled import compiled
@@ -43,9 +43,7 @@ def play(table: Array, num_envs: int, steps: int, random: Array) -> None:
 
 
 def placements_per_second(seconds: float = 1.0, spec: str = "drmario") -> float:
-    """Placements per second of one thread, with mask, observation and boards: random legal actions, median of 5 runs.
-
-    Seconds are the thread's processor time, so that what else runs on the machine hardly counts.
+    """Placements per second of one thread, with mask, observation and boards: random legal actions.
 
     Args:
         seconds: Processor time to spend, compilation not counted.
@@ -55,15 +53,12 @@ def placements_per_second(seconds: float = 1.0, spec: str = "drmario") -> float:
     envs = Bottles(task, 0, ENVIRONMENTS, allocate(task, ENVIRONMENTS), 0)
     envs.reset(np.ones(ENVIRONMENTS, np.bool_), 0)
     random = np.zeros(1, np.uint64)
-    play(envs.table, ENVIRONMENTS, BATCH, random)
-    rates = []
-    for _ in range(5):
-        steps, start = 0, thread_time()
-        while thread_time() - start < seconds / 5:
-            play(envs.table, ENVIRONMENTS, BATCH, random)
-            steps += BATCH * ENVIRONMENTS
-        rates.append(steps / (thread_time() - start))
-    return sorted(rates)[2]
+
+    def work() -> int:
+        play(envs.table, ENVIRONMENTS, BATCH, random)
+        return BATCH * ENVIRONMENTS
+
+    return median_rate(work, seconds)
 
 
 if __name__ == "__main__":

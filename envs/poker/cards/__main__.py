@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=0, help="of the sample that places the buckets")
     given = parser.parse_args(arguments)
     console = Console()
-    columns = (TextColumn("{task.description:<16}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description:<20}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
     started = time.monotonic()
     try:
         with Progress(*columns, console=console) as bars:

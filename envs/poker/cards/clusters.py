@@ -7,6 +7,8 @@ make the result the same for every number of threads.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.random import Generator
 
@@ -102,10 +104,21 @@ def gather(points: Array, weights: Array, centres: Array, sums: Array, mass: Arr
 
 
 @compiled
-def approach(points: Array, centre: Array, least: Array) -> None:
-    """Lower the distances `(n,)` int64 of points to their nearest centre, now that there is another one."""
+def approach(points: Array, weights: Array, centre: Array, least: Array, heaps: Array) -> None:
+    """Take note of another centre.
+
+    Args:
+        points: `(n, width)` int16.
+        weights: `(n,)` int64.
+        centre: `(width,)` int16, the new one.
+        least: `(n,)` int64, the points' distances to their nearest centre, lowered.
+        heaps: `(n,)` float64, written: the sums, up to each point, of weights times squares of these distances.
+    """
+    total = 0.0
     for at in range(len(points)):
         least[at] = min(least[at], distance(points[at], centre))
+        total += weights[at] * float(least[at]) ** 2
+        heaps[at] = total
 
 
 def ordered(centres: Array) -> Array:
@@ -114,19 +127,19 @@ def ordered(centres: Array) -> Array:
     return different[np.argsort(totals_of(different), kind="stable")]
 
 
-def spread_out(points: Array, weights: Array, count: int, random: Generator) -> Array:
+def spread_out(points: Array, weights: Array, count: int, random: Generator, tell: Callable[[float], None]) -> Array:
     """Choose points to begin with, each with a chance that grows with the square of its distance to those before.
 
     k-means++ (Arthur, Vassilvitskii, 2007). There are fewer than `count` if there are no more different points.
     """
-    chance = weights.astype(np.float64)
+    heaps = np.cumsum(weights, dtype=np.float64)
     least = np.full(len(points), np.iinfo(np.int64).max)
     chosen: list[int] = []
-    while len(chosen) < count and chance.any():
-        heaps = np.cumsum(chance)
+    while len(chosen) < count and heaps[-1] > 0:
+        tell(len(chosen) / count)
         chosen.append(int(np.searchsorted(heaps, random.random() * heaps[-1], side="right")))
-        approach(points, points[chosen[-1]], least)
-        chance = weights * least.astype(np.float64) ** 2
+        approach(points, weights, points[chosen[-1]], least, heaps)
+    tell(1.0)
     return points[chosen]
 
 
@@ -154,7 +167,7 @@ def cluster(points: Array, weights: Array, count: int, random: Generator, *, cre
         crew: Computes, and tells how far it is.
         what: What it tells.
     """
-    centres = ordered(spread_out(points, weights, count, random))
+    centres = ordered(spread_out(points, weights, count, random, lambda share: crew.progress(f"{what}, first", share)))
     for done in range(ROUNDS):
         crew.progress(what, done / ROUNDS)
         before, centres = centres, moved(points, weights, centres, crew)

@@ -65,24 +65,16 @@ def deal(random: Array, cards: Array) -> None:
 
 
 @compiled
-def bucket_of(table: Array, buckets: Array, board: int, one: int, other: int) -> int:
-    """The bucket of a pair of cards on a board.
-
-    Args:
-        table: The table of all dealt boards of that size.
-        buckets: The buckets on that street.
-        board: The set of the board's cards, a word.
-        one: A card.
-        other: Another.
-    """
-    found = table[place_of(board)]
-    hole = hole_of(renamed_card(one, found & RENAMING_BITS), renamed_card(other, found & RENAMING_BITS))
-    return int(buckets[found >> RENAMING, hole])
+def hole_under(one: int, other: int, found: int) -> int:
+    """The index of a pair of cards on a board for which the table of boards says `found`."""
+    return hole_of(renamed_card(one, found & RENAMING_BITS), renamed_card(other, found & RENAMING_BITS))
 
 
 @compiled
 def look_up(tables: Tables, cards: Array, buckets: Array) -> int:
     """Find the buckets of both players on all streets; 1 if the first one wins at showdown, -1 if the second, else 0.
+
+    Tables are read here and not in functions of their own: handing arrays on is counted in ways that wait for memory.
 
     Args:
         tables: Of a card abstraction.
@@ -92,12 +84,14 @@ def look_up(tables: Tables, cards: Array, buckets: Array) -> int:
     flop = word_of(cards[BOARD]) | word_of(cards[BOARD + 1]) | word_of(cards[BOARD + 2])
     turn = flop | word_of(cards[BOARD + 3])
     river = turn | word_of(cards[BOARD + 4])
+    on_flop, on_turn = tables.flops[place_of(flop)], tables.turns[place_of(turn)]
+    on_river = tables.rivers[place_of(river)]
     for player in range(PLAYERS):
         one, other = cards[2 * player], cards[2 * player + 1]
+        buckets[3, player] = tables.river[on_river >> RENAMING, hole_under(one, other, on_river)]
+        buckets[2, player] = tables.turn[on_turn >> RENAMING, hole_under(one, other, on_turn)]
+        buckets[1, player] = tables.flop[on_flop >> RENAMING, hole_under(one, other, on_flop)]
         buckets[0, player] = class_of(one, other)
-        buckets[1, player] = bucket_of(tables.flops, tables.flop, flop, one, other)
-        buckets[2, player] = bucket_of(tables.turns, tables.turn, turn, one, other)
-        buckets[3, player] = bucket_of(tables.rivers, tables.river, river, one, other)
     mine = strength(river | word_of(cards[0]) | word_of(cards[1]))
     others = strength(river | word_of(cards[2]) | word_of(cards[3]))
     return int(mine > others) - int(mine < others)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
-from numba import njit, types
+from numba import carray, njit, types  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from .task import Buffers, Task, rows
+from .task import Array, Buffers, Task, rows
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -112,6 +112,48 @@ def addresses(task: Task, buffers: Buffers, names: Sequence[str]) -> list[int]:
                 f"{item.name} must be one contiguous block of {item.dtype} {shape}, got {got}; pass whole buffers"
             )
     return [buffers[name].ctypes.data if name in buffers else 0 for name in names]
+
+
+class Common(NamedTuple):
+    """The arrays of `STANDARD` that have the same types in every game.
+
+    Those of seats are `(slots, rows, ...)`, those of games `(slots, environments)`; `episode` and `heartbeat` have no
+    slots.
+    """
+
+    action: Array
+    reward: Array
+    terms: Array
+    terminated: Array
+    truncated: Array
+    active: Array
+    returns: Array
+    length: Array
+    frames: Array
+    outcome: Array
+    episode: Array
+    heartbeat: Array
+
+
+@kernel
+def common(at: NDArray[np.int64], first: int, players: int, terms: int) -> Common:
+    """Rebuild arrays from a table that begins with slots and environments, and has `STANDARD` from `first` on."""
+    slots, envs = at[0], at[1]
+    rows, games = (slots, envs * players), (slots, envs)
+    return Common(
+        action=carray(pointer(at[first], np.int64), rows),
+        reward=carray(pointer(at[first + 4], np.float32), rows),
+        terms=carray(pointer(at[first + 5], np.float32), (slots, envs * players, terms)),
+        terminated=carray(pointer(at[first + 6], np.uint8), rows),
+        truncated=carray(pointer(at[first + 7], np.uint8), rows),
+        active=carray(pointer(at[first + 8], np.uint8), rows),
+        returns=carray(pointer(at[first + 9], np.float32), rows),
+        length=carray(pointer(at[first + 10], np.int32), games),
+        frames=carray(pointer(at[first + 11], np.int32), games),
+        outcome=carray(pointer(at[first + 12], np.uint8), games),
+        episode=carray(pointer(at[first + 13], np.int64), (envs,)),
+        heartbeat=carray(pointer(at[first + 14], np.uint64), (envs,)),
+    )
 
 
 @kernel

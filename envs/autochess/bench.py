@@ -49,11 +49,11 @@ def play(table: Array, num_envs: int, steps: int, random: Ints) -> tuple[int, in
     decisions = games = 0
     for _ in range(steps):
         for row in range(num_envs * v.players):
-            decisions += v.active[0, row]
-            v.action[0, row] = choose(v.state[row // v.players], player(row % v.players), random)
+            decisions += v.common.active[0, row]
+            v.common.action[0, row] = choose(v.state[row // v.players], player(row % v.players), random)
         step_envs(table, 0, num_envs, 0, 0)
         for env in range(num_envs):
-            games += v.outcome[0, env] > 0
+            games += v.common.outcome[0, env] > 0
     return decisions, games
 
 

@@ -127,10 +127,10 @@ def show(v: Views, x: Extras, slot: int, env: int) -> None:
         observe(game, seat, v.observation[slot, row])
         for word in range(MASK_WORDS):
             v.mask[slot, row, word] = game[me + MASK + word]
-        v.active[slot, row] = part(game, me)
+        v.common.active[slot, row] = part(game, me)
     draw(game, x.creatures[env], x.stars[env], x.gear[env], x.shop[env])
     draw_numbers(game, x.kinds[env], x.seats[env])
-    v.episode[env] = game[EPISODES] - 1
+    v.common.episode[env] = game[EPISODES] - 1
 
 
 @compiled
@@ -170,12 +170,12 @@ def next_episode(v: Views, env: int) -> None:
 @compiled
 def forget(v: Views, slot: int, env: int) -> None:
     """Write that an environment has not been stepped yet."""
-    v.length[slot, env] = v.frames[slot, env] = 0
-    v.outcome[slot, env] = 0
+    v.common.length[slot, env] = v.common.frames[slot, env] = 0
+    v.common.outcome[slot, env] = 0
     for row in range(env * v.players, (env + 1) * v.players):
-        v.reward[slot, row] = v.returns[slot, row] = 0
-        v.terminated[slot, row] = v.truncated[slot, row] = 0
-        v.terms[slot, row] = 0
+        v.common.reward[slot, row] = v.common.returns[slot, row] = 0
+        v.common.terminated[slot, row] = v.common.truncated[slot, row] = 0
+        v.common.terms[slot, row] = 0
 
 
 @compiled
@@ -185,7 +185,7 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: int) -> No
     for index in range(chosen.shape[0]):
         if chosen[index]:
             env = lo + index
-            v.state[env, RUN_SEED], v.state[env, EPISODES] = seed, v.episode[env] + 1
+            v.state[env, RUN_SEED], v.state[env, EPISODES] = seed, v.common.episode[env] + 1
             next_episode(v, env)
             write_info(v, x, slot, env)
             show(v, x, slot, env)
@@ -198,12 +198,12 @@ def write_reward(v: Views, slot: int, row: int, total: int, terms: Floats) -> No
     """Write a seat's reward, its terms, and its return, whose sum stands at `total` of the state's floats."""
     reward = np.float32(0)
     for term in range(TERMS):
-        v.terms[slot, row, term] = terms[term]
+        v.common.terms[slot, row, term] = terms[term]
         reward += terms[term]
     env = row // v.players
     v.reals[env, total] += reward
-    v.reward[slot, row] = reward
-    v.returns[slot, row] = v.reals[env, total]
+    v.common.reward[slot, row] = reward
+    v.common.returns[slot, row] = v.reals[env, total]
 
 
 @compiled
@@ -218,16 +218,16 @@ def outcome_of(place: int) -> int:
 def finish(v: Views, x: Extras, slot: int, env: int, work: Work) -> None:
     """Write what a step did, and begin a new game if this one is over."""
     game, over = v.state[env], v.state[env, OVER]
-    v.length[slot, env] = game[STEPS]
-    v.frames[slot, env] = 1
-    v.outcome[slot, env] = outcome_of(game[player(0) + RANK]) if over else 0
-    v.heartbeat[env] += np.uint64(1)
+    v.common.length[slot, env] = game[STEPS]
+    v.common.frames[slot, env] = 1
+    v.common.outcome[slot, env] = outcome_of(game[player(0) + RANK]) if over else 0
+    v.common.heartbeat[env] += np.uint64(1)
     write_info(v, x, slot, env)
     for seat in range(v.players):
         row = env * v.players + seat
         write_reward(v, slot, row, 2 * (player(seat) + RETURN), work.terms[seat])
-        v.terminated[slot, row] = over
-        v.truncated[slot, row] = 0
+        v.common.terminated[slot, row] = over
+        v.common.truncated[slot, row] = 0
         if over:
             observe(game, seat, v.final[slot, row])
     if over:
@@ -240,7 +240,7 @@ def first_illegal(v: Views, lo: int, hi: int, slot: int) -> int:
     """The first row whose action its mask forbids, or `ALL_LEGAL`."""
     for row in range(lo * v.players, hi * v.players):
         game, me = v.state[row // v.players], player(row % v.players)
-        if not is_legal(game, me, v.action[slot, row]):
+        if not is_legal(game, me, v.common.action[slot, row]):
             return row
     return ALL_LEGAL
 
@@ -253,7 +253,7 @@ def step_envs(table: Array, lo: int, hi: int, slot: int, following: int) -> int:
     if wrong != ALL_LEGAL:
         return wrong
     for env in range(lo, hi):
-        actions = v.action[slot, env * v.players : (env + 1) * v.players]
+        actions = v.common.action[slot, env * v.players : (env + 1) * v.players]
         fought = play_step(v.state[env], actions, v.preset, v.bots, work)
         finish(v, x, following, env, work)
         if fought:

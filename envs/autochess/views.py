@@ -8,7 +8,7 @@ import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 
-from ..native import STANDARD, addresses, pointer
+from ..native import STANDARD, Common, addresses, common, pointer
 from ..task import Array, Buffers, Task
 from .arena import ARENA_WORDS, RESULT_WORDS, SIDE_SIZE, TEAM_WORDS
 from .compiled import compiled
@@ -59,21 +59,10 @@ class Views(NamedTuple):
     players: int
     preset: int
     bots: int
-    action: Array
+    common: Common
     mask: Array
     observation: Array
     final: Array
-    reward: Array
-    terms: Array
-    terminated: Array
-    truncated: Array
-    active: Array
-    returns: Array
-    length: Array
-    frames: Array
-    outcome: Array
-    episode: Array
-    heartbeat: Array
     state: Array
     reals: Array
 
@@ -118,26 +107,14 @@ def table(task: Task, buffers: Buffers, work: Work) -> NDArray[np.int64]:
 def views(at: NDArray[np.int64]) -> Views:
     """Rebuild the arrays of the seats and games from a table."""
     slots, envs, players = at[0], at[1], at[2]
-    rows, lines = (slots, envs * players), (slots, envs)
     return Views(
         players=players,
         preset=at[3],
         bots=at[4],
-        action=carray(pointer(at[NUMBERS], np.int64), rows),
+        common=common(at, NUMBERS, players, TERMS),
         mask=carray(pointer(at[NUMBERS + 1], np.uint32), (slots, envs * players, MASK_WORDS)),
         observation=carray(pointer(at[NUMBERS + 2], np.float32), (slots, envs * players, OBSERVATION)),
         final=carray(pointer(at[NUMBERS + 3], np.float32), (slots, envs * players, OBSERVATION)),
-        reward=carray(pointer(at[NUMBERS + 4], np.float32), rows),
-        terms=carray(pointer(at[NUMBERS + 5], np.float32), (slots, envs * players, TERMS)),
-        terminated=carray(pointer(at[NUMBERS + 6], np.uint8), rows),
-        truncated=carray(pointer(at[NUMBERS + 7], np.uint8), rows),
-        active=carray(pointer(at[NUMBERS + 8], np.uint8), rows),
-        returns=carray(pointer(at[NUMBERS + 9], np.float32), rows),
-        length=carray(pointer(at[NUMBERS + 10], np.int32), lines),
-        frames=carray(pointer(at[NUMBERS + 11], np.int32), lines),
-        outcome=carray(pointer(at[NUMBERS + 12], np.uint8), lines),
-        episode=carray(pointer(at[NUMBERS + 13], np.int64), (envs,)),
-        heartbeat=carray(pointer(at[NUMBERS + 14], np.uint64), (envs,)),
         state=carray(pointer(at[NUMBERS + 15], np.int64), (envs, WORDS)),
         reals=carray(pointer(at[NUMBERS + 15], np.float32), (envs, 2 * WORDS)),
     )

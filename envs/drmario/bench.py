@@ -38,7 +38,7 @@ def play(table: Array, num_envs: int, steps: int, random: Array) -> None:
     for _ in range(steps):
         for env in range(num_envs):
             random[0] += GOLDEN
-            v.action[0, env] = choose(v.words[env], random[0])
+            v.common.action[0, env] = choose(v.words[env], random[0])
         step_placements(table, 0, num_envs, 0, 0)
 
 

@@ -75,8 +75,8 @@ def show(v: Views, slot: int, env: int) -> None:
     draw_bottle(board, v.bottle[env])
     draw_pill(game, v.codes[env])
     draw_next(game, v.preview[env])
-    v.active[slot, env] = 1
-    v.episode[env] = signed(board[EPISODES]) - 1
+    v.common.active[slot, env] = 1
+    v.common.episode[env] = signed(board[EPISODES]) - 1
 
 
 @compiled
@@ -105,12 +105,12 @@ def next_episode(v: Views, env: int, level: int, speed: int) -> None:
 @compiled
 def forget(v: Views, slot: int, env: int) -> None:
     """Write that an environment has not been stepped yet."""
-    v.reward[slot, env] = v.returns[slot, env] = 0
-    v.length[slot, env] = v.frames[slot, env] = 0
-    v.terminated[slot, env] = v.truncated[slot, env] = 0
-    v.outcome[slot, env] = RUNNING
-    for term in range(v.terms.shape[2]):
-        v.terms[slot, env, term] = 0
+    v.common.reward[slot, env] = v.common.returns[slot, env] = 0
+    v.common.length[slot, env] = v.common.frames[slot, env] = 0
+    v.common.terminated[slot, env] = v.common.truncated[slot, env] = 0
+    v.common.outcome[slot, env] = RUNNING
+    for term in range(v.common.terms.shape[2]):
+        v.common.terms[slot, env, term] = 0
 
 
 @compiled
@@ -120,7 +120,7 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64)
     for index in range(chosen.shape[0]):
         if chosen[index]:
             env = lo + index
-            v.words[env, RUN_SEED], v.words[env, EPISODES] = seed, np.uint64(v.episode[env] + 1)
+            v.words[env, RUN_SEED], v.words[env, EPISODES] = seed, np.uint64(v.common.episode[env] + 1)
             next_episode(v, env, v.level, v.speed)
             write_info(v, slot, env)
             show(v, slot, env)
@@ -138,17 +138,17 @@ def finish(v: Views, slot: int, env: int, viruses: int, clock: int) -> None:
     reward = virus_term + clear_term + top_term
     reals[2 * RETURN] += reward
     game[STEPS] += 1
-    v.terms[slot, env, 0] = virus_term
-    v.terms[slot, env, 1] = clear_term
-    v.terms[slot, env, 2] = top_term
-    v.reward[slot, env] = reward
-    v.returns[slot, env] = reals[2 * RETURN]
-    v.length[slot, env] = game[STEPS]
-    v.frames[slot, env] = game[CLOCK] - clock
-    v.outcome[slot, env] = outcome
-    v.terminated[slot, env] = outcome in (CLEARED, TOPPED_OUT)
-    v.truncated[slot, env] = outcome == OUT_OF_TIME
-    v.heartbeat[env] += np.uint64(1)
+    v.common.terms[slot, env, 0] = virus_term
+    v.common.terms[slot, env, 1] = clear_term
+    v.common.terms[slot, env, 2] = top_term
+    v.common.reward[slot, env] = reward
+    v.common.returns[slot, env] = reals[2 * RETURN]
+    v.common.length[slot, env] = game[STEPS]
+    v.common.frames[slot, env] = game[CLOCK] - clock
+    v.common.outcome[slot, env] = outcome
+    v.common.terminated[slot, env] = outcome in (CLEARED, TOPPED_OUT)
+    v.common.truncated[slot, env] = outcome == OUT_OF_TIME
+    v.common.heartbeat[env] += np.uint64(1)
     write_info(v, slot, env)
     if outcome != RUNNING:
         observe(board, game, v.final[slot, env])
@@ -165,12 +165,12 @@ def step_placements(table: Array, lo: int, hi: int, slot: int, following: int) -
     """Play one placement in every environment; returns the first one whose action is illegal, having stepped none."""
     v = views(table)
     for env in range(lo, hi):
-        if not is_legal(v.words[env], v.action[slot, env]):
+        if not is_legal(v.words[env], v.common.action[slot, env]):
             return env
     for env in range(lo, hi):
         board, game = v.words[env], v.ints[env]
         viruses, clock = game[VIRUSES], game[CLOCK]
-        place(board, game, v.action[slot, env], v.scratch, v.path)
+        place(board, game, v.common.action[slot, env], v.scratch, v.path)
         finish(v, following, env, viruses, clock)
     return ALL_LEGAL
 
@@ -180,12 +180,12 @@ def step_frames(table: Array, lo: int, hi: int, slot: int, following: int) -> in
     """Play one frame in every environment; returns the first one whose action is out of range, having stepped none."""
     v = views(table)
     for env in range(lo, hi):
-        if not 0 <= v.action[slot, env] < FRAME_BUTTONS.shape[0]:
+        if not 0 <= v.common.action[slot, env] < FRAME_BUTTONS.shape[0]:
             return env
     for env in range(lo, hi):
         board, game = v.words[env], v.ints[env]
         viruses, clock = game[VIRUSES], game[CLOCK]
-        frame(board, game, FRAME_BUTTONS[v.action[slot, env]])
+        frame(board, game, FRAME_BUTTONS[v.common.action[slot, env]])
         finish(v, following, env, viruses, clock)
     return ALL_LEGAL
 

@@ -12,7 +12,7 @@ import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 
-from ..native import STANDARD, addresses, pointer
+from ..native import STANDARD, Common, addresses, common, pointer
 from ..task import Array, Buffers, Task
 from .compiled import compiled
 from .layout import ACTIONS, COLUMNS, LONGEST_FALL, ROWS, SCRATCH, SPEEDS, WORDS
@@ -31,27 +31,16 @@ class Views(NamedTuple):
     level: int
     speed: int
     by_frame: bool
-    action: Array
+    common: Common
     mask: Array
     observation: Array
     final: Array
-    reward: Array
-    terms: Array
-    terminated: Array
-    truncated: Array
-    active: Array
-    returns: Array
-    length: Array
-    frames: Array
-    outcome: Array
     viruses: Array
     cleared: Array
     pills: Array
     score: Array
     speed_ups: Array
     levels: Array
-    episode: Array
-    heartbeat: Array
     bottle: Array
     codes: Array
     preview: Array
@@ -93,27 +82,16 @@ def views(at: NDArray[np.int64]) -> Views:
         level=level,
         speed=speed,
         by_frame=at[NUMBERS + 1] == 0,
-        action=carray(pointer(at[NUMBERS], np.int64), rows),
+        common=common(at, NUMBERS, 1, TERMS),
         mask=carray(pointer(at[NUMBERS + 1], np.uint64), (slots, envs, MASK_WORDS)),
         observation=carray(pointer(at[NUMBERS + 2], np.uint64), (slots, envs, planes)),
         final=carray(pointer(at[NUMBERS + 3], np.uint64), (slots, envs, planes)),
-        reward=carray(pointer(at[NUMBERS + 4], np.float32), rows),
-        terms=carray(pointer(at[NUMBERS + 5], np.float32), (slots, envs, TERMS)),
-        terminated=carray(pointer(at[NUMBERS + 6], np.uint8), rows),
-        truncated=carray(pointer(at[NUMBERS + 7], np.uint8), rows),
-        active=carray(pointer(at[NUMBERS + 8], np.uint8), rows),
-        returns=carray(pointer(at[NUMBERS + 9], np.float32), rows),
-        length=carray(pointer(at[NUMBERS + 10], np.int32), rows),
-        frames=carray(pointer(at[NUMBERS + 11], np.int32), rows),
-        outcome=carray(pointer(at[NUMBERS + 12], np.uint8), rows),
         viruses=carray(pointer(at[NUMBERS + 16], np.int32), rows),
         cleared=carray(pointer(at[NUMBERS + 17], np.int32), rows),
         pills=carray(pointer(at[NUMBERS + 18], np.int32), rows),
         score=carray(pointer(at[NUMBERS + 19], np.int32), rows),
         speed_ups=carray(pointer(at[NUMBERS + 20], np.int32), rows),
         levels=carray(pointer(at[NUMBERS + 21], np.int32), rows),
-        episode=carray(pointer(at[NUMBERS + 13], np.int64), (envs,)),
-        heartbeat=carray(pointer(at[NUMBERS + 14], np.uint64), (envs,)),
         bottle=carray(pointer(at[NUMBERS + 22], np.uint64), (envs, ROWS)),
         codes=carray(pointer(at[NUMBERS + 22], np.uint8), (envs, ROWS * COLUMNS)),
         preview=carray(pointer(at[NUMBERS + 23], np.uint8), (envs, 2)),

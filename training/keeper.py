@@ -107,20 +107,20 @@ class Keeper:
             "written": time.time(),
             "version": version("pac-tui"),
             "state": state,
-            "return_mean": self._monitor.return_mean,
-            **{figure.name: self._monitor.latest.get(figure.name) for figure in self._kind.figures},
-            **self._monitor.counters(),
+            "return_mean": self._monitor.counts.return_mean,
+            **{figure.name: self._monitor.series.latest.get(figure.name) for figure in self._kind.figures},
+            **self._monitor.counts.totals(),
             "config": {**self._config.model_dump(mode="json"), "settings": dict(self._settings)},
         }
         self._try("run.json", lambda folder: folder.write_card(card))
 
     def record(self, row: Mapping[str, float]) -> None:
         """Append an iteration's figures to the run's metrics."""
-        figures = {**self._monitor.counters(), "seconds": round(self._monitor.clock.now(), 3), **row}
+        figures = {**self._monitor.counts.totals(), "seconds": round(self._monitor.clock.now(), 3), **row}
         self._try("metrics.jsonl", lambda folder: folder.append_metrics(figures))
         if self._curves is not None:
             for name, value in row.items():
-                self._curves.add_scalar(name, value, self._monitor.steps)
+                self._curves.add_scalar(name, value, self._monitor.counts.steps)
 
     def _try(self, what: str, write: Callable[[RunFolder], None]) -> None:
         if self.folder is None:
@@ -139,7 +139,7 @@ class Keeper:
         state, count = self._task.state, backend.environments
         kept = state is not None and state.row_bytes * count <= MOST_STATES and backend.save(self._monitor.written)
         states = backend.buffer["state"][0].copy() if kept else None
-        self._standing = Standing(self._monitor.counters(), count, states)
+        self._standing = Standing(self._monitor.counts.totals(), count, states)
 
     @property
     def due(self) -> bool:

@@ -7,7 +7,6 @@ rollout.
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,37 +15,35 @@ from numpy.typing import NDArray
 
 from ..backends.layout import Buffer
 from ..envs import Task, next_slot
-from ..envs.task import DECIDES, Array, first_seats
+from ..envs.task import Array
+from .counts import Counts
 from .detail import Detail
 from .gate import Gate
 from .guards.alarms import Alarms, Pace
 from .guards.breakpoints import Breakpoints, Readings
 from .hand import Hand
 from .past.history import STRIDE
-from .past.moments import scalars
 from .past.recorder import Recorder
-from .records import MOST_NUMBERS, Notice, Phase
+from .records import Notice, Phase
+from .series import Series
 from .snapshot import Look
 from .stepped import Stepped
-from .telemetry import MAX_HISTORY, MAX_METRICS, TelemetryWriter
+from .tables import write_environments, write_policy, write_throughput
+from .telemetry import TelemetryWriter
 from .throughput import Mark, Throughput, TrainingClock
 from .trainer import PHASES, PolicyOutput, Timer
 
 SHARE = 0.015
 """Of the training's time, the most that publishing takes: what is much is written less often."""
 RATES = {"focus": 1 / 30, "grid": 1 / 10, "nobody": 1 / 2}
-RECENT = 100
-COUNTERS = ("steps", "frames", "episodes", "iterations")
 
 
 class Monitor:
-    """Counts steps, frames and episodes, and writes telemetry.
+    """Lets steps be counted, looked at and published.
 
     Attributes:
-        steps: Environment steps so far, all environments.
-        frames: Frames so far.
-        episodes: Episodes ended so far.
-        iterations: Trainer iterations so far.
+        counts: What was counted.
+        series: The figures of all iterations.
         waits: Whether somebody waits for an episode's end.
         breakpoints: What is looked at after every step, if there are any.
         alarms: What is looked at between.
@@ -54,9 +51,9 @@ class Monitor:
     """
 
     def __init__(self, task: Task, gate: Gate, timer: Timer, clock: TrainingClock) -> None:
-        self.steps = self.frames = self.episodes = self.iterations = 0
+        self.counts = Counts(task)
+        self.series = Series()
         self.resumed = Mark(0.0, 0, 0)
-        self.latest: dict[str, float] = {}
         self.clock = clock
         self.throughput = Throughput()
         self.look = Look()
@@ -71,17 +68,9 @@ class Monitor:
         self.on_break: Callable[[str, int], None] = lambda _text, _env: None
         self.on_episode: Callable[[int], None] = lambda _env: None
         self.state: dict[str, Any] = {"phase": Phase.STARTING, "message": "", "baseline": np.nan, "progress": np.nan}
-        self.outcomes = np.zeros(1 + len(task.outcomes), "u8")
         self._task = task
         self._gate = gate
         self._timer = timer
-        self._returns: deque[float] = deque(maxlen=RECENT)
-        self._lengths: deque[int] = deque(maxlen=RECENT)
-        self._infos: deque[list[float]] = deque(maxlen=RECENT)
-        self._names: list[str] = []
-        self._history = np.zeros((MAX_HISTORY, 3 + MAX_METRICS), "f4")
-        self._points = 0
-        self._stride = 1
         self._writer: TelemetryWriter | None = None
         self._backend: Stepped | None = None
         self._due = 0.0
@@ -94,13 +83,9 @@ class Monitor:
         self._writer = writer
         self._backend = None
         self._num_envs = num_envs
-        self._terms = np.zeros((num_envs * self._task.players, max(1, len(self._task.reward_terms))), "f4")
-        self._last_terms = np.full((num_envs, self._terms.shape[1]), np.nan, "f4")
-        self._ended = np.zeros(num_envs, [("ret", "f4"), ("length", "i4"), ("outcome", "u1"), ("time", "f8")])
-        self._ended["ret"] = np.nan
+        self.counts.resize(num_envs)
         self.detail = Detail(self._task, num_envs)
-        self._write_metrics(self.latest)
-        self._write_history()
+        self.series.attach(writer)
         self.publish()
 
     def begin(self, backend: Stepped) -> None:
@@ -123,7 +108,8 @@ class Monitor:
     def mark(self) -> Mark:
         """Return the counters of now."""
         self._count()
-        return Mark(self.clock.now(), self.frames, self.steps, tuple(self._timer.seconds[phase] for phase in PHASES))
+        phases = tuple(self._timer.seconds[phase] for phase in PHASES)
+        return Mark(self.clock.now(), self.counts.frames, self.counts.steps, phases)
 
     @property
     def eager(self) -> bool:
@@ -192,116 +178,30 @@ class Monitor:
         self._dirty = False
         span = slice(self._counted + 1, self._written + 1) if self._slots > 1 else slice(0, 1)
         self._counted = self._written if self._written < self._slots - 1 else 0
-        self._add_up(span)
+        for env in self.counts.add(self._backend.buffer, span):
+            self.alarms.marked.discard(env)
+            self.on_episode(env)
         values = self.values(slice(span.start - 1, span.stop - 1)) if span.start else None
-        self.detail.history.extend(self._backend, span, values, self._terms)
+        self.detail.history.extend(self._backend, span, values, self.counts.terms)
         if self.recorder:
             self.recorder.extend(self._backend, span, self.detail.history)
 
-    def _add_up(self, span: slice) -> None:
-        """Count what the slots of `span` say."""
-        assert self._backend is not None
-        buffer, players = self._backend.buffer, self._task.players
-        self.frames += int(buffer["frames"][span].sum())
-        self.steps += int(np.count_nonzero(buffer["active"][span] == DECIDES)) // players
-        ended = (buffer["terminated"][span] | buffer["truncated"][span])[:, ::players]
-        terms = buffer["reward_terms"][span] if self._task.reward_terms else None
-        if not ended.any():
-            if terms is not None:
-                self._terms += terms.sum(axis=0)
-            return
-        for row, done in enumerate(ended):
-            if terms is not None:
-                self._terms += terms[row]
-            for env in np.flatnonzero(done):
-                self._end_episode(int(env), span.start + row)
-
-    def _end_episode(self, env: int, slot: int) -> None:
-        """Record that `env` ended an episode in `slot`."""
-        assert self._backend is not None
-        buffer, players = self._backend.buffer, self._task.players
-        result = float(buffer["episode_return"][slot, env * players])
-        length, outcome = int(buffer["episode_length"][slot, env]), int(buffer["outcome"][slot, env])
-        self.episodes += 1
-        self._returns.append(result)
-        self._lengths.append(length)
-        infos = [first_seats(self._task, buffer, item, slot)[env] for item in scalars(self._task)]
-        self._infos.append([float(value) for value in infos])
-        self.outcomes[min(outcome, len(self.outcomes) - 1)] += 1
-        self._ended[env] = (result, length, outcome, time.time())
-        self._last_terms[env] = self._terms[env * players]
-        self._terms[env * players : (env + 1) * players] = 0
-        self.alarms.marked.discard(env)
-        self.on_episode(env)
-
-    def counters(self) -> dict[str, int]:
-        """Return what has been counted so far; a resumed run counts on."""
-        return {name: getattr(self, name) for name in COUNTERS}
-
-    def count_on(self, counters: Mapping[str, int]) -> None:
-        """Continue the counters of a run that is resumed."""
-        for name in COUNTERS:
-            setattr(self, name, counters[name])
+    def count_on(self, totals: Mapping[str, int]) -> None:
+        """Continue the totals of a run that is resumed."""
+        self.counts.count_on(totals)
         self.resumed = self.mark()
-
-    @property
-    def return_mean(self) -> float:
-        """Mean return of the last 100 episodes, NaN before the first."""
-        return float(np.mean(self._returns)) if self._returns else float("nan")
 
     def end_iteration(self, metrics: Mapping[str, float]) -> dict[str, float]:
         """Record the trainer's figures; return them with the session's own."""
         self._count()
-        self.iterations += 1
+        self.counts.iterations += 1
         self.throughput.add(self.mark())
         fps, sps = self.throughput.rates(self.mark())
-        row = {"fps": fps, "sps": sps}
-        if self._returns:
-            row |= {"return_mean": self.return_mean, "length_mean": float(np.mean(self._lengths))}
-            means = np.mean(self._infos, axis=0)
-            named = zip(scalars(self._task), means, strict=True)
-            row |= {f"info/{item.name}": float(value) for item, value in named}
+        row = {"fps": fps, "sps": sps, **self.counts.figures()}
         row |= {name: float(value) for name, value in metrics.items()}
-        self.latest = row
-        self._append(row)
-        self._write_metrics(row)
+        self.series.append(row, self.counts, self.clock.now())
         self.alarms.look_at_iteration(metrics, self.mark(), self._num_envs, limited=bool(self.state.get("speed")))
         return row
-
-    def _append(self, row: Mapping[str, float]) -> None:
-        """Append to the history; when it is full, every second point goes and the stride doubles."""
-        self._names.extend(name for name in row if name not in self._names and len(self._names) < MAX_METRICS)
-        if self.iterations % self._stride:
-            return
-        if self._points == MAX_HISTORY:
-            self._history[: MAX_HISTORY // 2] = self._history[::2].copy()
-            self._history[MAX_HISTORY // 2 :] = 0
-            self._points //= 2
-            self._stride *= 2
-            self._write_history()
-        point = self._history[self._points]
-        point[:3] = self.steps, self.clock.now(), max(1, self.frames)
-        point[3:] = np.nan
-        for index, name in enumerate(self._names):
-            point[3 + index] = row.get(name, np.nan)
-        self._points += 1
-        if self._writer:
-            with self._writer.write("history") as history:
-                history[self._points - 1] = point
-
-    def _write_history(self) -> None:
-        if self._writer:
-            with self._writer.write("history") as history:
-                history[:] = self._history
-
-    def _write_metrics(self, row: Mapping[str, float]) -> None:
-        if not self._writer:
-            return
-        with self._writer.write("metric_names") as names:
-            names[: len(self._names)] = [name.encode() for name in self._names]
-        if row:
-            with self._writer.write("metrics") as values:
-                values[: len(self._names)] = [row.get(name, np.nan) for name in self._names]
 
     @property
     def due(self) -> float:
@@ -324,8 +224,7 @@ class Monitor:
         self._write_state()
         if self._writer and self._backend is not None:
             self._look_for_trouble(self._backend.buffer)
-            self._write_times()
-            self._write_scaling(self._writer)
+            write_throughput(self._writer, self.throughput, self.mark())
             with self._writer.write("breakpoints") as block:
                 self.breakpoints.write(block)
             self._write_environments(self._writer, self._backend)
@@ -335,8 +234,7 @@ class Monitor:
     def _look_for_trouble(self, buffer: Buffer) -> None:
         now, sps = self.clock.now(), self.throughput.rates(self.mark())[1]
         self.alarms.look_at_environments(buffer, self._written, self._task.players, now)
-        length = float(np.median(self._lengths)) if self._lengths else np.nan
-        self.alarms.look_at_pace(Pace(self.episodes, length, sps / self._num_envs), now)
+        self.alarms.look_at_pace(Pace(self.counts.episodes, self.counts.length_median, sps / self._num_envs), now)
 
     def _write_detail(self, writer: TelemetryWriter, backend: Stepped, *, decided: bool) -> None:
         """Write what is known of the environment that is looked at closely, and of its last steps while it stands."""
@@ -346,7 +244,7 @@ class Monitor:
         if self.look.detail or decided:
             first = self._written == self._slots - 1  # a rollout's last slot is the next's first
             deciding = (0 if first else self._written) if decided else None
-            terms = self._terms[env * self._task.players + seat]
+            terms = self.counts.terms[env * self._task.players + seat]
             detail.write(writer, backend.buffer, self._written, env, seat=seat, terms=terms, deciding=deciding)
         if decided:
             detail.write_line(writer, env, seat)
@@ -360,17 +258,14 @@ class Monitor:
         fps, sps = self.throughput.rates(self.mark()) if self._backend is not None else (0.0, 0.0)
         values = {
             "num_envs": self._num_envs,
-            "steps": self.steps,
-            "frames": self.frames,
-            "episodes": self.episodes,
-            "iterations": self.iterations,
+            **self.counts.totals(),
             "now": time.time(),
             "training_seconds": self.clock.now(),
             "fps": fps,
             "sps": sps,
             "credits": self._gate.credits,
-            "return_mean": self.return_mean,
-            "length_mean": np.mean(self._lengths) if self._lengths else np.nan,
+            "return_mean": self.counts.return_mean,
+            "length_mean": self.counts.length_mean,
             **self.state,
         }
         if self._gate.paused and values["phase"] in {Phase.RUNNING, Phase.BASELINE}:
@@ -379,54 +274,16 @@ class Monitor:
             for name, value in values.items():
                 state[name] = value.encode() if isinstance(value, str) else value
 
-    def _write_times(self) -> None:
-        assert self._writer is not None
-        first, last = self.throughput.span(self.mark())
-        with self._writer.write("times") as times:
-            times["wall"] = last.seconds - first.seconds
-            times["steps"] = last.steps - first.steps
-            for index, phase in enumerate(PHASES):
-                times[phase] = last.phases[index] - first.phases[index]
-
-    def _write_scaling(self, writer: TelemetryWriter) -> None:
-        with writer.write("scaling") as block:
-            block[:] = 0
-            for index, entry in enumerate(self.throughput.scaling()[: len(block)]):
-                block[index] = (entry.num_envs, entry.samples, entry.fps, entry.low, entry.high, entry.seconds)
-
     def _write_environments(self, writer: TelemetryWriter, backend: Stepped) -> None:
         """Copy the newest slot's table and boards."""
-        buffer, players, slot = backend.buffer, self._task.players, self._written
-        acted = slot - 1 if self._slots > 1 and slot > 0 else slot
-        with writer.write("environments") as table:
-            table["episode"] = buffer["episode"][0]
-            table["episode_return"] = buffer["episode_return"][slot, ::players]
-            table["episode_length"] = buffer["episode_length"][slot]
-            table["last_return"] = self._ended["ret"]
-            table["last_length"] = self._ended["length"]
-            table["last_outcome"] = self._ended["outcome"]
-            table["ended"] = self._ended["time"]
-            table["action"] = -1 if self._task.action.shape else buffer["action"][acted, ::players]
-            table["reward"] = buffer["reward"][slot, ::players]
-            table["frames"] = buffer["frames"][slot]
-            table["status"] = buffer["status"][0]
-            table["recording"] = self.recorder.states(self._num_envs) if self.recorder is not None else 0
-            table["worker"] = self._owner
-            table["notice"] = Notice.NOTHING
-            table["notice"][list(self.alarms.marked)] = Notice.ALARM
-            if self.hand.played is not None and self.hand.played < self._num_envs:
-                table["notice"][self.hand.played] = Notice.PLAYED
-            table["notice"][list(self.breakpoints.hit)] = Notice.BREAK
-        with writer.write("actions") as actions:
-            actions[:] = buffer["action"][acted, ::players].reshape(self._num_envs, -1)[:, : actions.shape[1]]
-        with writer.write("info") as info:
-            for index, item in enumerate(scalars(self._task)):
-                info[:, index] = first_seats(self._task, buffer, item, slot)
-        for name, values in (("terms", self._terms[::players]), ("last_terms", self._last_terms)):
-            with writer.write(name) as block:
-                block[:] = values
-        with writer.write("outcomes") as outcomes:
-            outcomes[:] = self.outcomes
+        notice = np.full(self._num_envs, Notice.NOTHING, "u1")
+        notice[list(self.alarms.marked)] = Notice.ALARM
+        if self.hand.played is not None and self.hand.played < self._num_envs:
+            notice[self.hand.played] = Notice.PLAYED
+        notice[list(self.breakpoints.hit)] = Notice.BREAK
+        recording = self.recorder.states(self._num_envs) if self.recorder is not None else 0
+        columns = {"worker": self._owner, "notice": notice, "recording": recording}
+        write_environments(writer, self._task, backend.buffer, self._written, self.counts, **columns)
         self._write_boards(writer, backend)
 
     def _write_boards(self, writer: TelemetryWriter, backend: Stepped) -> None:
@@ -443,7 +300,7 @@ class Monitor:
 
     def lacks_boards(self) -> bool:
         """Whether environments that draw themselves have not done so since the last step, or for another look."""
-        shown, self._shown = self._shown, (self.steps, self.look, self.watched)
+        shown, self._shown = self._shown, (self.counts.steps, self.look, self.watched)
         return self.watched and shown != self._shown
 
     def redrawn(self) -> None:
@@ -461,17 +318,6 @@ class Monitor:
         return looked_at
 
     def _write_policy(self, writer: TelemetryWriter) -> None:
-        focus = self.look.focus
-        if focus is None or focus >= self._num_envs:
-            return
-        output = self.inspect(focus * self._task.players + self.look.seat)
-        with writer.write("policy") as policy:
-            policy["env"], policy["seat"] = -1 if output is None else focus, self.look.seat
-            if output is not None:
-                count = min(len(output.actions), len(policy["actions"]))
-                policy["value"], policy["entropy"], policy["count"] = output.value, output.entropy, count
-                policy["actions"][:count] = output.actions[:count]
-                policy["probabilities"][:count] = output.probabilities[:count]
-                policy["numbers"] = numbers = min(len(output.means), MOST_NUMBERS)
-                policy["means"][:numbers] = output.means[:numbers]
-                policy["deviations"][:numbers] = output.deviations[:numbers]
+        focus, seat = self.look.focus, self.look.seat
+        if focus is not None and focus < self._num_envs:
+            write_policy(writer, focus, seat, self.inspect(focus * self._task.players + seat))

@@ -17,7 +17,7 @@ def make_report(session: Session) -> dict[str, Any]:
     """Return a run's figures, as `run --headless --json` prints them; times are ms per environment step."""
     monitor, seconds = session.monitor, session.clock.now()
     baseline = monitor.throughput.baseline
-    steps, frames = monitor.steps - monitor.resumed.steps, monitor.frames - monitor.resumed.frames
+    steps, frames = monitor.counts.steps - monitor.resumed.steps, monitor.counts.frames - monitor.resumed.frames
     measured = {entry.num_envs: entry.fps for entry in monitor.throughput.scaling()}
     fps = measured.get(session.num_envs_now) or monitor.throughput.rates(monitor.mark())[0]
     fps = fps or (frames / seconds if seconds > 0 else 0.0)
@@ -25,25 +25,26 @@ def make_report(session: Session) -> dict[str, Any]:
     times = {phase: 1000 * spent / max(1, steps) for phase, spent in session.timer.seconds.items()}
     accounted = sum(session.timer.seconds.values())
     return {
-        **{figure.name: monitor.latest.get(figure.name) for figure in session.kind.figures},
+        **{figure.name: monitor.series.latest.get(figure.name) for figure in session.kind.figures},
         "task": session.task.spec,
         "trainer": session.kind.name,
         "backend": session.backend.name if session.backend else session.config.backend,
         "device": session.device,
         "num_envs": session.num_envs_now,
         "seconds": seconds,
-        **monitor.counters(),
+        **monitor.counts.totals(),
         "fps": fps,
         "fps_per_env": fps / session.num_envs_now,
         "sps": steps / seconds if seconds > 0 else 0.0,
         "baseline_fps": baseline,
         "speedup": speedup,
         "efficiency": 100 * speedup / session.num_envs_now if speedup else None,
-        "return_mean": None if np.isnan(monitor.return_mean) else monitor.return_mean,
+        "return_mean": None if np.isnan(monitor.counts.return_mean) else monitor.counts.return_mean,
         "outcomes": {
-            outcome.name: int(count) for outcome, count in zip(session.task.outcomes, monitor.outcomes[1:], strict=True)
+            outcome.name: int(count)
+            for outcome, count in zip(session.task.outcomes, monitor.counts.outcomes[1:], strict=True)
         },
-        "metrics": monitor.latest,
+        "metrics": monitor.series.latest,
         "time_ms": {
             "env": times["environment"],
             "wait": times["transport"],

@@ -354,8 +354,8 @@ class Session(Live):
         """Share of the run's limit that is used up, NaN without a limit."""
         config, monitor = self.config, self.monitor
         pairs = (
-            (config.steps, monitor.steps),
-            (config.episodes, monitor.episodes),
+            (config.steps, monitor.counts.steps),
+            (config.episodes, monitor.counts.episodes),
             (config.seconds, monitor.clock.now()),
         )
         return max((used / limit for limit, used in pairs if limit), default=float("nan"))
@@ -368,7 +368,7 @@ class Session(Live):
 
     def _end(self) -> dict[str, Any]:
         """Save, stop the workers, say how it ended; return the report."""
-        if self._trainer is not None and self.monitor.iterations:
+        if self._trainer is not None and self.monitor.counts.iterations:
             self._say(Phase.STOPPING, "saving a checkpoint")
             self.keeper.checkpoint(self._trainer, wait=True)
         report = make_report(self)

@@ -117,8 +117,8 @@ def test_episodes_are_counted_as_gymnasium_counts_them(mode):
         if "episode" in infos:
             episodes += ended(infos["episode"]["r"], infos["episode"]["l"], infos["_episode"])
     monitor = counted_by(envs)
-    assert monitor.episodes == len(episodes)
-    assert monitor.return_mean == pytest.approx(np.mean([result for result, _ in episodes[-100:]]))
+    assert monitor.counts.episodes == len(episodes)
+    assert monitor.counts.return_mean == pytest.approx(np.mean([result for result, _ in episodes[-100:]]))
     envs.close()
 
 
@@ -289,9 +289,9 @@ def test_environments_begun_by_hand_are_counted():
         if over.any():
             envs.reset(options={"reset_mask": over})
     monitor = counted_by(envs)
-    assert monitor.episodes >= 9
+    assert monitor.counts.episodes >= 9
     assert envs._script
-    assert envs._script.mirror.buffer["episode"].sum() == monitor.episodes
+    assert envs._script.mirror.buffer["episode"].sum() == monitor.counts.episodes
     envs.close()
 
 

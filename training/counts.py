@@ -1,0 +1,115 @@
+"""What steps add up to: steps, frames, episodes, and how the last of these went."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..backends.layout import Buffer
+from ..envs import Task
+from ..envs.task import DECIDES, first_seats
+from .past.moments import scalars
+
+RECENT = 100
+TOTALS = ("steps", "frames", "episodes", "iterations")
+ENDED = np.dtype([("ret", "f4"), ("length", "i4"), ("outcome", "u1"), ("time", "f8")])
+
+
+class Counts:
+    """Adds up what a buffer's slots say.
+
+    Attributes:
+        steps: Environment steps so far, all environments.
+        frames: Frames so far.
+        episodes: Episodes ended so far.
+        iterations: Trainer iterations so far.
+        outcomes: Episodes by outcome, the nameless first.
+        terms: Every seat's terms of the rewards of the running episode, `(num_envs * players, terms)`.
+        last_terms: Those of the first seats in every environment's last episode, NaN before the first.
+        ended: The last episode of every environment, `(num_envs,)` of `ENDED`.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self.steps = self.frames = self.episodes = self.iterations = 0
+        self.outcomes = np.zeros(1 + len(task.outcomes), "u8")
+        self._task = task
+        self._scalars = scalars(task)
+        self._returns: deque[float] = deque(maxlen=RECENT)
+        self._lengths: deque[int] = deque(maxlen=RECENT)
+        self._infos: deque[list[float]] = deque(maxlen=RECENT)
+        self.resize(0)
+
+    def resize(self, num_envs: int) -> None:
+        """Begin anew what is of single environments."""
+        self.terms = np.zeros((num_envs * self._task.players, max(1, len(self._task.reward_terms))), "f4")
+        self.last_terms = np.full((num_envs, self.terms.shape[1]), np.nan, "f4")
+        self.ended: NDArray[np.void] = np.zeros(num_envs, ENDED)
+        self.ended["ret"] = np.nan
+
+    def add(self, buffer: Buffer, span: slice) -> Iterator[int]:
+        """Add what the slots of `span` say; yield every environment whose episode ended, once that is counted."""
+        players = self._task.players
+        self.frames += int(buffer["frames"][span].sum())
+        self.steps += int(np.count_nonzero(buffer["active"][span] == DECIDES)) // players
+        ended = (buffer["terminated"][span] | buffer["truncated"][span])[:, ::players]
+        terms = buffer["reward_terms"][span] if self._task.reward_terms else None
+        if not ended.any():
+            if terms is not None:
+                self.terms += terms.sum(axis=0)
+            return
+        for row, done in enumerate(ended):
+            if terms is not None:
+                self.terms += terms[row]
+            for env in np.flatnonzero(done).tolist():
+                self._end(buffer, env, span.start + row)
+                yield env
+
+    def _end(self, buffer: Buffer, env: int, slot: int) -> None:
+        """Record that `env` ended an episode in `slot`."""
+        first, end = env * self._task.players, (env + 1) * self._task.players
+        result = float(buffer["episode_return"][slot, first])
+        length, outcome = int(buffer["episode_length"][slot, env]), int(buffer["outcome"][slot, env])
+        self.episodes += 1
+        self._returns.append(result)
+        self._lengths.append(length)
+        self._infos.append([float(first_seats(self._task, buffer, item, slot)[env]) for item in self._scalars])
+        self.outcomes[min(outcome, len(self.outcomes) - 1)] += 1
+        self.ended[env] = (result, length, outcome, time.time())
+        self.last_terms[env] = self.terms[first]
+        self.terms[first:end] = 0
+
+    def totals(self) -> dict[str, int]:
+        """Return what has been counted so far; a resumed run counts on."""
+        return {name: getattr(self, name) for name in TOTALS}
+
+    def count_on(self, totals: Mapping[str, int]) -> None:
+        """Continue the totals of a run that is resumed."""
+        for name in TOTALS:
+            setattr(self, name, totals[name])
+
+    @property
+    def return_mean(self) -> float:
+        """Mean return of the last 100 episodes, NaN before the first."""
+        return float(np.mean(self._returns)) if self._returns else float("nan")
+
+    @property
+    def length_mean(self) -> float:
+        """Mean length of these."""
+        return float(np.mean(self._lengths)) if self._lengths else float("nan")
+
+    @property
+    def length_median(self) -> float:
+        """Median length of these."""
+        return float(np.median(self._lengths)) if self._lengths else float("nan")
+
+    def figures(self) -> dict[str, float]:
+        """Return the means over these by name, none before the first."""
+        if not self._returns:
+            return {}
+        means = zip(self._scalars, np.mean(self._infos, axis=0), strict=True)
+        infos = {f"info/{item.name}": float(value) for item, value in means}
+        return {"return_mean": self.return_mean, "length_mean": self.length_mean, **infos}

@@ -20,6 +20,7 @@ CHAINS: list[dict[str, tuple[str, ...]]] = [
         "pac.tui.app": ("torch", "numba", "gymnasium", "textual"),
         "pac.tui.application": ("torch", "numba", "gymnasium"),
         "pac.tui.play": ("torch", "numba", "gymnasium"),
+        "pac.tui.poker": ("torch", "numba", "gymnasium"),
     },
     {
         "pac.training.session": ("torch", "textual", "pac.tui"),

@@ -148,16 +148,20 @@ def evaluate(
 
 
 @app.command
-def play(task: str = "drmario", *, seed: int = 0) -> int:
-    """Play a game yourself, with the arrow keys.
+def play(task: str = "drmario", *, seed: int = 0, against: str = "random") -> int:
+    """Play a game yourself: drmario with the arrow keys, kuhn, leduc, liars_dice and holdem with numbers.
 
     Args:
         task: The game, with its parameters: drmario:level=5.
         seed: Seed of the game.
+        against: Who holds the other cards: random, or myself.
     """
+    from ..envs import find
+    from ..envs.poker.families import has_game
     from .play import play as play_game
+    from .poker import play_against
 
-    return play_game(task, seed)
+    return play_against(task, seed, against) if has_game(find(task)) else play_game(task, seed)
 
 
 @app.command(name="env-server")

@@ -13,6 +13,7 @@ from textual.containers import Horizontal, Vertical
 from textual.events import Key
 
 from ..envs import BadParameter, Outcome, Task, allocate, families, find
+from ..envs.poker.families import FAMILIES
 from ..envs.registry import split_spec
 from ..envs.task import Array
 from ..training.description import PanelLook
@@ -124,7 +125,8 @@ def _by_frames(spec: str) -> Task:
     task = find(by_frames + spec.removeprefix(name) if by_frames in families() else spec)
     if not {"left", "right", "nothing"} <= set(task.action_names):
         playable = [other.removesuffix("-frames") for other in families() if other.endswith("-frames")]
-        raise BadParameter(f"{name} is not played with buttons; what can be played: {', '.join(playable)}")
+        playable += sorted(FAMILIES)
+        raise BadParameter(f"{name} is not played by hand; what is: {', '.join(playable)}")
     return task
 
 
@@ -241,7 +243,7 @@ class PlayApp(App[None]):
 
 
 def play(spec: str, seed: int) -> int:
-    """Play a task on this terminal; return the exit code.
+    """Play a task on this terminal by buttons; return the exit code.
 
     Raises:
         BadParameter: The task is not played with buttons.

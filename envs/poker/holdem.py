@@ -23,6 +23,7 @@ class Round(NamedTuple):
         paid: Chips that both have put in.
         raises: Bets and raises of this street.
         least: By how much the next raise must raise at least.
+        before: Chips that each had put in before this street.
         acted: Whether anybody has acted on this street.
         folded: Who gave up, or -1.
         over: Whether nobody bets any more on this street.
@@ -33,6 +34,7 @@ class Round(NamedTuple):
     paid: tuple[int, int]
     raises: int = 0
     least: int = 0
+    before: int = 0
     acted: bool = False
     folded: int = -1
     over: bool = False
@@ -72,7 +74,7 @@ class NoLimit:
         found.append(Action("call" if facing else "check", owed, CALLS))
         verb = "raise" if facing or state.street == 0 else "bet"
         for chips, size in sorted(self._raises(state, owed).items()):
-            name = "all-in" if chips == self._stack else f"{verb} {chips}"
+            name = "all-in" if chips == self._stack else f"{verb} {chips - state.before}"
             found.append(Action(name, chips, self._number[size]))
         return found
 
@@ -80,16 +82,27 @@ class NoLimit:
         """Return the state after an action, or after a deal."""
         if state.over:
             ends = max(state.paid) == self._stack
-            return Round(state.street + 1, 1, state.paid, least=self._sizes.blinds[1], over=ends)
+            least, before = self._sizes.blinds[1], state.paid[0]
+            return Round(state.street + 1, 1, state.paid, least=least, before=before, over=ends)
         _, chips, number = self.actions(state)[action]
-        if number == FOLDS:
-            return state._replace(folded=state.player)
+        return state._replace(folded=state.player) if number == FOLDS else self.paying(state, int(chips))
+
+    def paying(self, state: Round, chips: int) -> Round:
+        """Return the state after a check, a call or a raise of any size, after which its player has put in `chips`."""
         owed = max(state.paid)
-        paid = (int(chips), state.paid[1]) if state.player == 0 else (state.paid[0], int(chips))
+        paid = (chips, state.paid[1]) if state.player == 0 else (state.paid[0], chips)
         if chips > owed:
-            least = max(state.least, int(chips) - owed)
-            return Round(state.street, 1 - state.player, paid, state.raises + 1, least, acted=True)
-        return state._replace(player=1 - state.player, paid=paid, acted=True, over=state.acted)
+            least = max(state.least, chips - owed)
+            raises, over = state.raises + 1, False
+        else:
+            raises, least, over = state.raises, state.least, state.acted
+        other = 1 - state.player
+        return state._replace(player=other, paid=paid, raises=raises, least=least, acted=True, over=over)
+
+    def raises(self, state: Round) -> tuple[int, int] | None:
+        """Return the least and the most chips that a player can have put in after a raise, if there can be one."""
+        owed = max(state.paid)
+        return (min(owed + state.least, self._stack), self._stack) if owed < self._stack else None
 
     def _raises(self, state: Round, owed: int) -> dict[int, Size]:
         """Return chips in all and the size of every raise; of sizes that come to the same, the first."""

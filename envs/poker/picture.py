@@ -70,18 +70,20 @@ def write_history(r: Rules, n: Numbers, hand: Array, picture: Array) -> None:
 @compiled
 def draw(r: Rules, n: Numbers, hand: Array, picture: Array) -> None:
     """Draw a hand, with both seats' cards."""
-    picture[:] = r.template
+    for line in range(n.lines):  # Numba takes four seconds to compile the copy of a whole array
+        for column in range(n.columns):
+            picture[line, column] = r.template[line, column]
     node = hand[NODE]
     for seat in range(PLAYERS):
-        line = picture[SEAT_LINES[seat]]
+        row = picture[SEAT_LINES[seat]]
         for card in range(n.held):
-            write_card(r, line, card, hand[HANDS + 2 * seat + card])
+            write_card(r, row, card, hand[HANDS + 2 * seat + card])
         if n.chips:
-            write_number(line, PAID_END, int(r.paid[node, seat]))
+            write_number(row, PAID_END, int(r.paid[node, seat]))
         if n.stacks:
-            write_number(line, LEFT_END, n.most - int(r.paid[node, seat]))
+            write_number(row, LEFT_END, n.most - int(r.paid[node, seat]))
         if r.kind[node] == DECISION and r.player[node] == seat:
-            line[TURN] = POINTER
+            row[TURN] = POINTER
     for card in range(r.board[r.on[node]]):
         write_card(r, picture[BOARD_LINE], card, hand[BOARD + card])
     if n.chips:

@@ -25,7 +25,7 @@ class Action(NamedTuple):
     """Something that can be done at a decision.
 
     Attributes:
-        name: How it is called, such as `call` or `raise 6`.
+        name: How it is called, such as `call` or `raise 6`, to six chips on this street.
         chips: What its player has put in, in all, once it is done.
         number: Its number among all the actions that the game has.
     """

@@ -93,10 +93,10 @@ def test_sizes_differ(name):
         (("raise 5",), ["fold", "call", "raise 15", "all-in"]),
         (("raise 5", "raise 15"), ["fold", "call", "raise 45", "all-in"]),
         (("raise 5", "raise 15", "raise 45"), ["fold", "call", "all-in"]),
-        (("call", "check", "deal"), ["check", "bet 4", "bet 5", "bet 7"]),
-        (("call", "check", "deal", "bet 4"), ["fold", "call", "raise 6", "raise 12", "all-in"]),
-        (("call", "check", "deal", "bet 4", "raise 6"), ["fold", "call", "raise 18", "all-in"]),
-        (("call", "check", "deal", "bet 4", "raise 6", "raise 18"), ["fold", "call", "all-in"]),
+        (("call", "check", "deal"), ["check", "bet 2", "bet 3", "bet 5"]),
+        (("call", "check", "deal", "bet 2"), ["fold", "call", "raise 4", "raise 10", "all-in"]),
+        (("call", "check", "deal", "bet 2", "raise 4"), ["fold", "call", "raise 16", "all-in"]),
+        (("call", "check", "deal", "bet 2", "raise 4", "raise 16"), ["fold", "call", "all-in"]),
         (("raise 10", "raise 30", "raise 90", "call", "deal"), ["check", "all-in"]),
     ],
 )
@@ -121,8 +121,8 @@ def test_a_raise_raises_by_as_much_as_the_one_before():
     """Where a template's size is less than the rules allow it becomes the least that they do."""
     sizes = Sizes.model_validate({**PRESETS["standard"], "jam_spr_threshold": 0})
     betting = NoLimit(sizes, 1000)
-    state = done(betting, "call", "check", "deal", "bet 7")
-    assert names(betting, state)[2] == "raise 12"
+    state = done(betting, "call", "check", "deal", "bet 5")
+    assert names(betting, state)[2] == "raise 10"
 
 
 def test_raises_end():

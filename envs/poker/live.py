@@ -1,0 +1,245 @@
+"""A hand that is played for real: any bet that the rules allow, and the node of the tree that stands for it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..task import Task
+from .families import game_of, layout_of
+from .game import Game
+from .holdem import FOLDS, NoLimit
+from .off_tree import taken_for
+from .sizes import sizes_of
+from .tree import DECISION, FOLD, STREET, Action, Standing
+
+Policy: TypeAlias = "Callable[[LiveHand, int], NDArray[np.float64]]"
+"""How a seat plays: called with the hand and the seat, returns probabilities of the actions at the hand's node."""
+
+NO_NUMBER = -1
+"""Of a raise whose size the abstraction does not offer."""
+
+
+def uniform(hand: LiveHand, seat: int) -> NDArray[np.float64]:
+    """Play every action equally often."""
+    del seat
+    assert hand.node is not None
+    count = int(hand.game.tree.degree[hand.node])
+    return np.full(count, 1 / count)
+
+
+class Done(NamedTuple):
+    """What was done in a hand, by whom, on which street."""
+
+    street: int
+    player: int
+    action: Action
+
+
+class Rules(NamedTuple):
+    """What hands of a task are played by.
+
+    Attributes:
+        game: Its tree and, if they are few, its deals.
+        betting: The rules of no-limit, where bets can have any size.
+        open_cards: Cards that lie open, by street.
+        unit: Chips of a big blind, in which winnings are told; 1 where there are no blinds.
+    """
+
+    game: Game
+    betting: NoLimit | None
+    open_cards: tuple[int, ...]
+    unit: int
+
+
+def rules_of(task: Task) -> Rules:
+    """Return what a task's hands are played by."""
+    game, opened = game_of(task), layout_of(task).board
+    if game.deals is not None:
+        return Rules(game, None, opened, 1)
+    sizes = sizes_of(task.values["betting"])
+    big = sizes.blinds[1]
+    return Rules(game, NoLimit(sizes, task.values["stack"] * big), opened, big)
+
+
+class LiveHand:
+    """One hand. What is not on the tree is taken for what is, and where nothing is, the hand has no node any more.
+
+    Attributes:
+        game: What is played.
+        deal: Which of the deals of a small game it is, else 0.
+        hands: Cards of both seats.
+        node: The node of the tree that stands for the betting so far, or None.
+        history: What was done.
+        before: Chips that each had put in before this street.
+
+    Args:
+        rules: Of the task.
+        generator: Deals, and decides what a bet is taken for.
+    """
+
+    def __init__(self, rules: Rules, generator: random.Random) -> None:
+        self.game, self._betting, self._open = rules.game, rules.betting, rules.open_cards
+        self._generator = generator
+        self._state = None if rules.betting is None else rules.betting.root()
+        self.deal = 0
+        self.node: int | None = 0
+        self._at = 0
+        self.history: list[Done] = []
+        self.hands: tuple[tuple[int, ...], tuple[int, ...]]
+        self._board: tuple[int, ...]
+        if rules.game.deals is None:
+            cards = generator.sample(range(52), 9)
+            self.hands, self._board = ((cards[0], cards[1]), (cards[2], cards[3])), tuple(cards[4:])
+        else:
+            deals = rules.game.deals
+            self.deal = generator.randrange(len(deals.hands))
+            one, other = deals.hands[self.deal].tolist()
+            self.hands, self._board = ((one,), (other,)), (int(deals.board[self.deal]),)
+        one_paid, other_paid = self.standing.paid
+        self.before = one_paid if one_paid == other_paid else 0
+
+    @property
+    def standing(self) -> Standing:
+        """Where the hand is: who decides, or how it ended."""
+        if self._betting is not None and self._state is not None:
+            return self._betting.standing(self._state)
+        tree, at = self.game.tree, self._at
+        paid = float(tree.paid[at, 0]), float(tree.paid[at, 1])
+        return Standing(int(tree.kind[at]), int(tree.player[at]), int(tree.street[at]), paid, int(tree.result[at]))
+
+    @property
+    def over(self) -> bool:
+        """Whether nobody decides any more."""
+        return self.standing.kind != DECISION
+
+    @property
+    def board(self) -> tuple[int, ...]:
+        """Cards that lie open."""
+        return self._board[: self._open[self.standing.street]]
+
+    @property
+    def actions(self) -> Sequence[Action]:
+        """What can be done, of the sizes that the abstraction offers."""
+        if self._betting is not None and self._state is not None:
+            return self._betting.actions(self._state)
+        return self.game.tree.actions_of(self._at)
+
+    @property
+    def raises(self) -> tuple[int, int] | None:
+        """The least and the most chips in all of a raise of any size, where there is one."""
+        if self._betting is None or self._state is None or self.over:
+            return None
+        return self._betting.raises(self._state)
+
+    def bucket(self, seat: int) -> int:
+        """Return what a seat of a small game knows besides the betting."""
+        assert self.game.deals is not None
+        return int(self.game.deals.bucket[self.deal, self.standing.street, seat])
+
+    def act(self, action: Action) -> None:
+        """Do what `actions` has, or a raise to any number of chips within `raises`."""
+        here = self.standing
+        self.history.append(Done(here.street, here.player, action))
+        place = self._place(action, max(here.paid))
+        if self._betting is not None and self._state is not None:
+            folds = action.number == FOLDS
+            state = self._state
+            self._state = (
+                state._replace(folded=state.player) if folds else self._betting.paying(state, int(action.chips))
+            )
+            while self.standing.kind == STREET:
+                self._state = self._betting.after(self._state, 0)
+        self._follow(place)
+        if self.standing.street != here.street:
+            self.before = self.standing.paid[0]
+
+    def probabilities(self, policy: Policy) -> NDArray[np.float64] | None:
+        """Return how often a policy would take each of `actions`, if the hand has a node that has the same ones."""
+        if self.over or self.node is None:
+            return None
+        same = [action.number for action in self.game.tree.actions_of(self.node)]
+        return policy(self, self.standing.player) if same == [action.number for action in self.actions] else None
+
+    def chosen_by(self, policy: Policy) -> Action:
+        """Return what a policy does now; without a node it checks or calls."""
+        if self.node is None:
+            return self._passive
+        chances = policy(self, self.standing.player)
+        wanted = self.game.tree.actions_of(self.node)[self._generator.choices(range(len(chances)), chances.tolist())[0]]
+        same = next((action for action in self.actions if action.number == wanted.number), None)
+        if same is not None or self.raises is None:
+            return same or self._passive
+        return self.raise_to(self._scaled(wanted.chips, max(self.game.tree.paid[self.node]), max(self.standing.paid)))
+
+    def raise_to(self, chips: float) -> Action:
+        """Return the raise to so many chips in all, or to as many as the rules allow."""
+        assert self.raises is not None
+        least, most = self.raises
+        chips = min(max(round(chips), least), most)
+        offered = next((action for action in self.actions if action.chips == chips), None)
+        verb = "raise" if max(self.standing.paid) > self.before else "bet"
+        return offered or Action(f"{verb} {chips - self.before:g}", chips, NO_NUMBER)
+
+    @property
+    def won(self) -> float:
+        """Chips that the first seat has won with a hand that is over."""
+        kind, player, _, paid, result = self.standing
+        if kind == FOLD:
+            return paid[1] if player else -paid[0]
+        if self.game.deals is not None:
+            return float(self.game.deals.sign[self.deal, result]) * min(paid)
+        one, other = (_strength((*hand, *self._board)) for hand in self.hands)
+        return (int(one > other) - int(one < other)) * min(paid)
+
+    @property
+    def _passive(self) -> Action:
+        """To check or to call."""
+        return next(action for action in self.actions if action.chips == max(self.standing.paid))
+
+    def worth(self, seat: int) -> str:
+        """Return what a hand of hold'em with the whole board is called."""
+        from .cards.evaluator import CATEGORIES, CATEGORY
+
+        return CATEGORIES[_strength((*self.hands[seat], *self._board)) >> CATEGORY]
+
+    def _place(self, action: Action, owed: float) -> int | None:
+        """Return which of the node's actions one stands for."""
+        if self.node is None:
+            return None
+        tree, node = self.game.tree, self.node
+        numbers = [one.number for one in tree.actions_of(node)]
+        if action.number in numbers:
+            return numbers.index(action.number)
+        chips = self._scaled(action.chips, owed, float(tree.paid[node].max()))
+        return taken_for(tree, node, chips, self._generator.random())
+
+    def _scaled(self, chips: float, owed: float, to: float) -> float:
+        """Return the raise that is the same share of the pot where a call costs `to` instead of `owed`, in all."""
+        return to + (chips - owed) / owed * to
+
+    def _follow(self, place: int | None) -> None:
+        """Go down the tree, as far as it still tells the same hand."""
+        if self.node is None or place is None:
+            return
+        tree, at = self.game.tree, self.game.tree.below(self.node, place)
+        while tree.kind[at] == STREET:
+            at = tree.below(at, 0)
+        self._at = at
+        here = self.standing
+        same = tree.kind[at] == here.kind == DECISION and (tree.player[at], tree.street[at]) == (
+            here.player,
+            here.street,
+        )
+        self.node = at if same else None
+
+
+def _strength(cards: Sequence[int]) -> int:
+    from .cards.evaluator import strength
+    from .cards.words import word_of
+
+    return int(strength(sum(word_of(card) for card in cards)))

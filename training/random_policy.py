@@ -145,6 +145,10 @@ class RandomPolicy:
         self._kept = self._state.copy()
         self._decisions = int(data["decisions"])
 
+    def finish(self) -> Metrics:
+        """Nothing."""
+        return {}
+
     def close(self) -> None:
         """Close the environments."""
         self._actions, self._masks = [], []

@@ -157,7 +157,8 @@ class Session(Live):
             self.events.add(Level.WARNING, self.task.note)
         for text in unused_flags(os.environ, self.device):
             self.events.add(Level.WARNING, text)
-        count = f"{self.num_envs} {plural(self.kind.units.env)}"
+        units = self.kind.units
+        count = f"{self.num_envs} {units.env if self.num_envs == 1 else plural(units.env)}"
         self._tell(f"using transport: {self.backend.name}, {count}, inference on {self.device}")
 
     def _tell(self, text: str) -> None:
@@ -370,6 +371,9 @@ class Session(Live):
         """Save, stop the workers, say how it ended; return the report."""
         if self._trainer is not None and self.monitor.counts.iterations:
             self._say(Phase.STOPPING, "saving a checkpoint")
+            if self.error is None and (last := self._trainer.finish()):
+                self.monitor.latest |= last
+                self.keeper.record(self.monitor.latest)
             self.keeper.checkpoint(self._trainer, wait=True)
         report = make_report(self)
         self._say(Phase.STOPPING, "stopping the workers")

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ..envs.task import Array
 
-SLICE = 32 * 2**20
-"""Bytes that are copied at once: some milliseconds, and all the memory that it takes besides the array's own."""
+SLICE = 8 * 2**20
+"""Bytes that are copied at once: a few milliseconds, and all the memory that it takes besides the array's own."""
 LOOK = 1.0  # s between two looks of the thread that waits for the next slice
 
 

@@ -140,5 +140,8 @@ class Trainer(Protocol):
     def load_state(self, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         """Continue from what `state` returned."""
 
+    def finish(self) -> Metrics:
+        """Return figures that are worth another look at the end, if any."""
+
     def close(self) -> None:
         """Close the environments."""

@@ -224,7 +224,8 @@ def _limit(state: Mapping[str, Any]) -> Iterator[str]:
 
 def summary(report: Mapping[str, Any]) -> str:
     """Return a report for people."""
-    units = trainer_kind(report["trainer"]).units
+    kind = trainer_kind(report["trainer"])
+    units = kind.units
     counted = f"{report['steps']:,} {plural(units.step)}, {report['frames']:,} {plural(units.frame)}"
     if units.episodes:
         counted += f", {report['episodes']:,} episodes"
@@ -243,7 +244,10 @@ def summary(report: Mapping[str, Any]) -> str:
         lines.append(
             f"speedup {report['speedup']:.2f}x over one {units.environment}, efficiency {report['efficiency']:.0f} %"
         )
-    if report["return_mean"] is not None:
+    if not units.episodes:
+        told = [(item.title, report[item.name]) for item in kind.figures if report.get(item.name) is not None]
+        lines.append(", ".join(f"{title} {figure(value)}" for title, value in told))
+    elif report["return_mean"] is not None:
         ends = ", ".join(f"{count:,} {name}" for name, count in report["outcomes"].items() if count)
         lines.append(f"mean return {report['return_mean']:.3f} over the last 100 episodes ({ends})")
     lines += [f"warning: {event.partition(NEWLINE)[0]}" for event in report["events"]]

@@ -131,14 +131,32 @@ for step in itertools.count(int(sys.argv[2])):
     print(step, flush=True)
 """
 
+KILLED_WHILE_STREAMING = """
+import itertools, sys, numpy
+from pathlib import Path
+from pac.training import stream
+from pac.training.saving import Saver
+stream.SLICE = 1 << 16
+table = numpy.zeros(200_000)
+saver = Saver(Path(sys.argv[1]), lambda step, error: print(step, flush=True))
+for step in itertools.count(int(sys.argv[2])):
+    table[:] = step
+    saver.save(step, {"w": stream.Stream(table)}, {"step": step})
+    while saver.streaming:
+        saver.feed()
+    saver.wait()
+"""
+
 
 @pytest.mark.slow
-def test_a_kill_at_any_moment_costs_the_one_being_written_at_most(tmp_path) -> None:
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("script", [KILLED_WHILE_SAVING, KILLED_WHILE_STREAMING], ids=["copied", "streamed"])
+def test_a_kill_at_any_moment_costs_the_one_being_written_at_most(tmp_path, script) -> None:
     """Killed a hundred times at random moments, what was said to be saved loads, and nothing piles up."""
     random = np.random.default_rng(0)
     saved = 0
     for _ in range(100):
-        command = [sys.executable, "-c", KILLED_WHILE_SAVING, str(tmp_path), str(saved + 1)]
+        command = [sys.executable, "-c", script, str(tmp_path), str(saved + 1)]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None
         saved = int(process.stdout.readline())

@@ -125,8 +125,7 @@ class Traversals:
 
     def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
         game = game_of(task)
-        assert task.dress is not None
-        settings = Settings.read("mccfr", task.dress[1])
+        settings = Settings.read("mccfr", task.settings["mccfr"])
         tables, workers = Tables(buffers["table"][0, 0], buffers["updates"][0, 0]), buffers["first"].shape[1]
         own = [item.name for item in task.fields if item.per != "all"]
         self._part: dict[str, Array] = {name: buffers[name][:, lo:hi] for name in own}

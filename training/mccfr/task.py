@@ -78,6 +78,7 @@ def traversals(task: Task, given: Mapping[str, Any]) -> Task:
         slices=MappingProxyType({}),
         action_names=(),
         reward_terms=(),
+        settings=MappingProxyType({**task.settings, "mccfr": settings.model_dump()}),
         num_envs=most_workers(game, settings)[0] or usable_cores(),
         shared=(table, updates, Field("first", "int64", timed=False)),
     )

@@ -26,6 +26,8 @@ STEPS = 16
 BATCH_SECONDS = 0.03
 """What a batch takes: long beside a wake-up, short enough for whoever pauses or saves."""
 FIRST_BATCH = 64
+MOST_EXACT = 1 << 20
+"""Entries up to which a best response is computed while the training goes on."""
 SHARE = 0.01
 """Of the training's time, the most that looking how good the strategy is takes."""
 
@@ -47,7 +49,7 @@ class MCCFR:
         self._next = 0
         self._envs: Envs | None = None
         self._kept: dict[str, Array] = {}
-        self._exact = self._game.deals is not None
+        self._exact = self._game.deals is not None and self._game.entries <= MOST_EXACT
         self._nash_conv = float("nan")
         self._due = 0.0
         size = sum(item.row_bytes for item in context.task.shared if item.per == "all")
@@ -170,6 +172,13 @@ class MCCFR:
         """Continue from what `state` returned, with any number of workers."""
         self._kept = {name: np.asarray(tensors[name]) for name in TABLES}
         self.iterations, self._next = int(data["iterations"]), int(data["next"])
+
+    def finish(self) -> Metrics:
+        """Look how good the strategy is that is kept."""
+        if not self._exact or self._envs is None:
+            return {}
+        self._look()
+        return {"nash_conv": self._nash_conv}
 
     def close(self) -> None:
         """Stop the workers."""

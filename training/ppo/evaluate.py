@@ -92,6 +92,10 @@ class Player:
         del data
         load_policy(self._policy, {name: torch.as_tensor(tensor) for name, tensor in tensors.items()})
 
+    def finish(self) -> Metrics:
+        """Nothing."""
+        return {}
+
     def close(self) -> None:
         """Let go of the buffer and close the environments."""
         self._logits = None

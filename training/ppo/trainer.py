@@ -162,6 +162,10 @@ class PPO:
         self.decisions = int(data["decisions"])
         self.updates = int(data["updates"])
 
+    def finish(self) -> Metrics:
+        """Nothing."""
+        return {}
+
     def close(self) -> None:
         """Let go of the buffer and close the environments."""
         if self._storage is not None:

@@ -1,0 +1,91 @@
+"""Solves the made-up game in two workers, saves and loads it, and prints what that takes: `ROWS FOLDER [resumed]`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import threading
+import time
+from pathlib import Path
+
+import psutil
+
+from pac.backends import make
+from pac.envs import find
+from pac.envs.task import dressed
+from pac.training.checkpoint import load_newest
+from pac.training.mccfr.trainer import MCCFR
+from pac.training.saving import Saver
+from pac.training.trainer import Context, Envs, Timer
+
+WORKERS = 2
+
+
+def private() -> int:
+    """Bytes of this process and its children that are neither shared memory nor files."""
+    total = 0
+    for process in (psutil.Process(), *psutil.Process().children()):
+        with contextlib.suppress(OSError):  # it has just ended
+            lines = Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines()
+            total += sum(1024 * int(line.split()[1]) for line in lines if line.startswith(("Anonymous:", "Swap:")))
+    return total
+
+
+class Peak(threading.Thread):
+    """Looks now and then how much it is."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.bytes, self.over = 0, False
+
+    def run(self) -> None:
+        while not self.over:
+            self.bytes = max(self.bytes, private())
+            time.sleep(0.02)
+
+
+class Fed:
+    """Environments that hand a checkpoint its slices, as those of a session do."""
+
+    def __init__(self, envs: Envs, saver: Saver) -> None:
+        self._envs, self._saver = envs, saver
+        self.buffer, self.environments = envs.buffer, envs.environments
+        self.start, self.carry, self.close = envs.start, envs.carry, envs.close
+
+    def advance(self, slot: int) -> None:
+        self._envs.advance(slot)
+        if self._saver.streaming:
+            self._saver.feed()
+
+
+def main(rows: int, folder: Path, *, resumed: bool) -> None:
+    peak = Peak()
+    peak.start()
+    errors: list[object] = []
+    saver = Saver(folder, lambda _step, error: errors.append(error))
+    task = dressed(find("kuhn"), ("wide:dress", {"rows": rows}))
+
+    def envs(count: int, slots: int) -> Fed:
+        return Fed(make(task, count, "shm", slots=slots), saver)
+
+    trainer = MCCFR(Context(task, envs, {}, "cpu", 0, Timer()))
+    if resumed:
+        found = load_newest(folder)
+        trainer.load_state(found.tensors, found.data)
+        del found
+    trainer.start(WORKERS)
+    trainer.iterate()
+    saver.save(1 + resumed, *trainer.state())
+    while saver.busy:
+        trainer.iterate()
+    trainer.close()
+    peak.over = True
+    peak.join()
+    shared = sum(item.row_bytes for item in task.shared if item.per == "all")
+    told = {"shared": shared, "private": peak.bytes, "errors": [str(error) for error in errors if error]}
+    sys.stdout.write(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), Path(sys.argv[2]), resumed=len(sys.argv) > 3)

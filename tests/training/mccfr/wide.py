@@ -1,0 +1,52 @@
+"""A made-up game as large as one likes: two decisions of ten actions each, one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from pac.envs.poker.families import FAMILIES, Family
+from pac.envs.poker.game import Deals, Game
+from pac.envs.poker.layout import Layout
+from pac.envs.poker.tree import DECISION, SHOWDOWN, Action, Standing, compile_tree
+from pac.training.mccfr.task import traversals
+
+ACTIONS = 10
+DEALS = 100_000
+
+
+class Betting:
+    """Both say a number, and the hands are compared."""
+
+    def root(self):
+        return ()
+
+    def standing(self, state):
+        return Standing(DECISION if len(state) < 2 else SHOWDOWN, len(state) % 2, 0, (1, 1))
+
+    def actions(self, _state):
+        return [Action(str(number), 1, number) for number in range(ACTIONS)]
+
+    def after(self, state, action):
+        return (*state, action)
+
+
+@cache
+def wide(rows: int) -> Game:
+    """Return a game of about so many information sets."""
+    buckets = rows // (1 + ACTIONS)
+    generator = np.random.default_rng(0)
+    bucket = generator.integers(0, buckets, (DEALS, 1, 2), dtype=np.int32)
+    sign = generator.integers(-1, 2, (DEALS, 1), dtype=np.int8)
+    deals = Deals(np.zeros((DEALS, 2), np.uint8), np.zeros(DEALS, np.uint8), bucket, sign)
+    return Game("wide", compile_tree(Betting()), (buckets,), deals)
+
+
+def dress(task: Any, settings: dict[str, Any]) -> Any:
+    """Dress any task as the solver's of a game with `rows` information sets."""
+    rows = settings["rows"]
+    FAMILIES["wide"] = Family("Wide", (), lambda: Layout(("say",), 2, 3), lambda: wide(rows))  # type: ignore[index]
+    return traversals(replace(task, name="wide", values={}), {})

@@ -372,8 +372,8 @@ class Session(Live):
         if self._trainer is not None and self.monitor.counts.iterations:
             self._say(Phase.STOPPING, "saving a checkpoint")
             if self.error is None and (last := self._trainer.finish()):
-                self.monitor.latest |= last
-                self.keeper.record(self.monitor.latest)
+                self.monitor.series.latest |= last
+                self.keeper.record(self.monitor.series.latest)
             self.keeper.checkpoint(self._trainer, wait=True)
         report = make_report(self)
         self._say(Phase.STOPPING, "stopping the workers")

@@ -42,6 +42,18 @@ class ListDealer:
         return self._hands, chosen
 
 
+def dealer_of(game: Game) -> Dealer:
+    """Return what deals for a game; the card abstraction of hold'em is built if the cache has none."""
+    if game.deals is not None:
+        return ListDealer(game)
+    from ...envs.poker.cards.abstraction import card_abstraction, open_abstraction, path_of
+    from .cards import CardDealer
+
+    _, flop, turn, river = game.buckets
+    path = path_of((flop, turn, river))
+    return CardDealer(game, open_abstraction(path) if path.exists() else card_abstraction((flop, turn, river)))
+
+
 @compiled
 def choose_deals(seed: np.uint64, first: np.uint64, deals: int, chosen: NDArray[np.uint32]) -> None:
     """Fill `chosen` with numbers below `deals`; the bias is below `deals / 2^31`."""

@@ -13,6 +13,7 @@ from ...envs.native import GOLDEN, mixed, stream
 from .compiled import compiled, inlined
 from .matching import ONE, TWO, ZERO, follow
 from .plan import CHILDREN, DEGREE, ORDER, PLACE, SEAT, SEATS, TERMINAL
+from .sharing import exchange
 from .work import Work
 
 
@@ -106,4 +107,6 @@ def sample_external(
             utility += -w.visits.value[0] if player else w.visits.value[0]
             visited += others + learned
             updated += learned
+        if w.shared.stretch and np.uint64(index + 1) % w.shared.stretch == np.uint64(0):
+            exchange(w.shared, w.table, w.updates)
     return utility / 2, visited, updated

@@ -9,6 +9,7 @@ from ...envs.native import GOLDEN, mixed, stream
 from .compiled import compiled, inlined
 from .matching import LOW, ONE, TWO, UNIT, ZERO, chance, follow, matched, pick, uniform
 from .plan import CHILDREN, DEGREE, ORDER, PLACE, SEAT, SEATS, TERMINAL
+from .sharing import exchange
 from .work import Work
 
 EXPLORE = np.float32(0.6)
@@ -92,4 +93,6 @@ def sample_outcome(
             utility += -worth if player else worth
             visited += others + int(depth)
             updated += int(depth)
+        if w.shared.stretch and np.uint64(index + 1) % w.shared.stretch == np.uint64(0):
+            exchange(w.shared, w.table, w.updates)
     return utility / 2, visited, updated

@@ -15,12 +15,17 @@ from .discounting import discount
 from .external import sample_external
 from .outcome import sample_outcome
 from .plan import plan_of
+from .sharing import Shared, alone, exchange_now
 from .work import Work, visits_for
 
 METHODS = {"external": sample_external, "outcome": sample_outcome}
 WEIGHTINGS = ("vanilla", "linear", "discounted")
 INTERVAL = 10_000
 """Iterations from one discounting to the next, unless told otherwise."""
+SMALL = 1 << 14
+"""Entries of a table that several workers learn into by copies: more would cost more to exchange than it saves."""
+STRETCH = np.uint64(32)
+"""Iterations between exchanges. The more, the older is what a worker knows of what the others have learned."""
 
 
 class Batch(NamedTuple):
@@ -54,6 +59,7 @@ class Sampler:
         dealer: Deals the hands; needed for a game that does not list its deals.
         interval: Iterations from one discounting to the next.
         share: The entries that this sampler discounts, the first and the one after the last; all if None.
+        lock: `(1,)` int32, 0 at first, common to all workers that write the tables; None if this is the only one.
 
     Raises:
         UnknownName: There is no such method or weighting.
@@ -72,6 +78,7 @@ class Sampler:
         dealer: Dealer | None = None,
         interval: int = INTERVAL,
         share: tuple[int, int] | None = None,
+        lock: NDArray[np.int32] | None = None,
     ) -> None:
         if method not in METHODS:
             raise UnknownName("method of sampling", method, METHODS)
@@ -81,7 +88,11 @@ class Sampler:
         self._plan = plan_of(game)
         self._visits = visits_for(self._plan)
         self._dealer = dealer or ListDealer(game)
-        self._table, self._flat, self._updates = table, table.reshape(-1), updates
+        self._table = table
+        self._flat, self._updates, self._shared = table.reshape(-1), updates, alone(table, updates)
+        if lock is not None and len(table) <= SMALL:
+            self._flat, self._updates = self._flat.copy(), np.zeros_like(updates)
+            self._shared = Shared(table.reshape(-1), updates, lock, self._flat.copy(), STRETCH)
         self._seed = seed & MASK_64
         self._interval = interval if weighting == "discounted" else 0
         self._share = share or (0, game.entries)
@@ -90,16 +101,22 @@ class Sampler:
     def run(self, first: int, count: int) -> Batch:
         """Make `count` iterations from number `first` on."""
         utility, nodes, updates, done = 0.0, 0, 0, 0
+        self._exchange()
         while done < count:
             self._discount(first + done)
             size = min(count - done, self._dealer.block, self._until_discounting(first + done))
             made = self._block(first + done, size)
             utility, nodes, updates, done = utility + made[0], nodes + made[1], updates + made[2], done + size
+        self._exchange()
         return Batch(utility, nodes, updates)
+
+    def _exchange(self) -> None:
+        if self._shared.stretch:
+            exchange_now(self._shared, self._flat, self._updates)
 
     def _block(self, first: int, count: int) -> tuple[float, int, int]:
         hands, chosen = self._dealer.deal(self._seed, first, count)
-        work = Work(self._plan, hands, self._flat, self._updates, self._visits)
+        work = Work(self._plan, hands, self._flat, self._updates, self._visits, self._shared)
         return self._sample(work, chosen, np.uint64(self._seed), np.uint64(first), self._linear)
 
     def _until_discounting(self, iteration: int) -> int:

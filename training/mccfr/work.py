@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .plan import Hands, Plan
+from .sharing import Shared
 
 
 class Visits(NamedTuple):
@@ -33,6 +34,7 @@ class Work(NamedTuple):
         table: `(2 x entries,)` float32, see `matching`.
         updates: `(rows,)` uint32, how often each row's regrets were updated.
         visits: Working memory.
+        shared: What other workers see of `table` and `updates`, if those are copies.
     """
 
     plan: Plan
@@ -40,6 +42,7 @@ class Work(NamedTuple):
     table: NDArray[np.float32]
     updates: NDArray[np.uint32]
     visits: Visits
+    shared: Shared
 
 
 def visits_for(plan: Plan) -> Visits:

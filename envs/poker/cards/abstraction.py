@@ -74,10 +74,15 @@ def card_abstraction(
             made |= {f"{name}.shares": streets[size].shares, f"{name}.equities": streets[size].equities}
         return made
 
+    path = path_of(buckets, seed, folder)
     counts = "-".join(map(str, buckets))
     facts = {"what": "card abstraction", "version": str(VERSION), "buckets": counts, "seed": str(seed)}
-    path = (folder or cache_folder()) / f"holdem-{counts}-{seed}.safetensors"
     return _abstraction(path, kept(path, facts, make))
+
+
+def path_of(buckets: tuple[int, ...], seed: int = 0, folder: Path | None = None) -> Path:
+    """Return the file of the abstraction with so many buckets on flop, turn and river."""
+    return (folder or cache_folder()) / f"holdem-{'-'.join(map(str, buckets))}-{seed}.safetensors"
 
 
 def open_abstraction(path: Path) -> CardAbstraction:

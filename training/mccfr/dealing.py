@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...backends import usable_cores
 from ...envs.native import GOLDEN, mixed, stream
 from ...envs.poker.game import Game
 from .compiled import compiled
 from .plan import Hands, hands_of
+
+HOLDEM = "holdem"
 
 
 class Dealer(Protocol):
@@ -42,9 +46,29 @@ class ListDealer:
         return self._hands, chosen
 
 
+def prepare(game: Game, tell: Callable[[str], None]) -> None:
+    """Build what dealing needs, if the cache has none, on all cores; what the cache has is verified.
+
+    Args:
+        game: The game that will be dealt.
+        tell: Is told of what takes long.
+    """
+    if game.name == HOLDEM:
+        from ...envs.poker.cards.abstraction import card_abstraction, path_of
+
+        _, flop, turn, river = game.buckets
+        if not path_of((flop, turn, river)).exists():
+            tell(f"building the card abstraction of {flop} / {turn} / {river} buckets, once: a minute or two")
+        card_abstraction((flop, turn, river), workers=usable_cores())
+
+
 def dealer_of(game: Game) -> Dealer:
-    """Return what deals for a game; the card abstraction of hold'em is built if the cache has none."""
-    if game.deals is not None:
+    """Return what deals for a game that is prepared.
+
+    Raises:
+        ValueError: The game does not list its deals, and is not hold'em.
+    """
+    if game.name != HOLDEM:
         return ListDealer(game)
     from ...envs.poker.cards.abstraction import card_abstraction, open_abstraction, path_of
     from .cards import CardDealer

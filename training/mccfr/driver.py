@@ -127,13 +127,14 @@ class Traversals:
         game = game_of(task)
         settings = Settings.read("mccfr", task.settings["mccfr"])
         tables, workers = Tables(buffers["table"][0, 0], buffers["updates"][0, 0]), buffers["first"].shape[1]
+        lock = buffers["lock"][0, 0] if hi - lo < workers else None
         own = [item.name for item in task.fields if item.per != "all"]
         self._part: dict[str, Array] = {name: buffers[name][:, lo:hi] for name in own}
         self._slots = len(self._part["action"])
         self._workers = []
         for worker in range(lo, hi):
             part = Partition.of(game, worker, workers)
-            solver = _solver(game, tables, seed, settings, part.entries)
+            solver = _solver(game, tables, seed, settings, share=part.entries, lock=lock)
             self._workers.append(Worker(solver, part.rows, tables.updates))
         warm_up(game, settings)
 
@@ -167,7 +168,15 @@ class Traversals:
         self._workers.clear()
 
 
-def _solver(game: Game, tables: Tables, seed: int, settings: Settings, share: tuple[int, int] | None) -> Solver:
+def _solver(
+    game: Game,
+    tables: Tables,
+    seed: int,
+    settings: Settings,
+    *,
+    share: tuple[int, int] | None = None,
+    lock: NDArray[np.int32] | None = None,
+) -> Solver:
     if not settings.sampled:
         return Exact(game, tables, settings.method)
     return Sampler(
@@ -178,12 +187,13 @@ def _solver(game: Game, tables: Tables, seed: int, settings: Settings, share: tu
         weighting=settings.weighting,
         interval=settings.discount_interval,
         share=share,
+        lock=lock,
     )
 
 
 def warm_up(game: Game, settings: Settings) -> None:
     """Make an iteration for nothing: the kernels are then there."""
-    _solver(game, Tables.private(game, settings), 0, settings, None).run(0, 1)
+    _solver(game, Tables.private(game, settings), 0, settings).run(0, 1)
 
 
 def compile_all() -> None:

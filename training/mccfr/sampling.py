@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...envs import UnknownName
 from ...envs.poker.game import Game
 from ...envs.task import MASK_64
-from .dealing import Dealer, ListDealer
+from .dealing import Dealer, dealer_of
 from .discounting import discount
 from .external import sample_external
 from .outcome import sample_outcome
@@ -56,14 +56,14 @@ class Sampler:
         method: `external` or `outcome`.
         weighting: `vanilla` weighs all iterations alike, `linear` iteration k by k + 1; `discounted` multiplies what is
             there now and then.
-        dealer: Deals the hands; needed for a game that does not list its deals.
+        dealer: Deals the hands; that of the game if None.
         interval: Iterations from one discounting to the next.
         share: The entries that this sampler discounts, the first and the one after the last; all if None.
         lock: `(1,)` int32, 0 at first, common to all workers that write the tables; None if this is the only one.
 
     Raises:
         UnknownName: There is no such method or weighting.
-        ValueError: The game does not list its deals, and there is no dealer.
+        ValueError: Nothing deals this game.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Sampler:
         self._sample, self._linear = METHODS[method], weighting == "linear"
         self._plan = plan_of(game)
         self._visits = visits_for(self._plan)
-        self._dealer = dealer or ListDealer(game)
+        self._dealer = dealer or dealer_of(game)
         self._table = table
         self._flat, self._updates, self._shared = table.reshape(-1), updates, alone(table, updates)
         if lock is not None and len(table) <= SMALL:

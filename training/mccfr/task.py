@@ -59,6 +59,7 @@ def traversals(task: Task, given: Mapping[str, Any]) -> Task:
     kind = "float32" if settings.sampled else "float64"
     table = Field("table", kind, (game.entries, 2), per="all", timed=False)
     updates = Field("updates", "uint32", (game.rows,), per="all", timed=False)
+    lock = Field("lock", "int32", (1,), per="all", timed=False)
     return replace(
         task,
         factory=f"{__package__}.driver:Traversals",
@@ -80,5 +81,5 @@ def traversals(task: Task, given: Mapping[str, Any]) -> Task:
         reward_terms=(),
         settings=MappingProxyType({**task.settings, "mccfr": settings.model_dump()}),
         num_envs=most_workers(game, settings)[0] or usable_cores(),
-        shared=(table, updates, Field("first", "int64", timed=False)),
+        shared=(table, updates, lock, Field("first", "int64", timed=False)),
     )

@@ -16,6 +16,7 @@ from ...envs.task import Array
 from ..gate import Interrupted, Stopped
 from ..stream import Stream
 from ..trainer import Context, Envs, Metrics, PolicyOutput
+from .dealing import prepare
 from .exact import average_strategy, nash_conv
 from .settings import Settings
 from .task import LARGEST, most_workers
@@ -67,6 +68,7 @@ class MCCFR:
         most, reason = most_workers(self._game, self._settings)
         if most and num_envs > most:
             raise TooManyEnvironments(reason, most)
+        prepare(self._game, self._context.tell)
         self._envs = self._context.make_envs(num_envs, 1)
         for name, kept in self._kept.items():
             self._table(name)[...] = kept

@@ -8,6 +8,7 @@ import pytest
 from pac.envs.poker.cards.abstraction import CardAbstraction
 from pac.envs.poker.cards.boards import boards
 from pac.envs.poker.cards.deal import Tables
+from pac.envs.poker.game import Game
 from pac.envs.poker.holdem import holdem
 from pac.envs.poker.sizes import sizes_of
 from pac.training.mccfr.cards import CardDealer
@@ -93,4 +94,4 @@ def test_other_buckets_are_refused(game, abstraction):
     with pytest.raises(ValueError, match="buckets"):
         CardDealer(holdem(sizes_of("fcpa"), 20, (3, 4, 5)), abstraction)
     with pytest.raises(ValueError, match="does not list"):
-        learned(game, 1)
+        learned(Game("cards", game.tree, game.buckets), 1)

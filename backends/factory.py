@@ -84,12 +84,17 @@ def make(
 def _available(backend: str, task: Task, num_envs: int, slots: int, *, strict: bool) -> tuple[type[Backend], str]:
     """Return the first backend down the ladder that can run here, and why it is not `backend` where it is not."""
     kind, notes, layout = _class(backend), [], Layout(task, num_envs, slots)
-    while (below := BACKENDS[kind.name][1]) and (reason := kind.unavailable(layout)):
+    while (below := _below(kind, task)) and (reason := kind.unavailable(layout)):
         if strict:
             raise BackendUnavailable(f"the {kind.name} backend cannot run {task.name} here: {reason}")
         notes.append(f"{kind.name} cannot run {task.name} here ({reason}), using {below}")
         kind = _class(below)
     return kind, "; ".join(notes)
+
+
+def _below(kind: type[Backend], task: Task) -> str:
+    """Return the next backend down the ladder; threads share tables, and connections do not."""
+    return "threads" if kind.name == "shm" and task.shared and task.native else BACKENDS[kind.name][1]
 
 
 def _class(name: str) -> type[Backend]:

@@ -205,7 +205,7 @@ def describe(snapshot: Snapshot) -> str:
     if snapshot.phase is Phase.PAUSED:
         return f"{head} · paused at {state[units.over]:,} {units.counted}: pac-tui attach {about.run} shows it"
     parts = [head, *_limit(state), f"{state['fps']:,.0f} {units.fps}", f"{state['sps']:,.0f} {units.sps}"]
-    if state["episodes"]:
+    if state["episodes"] and units.episodes:
         parts += [f"return {state['return_mean']:.3f}", f"{state['episodes']:,} episodes"]
     goal = first_of(about.figures, snapshot.metrics)
     if goal != RETURN and goal.name in snapshot.metrics:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from pac.backends import BackendUnavailable, TooManyEnvironments, make, memory
+from pac.backends import BackendUnavailable, TooManyEnvironments, make, memory, shm
 from pac.envs import allocate, find
 from pac.envs.task import dressed
 
@@ -52,6 +54,20 @@ def test_no_connection_carries_a_table(tally, backend):
     envs = make(tally, 2, backend)
     assert envs.name == "inline"
     assert "tables that they share" in envs.note
+    envs.close()
+
+
+def test_threads_share_tables_where_there_is_little_shared_memory(tally, monkeypatch):
+    """They have the same memory without asking for it, if steps release Python's lock."""
+    monkeypatch.setattr(shm, "lack_of_room", lambda *_: "64.0 MiB are needed")
+    envs = make(replace(tally, native=True), 4, workers=2)
+    assert (envs.name, envs.requested) == ("threads", "shm")
+    assert envs.note == "shm cannot run noop here (64.0 MiB are needed), using threads"
+    envs.start()
+    envs.buffer["weight"][0] = 3
+    envs.buffer["action"][0] = 0
+    envs.advance(0)
+    assert envs.buffer["table"][0, 0].tolist() == [3, 3, 3, 3, 0, 0]
     envs.close()
 
 

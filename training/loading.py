@@ -22,7 +22,7 @@ from .runs import RunFolder
 from .trainers import TRAINERS, default_trainer, trainer_kind, trainer_settings
 
 PREFIX = "PAC_"
-NOT_SETTINGS = frozenset({"PAC_RUNTIME_DIR", "PAC_TOKEN"})
+NOT_SETTINGS = frozenset({"PAC_CACHE_DIR", "PAC_RUNTIME_DIR", "PAC_TOKEN"})
 DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?|mps")
 KEYS = tuple(name for name in Config.model_fields if name not in {"settings", "learn", "greedy"})
 """What may be configured; the trainers' settings stand in a section each."""

@@ -49,6 +49,12 @@ def test_aliases():
     assert load(environ={**environ, "PAC_NUM_ENVS": "6"}).config.num_envs == 6
 
 
+@pytest.mark.parametrize("name", ["PAC_CACHE_DIR", "PAC_RUNTIME_DIR", "PAC_TOKEN"])
+def test_other_variables_of_the_program_are_no_settings(name):
+    """A variable that begins as those of the configuration, and is told to be none, is left alone."""
+    assert load(environ={name: "there"}).config.num_envs == load(environ={}).config.num_envs
+
+
 def test_settings_from_every_layer(tmp_path):
     """A trainer's settings come from a section, a variable or a flag, with dashes or without."""
     file = written(tmp_path / "a.yaml", "ppo:\n  learning-rate: 1e-4\n  clip: 0.3\n  epochs: 2\n")

@@ -7,11 +7,12 @@ import resource
 import sys
 import time
 
+import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from ...errors import PacError
+from ...errors import BadParameter, PacError
 from .abstraction import CardAbstraction, card_abstraction
 from .build import NAMES
 
@@ -28,7 +29,7 @@ def statistics(abstraction: CardAbstraction) -> Table:
         for row in range(rows):
             first, last = row * len(shares) // rows, (row + 1) * len(shares) // rows
             share = shares[first:last].sum()
-            equity = (shares[first:last] @ equities[first:last]) / share
+            equity = np.nansum(shares[first:last] * equities[first:last]) / share if share else np.nan
             which = f"{first}" if last == first + 1 else f"{first}-{last - 1}"
             table.add_row(f"{name} {which}", f"{share:.1%}", f"{equity:.3f}")
     return table
@@ -57,8 +58,8 @@ def main(arguments: list[str]) -> int:
                 tuple(given.buckets) or (50, 50, 50), seed=given.seed, workers=given.workers, progress=tell
             )
     except PacError as error:
-        console.print(f"{error.title}: {error}", style="red")
-        return 1
+        sys.stderr.write(f"{error.title}: {error}\n")
+        return 2 if isinstance(error, BadParameter) else 1
     seconds = time.monotonic() - started
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
     console.print(statistics(found))

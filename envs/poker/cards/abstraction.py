@@ -26,7 +26,7 @@ class CardAbstraction:
         path: The file that holds the tables.
         tables: What `deal.look_up` needs; the memory is the file's, and cannot be written.
         shares: For flop, turn and river, `(buckets,)` float64: each bucket's share of all hands.
-        equities: Likewise the mean equity of its hands, before the river as bins of 1/32 tell it.
+        equities: Likewise the mean equity of its hands, before the river as bins of 1/32 tell it; NaN if it is empty.
     """
 
     path: Path
@@ -36,7 +36,7 @@ class CardAbstraction:
 
     @property
     def buckets(self) -> tuple[int, int, int, int]:
-        """How many there are on each street; on the river at most 1,981, as many as there are equities."""
+        """How many there are on each street; a river has 1,981 equities, and of more buckets some are empty."""
         flop, turn, river = (len(street) for street in self.shares)
         return len(CLASSES), flop, turn, river
 

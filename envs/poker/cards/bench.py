@@ -9,17 +9,16 @@ from time import monotonic
 
 import numpy as np
 
-from ...native import stream
 from ...rates import median_rate
 from ...task import Array
 from .abstraction import CardAbstraction, card_abstraction
 from .compiled import compiled
-from .deal import DEALT, PLAYERS, STREETS, Tables, deal, look_up
+from .deal import DEALT, PLAYERS, STREETS, deal_many, look_up
 from .evaluator import strength
 from .words import word_of
 
 HANDS = 1 << 18
-DEALS = 1 << 12
+DEALS = 1 << 8
 WORKERS = 2
 
 
@@ -33,27 +32,12 @@ def strongest(words: Array) -> int:
 
 
 @compiled
-def deal_words(seed: int, words: Array) -> None:
-    """Deal a random hand of seven cards into each of `(n,)` int64 words."""
-    random, cards = np.empty(1, np.uint64), np.empty(DEALT, np.int64)
-    random[0] = stream(np.uint64(seed), np.uint64(0))
-    for hand in range(len(words)):
-        deal(random, cards)
+def join(cards: Array, words: Array) -> None:
+    """Write the first seven cards of each hand as a word."""
+    for hand in range(len(cards)):
         words[hand] = 0
-        for card in cards[:7]:
+        for card in cards[hand, :7]:
             words[hand] |= word_of(card)
-
-
-@compiled
-def deal_and_look_up(tables: Tables, first: int, count: int, cards: Array, buckets: Array) -> int:
-    """Deal hands of two players, each of its own stream, and look up all their buckets; returns who won more often."""
-    random = np.empty(1, np.uint64)
-    won = 0
-    for number in range(first, first + count):
-        random[0] = stream(np.uint64(0), np.uint64(number))
-        deal(random, cards)
-        won += look_up(tables, cards, buckets)
-    return won
 
 
 def hands_per_second(seconds: float = 1.0) -> float:
@@ -62,8 +46,9 @@ def hands_per_second(seconds: float = 1.0) -> float:
     Args:
         seconds: Processor time to spend, compilation not counted.
     """
-    words = np.empty(HANDS, np.int64)
-    deal_words(0, words)
+    cards, words = np.empty((HANDS, DEALT), np.int64), np.empty(HANDS, np.int64)
+    deal_many(np.uint64(0), np.uint64(0), cards)
+    join(cards, words)
 
     def work() -> int:
         strongest(words)
@@ -74,12 +59,13 @@ def hands_per_second(seconds: float = 1.0) -> float:
 
 def deals_per_second(abstraction: CardAbstraction, seconds: float = 1.0) -> float:
     """Hands of two players that one thread deals per second, with their buckets on all streets and the winner."""
-    cards, buckets = np.empty(DEALT, np.int64), np.empty((STREETS, PLAYERS), np.int32)
-    dealt = 0
+    cards, buckets = np.empty((DEALS, DEALT), np.int64), np.empty((DEALS, STREETS, PLAYERS), np.int32)
+    signs, dealt = np.empty(DEALS, np.int8), 0
 
     def work() -> int:
         nonlocal dealt
-        deal_and_look_up(abstraction.tables, dealt, DEALS, cards, buckets)
+        deal_many(np.uint64(0), np.uint64(dealt), cards)
+        look_up(abstraction.tables, cards, buckets, signs)
         dealt += DEALS
         return DEALS
 

@@ -30,8 +30,9 @@ class Street(NamedTuple):
 
     Attributes:
         table: `(boards, 1326)` uint8 or uint16, the bucket of each pair of cards; any where they clash with the board.
-        shares: `(buckets,)` float64, of all hands.
-        equities: `(buckets,)` float64, the mean of its hands, before the river as the bins of their histograms tell it.
+        shares: `(buckets,)` float64, of all hands; the last ones are 0 if fewer buckets tell all hands apart.
+        equities: `(buckets,)` float64, the mean of its hands, before the river as the bins of their histograms tell it;
+            NaN where there are none.
     """
 
     table: Array
@@ -125,6 +126,13 @@ def kind_of(count: int) -> type[np.unsignedinteger]:
     return np.uint8 if count <= 1 << 8 else np.uint16
 
 
+def told(table: Array, count: int, mass: Array, equities: Array) -> Street:
+    """Return a street, with empty buckets at the end if fewer than `count` were found."""
+    empty = count - len(mass)
+    shares = np.concatenate([mass / mass.sum(), np.zeros(empty)])
+    return Street(table, shares, np.concatenate([equities, np.full(empty, np.nan)]))
+
+
 def all_rivers(found: Boards, crew: Crew) -> Rivers:
     """Return the equities of all pairs of cards on all rivers."""
     equities = np.empty((len(found.words), HOLES), np.uint16)
@@ -171,7 +179,7 @@ def build_street(size: int, found: Boards, rivers: Rivers, count: int, *, seed: 
     bins = sums / np.maximum(mass, 1) / (UNITS[size] * RUNOUTS[size])
     order = np.argsort(bins, kind="stable")  # the sample's means may stand in another order than all hands'
     names = np.argsort(order).astype(table.dtype)
-    return Street(names[table], mass[order] / mass.sum(), (bins[order] + 0.5) / BINS)
+    return told(names[table], count, mass[order], (bins[order] + 0.5) / BINS)
 
 
 def build_river(found: Boards, rivers: Rivers, count: int, *, seed: int, crew: Crew) -> Street:
@@ -194,7 +202,7 @@ def build_river(found: Boards, rivers: Rivers, count: int, *, seed: int, crew: C
     crew.share(work, len(table), BOARDS[5], "river buckets")
     mass = np.bincount(buckets[:-1], weights, len(centres))
     sums = np.bincount(buckets[:-1], weights * np.arange(FULL + 1), len(centres))
-    return Street(table, mass / mass.sum(), sums / np.maximum(mass, 1) / FULL)
+    return told(table, count, mass, sums / np.maximum(mass, 1) / FULL)
 
 
 def build(counts: tuple[int, int, int], seed: int, crew: Crew) -> tuple[dict[int, Boards], dict[int, Street]]:
@@ -202,7 +210,7 @@ def build(counts: tuple[int, int, int], seed: int, crew: Crew) -> tuple[dict[int
 
     Args:
         counts: How many buckets are wanted on flop, turn and river.
-        seed: Of the sampling; the same seed gives the same buckets, with any number of threads and on any machine.
+        seed: Of the sampling; the same seed gives the same buckets, with any number of threads.
         crew: Computes, and tells how far it is.
     """
     found = {size: boards(size) for size in NAMES}

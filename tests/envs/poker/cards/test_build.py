@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from itertools import permutations
 
 import numpy as np
 import pytest
 
 from pac.envs import BadParameter
-from pac.envs.native import stream
+from pac.envs.poker.cards.__main__ import main
 from pac.envs.poker.cards.abstraction import card_abstraction, open_abstraction
 from pac.envs.poker.cards.boards import boards
-from pac.envs.poker.cards.build import UNITS, build_street, sort_in, write_points
+from pac.envs.poker.cards.build import UNITS, build_river, build_street, sort_in, write_points
 from pac.envs.poker.cards.clusters import ordered
-from pac.envs.poker.cards.deal import DEALT, deal, look_up
-from pac.envs.poker.cards.equity import BINS, histograms
+from pac.envs.poker.cards.deal import DEALT, deal_many, look_up
+from pac.envs.poker.cards.equity import BINS, FULL, Rivers, histograms, river_equities
 from pac.envs.poker.cards.notation import cards_of
 from pac.envs.poker.cards.parallel import Crew
 from pac.envs.poker.cards.store import opened
-from pac.envs.poker.cards.words import HOLE_CARDS, HOLE_WORDS, HOLES, hole_of, renamed, renamed_card, word_of
+from pac.envs.poker.cards.words import HOLE_CARDS, HOLE_WORDS, HOLES, hole_of, renamed, renamed_card, renamings, word_of
 
 from .test_equity import ALL, rivers_of
 
@@ -88,11 +89,34 @@ def test_hands_that_are_the_same_up_to_suits_share_a_bucket():
             assert table[hole_of(renamed_card(high, code), renamed_card(low, code))] == table[hole]
 
 
+def test_more_river_buckets_than_equities_leave_some_empty():
+    """There are as many buckets as wanted; on the river each equity has its own, and the others have no hands."""
+    found = boards(5)
+    few = found._replace(words=found.words[::3000], weights=found.weights[::3000])
+    equities = np.empty((len(few.words), HOLES), np.uint16)
+    river_equities(few.words, 0, len(few.words), equities)
+    with Crew(1) as crew:
+        street = build_river(few, Rivers(found.table, equities, *renamings()), 3000, seed=0, crew=crew)
+    there = np.unique(equities[equities <= FULL])
+    assert len(street.shares) == len(street.equities) == 3000
+    np.testing.assert_allclose(street.equities[: len(there)], there / FULL)
+    assert street.shares[: len(there)].all()
+    assert not street.shares[len(there) :].any()
+    live = equities <= FULL
+    np.testing.assert_array_equal(street.table[live], np.searchsorted(there, equities[live]))
+
+
 @pytest.mark.parametrize("buckets", [(0, 50, 50), (50, 50), (50, 50, 70_000)])
 def test_impossible_buckets_are_refused(buckets, tmp_path):
     """What are no three numbers of buckets is an error that says what is."""
     with pytest.raises(BadParameter, match="three numbers from 1 to 65,536"):
         card_abstraction(buckets, folder=tmp_path)
+
+
+def test_the_command_refuses_bad_buckets(capsys):
+    """A wrong number of buckets is bad usage, said in a sentence."""
+    assert main(["50", "50"]) == 2
+    assert "three numbers" in capsys.readouterr().err
 
 
 @pytest.fixture(scope="module")
@@ -117,14 +141,18 @@ def test_a_whole_abstraction_is_in_balance(abstraction):
 @pytest.mark.timeout(600)
 def test_renaming_suits_changes_no_bucket(abstraction):
     """Every player of every deal has the same buckets, and the same result, when all suits are renamed."""
-    random, cards = np.array([stream(np.uint64(9), np.uint64(0))]), np.empty(DEALT, np.int64)
-    for number in range(2_000):
-        deal(random, cards)
-        found, again = np.empty((4, 2), np.int32), np.empty((4, 2), np.int32)
-        sign = look_up(abstraction.tables, cards, found)
-        code = CODES[number % 24]
-        assert look_up(abstraction.tables, np.array([renamed_card(int(card), code) for card in cards]), again) == sign
-        assert (found == again).all()
+    cards = np.empty((2_400, DEALT), np.int64)
+    deal_many(np.uint64(9), np.uint64(0), cards)
+    others = [[renamed_card(card, CODES[at % 24]) for card in hand] for at, hand in enumerate(cards.tolist())]
+    results = []
+    for dealt in (cards, np.array(others)):
+        buckets, signs = np.empty((len(cards), 4, 2), np.int32), np.empty(len(cards), np.int8)
+        look_up(abstraction.tables, dealt, buckets, signs)
+        results.append((buckets, signs))
+    (buckets, signs), (again, same) = results
+    np.testing.assert_array_equal(buckets, again)
+    np.testing.assert_array_equal(signs, same)
+    assert (buckets.max(axis=(0, 2)) > 20).all()
 
 
 @pytest.mark.slow
@@ -149,3 +177,16 @@ def test_a_worker_opens_what_the_session_verified(abstraction):
     for mine, others in zip(found.tables, abstraction.tables, strict=True):
         assert mine.dtype == others.dtype
         np.testing.assert_array_equal(mine[::1000], others[::1000])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_command_tells_about_an_abstraction(abstraction, capsys, monkeypatch):
+    """The command finds what was built, and prints its file and shares that add up on every street."""
+    monkeypatch.setenv("PAC_CACHE_DIR", str(abstraction.path.parent))
+    assert main(["30", "40", "300"]) == 0
+    out = capsys.readouterr().out
+    assert abstraction.path.name in out.replace("\n", "")
+    shares = re.findall(r"(flop|turn|river) \S+ +\S+ +([\d.]+)%", out)
+    for street in ("flop", "turn", "river"):
+        assert sum(float(share) for name, share in shares if name == street) == pytest.approx(100, abs=1)

@@ -3,39 +3,35 @@
 from __future__ import annotations
 
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pac.envs.native import compiler, stream
-from pac.envs.poker.cards import deal as dealing
+from pac.envs.native import stream
 from pac.envs.poker.cards.boards import RENAMING, RENAMING_BITS, boards
-from pac.envs.poker.cards.deal import DEALT, Tables, deal, look_up
+from pac.envs.poker.cards.deal import DEALT, Tables, deal, deal_many, look_up
 from pac.envs.poker.cards.notation import CLASSES, cards_of
 from pac.envs.poker.cards.words import HOLES, place_of, renamed_card, word_of
 
 from .twin import worth
 
 DEALS = 50_000
-compiled = compiler(Path(dealing.__file__).parent, Path(__file__).parent)
 
 
-@compiled
-def deal_many(seed, hands):
-    random = np.empty(1, np.uint64)
-    for number in range(len(hands)):
-        random[0] = stream(np.uint64(seed), np.uint64(number))
-        deal(random, hands[number])
+def looked_up(tables, cards):
+    """Return the buckets of one hand and the showdown's sign."""
+    buckets, signs = np.empty((1, 4, 2), np.int32), np.empty(1, np.int8)
+    look_up(tables, np.array(cards)[None], buckets, signs)
+    return buckets[0], signs[0]
 
 
 @pytest.fixture(scope="module")
 def hands():
     """Return many deals."""
     dealt = np.empty((DEALS, DEALT), np.int64)
-    deal_many(1, dealt)
+    deal_many(np.uint64(1), np.uint64(0), dealt)
     return dealt
 
 
@@ -80,7 +76,7 @@ def test_a_deal_depends_on_seed_and_number_only(hands):
     deal(random, cards)
     assert cards.tolist() == hands[777].tolist()
     other = np.empty_like(hands[:100])
-    deal_many(2, other)
+    deal_many(np.uint64(2), np.uint64(0), other)
     assert not (other == hands[:100]).all(axis=1).any()
 
 
@@ -96,12 +92,11 @@ def by_hand(found, table, board, pair):
 def test_buckets_are_those_of_the_tables(tables, deck):
     """Each player's bucket on each street is that of his cards and of the board as far as it is dealt."""
     numbers, found = tables
-    cards, buckets = np.array(deck[:9]), np.empty((4, 2), np.int32)
-    look_up(numbers, cards, buckets)
+    buckets, _ = looked_up(numbers, deck[:9])
     for player in (0, 1):
-        pair = cards[2 * player : 2 * player + 2].tolist()
+        pair = deck[2 * player : 2 * player + 2]
         for street, table in enumerate((numbers.flop, numbers.turn, numbers.river)):
-            board = cards[4 : 7 + street].tolist()
+            board = deck[4 : 7 + street]
             assert buckets[1 + street, player] == by_hand(found[street], table, board, pair)
 
 
@@ -109,17 +104,25 @@ def test_buckets_are_those_of_the_tables(tables, deck):
 @given(st.permutations(range(52)))
 def test_the_better_hand_wins(tables, deck):
     """The showdown's sign is that of the best five cards of each, by the slow twin."""
-    cards, buckets = np.array(deck[:9]), np.empty((4, 2), np.int32)
     mine, others = (
         worth(np.array(list(combinations([*deck[2 * player : 2 * player + 2], *deck[4:9]], 5)))).max()
         for player in (0, 1)
     )
-    assert look_up(tables[0], cards, buckets) == np.sign(mine - others)
+    assert looked_up(tables[0], deck[:9])[1] == np.sign(mine - others)
 
 
 def test_before_the_flop_the_bucket_is_the_class(tables):
     """The buckets before the flop are places in the grid of starting hands."""
-    buckets = np.empty((4, 2), np.int32)
-    sign = look_up(tables[0], np.array(cards_of("AsKs7c2dQhJhTh3c4d")), buckets)
+    buckets, sign = looked_up(tables[0], cards_of("AsKs7c2dQhJhTh3c4d"))
     assert [CLASSES[bucket] for bucket in buckets[0]] == ["AKs", "72o"]
     assert sign == 1
+
+
+def test_many_hands_are_looked_up_as_each_alone(tables, hands):
+    """What a hand's buckets and its winner are does not depend on the hands beside it."""
+    buckets, signs = np.empty((300, 4, 2), np.int32), np.empty(300, np.int8)
+    look_up(tables[0], hands[:300], buckets, signs)
+    for hand in range(0, 300, 17):
+        alone, sign = looked_up(tables[0], hands[hand])
+        assert (buckets[hand] == alone).all()
+        assert signs[hand] == sign

@@ -213,7 +213,9 @@ def build(counts: tuple[int, int, int], seed: int, crew: Crew) -> tuple[dict[int
         seed: Of the sampling; the same seed gives the same buckets, with any number of threads.
         crew: Computes, and tells how far it is.
     """
+    crew.progress("boards", 0.0)
     found = {size: boards(size) for size in NAMES}
+    crew.progress("boards", 1.0)
     rivers = all_rivers(found[5], crew)
     streets = {
         size: build_street(size, found[size], rivers, count, seed=seed, crew=crew)

@@ -45,7 +45,7 @@ class Rivers(NamedTuple):
 
 @compiled
 def sort(keys: Array, spare: Array, counts: Array) -> None:
-    """Sort words by the strength in their bits from 16 on, smallest first; an even number of passes would return there.
+    """Sort words by the strength in their bits from 16 on, smallest first.
 
     Args:
         keys: `(LIVE,)` int64, sorted.
@@ -64,7 +64,8 @@ def sort(keys: Array, spare: Array, counts: Array) -> None:
             digit = key >> shift & DIGIT_BITS
             spare[counts[digit]] = key
             counts[digit] += 1
-        keys[:] = spare
+        for at in range(len(keys)):  # assigning a slice takes seconds to compile
+            keys[at] = spare[at]
 
 
 @compiled
@@ -104,7 +105,8 @@ def river_equities(words: Array, first: int, last: int, equities: Array) -> None
                 wins = start - beaten[one] - beaten[other]
                 ties = end - start - tied[one] - tied[other] + 1
                 row[hole] = 2 * wins + ties
-            beaten += tied
+            for card in range(DECK):
+                beaten[card] += tied[card]
             start = end
 
 

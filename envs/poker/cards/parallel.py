@@ -43,6 +43,8 @@ class Crew:
             chunk: How many of them are done at once: never dependent on the number of threads.
             what: Its name, if it is worth telling about.
         """
+        if what:
+            self.progress(what, 0.0)
         begun = [self._pool.submit(work, first, min(first + chunk, total)) for first in range(0, total, chunk)]
         for done, future in enumerate(as_completed(begun), 1):
             future.result()

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from numpy.typing import NDArray
 
-from ...envs.native import compiler, stream
-from ...envs.poker.cards import deal as dealing
 from ...envs.poker.cards.abstraction import CardAbstraction
-from ...envs.poker.cards.deal import DEALT, PLAYERS, STREETS, Tables, deal, look_up
+from ...envs.poker.cards.deal import DEALT, PLAYERS, STREETS, deal_many, look_up_many
 from ...envs.poker.game import Game
+from .compiled import compiled
 from .plan import Hands
-
-compiled = compiler(Path(__file__).parent, Path(dealing.__file__).parent)
 
 
 class CardDealer:
@@ -37,41 +32,33 @@ class CardDealer:
         self._hands = Hands(
             np.zeros(shape, np.uint64), np.zeros(shape, np.uint64), np.ones((self.block, 2), np.float32)
         )
+        self._cards = np.zeros((self.block, DEALT), np.int64)
+        self._buckets = np.zeros((self.block, STREETS, PLAYERS), np.int32)
+        self._signs = np.zeros(self.block, np.int8)
         self._chosen = np.arange(self.block, dtype=np.uint32)
 
     def deal(self, seed: int, first: int, count: int) -> tuple[Hands, NDArray[np.uint32]]:
         """Deal anew for each iteration."""
-        deal_hands(self._tables, self._bases, self._sizes, np.uint64(seed), np.uint64(first), count, self._hands)
+        cards, buckets, signs = self._cards[:count], self._buckets[:count], self._signs[:count]
+        deal_many(np.uint64(seed), np.uint64(first), cards)
+        look_up_many(self._tables, cards, buckets, signs)
+        place(self._bases, self._sizes, buckets, self._hands)
+        self._hands.signs[:count, 0] = signs
         return self._hands, self._chosen[:count]
 
 
 @compiled
-def deal_hands(  # noqa: PLR0917 - kernels
-    tables: Tables,
-    bases: NDArray[np.uint64],
-    sizes: NDArray[np.uint64],
-    seed: np.uint64,
-    first: np.uint64,
-    count: int,
-    hands: Hands,
-) -> None:
-    """Deal for `count` iterations, and write where the tables of both players' buckets begin, and who wins.
+def place(bases: NDArray[np.uint64], sizes: NDArray[np.uint64], buckets: NDArray[np.int32], hands: Hands) -> None:
+    """Write where the tables of both players' buckets begin.
 
     Args:
-        tables: Of a card abstraction.
         bases: `(2, 8)` first entries and rows of each street and player.
         sizes: `(2, 8)` entries and rows of one bucket.
-        seed: The run's.
-        first: The number of the first iteration; iteration k draws from stream k.
-        count: How many.
-        hands: Written, a line per iteration.
+        buckets: `(n, 4, 2)` of the hands.
+        hands: Written, a line per hand.
     """
-    random, cards, buckets = np.zeros(1, np.uint64), np.zeros(DEALT, np.int64), np.zeros((STREETS, PLAYERS), np.int64)
-    for index in range(count):
-        random[0] = stream(seed, first + np.uint64(index))
-        deal(random, cards)
-        hands.signs[index, 0] = look_up(tables, cards, buckets)
+    for hand in range(len(buckets)):
         for seat in range(STREETS * PLAYERS):
-            bucket = np.uint64(buckets[seat // PLAYERS, seat % PLAYERS])
-            hands.entries[index, seat] = bases[0, seat] + bucket * sizes[0, seat]
-            hands.rows[index, seat] = bases[1, seat] + bucket * sizes[1, seat]
+            bucket = np.uint64(buckets[hand, seat // PLAYERS, seat % PLAYERS])
+            hands.entries[hand, seat] = bases[0, seat] + bucket * sizes[0, seat]
+            hands.rows[hand, seat] = bases[1, seat] + bucket * sizes[1, seat]

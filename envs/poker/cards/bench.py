@@ -13,7 +13,7 @@ from ...rates import median_rate
 from ...task import Array
 from .abstraction import CardAbstraction, card_abstraction
 from .compiled import compiled
-from .deal import DEALT, PLAYERS, STREETS, deal_many, look_up
+from .deal import DEALT, PLAYERS, STREETS, deal_many, look_up_many
 from .evaluator import strength
 from .words import word_of
 
@@ -65,7 +65,7 @@ def deals_per_second(abstraction: CardAbstraction, seconds: float = 1.0) -> floa
     def work() -> int:
         nonlocal dealt
         deal_many(np.uint64(0), np.uint64(dealt), cards)
-        look_up(abstraction.tables, cards, buckets, signs)
+        look_up_many(abstraction.tables, cards, buckets, signs)
         dealt += DEALS
         return DEALS
 

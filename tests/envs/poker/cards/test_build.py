@@ -14,7 +14,7 @@ from pac.envs.poker.cards.abstraction import card_abstraction, open_abstraction
 from pac.envs.poker.cards.boards import boards
 from pac.envs.poker.cards.build import UNITS, build_river, build_street, sort_in, write_points
 from pac.envs.poker.cards.clusters import ordered
-from pac.envs.poker.cards.deal import DEALT, deal_many, look_up
+from pac.envs.poker.cards.deal import DEALT, deal_many, look_up_many
 from pac.envs.poker.cards.equity import BINS, FULL, Rivers, histograms, river_equities
 from pac.envs.poker.cards.notation import cards_of
 from pac.envs.poker.cards.parallel import Crew
@@ -147,7 +147,7 @@ def test_renaming_suits_changes_no_bucket(abstraction):
     results = []
     for dealt in (cards, np.array(others)):
         buckets, signs = np.empty((len(cards), 4, 2), np.int32), np.empty(len(cards), np.int8)
-        look_up(abstraction.tables, dealt, buckets, signs)
+        look_up_many(abstraction.tables, dealt, buckets, signs)
         results.append((buckets, signs))
     (buckets, signs), (again, same) = results
     np.testing.assert_array_equal(buckets, again)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pac.envs.native import stream
 from pac.envs.poker.cards.boards import RENAMING, RENAMING_BITS, boards
-from pac.envs.poker.cards.deal import DEALT, Tables, deal, deal_many, look_up
+from pac.envs.poker.cards.deal import DEALT, Tables, deal, deal_many, look_up, look_up_many
 from pac.envs.poker.cards.notation import CLASSES, cards_of
 from pac.envs.poker.cards.words import HOLES, place_of, renamed_card, word_of
 
@@ -22,9 +22,9 @@ DEALS = 50_000
 
 def looked_up(tables, cards):
     """Return the buckets of one hand and the showdown's sign."""
-    buckets, signs = np.empty((1, 4, 2), np.int32), np.empty(1, np.int8)
-    look_up(tables, np.array(cards)[None], buckets, signs)
-    return buckets[0], signs[0]
+    buckets = np.empty((4, 2), np.int32)
+    sign = look_up(tables, np.array(cards), buckets)
+    return buckets, sign
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,7 @@ def test_before_the_flop_the_bucket_is_the_class(tables):
 def test_many_hands_are_looked_up_as_each_alone(tables, hands):
     """What a hand's buckets and its winner are does not depend on the hands beside it."""
     buckets, signs = np.empty((300, 4, 2), np.int32), np.empty(300, np.int8)
-    look_up(tables[0], hands[:300], buckets, signs)
+    look_up_many(tables[0], hands[:300], buckets, signs)
     for hand in range(0, 300, 17):
         alone, sign = looked_up(tables[0], hands[hand])
         assert (buckets[hand] == alone).all()

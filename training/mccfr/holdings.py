@@ -54,6 +54,9 @@ class Holdings(Protocol):
     def equities(self, player: int, hand: int, board: Board, random: np.random.Generator) -> Array:
         """Return `(hands,)` float64 from -1 to 1: how a hand fares against every other when all cards are shown."""
 
+    def draw(self, random: np.random.Generator) -> tuple[int, Board]:
+        """Return a player's hand and all cards that both will see, drawn from a shuffled deck."""
+
     def deals(self, board: Board, ranges: Array, most: int, random: np.random.Generator) -> Sample:
         """Return deals that fit a board and ranges.
 
@@ -101,6 +104,11 @@ class SmallHoldings:
         signs = self._deals.sign[fits, 0] * (1 - 2 * player)
         count = np.bincount(other, minlength=len(self.names))
         return np.bincount(other, signs, len(self.names)) / np.maximum(count, 1)
+
+    def draw(self, random: np.random.Generator) -> tuple[int, Board]:
+        """Return a player's hand and all cards that both will see."""
+        deal = int(random.integers(len(self._deals.hands)))
+        return int(self._deals.hands[deal, 0]), (int(self._deals.board[deal]),) * max(self.shown)
 
     def deals(self, board: Board, ranges: Array, most: int, random: np.random.Generator) -> Sample:
         """Return all deals that fit a board and ranges."""

@@ -1,0 +1,187 @@
+"""How much a strategy gives away at least: local best response, as by Lisy and Bowling (2017).
+
+One player knows the strategy of the other, and keeps track of what that one may hold. At each decision it takes the
+action that is best if both only check and call from there on, but for the answer to its own raise, where hands that
+would fold do. What it wins is a lower bound of what the best response would win. It bets as the strategy's own tree
+allows, with the hands as they are: it sees what is lost by abstracting cards, and not what is lost by abstracting bets.
+
+The opponent's hand is never dealt: its range is what plays, and at the end all of it is compared. That leaves less to
+luck, and changes no mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+
+from ...envs import BadParameter
+from ...envs.poker.game import Game
+from ...envs.poker.tree import FOLD, SHOWDOWN, STREET
+from ...envs.task import Array
+from .estimate import Estimate
+from .holdings import Board, Holdings
+from .ranges import folds, probabilities, raises
+
+PLAYERS = 2
+
+
+class Seat(NamedTuple):
+    """Who responds, with which hand, and all cards that both will see by the end."""
+
+    player: int
+    hand: int
+    board: Board
+
+
+def local_best_response(
+    game: Game,
+    strategy: Array,
+    holdings: Holdings,
+    hands: int,
+    *,
+    seed: int = 0,
+    threads: int = 1,
+    heard: Callable[[float], None] = lambda _: None,
+) -> Estimate:
+    """Return what a local best response wins against a strategy, the mean of both seats, in chips per hand.
+
+    Args:
+        game: A game of poker.
+        strategy: `(entries,)` probabilities.
+        holdings: The game's hands; where they are `exact`, nothing is sampled.
+        hands: Hands to play; two at a time, one from each seat with the same cards.
+        seed: Seed of the cards; the result does not depend on the number of threads.
+        threads: How many hands are played at once.
+        heard: Is told the share that is done.
+
+    Raises:
+        BadParameter: In this game nobody can check and call to the end.
+    """
+    if game.tree.result.any():
+        raise BadParameter(f"a local best response checks and calls to the end, which {game.name} does not have")
+    if holdings.exact:
+        return Estimate(_exactly(game, strategy, holdings))
+
+    def both(pair: int) -> float:
+        random = np.random.default_rng((seed, pair))
+        hand, board = holdings.draw(random)
+        seats = (Seat(player, hand, board) for player in range(PLAYERS))
+        return sum(Response(game, strategy, holdings, seat, random).wins() for seat in seats) / PLAYERS
+
+    pairs = max(2, hands // PLAYERS)
+    results = np.zeros(pairs)
+    with ThreadPoolExecutor(threads) as pool:
+        for pair, result in enumerate(pool.map(both, range(pairs))):
+            results[pair] = result
+            heard((pair + 1) / pairs)
+    return Estimate.of(results, PLAYERS)
+
+
+def _exactly(game: Game, strategy: Array, holdings: Holdings) -> float:
+    random = np.random.default_rng(0)
+    won, weights = 0.0, 0.0
+    for board in holdings.boards(game.tree.streets - 1):
+        for hand in range(len(holdings.names)):
+            for player in range(PLAYERS):
+                weight = float(holdings.against(player, hand, board).sum())
+                if weight:
+                    seat = Seat(player, hand, board)
+                    won += weight * Response(game, strategy, holdings, seat, random).wins()
+                    weights += weight
+    return won / weights
+
+
+class Response:
+    """One hand of a player who responds locally.
+
+    Args:
+        game: The game.
+        strategy: `(entries,)` probabilities by which the opponent acts.
+        holdings: The game's hands.
+        seat: Who responds, and the cards.
+        random: Draws the opponent's actions and what cards may come; nothing is drawn where the holdings are `exact`.
+    """
+
+    def __init__(
+        self, game: Game, strategy: Array, holdings: Holdings, seat: Seat, random: np.random.Generator
+    ) -> None:
+        self._game, self._strategy, self._holdings = game, strategy, holdings
+        self._seat, self._random = seat, random
+        self._fares: dict[Board, Array] = {}
+        self._true = holdings.against(seat.player, seat.hand, seat.board)
+
+    def wins(self) -> float:
+        """Return what the hand wins, in chips."""
+        return self._value(0, self._holdings.against(self._seat.player, self._seat.hand, ()).astype(np.float64))
+
+    def _value(self, node: int, held: Array) -> float:
+        """Return what a node is worth; `held` is what the opponent may hold but for the cards on the board."""
+        tree, player = self._game.tree, self._seat.player
+        kind = tree.kind[node]
+        if kind == FOLD:
+            mine = tree.player[node] == player
+            return float(-tree.paid[node, player] if mine else tree.paid[node, 1 - player])
+        if kind == SHOWDOWN:
+            true = held * self._true
+            return float(tree.paid[node].min() * (true @ self._against(self._seat.board)) / true.sum())
+        if kind == STREET:
+            return self._value(tree.below(node, 0), held)
+        if tree.player[node] == player:
+            return self._value(tree.below(node, self._best(node, held)), held)
+        return self._answered(node, held)
+
+    def _answered(self, node: int, held: Array) -> float:
+        """Return what a decision of the opponent is worth: over all that its range does, or as it does once."""
+        acts = self._acts(node)
+        true = held * self._true
+        likely = true @ acts / true.sum()
+        actions, weights = np.flatnonzero(likely > 0), likely
+        if not self._holdings.exact:
+            actions, weights = self._random.choice(len(likely), 1, p=likely / likely.sum()), np.ones(len(likely))
+        below = ((int(action), held * acts[:, action]) for action in actions)
+        return sum(
+            float(weights[action]) * self._value(self._game.tree.below(node, action), left) for action, left in below
+        )
+
+    def _best(self, node: int, held: Array) -> int:
+        """Return the action that is best if after the answer to it both check and call to the end."""
+        game, tree, player = self._game, self._game.tree, self._seat.player
+        board = self._shown(node)
+        may = held * self._holdings.against(player, self._seat.hand, board)
+        may /= may.sum()
+        fares = may * self._against(board)
+        paid = tree.paid[node].astype(np.float64)
+        values = np.zeros(int(tree.degree[node]))
+        for action, (_, chips, *_) in enumerate(tree.actions_of(node)):
+            if folds(game, node, action):
+                values[action] = -paid[player]
+            elif raises(game, node, action):
+                gives_up = self._folding(tree.below(node, action))
+                values[action] = (may @ gives_up) * paid[1 - player] + chips * (fares @ (1 - gives_up))
+            else:
+                values[action] = chips * fares.sum()
+        return int(values.argmax())
+
+    def _folding(self, node: int) -> Array:
+        """Return `(hands,)` how often the opponent folds at a decision."""
+        acts = self._acts(node)
+        giving = [action for action in range(acts.shape[1]) if folds(self._game, node, action)]
+        folded: Array = acts[:, giving].sum(axis=1)
+        return folded
+
+    def _acts(self, node: int) -> Array:
+        """Return `(hands, actions)` what the opponent does at a decision."""
+        buckets = self._holdings.buckets(1 - self._seat.player, self._shown(node))
+        return probabilities(self._game, self._strategy, node, buckets)
+
+    def _shown(self, node: int) -> Board:
+        return self._seat.board[: self._holdings.shown[self._game.tree.street[node]]]
+
+    def _against(self, board: Board) -> Array:
+        """Return `(hands,)` how the hand fares against every other, as far as a board tells."""
+        if board not in self._fares:
+            self._fares[board] = self._holdings.equities(self._seat.player, self._seat.hand, board, self._random)
+        return self._fares[board]

@@ -25,6 +25,8 @@ class TrainerKind:
         trainer: `module:Class` of the trainer, called as `(context)`.
         settings: `module:Class` of its settings, which imports neither torch nor numba.
         player: `module:Class` that plays what it learned, called as `(context, greedy)`; empty if nothing is learned.
+        evaluate: `module:callable` that measures what a run learned, see `mccfr.evaluation.evaluate`; empty where a
+            player plays episodes instead.
         units: What it calls what is counted.
         figures: What tells how good it is, the one that tells most first; the first that is there is shown.
         dress: `module:callable` that makes of a task what the session steps, see `pac.envs.task.dressed`; empty where
@@ -37,6 +39,7 @@ class TrainerKind:
     trainer: str
     settings: str
     player: str = ""
+    evaluate: str = ""
     units: Units = STEPPED
     figures: tuple[Figure, ...] = (RETURN,)
     dress: str = ""
@@ -64,6 +67,7 @@ TRAINERS: Mapping[str, TrainerKind] = {
             title="Counterfactual regret minimisation for games of poker's kind, sampled by many workers or exact",
             trainer=".mccfr.trainer:MCCFR",
             settings=".mccfr.settings:Settings",
+            evaluate=".mccfr.evaluation:evaluate",
             dress=".mccfr.task:traversals",
             computes=False,
             units=SOLVED,
@@ -139,6 +143,12 @@ def build_player(name: str, context: Context, *, greedy: bool = True) -> Trainer
         raise UnknownName("trainer with a policy to play", name, players)
     trainer: Trainer = _load(players[name])(context, greedy)
     return trainer
+
+
+def evaluator(name: str) -> Any:
+    """Return what measures the runs of `name`, or None where a player plays episodes instead."""
+    path = trainer_kind(name).evaluate
+    return _load(path) if path else None
 
 
 def _load(path: str) -> Any:

@@ -125,23 +125,35 @@ def evaluate(
     *,
     flags: AnyFlags = None,
     sample: Switch = False,
+    hands: Annotated[int | None, Parameter(validator=Number(gte=2))] = None,
+    against: str | None = None,
+    resolve: Switch = False,
     headless: Switch = False,
     json: Json = False,
     report: Path | None = None,
 ) -> int:
-    """Let a run's trained policy play, without learning.
+    """Let a run's trained policy play, without learning; measure what a solver has learned.
 
     Args:
         name: The run: its name or its folder.
         flags: The configuration; what is not given is as in the run.
         sample: Draw the actions from the policy instead of taking the likeliest.
+        hands: Of a solver: hands to play; of small games all are gone through.
+        against: Of a solver: another run, or uniform, call or fold; uniform unless told otherwise.
+        resolve: Of a solver: let the run think again at every decision.
         headless: Show a progress line instead of the app; plays 100 episodes unless told otherwise.
         json: With --headless: print the report as one JSON object on stdout.
         report: Write the report as JSON to this file at the end.
     """
+    from ..envs import BadParameter
+    from .cli_eval import evaluate_solved, solves
     from .cli_run import run_session
 
     config = load_config(flags, resume=name, learn=False, greedy=not sample)
+    if solves(config):
+        return evaluate_solved(config, name, hands=hands, against=against or "uniform", resolve=resolve, json=json)
+    if hands or against or resolve:
+        raise BadParameter(f"--hands, --against and --resolve are for runs of a solver; {name} was trained by another")
     if headless and config.steps is config.episodes is config.seconds is None:
         config = config.model_copy(update={"episodes": 100})
     return run_session(config, headless=headless, json=json, report=report)

@@ -18,7 +18,7 @@ from .holdings import Board, Sample
 
 compiled = compiler(Path(__file__).parent, Path(dealing.__file__).parent)
 
-SHOWN = (0, 3, 4, 5)
+SHOWN: tuple[int, ...] = (0, 3, 4, 5)
 RIVER = SHOWN[-1]
 RUNOUTS = 64
 """Boards that are imagined to see how a hand fares before the turn; from the turn on there are no more than 46."""

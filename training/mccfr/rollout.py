@@ -157,3 +157,24 @@ def played_below(  # noqa: PLR0917 - kernels
     for deal in range(len(buckets)):
         for leaf in range(len(leaves)):
             values[deal, leaf] = played(nodes, strategy, strategy, buckets[deal], signs[deal], leaves[leaf], random)
+
+
+@compiled
+def duel(  # noqa: PLR0917 - kernels
+    nodes: Nodes, one: Array, other: Array, buckets: Array, signs: Array, random: Array, results: Array
+) -> None:
+    """Play deals twice, from each seat once, and write what the one strategy wins of the other per hand.
+
+    Args:
+        nodes: The tree.
+        one: `(entries,)` probabilities.
+        other: Likewise.
+        buckets: `(deals, streets, 2)`.
+        signs: `(deals, results)`.
+        random: `(1,)` uint64, a generator's state, advanced.
+        results: `(deals,)` float64 chips, written.
+    """
+    for deal in range(len(buckets)):
+        first = played(nodes, one, other, buckets[deal], signs[deal], 0, random)
+        second = played(nodes, other, one, buckets[deal], signs[deal], 0, random)
+        results[deal] = (first - second) / 2

@@ -9,7 +9,8 @@ from rich.console import Console
 
 from pac.tui import cli_eval
 from pac.tui.cli import main
-from tests.training.mccfr.solved import solved
+
+from ..training.mccfr.solved import solved
 
 
 @pytest.fixture(autouse=True)

@@ -32,11 +32,11 @@ class RandomLegal:
     that are not a single number are drawn one by one.
     """
 
-    def __init__(self, task: Task, rows: int, *, seed: int = 0, masked: bool = True) -> None:
+    def __init__(self, task: Task, rows: int, *, seed: int = 0) -> None:
         self._generator = generator = np.random.default_rng(seed)
         self._keys = generator.integers(1, 256, (KEYS, rows, task.num_actions), np.uint8)
         self._plain = self._keys.argmax(axis=2)
-        self._masked = task.masked and masked
+        self._masked = task.masked
         self._turn = 0
 
     def __call__(self, backend: Backend, slot: int) -> None:
@@ -79,9 +79,9 @@ def async_ratio(
     return _compared(pairs, "async_sps", "shm_sps", num_envs=num_envs, workers=workers, task=task)
 
 
-def drive(envs: Backend, seconds: float, *, masked: bool = True) -> tuple[float, float]:
+def drive(envs: Backend, seconds: float) -> tuple[float, float]:
     """Step with random actions; return the steps per second of wall time, and of the time spent in the backend."""
-    choose, clock = RandomLegal(envs.task, envs.num_envs, masked=masked), time.perf_counter
+    choose, clock = RandomLegal(envs.task, envs.num_envs), time.perf_counter
     inside, steps, slots, slot = 0.0, 0, envs.slots, 0
     envs.start()
     begun = now = clock()

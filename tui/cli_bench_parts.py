@@ -53,9 +53,8 @@ def measure_peers(*, quick: bool, tell: Progress, python: Path | None = None) ->
     from ..backends.bench import async_ratio
     from ..training.bench.peers import compare_peers
 
-    rounds, seconds = (2, 0.2) if quick else (7, 0.4)
     interpreter = str(python) if python else None
-    result = compare_peers(rounds=rounds, seconds=seconds, python=interpreter, progress=tell)
+    result = compare_peers(rounds=5 if quick else 40, python=interpreter, progress=tell)
     tell("AsyncVectorEnv", 0.99)
     return result | {"async": async_ratio(rounds=3 if quick else 7)}
 

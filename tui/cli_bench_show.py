@@ -132,10 +132,14 @@ def peers(result: Figures) -> None:
         table.add_row(peer, *(f"{rates[name]:,.0f}" if name in rates else "" for name in names))
     for key, text in (("shm_over_fastest", "shm over the fastest peer"), ("shm_over_loop", "shm over the loop")):
         table.add_row(text, *(f"{result['by_environment'][name][key]:.2f}x" for name in names))
-    table.add_row(
-        "share of the cores' limit", *(f"{result['by_environment'][name]['share_of_limit']:.2f}" for name in names)
-    )
+    shares = (("share_of_limit", "share of twice the loop"), ("share_of_loops", "share of two loops at once"))
+    for key, text in shares:
+        table.add_row(text, *(f"{result['by_environment'][name][key]:.2f}" for name in names))
     console.print(table)
+    for name, found in result["by_environment"].items():
+        if not found["quiet"]:
+            taken = "" if found["steal"] is None else f"the hypervisor took {found['steal']:.0%} of the cores, "
+            console.print(f"not quiet during {name}: {taken}the loop's rates spread by {found['spread']:.0%}")
     _absent(result)
     own = "{task}, N = {num_envs}: shm {shm_sps:,} steps/s, Gymnasium's AsyncVectorEnv {async_sps:,}: {ratio:.1f}x"
     console.print(own.format(**result["async"]))

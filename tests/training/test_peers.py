@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from pac.training.bench.peer import OURS, PEERS
-from pac.training.bench.peers import Absent, Contestant, PeerFailed, compare_peers
+from pac.training.bench.peers import COSTS, Absent, Contestant, PeerFailed, compare_peers
 
 CORES = [0]
 LIMIT = 10.0
@@ -25,7 +25,7 @@ def stands_still(process: psutil.Process) -> None:
         time.sleep(0.002)
 
 
-@pytest.mark.parametrize("name", ["loop", "inline", "gymnasium-sync"])
+@pytest.mark.parametrize("name", ["loop", "loops", "inline", "gymnasium-sync"])
 @pytest.mark.session
 def test_a_contestant_tells_its_rate_and_rests(name):
     """It steps for as long as it is told, and stands still before and after."""
@@ -58,11 +58,12 @@ def test_a_contestant_that_fails_says_why():
 def test_everybody_is_measured_on_every_environment():
     """Each row has its rate; the ratios rest on the fastest peer; who is absent has a reason and no row."""
     found = compare_peers(seconds=0.05, rounds=1, num_envs=2)
+    assert set(found["by_environment"]) == set(COSTS)
     for environment, ratios in found["by_environment"].items():
         rows = {row["peer"]: row["sps"] for row in found["rows"] if row["environment"] == environment}
         assert set(rows) | set(found["absent"]) == {*OURS, *PEERS}
         assert not set(rows) & set(found["absent"])
-        fastest = max((name for name in rows if name in PEERS), key=rows.__getitem__)
-        assert ratios["fastest_peer"] == fastest
-        assert ratios["shm_over_fastest"] == pytest.approx(rows["shm"] / rows[fastest])
+        assert ratios["fastest_peer"] in PEERS
+        assert ratios["shm_over_fastest"] == pytest.approx(rows["shm"] / rows[ratios["fastest_peer"]])
+        assert ratios["share_of_loops"] == pytest.approx(rows["shm"] / rows["loops"])
         assert ratios["share_of_limit"] == pytest.approx(rows["shm"] / rows["loop"] / len(found["cores"]))

@@ -18,6 +18,8 @@ Figures: TypeAlias = dict[str, Any]
 Progress: TypeAlias = Callable[[str, float], None]
 """Called with what is being measured, and the share that is done."""
 
+STEAL = 7
+"""The place of stolen time in a line of /proc/stat; what follows it is counted elsewhere too."""
 PACKAGES = ("pac-tui", "torch", "numba", "numpy", "gymnasium", "textual", "stable-baselines3", "sb3-contrib")
 
 
@@ -41,6 +43,24 @@ def summed_up(samples: Sequence[float]) -> Figures:
         "max": max(samples),
         "repetitions": len(samples),
     }
+
+
+def core_times(cores: Sequence[int]) -> tuple[int, int] | None:
+    """Return what the hypervisor took of these cores since the start, and all time of theirs; None if none tells."""
+    try:
+        lines = [line.split() for line in Path("/proc/stat").read_text().splitlines()]
+    except OSError:
+        return None
+    wanted = {f"cpu{core}" for core in cores}
+    times = [[int(value) for value in values] for name, *values in lines if name in wanted]
+    return sum(each[STEAL] for each in times), sum(sum(each[: STEAL + 1]) for each in times)
+
+
+def stolen(before: tuple[int, int] | None, after: tuple[int, int] | None) -> float | None:
+    """Return the share of the cores' time that the hypervisor took between two `core_times`, if that is known."""
+    if before is None or after is None or after[1] == before[1]:
+        return None
+    return (after[0] - before[0]) / (after[1] - before[1])
 
 
 def _version(name: str) -> str | None:

@@ -8,7 +8,9 @@ each line of standard input is a number of seconds, and each line of standard ou
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import json
+import multiprocessing
 import os
 import sys
 import time
@@ -21,6 +23,8 @@ from numpy.typing import NDArray
 
 ROUNDS = 64
 WORKERS = 2
+WARM = 0.02
+"""Seconds of steps before the clock runs: who was stopped finds its caches cold and its workers asleep."""
 
 Run = Callable[[float], float]
 Actions = NDArray[np.int64]
@@ -53,6 +57,9 @@ class Contest:
         batches = list(self.actions if actions is None else actions)
 
         def run(seconds: float) -> float:
+            warm = time.perf_counter() + WARM
+            while time.perf_counter() < warm:
+                step(batches[0])
             begun, rounds = time.perf_counter(), 0
             while (now := time.perf_counter()) - begun < seconds:
                 step(batches[rounds % ROUNDS])
@@ -86,6 +93,31 @@ def loop(contest: Contest) -> Run:
                 env.reset()
 
     return contest.rate(step, contest.actions.tolist())
+
+
+def loops(contest: Contest) -> Run:
+    """As many loops at once as there are workers, each of its share of the environments: what the cores can do."""
+    shares = [_share(contest, index) for index in range(WORKERS)]
+
+    def run(seconds: float) -> float:
+        for share in shares:
+            share.send(seconds)
+        rates: list[float] = [share.recv() for share in shares]
+        return sum(rates)
+
+    return run
+
+
+def _share(contest: Contest, index: int) -> Any:
+    """Start a process that loops over a worker's share; return the connection that takes seconds and gives rates."""
+    ours, theirs = multiprocessing.Pipe()
+    if os.fork():
+        theirs.close()
+        return ours
+    first, end = (contest.num_envs * part // WORKERS for part in (index, index + 1))
+    step = loop(Contest(contest.name, max(1, end - first)))
+    while True:
+        theirs.send(step(theirs.recv()))
 
 
 def gymnasium_sync(contest: Contest) -> Run:
@@ -159,11 +191,22 @@ def shm(contest: Contest) -> Run:
 
 def _ours(contest: Contest, backend: str) -> Run:
     from ...backends import make
-    from ...backends.bench import BURN, SLOTS, drive
+    from ...backends.bench import BURN, SLOTS
 
     spec = contest.name.replace("burn:", f"{BURN}:work=")
     envs = make(spec, contest.num_envs, backend, workers=WORKERS, slots=SLOTS)
-    return lambda seconds: drive(envs, seconds, masked=False)[0]
+    envs.start()
+    slots = itertools.cycle(range(SLOTS - 1))
+
+    def step(actions: Actions) -> None:
+        """Step as trainers do: into a rollout, whose end is the next one's beginning."""
+        slot = next(slots)
+        envs.buffer["action"][slot] = actions
+        envs.advance(slot)
+        if slot == SLOTS - 2:
+            envs.carry()
+
+    return contest.rate(step)
 
 
 PEERS: dict[str, Callable[[Contest], Run]] = {
@@ -174,7 +217,7 @@ PEERS: dict[str, Callable[[Contest], Run]] = {
     "pufferlib-serial": pufferlib_serial,
     "pufferlib-multiprocessing": pufferlib_multiprocessing,
 }
-OURS: dict[str, Callable[[Contest], Run]] = {"loop": loop, "inline": inline, "shm": shm}
+OURS: dict[str, Callable[[Contest], Run]] = {"loop": loop, "loops": loops, "inline": inline, "shm": shm}
 
 
 def main() -> None:

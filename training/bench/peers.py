@@ -1,6 +1,8 @@
 """Our processes against other vector environments on the same Python environments, on two cores, in turn.
 
-Every contestant is a process of its own that is stopped while another one is measured: some of them never sleep.
+Every contestant is a process of its own that is stopped while another one is measured: some of them never sleep. A
+machine's speed changes from second to second, and more so a virtual one's: after a look at all of them, those whose
+ratios are told take short turns, and a ratio is the median of those within each round.
 """
 
 from __future__ import annotations
@@ -14,23 +16,32 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from ...backends.toys import work_for
 from ...envs import PacError
 from . import peer as contestants
-from .facts import Figures, Progress, summed_up
+from .facts import Figures, Progress, core_times, stolen, summed_up
 
 NUM_ENVS = 32
+SURVEY = 5
+"""Rounds of all contestants, which tell the fastest peer."""
+QUIET_STEAL, QUIET_SPREAD = 0.02, 0.1
 CORES = 2
 COSTS = {"CartPole-v1": 0.0, "burn-20us": 20e-6, "burn-100us": 100e-6}
 """The environments, and how long a step of those burns that are ours."""
 LIMIT = 120.0
 """Seconds that a contestant has to start, or to answer."""
+
+
+Samples = dict[str, list[float]]
+"""Steps per second by contestant, one of each round."""
 
 
 class PeerFailed(PacError):
@@ -118,8 +129,8 @@ class Contestant:
 
 def compare_peers(
     *,
-    seconds: float = 0.4,
-    rounds: int = 7,
+    seconds: float = 0.15,
+    rounds: int = 40,
     num_envs: int = NUM_ENVS,
     python: str | None = None,
     progress: Progress = lambda _what, _share: None,
@@ -128,15 +139,18 @@ def compare_peers(
 
     Args:
         seconds: Length of one measurement.
-        rounds: Measurements of each contestant.
+        rounds: How often those take turns whose ratios are told: the loops, the fastest peer and `shm`.
         num_envs: N.
         python: The interpreter that has PufferLib, which does not go with our versions; ours if None.
         progress: Told what is being measured.
 
     Returns:
         `rows`: `peer`, `environment`, `num_envs`, `sps` and its extremes; `by_environment` with the `fastest_peer`, the
-        median ratios `shm_over_fastest` and `shm_over_loop`, and `share_of_limit`, that of `cores` plain loops; the
-        `cores` that all kept to; and who was `absent`, and why.
+        median ratios `shm_over_fastest` and `shm_over_loop`, `share_of_limit`, that of `cores` times a plain loop, and
+        `share_of_loops`, that of so many plain loops at once; `steal`, what the hypervisor took of the cores meanwhile
+        (None where that is not known), `spread`, that between the tenth and the ninetieth percentile of the loop's
+        rates over their median, and by these whether the machine was `quiet`; the `cores` that all kept to; and who was
+        `absent`, and why.
 
     Raises:
         PeerFailed: A contestant did not answer.
@@ -146,22 +160,36 @@ def compare_peers(
     for index, (name, cost) in enumerate(COSTS.items()):
         environment = f"burn:{work_for(cost)}" if cost else name
         with ExitStack() as stack:
-            running = []
+            running = {}
             for contestant in _contestants(environment, num_envs, cores, python, result["absent"]):
                 stack.callback(contestant.close)
-                running.append(contestant)
+                running[contestant.name] = contestant
                 progress(f"{name}: starting {contestant.name}", index / len(COSTS))
-            samples: dict[str, list[float]] = {contestant.name: [] for contestant in running}
+            survey = _take_turns(running.values(), SURVEY, seconds)
+            fastest = max(contestants.PEERS.keys() & survey, key=lambda peer: median(survey[peer]))
+            before = core_times(cores)
+            turns: Samples = {peer: [] for peer in ("loop", "loops", fastest, "shm")}
             for turn in range(rounds):
                 progress(name, (index + turn / rounds) / len(COSTS))
-                for contestant in running:
-                    samples[contestant.name].append(contestant.measure(seconds))
-        for peer, rates in samples.items():
+                for peer, rates in _take_turns([running[peer] for peer in turns], 1, seconds).items():
+                    turns[peer] += rates
+        for peer, rates in (survey | turns).items():
             figures = summed_up(rates)
             row = {"peer": peer, "environment": name, "num_envs": num_envs, "sps": figures.pop("median")}
             result["rows"].append(row | figures)
-        result["by_environment"][name] = _compared(samples, len(cores))
+        noise = _noise(turns["loop"], stolen(before, core_times(cores)))
+        result["by_environment"][name] = {"fastest_peer": fastest, **_compared(turns, fastest, len(cores)), **noise}
     return result
+
+
+def _take_turns(running: Iterable[Contestant], rounds: int, seconds: float) -> Samples:
+    """Measure everybody once per round, one after the other."""
+    everybody = list(running)
+    samples: Samples = {contestant.name: [] for contestant in everybody}
+    for _ in range(rounds):
+        for contestant in everybody:
+            samples[contestant.name].append(contestant.measure(seconds))
+    return samples
 
 
 def _cores() -> list[int]:
@@ -186,17 +214,22 @@ def _contestants(
             absent[name] = str(error)
 
 
-def _compared(samples: dict[str, list[float]], cores: int) -> Figures:
-    """Return the ratios, each of two measurements of the same round, and their medians."""
-    peers = {name: median(rates) for name, rates in samples.items() if name in contestants.PEERS}
-    fastest = max(peers, key=peers.__getitem__)
+def _compared(samples: Samples, fastest: str, cores: int) -> Figures:
+    """Return the medians of ratios, each of two measurements of the same round."""
 
     def ratio(name: str) -> float:
         return median(ours / theirs for ours, theirs in zip(samples["shm"], samples[name], strict=True))
 
     return {
-        "fastest_peer": fastest,
         "shm_over_fastest": ratio(fastest),
         "shm_over_loop": ratio("loop"),
         "share_of_limit": ratio("loop") / cores,
+        "share_of_loops": ratio("loops"),
     }
+
+
+def _noise(rates: Sequence[float], steal: float | None) -> Figures:
+    """Return what disturbed the measurement, as far as that can be seen."""
+    low, middle, high = np.percentile(rates, (10, 50, 90)).tolist()
+    spread = (high - low) / middle
+    return {"steal": steal, "spread": spread, "quiet": (steal or 0) < QUIET_STEAL and spread < QUIET_SPREAD}

@@ -21,7 +21,7 @@ from .errors import BadParameter
 Array: TypeAlias = NDArray[Any]
 Buffers: TypeAlias = Mapping[str, Array]
 Encoding: TypeAlias = Literal["raw", "bits"]
-PanelKind: TypeAlias = Literal["cells", "list", "pixels", "text", "bars", "table", "grid", "curve"]
+PanelKind: TypeAlias = Literal["cells", "list", "pixels", "text", "bars", "table", "grid"]
 Tone: TypeAlias = Literal["good", "bad", "neutral"]
 
 Dress: TypeAlias = tuple[str, Mapping[str, Any]]
@@ -123,18 +123,20 @@ class Panel:
         kind: What is drawn: `cells` are uint8 codes `(H, W)` looked up in `glyphs`, or `(T, H, W)` for a film; a `list`
             are uint8 codes `(K,)`, one line with name and note for each; `pixels` are uint8 `(H, W, 3)`; `text` are
             uint32 `(H, W)`, letters with their colours as `pac.envs.text` packs them; `bars` are float32 `(K,)`, one
-            per label, or `(K, 1 + C)` with C more numbers in each line; `table` are float32 `(K,)` shown as numbers.
+            per label, or `(K, 1 + C)` with C more numbers in each line; `table` are float32 `(K,)` shown as numbers;
+            a `grid` are uint8 `(H, W, A)`, of every cell the shares of A actions, none where nothing is known.
         title: Heading.
         field: Name of the buffer field, per environment and untimed.
-        labels: Names of the elements, for bars and tables.
-        glyphs: The look of every code, for cells and lists.
+        labels: Names of the elements, for bars and tables; of a grid those of its rows, or of all its cells.
+        glyphs: The look of every code, for cells and lists; of every action, for grids.
         main: Whether this panel is the board, the one shown in the summary.
         layers: What else is drawn of every cell.
         full: What a whole bar stands for; 0 for the largest of the panel.
-        columns: Headings of the numbers, for bars that have several.
+        columns: Headings of the numbers, for bars that have several; of the columns, for grids.
         colors: Colours of the bars, if they differ.
         steps: For each bar the values at which it begins to count; bars that have them are listed only where they are
             not zero, those that count most first.
+        close: Whether letters of a text stand side by side, as in words; else there may be a space behind each.
     """
 
     kind: PanelKind
@@ -148,6 +150,7 @@ class Panel:
     columns: tuple[str, ...] = ()
     colors: tuple[str, ...] = ()
     steps: tuple[tuple[float, ...], ...] = ()
+    close: bool = False
 
     @property
     def fields(self) -> tuple[str, ...]:

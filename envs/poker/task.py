@@ -45,7 +45,7 @@ def build(name: str, spec: str, **values: Any) -> Task:
         outcomes=OUTCOMES,
         info=(Field("pot", "float32", low=0), Field("street", "int32", low=0, high=layout.streets - 1)),
         headline=("pot",),
-        panels=(Panel("text", "Table", "hand", main=True),),
+        panels=(Panel("text", "Table", "hand", main=True, close=True),),
         boards=(Field("hand", "uint32", shape_of(layout), timed=False),),
         state=Field("state", "int64", (layout.words,), timed=False),
         slices=MappingProxyType(layout.slices),

@@ -14,6 +14,7 @@ from ..ink import FAINT, Row, fit, part
 from .cells import CellLooks
 from .letters import Letters
 from .scale import Drawing, Scale
+from .shares import Shares
 from .values import Names, Values, drawn_values
 
 MAX_CACHED = 8192
@@ -124,7 +125,7 @@ class Nothing:
         return (part(fit("nothing to draw", scale.columns), FAINT),)
 
 
-LETTERED: dict[str, Callable[..., Drawing]] = {"cells": Cells, "text": Letters, "list": Names}
+LETTERED: dict[str, Callable[..., Drawing]] = {"cells": Cells, "text": Letters, "list": Names, "grid": Shares}
 KINDS: dict[str, Callable[[PanelLook], Drawing]] = {"pixels": Pixels, "bars": drawn_values, "table": Values}
 
 

@@ -26,7 +26,8 @@ class Letters:
     def __init__(self, panel: PanelLook, *, colors: bool) -> None:
         height, width = panel.shape
         self._colors = colors
-        self.scales = (Scale("wide", 2 * width, height), Scale("close", width, height))
+        airy = () if panel.close else (Scale("wide", 2 * width, height),)
+        self.scales = (*airy, Scale("close", width, height))
 
     def prepare(self, boards: Array, scale: Scale) -> Array:  # noqa: ARG002 - the protocol's
         """Cells by row."""

@@ -55,7 +55,7 @@ class PanelSection:
     def scale(self, width: int) -> Scale:
         """Return the scale for `width` columns within the frame."""
         found = [scale for scale in self._drawing.scales if scale.columns <= width]
-        if self.panel.layers:
+        if self.panel.layers or self.panel.kind == "grid":
             found = [scale for scale in found if scale.lines <= HIGHEST]
         elif self.panel.kind in {"cells", "pixels"}:
             found = [scale for scale in found if scale.lines <= LOW and scale.columns <= SLIM]
@@ -99,7 +99,9 @@ def stacked(panel: PanelLook, boards: Mapping[str, Array]) -> Array:
 
 
 def legend(panel: PanelLook, board: Array, width: int, *, colors: bool) -> list[Row]:
-    """Return the names of all that is on a board, in the order in which it stands there."""
+    """Return the names of all that is on a board, in the order in which it stands there; of a grid, of all actions."""
+    if panel.kind == "grid":
+        return [named(glyph, width, colors=colors) for glyph in panel.glyphs]
     codes, first, counts = np.unique(board, return_index=True, return_counts=True)
     found = sorted(zip(first.tolist(), codes.tolist(), counts.tolist(), strict=True))
     return [

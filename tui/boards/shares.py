@@ -1,0 +1,127 @@
+"""What grids of shares look like: each cell divided among actions, or in their mixed colour where it is small."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import numpy as np
+from rich.segment import Segment
+
+from ...envs.task import Array, Glyph
+from ...training.description import PanelLook
+from ..ink import FAINT, GROUND, SOFT, Row, blank, fit, ink, part
+from .scale import Scale
+
+SIZES = ((6, 3), (6, 2), (4, 2), (4, 1), (2, 1), (1, 1))
+"""Columns and lines of a cell, largest first; from `NAMED` columns on, its name stands in it."""
+NAMED = 4
+WHOLE = 255
+MAX_CACHED = 8192
+Piece = tuple[str, str, str]
+
+
+class Shares:
+    """A grid whose cells are shares of actions, with names of rows and columns, or of the cells themselves."""
+
+    def __init__(self, panel: PanelLook, *, colors: bool) -> None:
+        self._height, self._width, _ = panel.shape
+        self._glyphs, self._colors = panel.glyphs, colors
+        named = len(panel.labels) == self._height * self._width
+        self._names = panel.labels if named else ()
+        self._rows = () if named else panel.labels
+        self._columns = panel.columns
+        self._gutter = max((len(name) for name in self._rows), default=-1) + 1
+        self._lines: dict[tuple[str, int, bytes], Row] = {}
+        self.scales = tuple(self._scale(*size) for size in SIZES)
+
+    def _scale(self, wide: int, tall: int) -> Scale:
+        groups = self._height + -(-self._head(wide) // tall)
+        return Scale(f"{wide}x{tall}", self._gutter + wide * self._width, tall * groups, tall)
+
+    def _head(self, wide: int) -> int:
+        """How many lines the names of the columns take: upright where they do not fit."""
+        longest = max((len(name) for name in self._columns), default=0)
+        return min(1, longest) if longest < wide else longest
+
+    def prepare(self, boards: Array, scale: Scale) -> Array:
+        """Rows of their number and their shares; those of the columns' names have numbers below zero."""
+        count, height = boards.shape[:2]
+        cells = boards.reshape(count, height, -1).astype(np.int16)
+        above = scale.lines // scale.span - height
+        rows = np.zeros((count, above + height, 1 + cells.shape[2]), np.int16)
+        rows[:, :, 0] = np.arange(-above, height)
+        rows[:, above:, 1:] = cells
+        return rows
+
+    def line(self, row: Array, part_of_row: int, scale: Scale) -> Row:
+        """One line, from the cache: strategies change slowly."""
+        key = (scale.name, part_of_row, row.tobytes())
+        found = self._lines.get(key)
+        if found is None:
+            if len(self._lines) >= MAX_CACHED:
+                self._lines.clear()
+            found = self._lines[key] = self._line(row, part_of_row, scale)
+        return found
+
+    def _line(self, row: Array, part_of_row: int, scale: Scale) -> Row:
+        number, wide = int(row[0]), (scale.columns - self._gutter) // self._width
+        if number < 0:
+            return self._heading(-number * scale.span - part_of_row, wide)
+        middle = part_of_row == (scale.span - 1) // 2
+        label = self._rows[number] if self._rows and middle else ""
+        pieces: list[Piece] = []
+        for column, shares in enumerate(row[1:].reshape(self._width, -1)):
+            name = self._names[number * self._width + column] if self._names and middle and wide >= NAMED else ""
+            pieces += self._cell(shares, name, wide)
+        head = (part(fit(label, self._gutter), SOFT),) if self._gutter else ()
+        return (*head, *_joined(pieces))
+
+    def _heading(self, above: int, wide: int) -> Row:
+        """The names of the columns, or their letters that stand so many lines above the first row."""
+        tall = self._head(wide)
+        names = (
+            self._columns
+            if tall == 1
+            else [name.rjust(tall)[-above] if above <= tall else " " for name in self._columns]
+        )
+        shown = "".join(fit(name, wide) for name in names) if above <= tall else ""
+        return (blank(self._gutter), part(fit(shown, wide * self._width), FAINT))
+
+    def _cell(self, shares: Array, name: str, wide: int) -> list[Piece]:
+        """One line of a cell: divided where there is room, else mixed, with a letter for what is likeliest."""
+        total = int(shares.sum())
+        if not total:
+            return [(fit(name or "·", wide), FAINT, GROUND)]
+        if wide < NAMED:
+            return [self._mixed(shares / total, wide)]
+        ends = np.rint(np.cumsum(shares) / total * wide).astype(int).tolist()
+        actions = [next(index for index, end in enumerate(ends) if column < end) for column in range(wide)]
+        text = fit(f" {name}" if len(name) < wide - 1 else name, wide) if name else " " * wide
+        glyphs = [self._glyphs[action] for action in actions]
+        return [
+            (glyph.narrow if letter == " " and not self._colors else letter, glyph.color, glyph.ground)
+            for letter, glyph in zip(text, glyphs, strict=True)
+        ]
+
+    def _mixed(self, shares: Array, wide: int) -> Piece:
+        likeliest = int(shares.argmax())
+        glyph, tenths = self._glyphs[likeliest], min(9, int(10 * shares[likeliest]))
+        return (glyph.narrow + str(tenths))[:wide], *_mixture(self._glyphs, shares)
+
+
+def _mixture(glyphs: tuple[Glyph, ...], shares: Array) -> tuple[str, str]:
+    """Return the letters' colour and the ground of shares, mixed in eighths so that few styles are made."""
+    eighths = np.rint(8 * shares) / 8
+    grounds = np.array([list(bytes.fromhex(glyph.ground[1:])) for glyph in glyphs])
+    letters = np.array([list(bytes.fromhex(glyph.color[1:])) for glyph in glyphs])
+    total = eighths.sum() or 1.0
+    ground, letter = (np.rint(eighths @ colors / total).astype(np.uint8) for colors in (grounds, letters))
+    return "#" + ((letter.astype(int) + ground) // 2).astype(np.uint8).tobytes().hex(), "#" + ground.tobytes().hex()
+
+
+def _joined(pieces: list[Piece]) -> tuple[Segment, ...]:
+    """Pieces of one style together."""
+    return tuple(
+        Segment("".join(text for text, *_ in run), ink(*style))
+        for style, run in groupby(pieces, key=lambda piece: piece[1:])
+    )

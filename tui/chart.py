@@ -135,6 +135,8 @@ def chart(x: Reals, y: Reals, width: int, height: int, plot: Plot) -> list[Row]:
         for y, line in enumerate(dots(low, high, (bottom, top), inner, tall))
     ]
     left, right = plot.spelled(begin), f"{plot.spelled(end)} {plot.over}".rstrip()
+    if len(left) + len(right) >= inner:
+        left, right = "", plot.spelled(end)
     return [
         *rows,
         (part(" " * LABEL), part("└" + _rule(plot, begin, end, inner), LINE)),

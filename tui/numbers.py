@@ -32,6 +32,11 @@ def steady(value: float, digits: int) -> str:
     return text.removeprefix("-") if not text.strip("-0.,") else text
 
 
+def spoken(name: str) -> str:
+    """Return the name of a number as a heading: `updates/s` of `updates_per_second`."""
+    return name.replace("_per_second", "/s")
+
+
 def figure(value: float | None) -> str:
     """Return a number of unknown size in about seven characters: `0.00030`, `12.5`, `3.20e-05`."""
     if value is None or not known(value):

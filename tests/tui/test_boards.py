@@ -22,7 +22,17 @@ def looks(task):
     ]
 
 
-PANELS = [*looks(find("drmario")), *looks(find("autochess")), *looks(CHESS)]
+GRID = PanelLook(
+    "grid",
+    "Strategy",
+    "grid",
+    labels=("Q|J", "K"),
+    glyphs=(Glyph("f ", "f", "#ffffff", "#0000ff", "fold"), Glyph("r ", "r", "#000000", "#ff0000", "raise")),
+    columns=("kk/", "", "kbr"),
+    shape=(2, 3, 2),
+)
+NAMED_GRID = PanelLook("grid", "Hands", "hands", labels=("AA", "AKs", "AKo", "KK"), glyphs=GRID.glyphs, shape=(2, 2, 2))
+PANELS = [*looks(find("drmario")), *looks(find("autochess")), *looks(CHESS), GRID, NAMED_GRID]
 
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda panel: f"{panel.kind}-{panel.field}")
@@ -224,3 +234,46 @@ def test_steps_list_what_counts_most_first():
     assert [line.split()[0] for line in lines[:3]] == ["leaf", "flame", "spark"]
     assert lines[0].rstrip().endswith("4/6")
     assert not lines[3].strip()
+
+
+def rows_of(panel, board, name, *, colors=True):
+    """The lines of a board at a scale."""
+    drawing = drawing_of(panel, colors=colors)
+    scale = next(scale for scale in drawing.scales if scale.name == name)
+    rows = drawing.prepare(board[None], scale)[0]
+    return [drawing.line(rows[at // scale.span], at % scale.span, scale) for at in range(scale.lines)]
+
+
+def told(lines):
+    return ["".join(segment.text for segment in line) for line in lines]
+
+
+def test_a_cell_is_divided_among_its_actions():
+    """Its columns have the actions' grounds by share, and its name stands over them."""
+    board = np.array([[[255, 0], [128, 127]], [[64, 191], [0, 0]]], np.uint8)
+    lines = rows_of(NAMED_GRID, board, "4x1")
+    assert told(lines) == [" AA AKs ", "AKo  KK "]
+    grounds = [[segment.style.bgcolor.name for segment in line for _ in segment.text] for line in lines]
+    assert grounds[0] == ["#0000ff"] * 6 + ["#ff0000"] * 2
+    assert grounds[1][:4] == ["#0000ff"] + ["#ff0000"] * 3
+
+
+def test_a_small_cell_has_the_letter_of_the_likeliest_action():
+    """Its ground is a mixture; what is not known is a dot."""
+    board = np.array([[[255, 0], [100, 155]], [[64, 191], [0, 0]]], np.uint8)
+    assert told(rows_of(NAMED_GRID, board, "2x1")) == ["f9r6", "r7· "]
+    assert told(rows_of(NAMED_GRID, board, "1x1")) == ["fr", "r·"]
+
+
+def test_without_colours_a_divided_cell_is_filled_with_letters():
+    """As many of each as it has columns."""
+    board = np.zeros((2, 3, 2), np.uint8)
+    board[..., 0], board[..., 1] = 128, 127
+    assert told(rows_of(GRID, board, "4x1", colors=False))[-1] == "K   " + 3 * "ffrr"
+
+
+def test_names_of_columns_stand_upright_where_they_do_not_fit():
+    """Side by side over wide cells, a letter to a line over narrow ones."""
+    board = np.zeros((2, 3, 2), np.uint8)
+    assert told(rows_of(GRID, board, "6x2"))[1] == "    kk/         kbr   "
+    assert told(rows_of(GRID, board, "1x1"))[:3] == ["    k k", "    k b", "    / r"]

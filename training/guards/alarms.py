@@ -196,7 +196,9 @@ class Alarms:
             self._speed.forget()
         elif self._slowness.rings(mark.seconds, trouble=self._speed.slow(mark, num_envs)):
             fps, usual = self._speed.now, self._speed.usual
-            self.tell(f"alarm: {fps:,.0f} fps, {100 * (1 - fps / usual):.0f} % under the median of {usual:,.0f}")
+            self.tell(
+                f"alarm: throughput of {fps:,.0f}/s, {100 * (1 - fps / usual):.0f} % under the median of {usual:,.0f}"
+            )
 
     def forget(self) -> None:
         """Begin anew: the environments are others."""

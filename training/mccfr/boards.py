@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs import Field, Panel, Task, find
-from ...envs.poker.cards.deal import Tables
 from ...envs.poker.cards.notation import CLASSES
 from ...envs.poker.families import FAMILIES, game_of
 from ...envs.poker.game import Game
 from ...envs.poker.layout import BOARD, DEAL, HANDS, NODE
 from ...envs.task import Array, Buffers, allocate
 from .actions import glyphs_of
+from .dealing import abstraction_of
 from .grids import SIDE, Buckets, Decision, Holes, Listed, Whole
 
 PACE = 1.0
@@ -138,15 +138,13 @@ class Worker:
         table: `(entries, 2)` regrets and sums of the average strategy.
         updates: `(rows,)` updates of every row.
         seed: Of the hands.
-        tables: What tells hold'em's buckets.
     """
 
-    def __init__(self, task: Task, table: Array, updates: Array, seed: int, tables: Tables | None) -> None:
+    def __init__(self, task: Task, table: Array, updates: Array, seed: int) -> None:
         self._game, self._actions = game_of(task), len(task.action_names)
         self._table, self._updates = table, updates
         self._wholes = _wholes(task, self._game)
-        assert tables is not None or self._wholes
-        self._buckets: Buckets = Listed(self._game) if tables is None else Holes(tables)
+        self._buckets: Buckets = Listed(self._game) if self._wholes else Holes(abstraction_of(self._game).tables)
         self._hand, self._random = Hand(task, self._game, seed), np.random.default_rng(seed)
         self._due = 0.0
 
@@ -165,7 +163,7 @@ class Worker:
             decision.write_classes(out[HERE])
             self._at(0, ()).write_classes(out[OPENING])
         out["hand"][...] = self._hand.picture
-        out["decision"][:, 0], out["decision"][:, 1] = decision.hands[self._hand.held], decision.overall
+        out["decision"][...] = np.round([decision.hands[self._hand.held], decision.overall], 3).T
         out["streets"][...] = self._statistics()
 
     def _decision(self) -> Decision:
@@ -181,8 +179,8 @@ class Worker:
             first = int(self._game.row_base[street, 0])
             count = int(self._game.tree.decisions[street].sum()) * buckets
             rows = self._updates[first : first + count : -(-count // SAMPLE)]
-            found.append((np.count_nonzero(rows) / max(1, len(rows)), count, buckets, rows.mean() if len(rows) else 0))
-        return np.array(found)
+            found.append((np.count_nonzero(rows) / len(rows), count, buckets, rows.mean()))
+        return np.round(found, 3)
 
 
 class Boards:
@@ -194,13 +192,10 @@ class Boards:
         hi: One past the last.
         buffers: The arrays of the task's fields, for all workers.
         seed: The run's.
-        tables: What tells hold'em's buckets.
     """
 
-    def __init__(
-        self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int, *, tables: Tables | None = None
-    ) -> None:
-        self._task, self._lo, self._seed, self._tables = find(task.spec), lo, seed, tables
+    def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
+        self._task, self._lo, self._seed = find(task.spec), lo, seed
         self._shared = buffers["table"][0, 0], buffers["updates"][0, 0]
         self._asked = buffers["looked_at"][0, lo:hi]
         self._out = [{item.name: buffers[item.name][0, lo + at] for item in task.boards} for at in range(hi - lo)]
@@ -213,6 +208,6 @@ class Boards:
         for at in np.flatnonzero(self._asked).tolist():
             if at not in self._workers:
                 seed = self._seed + self._lo + at
-                self._workers[at] = Worker(self._task, *self._shared, seed, self._tables)
+                self._workers[at] = Worker(self._task, *self._shared, seed)
             self._workers[at].draw(self._out[at])
             self._asked[at] = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from ...envs.native import GOLDEN, mixed, stream
 from ...envs.poker.game import Game
 from .compiled import compiled
 from .plan import Hands, hands_of
+
+if TYPE_CHECKING:
+    from ...envs.poker.cards.abstraction import CardAbstraction
 
 HOLDEM = "holdem"
 
@@ -70,12 +73,18 @@ def dealer_of(game: Game) -> Dealer:
     """
     if game.name != HOLDEM:
         return ListDealer(game)
-    from ...envs.poker.cards.abstraction import card_abstraction, open_abstraction, path_of
     from .cards import CardDealer
+
+    return CardDealer(game, abstraction_of(game))
+
+
+def abstraction_of(game: Game) -> CardAbstraction:
+    """Return the card abstraction of hold'em that is prepared; all processes share its memory."""
+    from ...envs.poker.cards.abstraction import card_abstraction, open_abstraction, path_of
 
     _, flop, turn, river = game.buckets
     path = path_of((flop, turn, river))
-    return CardDealer(game, open_abstraction(path) if path.exists() else card_abstraction((flop, turn, river)))
+    return open_abstraction(path) if path.exists() else card_abstraction((flop, turn, river))
 
 
 @compiled

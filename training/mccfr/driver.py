@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs import Task, find
+from ...envs.poker.driver import compile_all as compile_hands
 from ...envs.poker.game import Game
 from ...envs.poker.task import game_of
 from ...envs.task import DECIDES, Array, Buffers, next_slot
+from .boards import Boards
 from .exact import game_value
 from .full import Cfr
 from .sampling import Batch, Sampler
@@ -109,7 +111,8 @@ class Worker:
         self._count()
         seconds = max(time.perf_counter() - begun, 1e-9)
         rates = [number / seconds for number in (count, batch.nodes, batch.updates)]
-        return batch.utility_sum / max(1, count), [*rates, seconds, self._visited]
+        first_row, end = self.rows
+        return batch.utility_sum / max(1, count), [*rates, seconds, self._visited, first_row, end - first_row]
 
     def _count(self) -> None:
         """Count the rows of the partition that anybody has visited, if it is time to."""
@@ -136,6 +139,7 @@ class Traversals:
             part = Partition.of(game, worker, workers)
             solver = _solver(game, tables, seed, settings, share=part.entries, lock=lock)
             self._workers.append(Worker(solver, part.rows, tables.updates))
+        self._boards = Boards(task, lo, hi, buffers, seed)
         warm_up(game, settings)
 
     def reset(self, mask: NDArray[np.bool_], slot: int) -> None:
@@ -145,6 +149,7 @@ class Traversals:
             part[name][slot, mask] = 0
         part["active"][slot, mask] = DECIDES
         part["episode"][0, mask] += 1
+        self._boards.draw()
 
     def step(self, slot: int) -> None:
         """Make every worker's batch: `action` iterations, the first of which has the number `first`."""
@@ -158,14 +163,15 @@ class Traversals:
             part["reward"][target, index] = part["episode_return"][target, index] = utility
             for item, value in zip(INFO, values, strict=True):
                 part[item.name][target, index] = value
-            part["work"][0, index] = *values, worker.rows[0], worker.rows[1] - worker.rows[0]
             part["episode"][0, index] += 1
             part["heartbeat"][0, index] += 1
+        self._boards.draw()
 
     def close(self) -> None:
         """Release the buffers."""
         self._part.clear()
         self._workers.clear()
+        del self._boards
 
 
 def _solver(
@@ -197,7 +203,8 @@ def warm_up(game: Game, settings: Settings) -> None:
 
 
 def compile_all() -> None:
-    """Compile the kernels of all methods, on the smallest game."""
+    """Compile the kernels of all methods, on the smallest game, and those of the hands that workers show."""
+    compile_hands()
     game = game_of(find("kuhn"))
     for method in ("external", "outcome", "cfr"):
         warm_up(game, Settings(method=method))

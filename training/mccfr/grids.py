@@ -77,9 +77,9 @@ class Whole:
             return [] if edge is None else [*before(int(above[edge])), tree.actions[edge].name]
 
         nodes = map(int, np.flatnonzero((tree.kind == DECISION) & (tree.street == street)))
-        shown = sorted(((before(node), node) for node in nodes), key=lambda item: (len(item[0]), item[1]))
-        shown = shown[:MOST_COLUMNS]
-        self.columns = tuple("/".join(map(history, _streets(names))) for names, _ in shown)
+        histories = [(_streets(before(node)), node) for node in nodes]
+        shown = sorted(_shortest(histories), key=_order)
+        self.columns = tuple("/".join(map(history, streets)) for streets, _ in shown)
         self._shape = len(self.rows), len(shown), actions
         cells = [
             (self.rows.index(name), column, action.number, game.entry(node, bucket) + at)
@@ -94,6 +94,19 @@ class Whole:
         sums = np.zeros(self._shape)
         np.add.at(sums, tuple(self._cells), table[self._entries, 1])
         out[:] = np.rint(WHOLE * shares(sums))
+
+
+def _shortest(histories: list[tuple[list[list[str]], int]]) -> list[tuple[list[list[str]], int]]:
+    """Return all histories up to a length, the largest for which they are not too many."""
+    lengths = sorted(sum(map(len, streets)) for streets, _ in histories)
+    longest = lengths[-1] if len(lengths) <= MOST_COLUMNS else lengths[MOST_COLUMNS] - 1
+    return [item for item in histories if sum(map(len, item[0])) <= longest]
+
+
+def _order(item: tuple[list[list[str]], int]) -> tuple[list[tuple[int, list[str]]], int, int]:
+    """What came on earlier streets first, shorter histories before longer ones."""
+    (*earlier, last), node = item
+    return [(len(names), names) for names in earlier], len(last), node
 
 
 def _streets(names: list[str]) -> list[list[str]]:

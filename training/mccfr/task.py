@@ -12,9 +12,10 @@ from types import MappingProxyType
 from typing import Any
 
 from ...backends import usable_cores
-from ...envs import Field, Panel, Task
+from ...envs import Field, Task
 from ...envs.poker.game import Game
 from ...envs.poker.task import game_of
+from .boards import shown
 from .settings import Settings
 
 LARGEST = 1 << 24
@@ -27,13 +28,13 @@ INFO = (
     Field("updates_per_second", "float32", low=0),
     Field("seconds", "float32", low=0),
     Field("visited", "float32", low=0),
+    Field("first_row", "float32", low=0),
+    Field("rows", "float32", low=0),
 )
-"""Of the last batch; `visited` are the information sets of the worker's partition that anybody has visited.
+"""Of the last batch; `visited` are the information sets that anybody has visited, of the `rows` of its partition.
 
 A partition is a range of rows that a worker counts and discounts; it learns in all of them.
 """
-WORK = (*(item.name.replace("_", " ") for item in INFO), "first row", "rows")
-"""What a worker's table shows: the same, and its partition."""
 
 
 def most_workers(game: Game, settings: Settings) -> tuple[int, str]:
@@ -56,6 +57,7 @@ def traversals(task: Task, given: Mapping[str, Any]) -> Task:
         BadParameter: The task is no game that can be solved.
     """
     game, settings = game_of(task), Settings.read("mccfr", given)
+    panels, boards = shown(task)
     kind = "float32" if settings.sampled else "float64"
     table = Field("table", kind, (game.entries, 2), per="all", timed=False)
     updates = Field("updates", "uint32", (game.rows,), per="all", timed=False)
@@ -73,8 +75,8 @@ def traversals(task: Task, given: Mapping[str, Any]) -> Task:
         outcomes=(),
         info=INFO,
         headline=("iterations_per_second",),
-        panels=(Panel("table", "Worker", "work", WORK, main=True),),
-        boards=(Field("work", "float32", (len(WORK),), timed=False),),
+        panels=panels,
+        boards=boards,
         state=None,
         slices=MappingProxyType({}),
         action_names=(),

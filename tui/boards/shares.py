@@ -90,13 +90,13 @@ class Shares:
     def _cell(self, shares: Array, name: str, wide: int) -> list[Piece]:
         """One line of a cell: divided where there is room, else mixed, with a letter for what is likeliest."""
         total = int(shares.sum())
+        text = fit(f" {name}" if len(name) < wide - 1 else name, wide)
         if not total:
-            return [(fit(name or "·", wide), FAINT, GROUND)]
+            return [(text if name else fit("·", wide), FAINT, GROUND)]
         if wide < NAMED:
             return [self._mixed(shares / total, wide)]
         ends = np.rint(np.cumsum(shares) / total * wide).astype(int).tolist()
         actions = [next(index for index, end in enumerate(ends) if column < end) for column in range(wide)]
-        text = fit(f" {name}" if len(name) < wide - 1 else name, wide) if name else " " * wide
         glyphs = [self._glyphs[action] for action in actions]
         return [
             (glyph.narrow if letter == " " and not self._colors else letter, glyph.color, glyph.ground)

@@ -8,13 +8,14 @@ from rich.segment import Segment
 from ...envs.task import Array, Glyph
 from ...training.description import PanelLook
 from ..ink import CYAN, FAINT, SOFT, TEXT, Row, bar, blank, fit, padded, part, spread, width_of
-from ..numbers import figure
+from ..numbers import figure, short
 from .cells import legible
 from .scale import Scale
 
 LABEL = 12
 VALUE = 9
 COLUMN = 6
+LEAST_LABEL, LEAST_BAR = 9, 4
 NONE = -1
 
 
@@ -33,6 +34,7 @@ class Values:
         count = panel.shape[0]
         self._labels = panel.labels or tuple(str(index) for index in range(count))
         self._bars = panel.kind == "bars"
+        self._longest = max(map(len, self._labels), default=0)
         self._full = panel.full
         self._colors = panel.colors
         self.scales = scales_of(count)
@@ -48,17 +50,27 @@ class Values:
 
     def line(self, row: Array, part_of_row: int, scale: Scale) -> Row:  # noqa: ARG002 - the protocol's
         """Label, bar and numbers, as far as there is room."""
-        index, most, value, *others = (float(number) for number in row)
-        numbers = "".join(f"{figure(number):>{COLUMN}}" for number in (value, *others))
-        number = part(numbers if others else f"{figure(value):>{VALUE}}", TEXT if value else FAINT)
-        label, wide = self._labels[int(index)], len(number.text)
+        index, most, *values = (float(number) for number in row)
+        label, count = self._labels[int(index)], len(values)
+        while count > 1 and scale.columns - COLUMN * count < LEAST_LABEL:
+            count -= 1
+        text = "".join(f"{compact(value):>{COLUMN}}" for value in values[:count])
+        number = part(text if len(values) > 1 else f"{figure(values[0]):>{VALUE}}", TEXT if values[0] else FAINT)
+        wide, name = len(number.text), min(self._longest, LABEL)
+        if scale.columns - wide - name - 2 < LEAST_BAR:
+            name = LABEL // 2
         if scale.columns - wide < LABEL or not self._bars:
             room = scale.columns - wide - 1
             return (part(fit(label, max(0, room)), SOFT), blank(1), part(fit(number.text, scale.columns - room - 1)))
-        name = LABEL if scale.name == "roomy" else LABEL // 2
         color = self._colors[int(index)] if self._colors else CYAN
-        filled = bar(abs(value) / most, scale.columns - wide - name - 2, color if value >= 0 else FAINT)
+        filled = bar(abs(values[0]) / most, scale.columns - wide - name - 2, color if values[0] >= 0 else FAINT)
         return (part(fit(label, name), SOFT), blank(1), *filled, blank(1), number)
+
+
+def compact(value: float) -> str:
+    """Return a number in less than a column's width."""
+    text = figure(value)
+    return text if len(text) < COLUMN else short(float(f"{value:.3g}"))
 
 
 class Steps:

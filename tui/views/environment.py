@@ -114,13 +114,19 @@ class EnvironmentView(View):
         if main and any(glyph.name for glyph in main.glyphs):
             board, colors = shot.snapshot.focus_boards[main.field], self._colors
             names = Section(
-                main.title, lambda room, _: legend(main, board, room, colors=colors), fills=True, least=FEWEST
+                "Actions" if main.kind == "grid" else main.title,
+                lambda room, _: legend(main, board, room, colors=colors),
+                fills=True,
+                least=FEWEST,
             )
             (below if left >= FEWEST + 2 else rest).append(names)
         return below, rest
 
     def _fact_sections(self, shot: Shot) -> list[Section]:
         snapshot, env = shot.snapshot, shot.env
+        state = Section("State", lambda width, _: thoughts.info(snapshot, env, width), fills=True, least=4)
+        if not snapshot.description.units.episodes:
+            return [state]
         number, seat = f"{int(snapshot.environments['episode'][env]) + 1:,}", thoughts.seat_of(snapshot)
         episode = Section(
             "Episode",
@@ -132,7 +138,7 @@ class EnvironmentView(View):
                 "Policy", lambda width, _: thoughts.policy(snapshot, env, width), fills=True, least=3, note=seat
             )
             return [episode, policy]
-        return [episode, Section("State", lambda width, _: thoughts.info(snapshot, env, width), fills=True, least=4)]
+        return [episode, state]
 
     def _show_more(self, shot: Shot) -> None:
         """Policy, reward, perf and the curve; where there is room, the trainer's figures beside them."""
@@ -140,14 +146,14 @@ class EnvironmentView(View):
         width, height = self._more.size
         seat = thoughts.seat_of(snapshot)
         tall = height >= TALL
-        sections = [
-            Section("Policy", lambda width, _: thoughts.policy(snapshot, env, width), fills=not tall, note=seat),
-            Section("Reward", lambda width, _: thoughts.reward(snapshot, env, width), whole=tall),
-            Section(
-                "Perf",
-                self._keeping("perf", lambda *room: thoughts.perf(snapshot, env, room[0])[: None if tall else FEW]),
-            ),
-        ]
+        perf = self._keeping("perf", lambda *room: thoughts.perf(snapshot, env, room[0])[: None if tall else FEW])
+        sections = [Section("Perf", perf)]
+        if snapshot.description.units.episodes:
+            sections = [
+                Section("Policy", lambda width, _: thoughts.policy(snapshot, env, width), fills=not tall, note=seat),
+                Section("Reward", lambda width, _: thoughts.reward(snapshot, env, width), whole=tall),
+                *sections,
+            ]
         if tall:
             curve = self._keeping("curve", lambda *room: curves.curve(shot, *room))
             sections.append(curves.goal_section(shot, curve))

@@ -258,9 +258,16 @@ def _frame(snapshot: Snapshot, frame: Frame, now: float, values: tuple[int, floa
     return frame._replace(sign=SIGNS.paused, color=FAINT, caption=caption)
 
 
+def known(snapshot: Snapshot) -> list[str]:
+    """Return the names of the metrics that mean something: those of episodes do only where there are any."""
+    if snapshot.description.units.episodes:
+        return list(snapshot.metrics)
+    return [name for name in snapshot.metrics if name not in {"return_mean", "length_mean"} and "/" not in name]
+
+
 def learning(snapshot: Snapshot, width: int) -> list[Row]:
     """The trainer's figures, as they came."""
-    names = [name for name in snapshot.metrics if name not in {"fps", "sps"}]
+    names = [name for name in known(snapshot) if name not in {"fps", "sps"}]
     if not names:
         return hint("the first iteration is not over yet", width)
     return [pair(name, figure(snapshot.metrics[name]), "", width) for name in names]

@@ -8,7 +8,7 @@ from ...training.description import Description
 from ...training.snapshot import Snapshot
 from ..boards import Fitting, Frame, Steps
 from ..ink import FAINT, SOFT, TEXT, Row, part
-from ..numbers import figure
+from ..numbers import figure, spoken
 
 
 class Headline:
@@ -20,7 +20,7 @@ class Headline:
 
     def __init__(self, description: Description) -> None:
         wanted = description.headline
-        self._scalars = [(name, description.info.index(name)) for name in wanted if name in description.info]
+        self._scalars = [(spoken(name), description.info.index(name)) for name in wanted if name in description.info]
         bars = [panel for panel in description.panels if panel.field in wanted and panel.steps]
         self._bars = [(panel.field, Steps(panel)) for panel in bars]
         self.lines = bool(self._scalars) + len(self._bars)

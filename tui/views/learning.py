@@ -14,7 +14,7 @@ from ..numbers import figure
 from ..panels import Rows, Section, beside, column, shares
 from .base import Shot, View
 from .curves import plot_of, points
-from .figures import hint
+from .figures import hint, known
 
 FIRST = ("return_mean", "length_mean")
 LAST = ("fps", "sps", "learning_rate")
@@ -108,7 +108,7 @@ def _section(name: str, shot: Shot) -> Section:
 
 def ordered(snapshot: Snapshot) -> list[str]:
     """Return the names of all curves: return and length, the task's own, the trainer's, speed."""
-    names = list(snapshot.metrics)
+    names = known(snapshot)
     goals = (figure.name for figure in snapshot.description.figures)
     first = [name for name in dict.fromkeys((*goals, *FIRST)) if name in names]
     own = [name for name in names if name.startswith("info/")]

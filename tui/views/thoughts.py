@@ -11,7 +11,7 @@ from ...training.description import Description
 from ...training.snapshot import Snapshot
 from ...training.units import plural
 from ..ink import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SOFT, TEXT, TONES, Row, bar, blank, fit, part
-from ..numbers import NA, decimal, figure, percent, whole
+from ..numbers import NA, decimal, figure, percent, spoken, whole
 from ..panels import beside
 from .figures import hint, pair, speeds
 
@@ -99,7 +99,7 @@ def info(snapshot: Snapshot, env: int, width: int) -> list[Row]:
         return hint("this task publishes no scalars", width)
     across = 2 if width >= PAIRED else 1
     wide, high = width // across, -(-len(names) // across)
-    rows = [pair(name, figure(value), "", wide) for name, value in zip(names, values, strict=False)]
+    rows = [pair(spoken(name), figure(value), "", wide) for name, value in zip(names, values, strict=False)]
     return beside([rows[start : start + high] for start in range(0, len(rows), high)], [wide] * across)
 
 

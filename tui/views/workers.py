@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import numpy as np
 from textual.app import ComposeResult
 
 from ...envs.task import Array
@@ -11,7 +12,7 @@ from ...training.records import Level
 from ...training.snapshot import Event, Snapshot
 from ..ink import BRIGHT, FAINT, GREEN, MAGENTA, RED, SOFT, TEXT, YELLOW, Row, fit, part
 from ..lines import Lines
-from ..numbers import percent, size, whole
+from ..numbers import figure, percent, size, spoken, whole
 from ..panels import Section, column
 from .base import Shot, View
 from .figures import hint
@@ -35,6 +36,7 @@ COLUMNS = (
     ("rss", 10),
 )
 SHARE = 0.6
+FIRST = 6
 NARROW = ("worker", "envs", "state", "steps/s", "heartbeat", "restarts", "cpu", "rss")
 
 
@@ -73,13 +75,18 @@ class WorkersView(View):
             lambda width, _: worker_rows(workers, self._rates, width, shown),
             note=f"{len(workers)} x {snapshot.state['backend']}{_memory(snapshot)}",
         )
+        sections = [table]
+        if not snapshot.description.units.episodes:
+            environments = slice(self._first, self._first + self.page)
+            load = Section("Load", lambda width, _: load_rows(snapshot, width, environments), note=imbalance(snapshot))
+            sections.append(load)
         log = Section(
             "Events",
             lambda width, height: event_rows(snapshot.events, width, height),
             fills=True,
             note=str(len(snapshot.events)),
         )
-        self._lines.show(column([table, log], *self._lines.size))
+        self._lines.show(column([*sections, log], *self._lines.size))
 
     def _measure(self, workers: Array) -> None:
         """Steps per second of every worker, over at least a second."""
@@ -137,6 +144,26 @@ def worker_rows(workers: Array, rates: dict[int, float], width: int, shown: slic
             )
         )
     return rows
+
+
+def imbalance(snapshot: Snapshot) -> str:
+    """Return how much more the busiest worker of a solver does than they do on average, by its first number."""
+    rates = snapshot.info[:, 0] if snapshot.description.info else np.zeros(0)
+    if not rates.sum():
+        return ""
+    return f"{spoken(snapshot.description.info[0])}: {rates.max() / rates.mean():.2f} max/mean"
+
+
+def load_rows(snapshot: Snapshot, width: int, shown: slice) -> list[Row]:
+    """Return what each worker of a solver says of its last batch, and which part of the tables it looks after."""
+    names = [spoken(name) for name in snapshot.description.info]
+    wides = [FIRST, *(max(11, len(name) + 2) for name in names)]
+    lines = [["worker", *names]]
+    for index, values in list(enumerate(snapshot.info.tolist(), 1))[shown]:
+        lines.append([str(index), *map(figure, values)])
+    count = next((at for at in range(len(wides), 0, -1) if sum(wides[:at]) <= width), 0)
+    texts = ["".join(f"{cell:>{wide}}" for cell, wide in list(zip(line, wides, strict=True))[:count]) for line in lines]
+    return [(part(text, TEXT if at else FAINT),) for at, text in enumerate(texts)]
 
 
 def event_rows(events: tuple[Event, ...], width: int, height: int) -> list[Row]:

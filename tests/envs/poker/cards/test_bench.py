@@ -1,0 +1,25 @@
+"""What is measured is really done."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pac.envs.poker.cards.bench import HANDS, hands_per_second, join, strongest
+from pac.envs.poker.cards.deal import DEALT, deal_many
+from pac.envs.poker.cards.evaluator import CATEGORIES, CATEGORY
+from pac.envs.poker.cards.words import word_of
+
+
+def test_random_hands_are_seven_cards():
+    """The hands that are evaluated are those dealt, of seven different cards, and among so many is a straight flush."""
+    cards, words = np.empty((HANDS, DEALT), np.int64), np.empty(HANDS, np.int64)
+    deal_many(np.uint64(0), np.uint64(0), cards)
+    join(cards, words)
+    assert words[5] == sum(word_of(card) for card in cards[5, :7].tolist())
+    assert (np.bitwise_count(words) == 7).all()
+    assert CATEGORIES[strongest(words) >> CATEGORY] == "straight flush"
+
+
+def test_a_rate_is_measured():
+    """The evaluator's rate is that of many hands in the time that was given."""
+    assert hands_per_second(0.01) > HANDS

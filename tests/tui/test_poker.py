@@ -94,7 +94,7 @@ def test_what_can_be_done_is_told_with_its_price():
     """A call says what it costs, a raise to what it goes on this street."""
     match = Match(find("holdem:betting=fcpa"), 1, None)
     assert "1 fold   2 call 1   3 raise to 6   4 all-in 200" in text(match)
-    match.act(match.hand.actions[:2][-1])
+    match.act(match.hand.actions[1])
     match.act(match.hand.actions[0])
     assert "1 check   2 bet 4   3 all-in 198" in text(match)
 

@@ -86,6 +86,13 @@ def test_text_keeps_its_letters_and_colours():
         assert bool(marked.reverse) is not colors
 
 
+@pytest.mark.parametrize(("words", "scales"), [(False, ["wide", "close"]), (True, ["close"])])
+def test_words_are_not_pulled_apart(words, scales):
+    """However large they are drawn, words have no spaces between its letters."""
+    drawing = drawing_of(PanelLook("text", "Screen", "screen", shape=(2, 6), close=words), colors=True)
+    assert [scale.name for scale in drawing.scales] == scales
+
+
 def test_shapes_grow_and_letters_stay():
     """A block doubles exactly; a letter stands in the middle of its cell."""
     assert enlarged("▌ ", 2, 0) == "█   "

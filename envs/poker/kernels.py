@@ -37,13 +37,13 @@ def show(v: Views, r: Rules, n: Numbers, slot: int, env: int) -> None:
         observe(r, n, hand, seat, v.observation[slot, row])
         if r.player[node] == seat:
             write_mask(r, node, v.mask[slot, row])
-            v.active[slot, row] = DECIDES
+            v.common.active[slot, row] = DECIDES
         else:
             v.mask[slot, row, :] = 0
             v.mask[slot, row, 0] = WAITING
-            v.active[slot, row] = WAITS
+            v.common.active[slot, row] = WAITS
     draw(r, n, hand, v.picture[env])
-    v.episode[env] = hand[EPISODES] - 1
+    v.common.episode[env] = hand[EPISODES] - 1
 
 
 @compiled
@@ -68,12 +68,12 @@ def write_end(v: Views, slot: int, env: int, over: bool, chips: float) -> None:
     """Write what a step brought: chips for seat 1, and as many against seat 2, if the hand is over."""
     for seat in range(PLAYERS):
         row = env * PLAYERS + seat
-        v.reward[slot, row] = v.returns[slot, row] = -chips if seat else chips
-        v.terminated[slot, row] = over
-        v.truncated[slot, row] = 0
-    v.outcome[slot, env] = 0
+        v.common.reward[slot, row] = v.common.returns[slot, row] = -chips if seat else chips
+        v.common.terminated[slot, row] = over
+        v.common.truncated[slot, row] = 0
+    v.common.outcome[slot, env] = 0
     if over:
-        v.outcome[slot, env] = FIRST_WINS if chips > 0 else SECOND_WINS if chips < 0 else SPLIT
+        v.common.outcome[slot, env] = FIRST_WINS if chips > 0 else SECOND_WINS if chips < 0 else SPLIT
 
 
 @compiled
@@ -83,10 +83,10 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: int) -> No
     for index in range(chosen.shape[0]):
         if chosen[index]:
             env = lo + index
-            v.state[env, RUN_SEED], v.state[env, EPISODES] = seed, v.episode[env] + 1
+            v.state[env, RUN_SEED], v.state[env, EPISODES] = seed, v.common.episode[env] + 1
             v.state[env, LAST] = 0
             next_episode(v, r, n, env)
-            v.length[slot, env] = v.frames[slot, env] = 0
+            v.common.length[slot, env] = v.common.frames[slot, env] = 0
             write_end(v, slot, env, False, 0.0)
             write_info(v, r, slot, env)
             show(v, r, n, slot, env)
@@ -98,7 +98,7 @@ def first_illegal(v: Views, r: Rules, lo: int, hi: int, slot: int) -> int:
     for env in range(lo, hi):
         node = v.state[env, NODE]
         row = env * PLAYERS + r.player[node]
-        if edge_of(r, node, v.action[slot, row]) == NO_EDGE:
+        if edge_of(r, node, v.common.action[slot, row]) == NO_EDGE:
             return int(row)
     return ALL_LEGAL
 
@@ -112,11 +112,11 @@ def step_envs(table: Array, lo: int, hi: int, slot: int, following: int) -> int:
         return wrong
     for env in range(lo, hi):
         hand = v.state[env]
-        over = act(r, hand, v.action[slot, env * PLAYERS + r.player[hand[NODE]]])
+        over = act(r, hand, v.common.action[slot, env * PLAYERS + r.player[hand[NODE]]])
         chips = won(r, n, hand) if over else 0.0
-        v.length[following, env] = hand[STEPS]
-        v.frames[following, env] = 1
-        v.heartbeat[env] += np.uint64(1)
+        v.common.length[following, env] = hand[STEPS]
+        v.common.frames[following, env] = 1
+        v.common.heartbeat[env] += np.uint64(1)
         write_end(v, following, env, over, chips)
         write_info(v, r, following, env)
         if over:

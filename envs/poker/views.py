@@ -8,7 +8,7 @@ import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 
-from ..native import STANDARD, addresses, pointer
+from ..native import STANDARD, Common, addresses, common, pointer
 from ..task import Array, Buffers, Task
 from .compiled import compiled
 from .families import FAMILIES, game_of, layout_of
@@ -70,20 +70,10 @@ class Numbers(NamedTuple):
 class Views(NamedTuple):
     """What kernels read and write, `(slots, rows, ...)`; what has no slot has no first axis."""
 
-    action: Array
+    common: Common
     mask: Array
     observation: Array
     final: Array
-    reward: Array
-    terminated: Array
-    truncated: Array
-    active: Array
-    returns: Array
-    length: Array
-    frames: Array
-    outcome: Array
-    episode: Array
-    heartbeat: Array
     state: Array
     pot: Array
     street: Array
@@ -210,26 +200,16 @@ def numbers(at: NDArray[np.int64]) -> Numbers:
 def views(at: NDArray[np.int64]) -> Views:
     """Rebuild the arrays of the buffers from a table."""
     n = numbers(at)
-    rows, lines = (n.slots, n.envs * PLAYERS), (n.slots, n.envs)
+    hands = (n.slots, n.envs)
     seen = (n.slots, n.envs * PLAYERS, n.observed)
     return Views(
-        action=carray(pointer(at[HEAD], np.int64), rows),
+        common=common(at, HEAD, PLAYERS, 0),
         mask=carray(pointer(at[HEAD + 1], np.uint8), (n.slots, n.envs * PLAYERS, n.mask)),
         observation=carray(pointer(at[HEAD + 2], np.float32), seen),
         final=carray(pointer(at[HEAD + 3], np.float32), seen),
-        reward=carray(pointer(at[HEAD + 4], np.float32), rows),
-        terminated=carray(pointer(at[HEAD + 6], np.uint8), rows),
-        truncated=carray(pointer(at[HEAD + 7], np.uint8), rows),
-        active=carray(pointer(at[HEAD + 8], np.uint8), rows),
-        returns=carray(pointer(at[HEAD + 9], np.float32), rows),
-        length=carray(pointer(at[HEAD + 10], np.int32), lines),
-        frames=carray(pointer(at[HEAD + 11], np.int32), lines),
-        outcome=carray(pointer(at[HEAD + 12], np.uint8), lines),
-        episode=carray(pointer(at[HEAD + 13], np.int64), (n.envs,)),
-        heartbeat=carray(pointer(at[HEAD + 14], np.uint64), (n.envs,)),
         state=carray(pointer(at[HEAD + 15], np.int64), (n.envs, n.words)),
-        pot=carray(pointer(at[AT_INFO], np.float32), lines),
-        street=carray(pointer(at[AT_INFO + 1], np.int32), lines),
+        pot=carray(pointer(at[AT_INFO], np.float32), hands),
+        street=carray(pointer(at[AT_INFO + 1], np.int32), hands),
         picture=carray(pointer(at[AT_INFO + 2], np.uint32), (n.envs, n.lines, n.columns)),
     )
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from .cards.notation import CLASSES
 from .game import Game
 from .sizes import STREETS, Size, Sizes
 from .tree import DECISION, FOLD, SHOWDOWN, STREET, Action, Standing, compile_tree
 
 FOLDS, CALLS, RAISES = range(3)
 """Numbers of actions: to fold, to check or call, and the first of the sizes."""
-CLASSES = 169
-"""Pairs of cards that differ in more than the names of suits."""
 
 
 class Round(NamedTuple):
@@ -143,4 +142,4 @@ def holdem(sizes: Sizes, stack: int, buckets: tuple[int, int, int]) -> Game:
         buckets: Of hands on flop, turn and river; before the flop there are the 169 classes up to suits.
     """
     tree = compile_tree(NoLimit(sizes, stack * sizes.blinds[1]))
-    return Game("holdem", tree, (CLASSES, *buckets))
+    return Game("holdem", tree, (len(CLASSES), *buckets), hands=CLASSES)

@@ -38,13 +38,16 @@ def test_fold_call_pot_all_in():
     assert FCPA.entries == 174_833
 
 
-def test_two_sizes_of_bets():
-    """The tree is that of donksolver's preset `hu`: 8,136 decisions and 13,026 ends."""
-    game = holdem(sizes_of("wide"), 100, (50, 50, 50))
+@pytest.mark.parametrize(
+    ("name", "decisions", "ends", "entries"),
+    [("wide", [36, 300, 1588, 6212], 13_026, 1_070_545), ("standard", [32, 442, 3490, 17_746], 35_930, 2_893_017)],
+)
+def test_larger_trees(name, decisions, ends, entries):
+    """`wide` is the tree of donksolver's preset `hu`; `standard` is as large as the page about it says."""
+    game = holdem(sizes_of(name), 100, (50, 50, 50))
     kinds = np.bincount(game.tree.kind, minlength=4)
-    assert (kinds[DECISION], kinds[FOLD] + kinds[SHOWDOWN]) == (8136, 13_026)
-    assert game.tree.decisions.sum(axis=1).tolist() == [36, 300, 1588, 6212]
-    assert game.entries == 1_070_545
+    assert game.tree.decisions.sum(axis=1).tolist() == decisions
+    assert (kinds[FOLD] + kinds[SHOWDOWN], game.entries) == (ends, entries)
 
 
 @pytest.mark.parametrize("name", SHORT)

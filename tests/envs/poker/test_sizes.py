@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +26,14 @@ def test_a_file_says_what_a_preset_does(tmp_path, name, ending):
     path = tmp_path / f"mine{ending}"
     path.write_text(yaml.safe_dump(plain(name)) if ending == ".yaml" else json.dumps(plain(name)))
     assert sizes_of(str(path)) == sizes_of(name)
+
+
+def test_the_pages_example_is_the_standard(tmp_path):
+    """The file in docs/holdem.md says what `standard` does."""
+    page = (Path(__file__).parents[3] / "docs" / "holdem.md").read_text()
+    path = tmp_path / "mine.yaml"
+    path.write_text(re.findall(r"```yaml\n(.*?)```", page, flags=re.DOTALL)[0])
+    assert sizes_of(str(path)) == sizes_of("standard")
 
 
 def test_sizes_have_names():

@@ -10,8 +10,9 @@ from contextlib import closing
 import psutil
 import pytest
 
+from pac.training.bench.contestant import Absent, PeerFailed
 from pac.training.bench.peer import OURS, PEERS
-from pac.training.bench.peers import COSTS, Absent, Contestant, PeerFailed, compare_peers
+from pac.training.bench.peers import COSTS, compare_peers, contestant
 
 CORES = [0]
 LIMIT = 10.0
@@ -29,10 +30,10 @@ def stands_still(process: psutil.Process) -> None:
 @pytest.mark.session
 def test_a_contestant_tells_its_rate_and_rests(name):
     """It steps for as long as it is told, and stands still before and after."""
-    with closing(Contestant(name, "burn:10", 2, CORES, sys.executable)) as contestant:
-        process = psutil.Process(contestant.pid)
+    with closing(contestant(name, "burn:10", 2, CORES, sys.executable)) as one:
+        process = psutil.Process(one.pid)
         stands_still(process)
-        assert contestant.measure(0.02) > 0
+        assert one.measure(0.02)["sps"] > 0
         stands_still(process)
         assert process.cpu_affinity() == CORES
     assert not process.is_running()
@@ -43,14 +44,14 @@ def test_a_contestant_tells_its_rate_and_rests(name):
 def test_a_peer_that_is_not_installed_is_absent():
     """The reason is that of the import."""
     with pytest.raises(Absent, match="pufferlib"):
-        Contestant("pufferlib-serial", "CartPole-v1", 2, CORES, sys.executable)
+        contestant("pufferlib-serial", "CartPole-v1", 2, CORES, sys.executable)
 
 
 @pytest.mark.session
 def test_a_contestant_that_fails_says_why():
     """The last line of what it said is in the error."""
     with pytest.raises(PeerFailed, match=r"loop ended: .*NoSuchEnvironment"):
-        Contestant("loop", "NoSuchEnvironment-v0", 2, CORES, sys.executable)
+        contestant("loop", "NoSuchEnvironment-v0", 2, CORES, sys.executable)
 
 
 @pytest.mark.slow

@@ -7,124 +7,37 @@ ratios are told take short turns, and a ratio is the median of those within each
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
-import json
-import os
-import select
-import signal
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import numpy as np
 
 from ...backends.toys import work_for
-from ...envs import PacError
 from . import peer as contestants
+from .contestant import Absent, Contestant, first_cores
 from .facts import Figures, Progress, core_times, stolen, summed_up
 
 NUM_ENVS = 32
 SURVEY = 5
 """Rounds of all contestants, which tell the fastest peer."""
 QUIET_STEAL, QUIET_SPREAD = 0.02, 0.1
-CORES = 2
 COSTS = {"CartPole-v1": 0.0, "burn-20us": 20e-6, "burn-100us": 100e-6}
 """The environments, and how long a step of those burns that are ours."""
-LIMIT = 120.0
-"""Seconds that a contestant has to start, or to answer."""
-
 
 Samples = dict[str, list[float]]
 """Steps per second by contestant, one of each round."""
 
 
-class PeerFailed(PacError):
-    """A contestant did not answer."""
-
-    title = "Measurement failed"
-
-
-class Absent(PacError):
-    """A contestant is not installed."""
-
-    title = "Peer not installed"
-
-
-class Contestant:
-    """A vector environment in a process of its own, on the given cores, stopped unless it is measured.
-
-    Attributes:
-        name: Its name.
-        pid: Its process.
-    """
-
-    def __init__(self, name: str, environment: str, num_envs: int, cores: Sequence[int], python: str) -> None:
-        self.name = name
-        ours = python == sys.executable
-        program = ["-m", contestants.__name__] if ours else [str(Path(contestants.__file__).resolve())]
-        arguments = [name, environment, str(num_envs), ",".join(map(str, cores))]
-        self._folder = tempfile.TemporaryDirectory(prefix="pac-bench-")
-        self._log = Path(self._folder.name, "log")
-        with self._log.open("w") as log:
-            self._process = subprocess.Popen(
-                [python, "-P", "-W", "ignore", *program, *arguments],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-                cwd=self._folder.name,  # importing PufferLib leaves a link in the working directory
-                start_new_session=True,
-            )
-        self.pid = self._process.pid
-        try:
-            self._answer()
-            self._signal(signal.SIGSTOP)
-        except BaseException:
-            self.close()
-            raise
-
-    def measure(self, seconds: float) -> float:
-        """Let it step for some seconds; return its steps per second."""
-        assert self._process.stdin is not None
-        self._signal(signal.SIGCONT)
-        self._process.stdin.write(f"{seconds}\n")
-        self._process.stdin.flush()
-        sps = float(self._answer()["sps"])
-        self._signal(signal.SIGSTOP)
-        return sps
-
-    def close(self) -> None:
-        """End it, and what it has started."""
-        self._signal(signal.SIGKILL)
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            assert stream is not None
-            stream.close()
-        self._folder.cleanup()
-
-    def _signal(self, number: signal.Signals) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, number)
-
-    def _answer(self) -> dict[str, Any]:
-        assert self._process.stdout is not None
-        ready, _, _ = select.select([self._process.stdout], [], [], LIMIT)
-        if not ready:
-            raise PeerFailed(f"{self.name} did not answer within {LIMIT:.0f} s")
-        line = self._process.stdout.readline()
-        if not line:
-            last = self._log.read_text().strip().splitlines()[-1:] or ["it said nothing"]
-            raise PeerFailed(f"{self.name} ended: {last[0]}")
-        answer: dict[str, Any] = json.loads(line)
-        if "absent" in answer:
-            raise Absent(answer["absent"])
-        return answer
+def contestant(name: str, environment: str, num_envs: int, cores: Sequence[int], python: str) -> Contestant:
+    """Start a vector environment in a process of its own, on the given cores."""
+    ours = python == sys.executable
+    program = ["-m", contestants.__name__] if ours else [str(Path(contestants.__file__).resolve())]
+    arguments = [name, environment, str(num_envs), ",".join(map(str, cores))]
+    return Contestant(name, [python, "-P", "-W", "ignore", *program, *arguments])
 
 
 def compare_peers(
@@ -155,16 +68,16 @@ def compare_peers(
     Raises:
         PeerFailed: A contestant did not answer.
     """
-    cores = _cores()
+    cores = first_cores()
     result: Figures = {"cores": cores, "rows": [], "by_environment": {}, "absent": {}}
     for index, (name, cost) in enumerate(COSTS.items()):
         environment = f"burn:{work_for(cost)}" if cost else name
         with ExitStack() as stack:
             running = {}
-            for contestant in _contestants(environment, num_envs, cores, python, result["absent"]):
-                stack.callback(contestant.close)
-                running[contestant.name] = contestant
-                progress(f"{name}: starting {contestant.name}", index / len(COSTS))
+            for one in _contestants(environment, num_envs, cores, python, result["absent"]):
+                stack.callback(one.close)
+                running[one.name] = one
+                progress(f"{name}: starting {one.name}", index / len(COSTS))
             survey = _take_turns(running.values(), SURVEY, seconds)
             fastest = max(contestants.PEERS.keys() & survey, key=lambda peer: median(survey[peer]))
             before = core_times(cores)
@@ -185,17 +98,11 @@ def compare_peers(
 def _take_turns(running: Iterable[Contestant], rounds: int, seconds: float) -> Samples:
     """Measure everybody once per round, one after the other."""
     everybody = list(running)
-    samples: Samples = {contestant.name: [] for contestant in everybody}
+    samples: Samples = {one.name: [] for one in everybody}
     for _ in range(rounds):
-        for contestant in everybody:
-            samples[contestant.name].append(contestant.measure(seconds))
+        for one in everybody:
+            samples[one.name].append(one.measure(seconds)["sps"])
     return samples
-
-
-def _cores() -> list[int]:
-    """Return the cores to keep to: the first two of those that this process may use."""
-    usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
-    return sorted(usable)[:CORES]
 
 
 def _contestants(
@@ -209,7 +116,7 @@ def _contestants(
             absent[name] = "pufferlib is not installed; --peer-python names an interpreter that has it"
             continue
         try:
-            yield Contestant(name, environment, num_envs, cores, (elsewhere and python) or sys.executable)
+            yield contestant(name, environment, num_envs, cores, (elsewhere and python) or sys.executable)
         except Absent as error:
             absent[name] = str(error)
 

@@ -199,6 +199,17 @@ def peers(*, peer_python: Path | None = None, quick: Quick = False, json: Json =
     return 0
 
 
+@app.command
+def poker(*, quick: Quick = False, json: Json = False) -> int:
+    """Iterations per second and NashConv of our solvers against OpenSpiel's and donksolver, and of two workers."""
+    with telling("poker") as tell:
+        result = parts.measure_poker(quick=quick, tell=tell)
+    if json:
+        return shown.as_json("poker", result)
+    shown.poker(result)
+    return 0
+
+
 @app.command(name="app")
 def cost_of_app(*, quick: Quick = False, json: Json = False) -> int:
     """What watching costs: training with the app over training without; the app's CPU and memory."""

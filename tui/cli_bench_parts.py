@@ -66,6 +66,15 @@ def measure_sb3(*, quick: bool, tell: Progress) -> Figures:
     return compare(seconds=4.0, pairs=1, progress=tell) if quick else compare(progress=tell)
 
 
+def measure_poker(*, quick: bool, tell: Progress) -> Figures:
+    """Compare our solvers with others', and two workers with one."""
+    from ..training.bench.poker import compare_solvers
+
+    if quick:
+        return compare_solvers(seconds=0.5, rounds=1, long=1.0, seeds=1, progress=tell)
+    return compare_solvers(progress=tell)
+
+
 def measure_app(*, quick: bool, tell: Progress) -> Figures:
     """Train with the app on a terminal and headless, in turn."""
     from ..training.bench.app_cost import app_cost
@@ -102,6 +111,7 @@ PARTS: Mapping[str, Callable[..., Figures]] = {
     "matrix": measure_matrix,
     "peers": measure_peers,
     "sb3": measure_sb3,
+    "poker": measure_poker,
     "app": measure_app,
     "watch": measure_watch,
     "keys": measure_keys,

@@ -149,6 +149,20 @@ def peers(result: Figures) -> None:
         console.print(f"{told}: {ratios[0]:.2f}x in rollouts, {ratios[1]:.2f}x in all")
 
 
+def poker(result: Figures) -> None:
+    """Print every pair that was measured."""
+    cores = ", ".join(map(str, result["cores"]))
+    console.print(f"Solvers, medians, all on cores {cores}", style="bold")
+    table = _numbers("", "ours", "the other", "ratio")
+    for name, pair in result.items():
+        if isinstance(pair, Mapping) and "ratio" in pair:
+            unit = "" if "seconds" in pair else " it/s"
+            figures = [f"{_figure(pair[side]['median'])}{unit}" for side in ("ours", "theirs")]
+            table.add_row(name, *figures, f"{pair['ratio']:.2f}x")
+    console.print(table)
+    _absent(result)
+
+
 def _absent(result: Figures) -> None:
     for name, reason in result["absent"].items():
         console.print(f"{name} was not measured: {reason}", style="dim")

@@ -91,3 +91,18 @@ def test_peers(capsys):
     assert list(found["by_environment"]) == ["CartPole-v1", "burn-20us", "burn-100us"]
     assert found["async"]["ratio"] > 0
     assert (found["sb3"] is None) == ("sb3-training" in found["absent"])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_poker(capsys):
+    """Pairs of ours are always measured; another's solver has its pairs, or a reason."""
+    found = told(capsys, "poker")
+    pairs = {name: pair for name, pair in found.items() if isinstance(pair, dict) and "ratio" in pair}
+    assert {"leduc_workers", "holdem_workers"} <= set(pairs)
+    for name, theirs in (("leduc", "open_spiel"), ("nash_conv", "open_spiel"), ("holdem_wide", "donksolver")):
+        assert (name in pairs) != (theirs in found["absent"])
+    for pair in pairs.values():
+        assert pair["ours"]["median"] > 0
+        assert pair["theirs"]["median"] > 0
+        assert pair["ratio"] > 0

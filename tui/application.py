@@ -201,8 +201,8 @@ class PacApp(DebuggedApp):
         if shown is not None and self.lost is not None:
             shown = replace(shown, phase=Phase.FAILED)
         self._head.show([head(shown, self._head.size.width)])
-        pages = self._summary.pages if self._place == "summary" else (1, 1)
-        note = f"page {pages[0]}/{pages[1]}" if pages[1] > 1 else ""
+        page, count = self.view.pages
+        note = f"page {page}/{count}" if count > 1 else ""
         self._tabs.draw(self._place, self.env, self.snapshot, note)
 
     def announce(self) -> None:
@@ -261,7 +261,7 @@ class PacApp(DebuggedApp):
 
     def action_page(self, by: int) -> None:
         """Turn the page of the view."""
-        if self.travels:
+        if self.travels and self.view.pages[1] == 1:
             self.action_travel(by * FAR)
         else:
             self.view.turn_page(by)

@@ -76,6 +76,23 @@ def column(sections: Sequence[Section], width: int, height: int) -> list[Row]:
     return stacked
 
 
+def pages(sections: Sequence[Section], width: int, height: int) -> list[list[Section]]:
+    """Return sections by page: what a column would cut or leave out for want of room stands on the next one."""
+    if width <= FRAME or height < LEAST:
+        return [list(sections)]
+    tall = {id(section): len(section.rows(width - FRAME, height)) + 2 for section in sections if not section.fills}
+    found: list[list[Section]] = []
+    left = list(sections)
+    while left:
+        wanted = {index: tall[id(section)] for index, section in enumerate(left) if not section.fills}
+        heights = _heights(left, wanted, height)
+        shown = [lines >= max(LEAST, wanted.get(index, 0)) for index, lines in enumerate(heights)]
+        shown[0] |= not any(shown)
+        found.append([section for section, here in zip(left, shown, strict=True) if here])
+        left = [section for section, here in zip(left, shown, strict=True) if not here]
+    return found or [[]]
+
+
 def _title(section: Section, width: int) -> str:
     """What stands in the frame's top left, with what more there is where it leaves room for the note."""
     long = f"{section.title}, {section.more}"

@@ -3,7 +3,7 @@
 import pytest
 
 from pac.tui.ink import part, width_of
-from pac.tui.panels import Section, beside, column, shares
+from pac.tui.panels import Section, beside, column, pages, shares
 
 
 def lines(count):
@@ -61,3 +61,20 @@ def test_those_that_fill_have_their_least_or_go():
     rows = text(column(sections, 20, 11))
     assert sum("row" in row for row in rows) == 9
     assert not any("Two" in row for row in rows)
+
+
+@pytest.mark.parametrize("height", [3, 8, 12, 40])
+def test_pages_show_every_section_once_and_uncut(height):
+    """In their order as far as they fit; one that is larger than any page has one for itself."""
+    sections = [
+        Section("One", lines(5)),
+        Section("Two", lines(9), whole=True),
+        Section("Three", lines(9), fills=True, least=4),
+        Section("Four", lines(1)),
+    ]
+    found = pages(sections, 20, height)
+    assert sorted(section.title for page in found for section in page) == ["Four", "One", "Three", "Two"]
+    assert found[0][0] is sections[0]
+    if height == 12:
+        assert [[section.title for section in page] for page in found] == [["One", "Four"], ["Two"], ["Three"]]
+    assert len(found) == (1 if height == 40 else len(found))

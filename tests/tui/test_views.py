@@ -223,3 +223,23 @@ async def test_a_solver_speaks_of_workers_and_iterations(stage, open_app):
         await seen(app, "worker 1 to 4:")
         await pilot.press("escape", "question_mark")
         await seen(app, "Workers", "summary, worker")
+
+
+async def test_what_has_no_room_beside_a_board_stands_on_the_next_page(runtime_directory, open_app):
+    """All panels of a game can be seen on a small terminal, page by page, also while it is paused."""
+    stage = Stage(runtime_directory, "autochess:players=8", 2)
+    titles = [panel.title for panel in stage.task.panels if not panel.main]
+    try:
+        async with open_app(stage, (80, 24)) as (app, pilot):
+            stage.say(phase=Phase.PAUSED)
+            await pilot.press("1")
+            await seen(app, "page 1/")
+            shown = screen_text(app)
+            for page in range(2, app.view.pages[1] + 1):
+                await pilot.press("pagedown")
+                await seen(app, f"page {page}/")
+                shown += screen_text(app)
+            for title in (*titles, "Episode", "Policy", "Reward", "State", "Perf", "Return"):
+                assert title in shown, title
+    finally:
+        stage.close()

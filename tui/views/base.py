@@ -49,5 +49,10 @@ class View(PlainContainer):
         """Draw what changed."""
         raise NotImplementedError
 
+    @property
+    def pages(self) -> tuple[int, int]:
+        """The page that is shown, from 1, and how many there are."""
+        return 1, 1
+
     def turn_page(self, by: int) -> None:
         """Go some pages on, where there are pages."""

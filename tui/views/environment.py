@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 from textual.app import ComposeResult
 from textual.widget import Widget
@@ -11,7 +14,7 @@ from ...training.snapshot import Look, Snapshot
 from ..boards import Boards, Drawing, drawing_of
 from ..governor import GRID
 from ..lines import Lines
-from ..panels import FRAME, Maker, Rows, Section, beside, column, shares
+from ..panels import FRAME, Maker, Rows, Section, beside, column, pages, shares
 from ..plain import PlainVertical
 from . import curves, figures, thoughts
 from .base import Shot, View
@@ -22,6 +25,7 @@ from .wait import Waiting
 LEAST_RIGHT, LEAST_COLUMN, NARROW = 58, 44, 100
 WIDE = 80
 TALL, FEW = 26, 4
+LEAST_CURVE = 8
 
 
 class EnvironmentView(View):
@@ -39,6 +43,7 @@ class EnvironmentView(View):
         self._kept: dict[tuple[str, int, int], Rows] = {}
         self._env = 0
         self._said = 0.0
+        self._page, self._count = 0, 1
         self._waiting, self._board = Waiting(), Boards(id="board")
         self._below, self._facts, self._more = Lines(id="below"), Lines(id="details"), Lines(id="more")
         self._table = PlainVertical(self._waiting, self._board, self._below, id="table")
@@ -72,7 +77,7 @@ class EnvironmentView(View):
         self._said = shot.now
         below, rest = self._divided(shot)
         self._below.show(column(below, *self._below.size))
-        self._facts.show(column([*rest, *self._fact_sections(shot)], *self._facts.size))
+        self._show_facts([*rest, *self._fact_sections(shot)])
         if not shot.inspecting:
             self._show_more(shot)
         elif shot.closely or shot.figures:
@@ -122,46 +127,63 @@ class EnvironmentView(View):
             (below if left >= FEWEST + 2 else rest).append(names)
         return below, rest
 
-    def _fact_sections(self, shot: Shot) -> list[Section]:
+    def _known(self, shot: Shot, *, tall: bool) -> dict[str, Section]:
+        """What is known of the environment, by name; of episodes only where there are any."""
         snapshot, env = shot.snapshot, shot.env
-        state = Section("State", lambda width, _: thoughts.info(snapshot, env, width), fills=True, least=4)
-        if not snapshot.description.units.episodes:
-            return [state]
-        number, seat = f"{int(snapshot.environments['episode'][env]) + 1:,}", thoughts.seat_of(snapshot)
-        episode = Section(
-            "Episode",
-            lambda width, _: thoughts.episode(snapshot, env, width),
-            note=" · ".join(filter(None, (number, seat))),
+        seat, perf = (
+            thoughts.seat_of(snapshot),
+            lambda *room: thoughts.perf(snapshot, env, room[0])[: None if tall else FEW],
         )
-        if self.has_class("-single"):
-            policy = Section(
-                "Policy", lambda width, _: thoughts.policy(snapshot, env, width), fills=True, least=3, note=seat
-            )
-            return [episode, policy]
-        return [episode, state]
+        known = {
+            "state": Section("State", lambda width, _: thoughts.info(snapshot, env, width), fills=True, least=4),
+            "perf": Section("Perf", perf),
+            "goal": curves.goal_section(shot, self._keeping("curve", lambda *room: curves.curve(shot, *room))),
+        }
+        if not snapshot.description.units.episodes:
+            return known
+        note = " · ".join(filter(None, (f"{int(snapshot.environments['episode'][env]) + 1:,}", seat)))
+        thought = partial(thoughts.policy, snapshot, env)
+        return known | {
+            "episode": Section("Episode", lambda width, _: thoughts.episode(snapshot, env, width), note=note),
+            "policy": Section("Policy", lambda width, _: thought(width), fills=not tall, least=3, note=seat),
+            "reward": Section("Reward", lambda width, _: thoughts.reward(snapshot, env, width), whole=tall),
+        }
+
+    def _fact_sections(self, shot: Shot) -> list[Section]:
+        """What stands beside the board; all of it where there is but one column, in pages."""
+        single = self.has_class("-single")
+        names = ("episode", "policy", "state", "reward", "perf", "goal") if single else ("episode", "state")
+        known = self._known(shot, tall=False)
+        known["goal"] = replace(known["goal"], least=LEAST_CURVE)
+        return [known[name] for name in names if name in known]
+
+    def _show_facts(self, sections: list[Section]) -> None:
+        """One page of them."""
+        found = pages(sections, *self._facts.size)
+        self._page, self._count = min(self._page, len(found) - 1), len(found)
+        self._facts.show(column(found[self._page], *self._facts.size))
+
+    @property
+    def pages(self) -> tuple[int, int]:
+        """See the base class."""
+        return self._page + 1, self._count
+
+    def turn_page(self, by: int) -> None:
+        """Show other panels."""
+        self._page = min(self._count - 1, max(0, self._page + by))
 
     def _show_more(self, shot: Shot) -> None:
         """Policy, reward, perf and the curve; where there is room, the trainer's figures beside them."""
-        snapshot, env = shot.snapshot, shot.env
         width, height = self._more.size
-        seat = thoughts.seat_of(snapshot)
         tall = height >= TALL
-        perf = self._keeping("perf", lambda *room: thoughts.perf(snapshot, env, room[0])[: None if tall else FEW])
-        sections = [Section("Perf", perf)]
-        if snapshot.description.units.episodes:
-            sections = [
-                Section("Policy", lambda width, _: thoughts.policy(snapshot, env, width), fills=not tall, note=seat),
-                Section("Reward", lambda width, _: thoughts.reward(snapshot, env, width), whole=tall),
-                *sections,
-            ]
-        if tall:
-            curve = self._keeping("curve", lambda *room: curves.curve(shot, *room))
-            sections.append(curves.goal_section(shot, curve))
+        known = self._known(shot, tall=tall)
+        names = ("policy", "reward", "perf", "goal") if tall else ("policy", "reward", "perf")
+        sections = [known[name] for name in names if name in known]
         if width < WIDE:
             self._more.show(column(sections, width, height))
             return
         widths = shares(width, 2)
-        learning = self._keeping("learning", lambda *room: figures.learning(snapshot, room[0]))
+        learning = self._keeping("learning", lambda *room: figures.learning(shot.snapshot, room[0]))
         trainer = Section("Learning", learning, fills=True)
         blocks = [column(part, wide, height) for part, wide in zip((sections, [trainer]), widths, strict=True)]
         self._more.show(beside(blocks, widths))

@@ -44,7 +44,7 @@ class LearningView(View):
         return across, min(down, MOST // across)
 
     @property
-    def pages(self) -> list[list[list[str]]]:
+    def _layout(self) -> list[list[list[str]]]:
         """The names on each page, by line; what is drawn on logarithmic axes has twice the height and all the width."""
         across, down = self.shape
         wide, names = [name for name in self._names if name in self._wide], self._names
@@ -54,10 +54,15 @@ class LearningView(View):
         return [lines[start : start + down] for start in range(0, len(lines), down)]
 
     @property
+    def pages(self) -> tuple[int, int]:
+        """See the base class."""
+        return self._page + 1, max(1, len(self._layout))
+
+    @property
     def page(self) -> list[list[str]]:
         """The names on this page, by line."""
-        pages = self.pages
-        return pages[min(self._page, len(pages) - 1)] if pages else []
+        found = self._layout
+        return found[min(self._page, len(found) - 1)] if found else []
 
     def look(self, env: int) -> Look:  # noqa: ARG002 - curves are not of one environment
         """The curves of this page."""
@@ -69,7 +74,7 @@ class LearningView(View):
             return
         self._names = ordered(shot.snapshot)
         self._wide = [figure.name for figure in shot.snapshot.description.figures if figure.log]
-        self._page = max(0, min(self._page, len(self.pages) - 1))
+        self._page = max(0, min(self._page, len(self._layout) - 1))
         width, height = self._lines.size
         lines = self.page
         if not lines:
@@ -91,7 +96,7 @@ class LearningView(View):
 
     def turn_page(self, by: int) -> None:
         """Show other curves."""
-        self._page = min(max(0, len(self.pages) - 1), max(0, self._page + by))
+        self._page = min(max(0, len(self._layout) - 1), max(0, self._page + by))
 
 
 def _section(name: str, shot: Shot) -> Section:

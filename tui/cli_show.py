@@ -62,7 +62,7 @@ def show_tasks(*, json: bool) -> int:
             )
         )
         for item in family.parameters:
-            console.print(Text.assemble(f"  {item.name}={item.default}".ljust(16), (item.help, "dim")))
+            console.print(Text.assemble(f"  {item.name}={item.default}".ljust(20), (item.help, "dim")))
     console.print(
         "\nParameters follow a colon: --task drmario:level=5,speed=hi. Any environment of Gymnasium, or a parallel one "
         "of PettingZoo, is a task too: its id (CartPole-v1) or where it stands (my_package.my_module:MyEnv).",

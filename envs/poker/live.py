@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..task import Task
+from .course import Course, Free, OnTree, next_decision
 from .families import game_of, layout_of
 from .game import Game
-from .holdem import FOLDS, NoLimit
+from .holdem import NoLimit
 from .off_tree import taken_for
 from .sizes import sizes_of
-from .tree import DECISION, FOLD, STREET, Action, Standing
+from .tree import DECISION, FOLD, Action, Standing
 
+Cards: TypeAlias = tuple[int, ...]
 Policy: TypeAlias = "Callable[[LiveHand, int], NDArray[np.float64]]"
 """How a seat plays: called with the hand and the seat, returns probabilities of the actions at the hand's node."""
 
@@ -83,34 +85,28 @@ class LiveHand:
     """
 
     def __init__(self, rules: Rules, generator: random.Random) -> None:
-        self.game, self._betting, self._open = rules.game, rules.betting, rules.open_cards
-        self._generator = generator
-        self._state = None if rules.betting is None else rules.betting.root()
+        self.game, self._open, self._generator = rules.game, rules.open_cards, generator
+        self._course: Course = OnTree(rules.game.tree) if rules.betting is None else Free(rules.betting)
         self.deal = 0
         self.node: int | None = 0
-        self._at = 0
         self.history: list[Done] = []
-        self.hands: tuple[tuple[int, ...], tuple[int, ...]]
-        self._board: tuple[int, ...]
-        if rules.game.deals is None:
-            cards = generator.sample(range(52), 9)
-            self.hands, self._board = ((cards[0], cards[1]), (cards[2], cards[3])), tuple(cards[4:])
-        else:
-            deals = rules.game.deals
-            self.deal = generator.randrange(len(deals.hands))
-            one, other = deals.hands[self.deal].tolist()
-            self.hands, self._board = ((one,), (other,)), (int(deals.board[self.deal]),)
-        one_paid, other_paid = self.standing.paid
-        self.before = one_paid if one_paid == other_paid else 0
+        self.hands, self._board = self._dealt()
+        one, other = self.standing.paid
+        self.before = one if one == other else 0
+
+    def _dealt(self) -> tuple[tuple[Cards, Cards], Cards]:
+        deals = self.game.deals
+        if deals is None:
+            cards = self._generator.sample(range(52), 9)
+            return (tuple(cards[:2]), tuple(cards[2:4])), tuple(cards[4:])
+        self.deal = self._generator.randrange(len(deals.hands))
+        one, other = deals.hands[self.deal].tolist()
+        return ((one,), (other,)), (int(deals.board[self.deal]),)
 
     @property
     def standing(self) -> Standing:
         """Where the hand is: who decides, or how it ended."""
-        if self._betting is not None and self._state is not None:
-            return self._betting.standing(self._state)
-        tree, at = self.game.tree, self._at
-        paid = float(tree.paid[at, 0]), float(tree.paid[at, 1])
-        return Standing(int(tree.kind[at]), int(tree.player[at]), int(tree.street[at]), paid, int(tree.result[at]))
+        return self._course.standing
 
     @property
     def over(self) -> bool:
@@ -125,16 +121,12 @@ class LiveHand:
     @property
     def actions(self) -> Sequence[Action]:
         """What can be done, of the sizes that the abstraction offers."""
-        if self._betting is not None and self._state is not None:
-            return self._betting.actions(self._state)
-        return self.game.tree.actions_of(self._at)
+        return self._course.actions
 
     @property
     def raises(self) -> tuple[int, int] | None:
         """The least and the most chips in all of a raise of any size, where there is one."""
-        if self._betting is None or self._state is None or self.over:
-            return None
-        return self._betting.raises(self._state)
+        return self._course.raises
 
     def bucket(self, seat: int) -> int:
         """Return what a seat of a small game knows besides the betting."""
@@ -146,14 +138,7 @@ class LiveHand:
         here = self.standing
         self.history.append(Done(here.street, here.player, action))
         place = self._place(action, max(here.paid))
-        if self._betting is not None and self._state is not None:
-            folds = action.number == FOLDS
-            state = self._state
-            self._state = (
-                state._replace(folded=state.player) if folds else self._betting.paying(state, int(action.chips))
-            )
-            while self.standing.kind == STREET:
-                self._state = self._betting.after(self._state, 0)
+        self._course.act(action)
         self._follow(place)
         if self.standing.street != here.street:
             self.before = self.standing.paid[0]
@@ -226,11 +211,8 @@ class LiveHand:
         """Go down the tree, as far as it still tells the same hand."""
         if self.node is None or place is None:
             return
-        tree, at = self.game.tree, self.game.tree.below(self.node, place)
-        while tree.kind[at] == STREET:
-            at = tree.below(at, 0)
-        self._at = at
-        here = self.standing
+        tree, here = self.game.tree, self.standing
+        at = next_decision(tree, self.node, place)
         same = tree.kind[at] == here.kind == DECISION and (tree.player[at], tree.street[at]) == (
             here.player,
             here.street,

@@ -88,7 +88,7 @@ def test_text_keeps_its_letters_and_colours():
 
 @pytest.mark.parametrize(("words", "scales"), [(False, ["wide", "close"]), (True, ["close"])])
 def test_words_are_not_pulled_apart(words, scales):
-    """However large they are drawn, words have no spaces between its letters."""
+    """However large they are drawn, words have no spaces between their letters."""
     drawing = drawing_of(PanelLook("text", "Screen", "screen", shape=(2, 6), close=words), colors=True)
     assert [scale.name for scale in drawing.scales] == scales
 

@@ -14,7 +14,7 @@ from ...envs.poker.game import Game
 from ...envs.poker.task import game_of
 from ...envs.task import DECIDES, Array, Buffers, next_slot
 from .boards import Boards
-from .exact import game_value
+from .exact import average_strategy, game_value, nash_conv
 from .full import Cfr
 from .sampling import Batch, Sampler
 from .settings import Settings
@@ -202,10 +202,24 @@ def warm_up(game: Game, settings: Settings) -> None:
     _solver(game, Tables.private(game, settings), 0, settings).run(0, 1)
 
 
-def compile_all() -> None:
-    """Compile the kernels of all methods, on the smallest game, and those of the hands that workers show."""
-    compile_hands()
+def compile_external() -> None:
+    """Compile what external sampling needs."""
+    _compile(Settings(method="external"))
+
+
+def compile_outcome() -> None:
+    """Compile what outcome sampling needs."""
+    _compile(Settings(method="outcome"))
+
+
+def compile_exact() -> None:
+    """Compile what exact iterations need."""
+    _compile(Settings(method="cfr"))
+
+
+def _compile(settings: Settings) -> None:
+    """Compile a method's kernels on the smallest game, those that judge a strategy, and those of hands shown."""
     game = game_of(find("kuhn"))
-    for method in ("external", "outcome", "cfr"):
-        warm_up(game, Settings(method=method))
-    warm_up(game, Settings(weighting="discounted", discount_interval=1))
+    warm_up(game, settings)
+    nash_conv(game, average_strategy(game, Tables.private(game, settings).table))
+    compile_hands()

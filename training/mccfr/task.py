@@ -65,7 +65,7 @@ def traversals(task: Task, given: Mapping[str, Any]) -> Task:
     return replace(
         task,
         factory=f"{__package__}.driver:Traversals",
-        kernels=f"{__package__}.driver:compile_all",
+        kernels=f"{__package__}.driver:compile_{settings.method if settings.sampled else 'exact'}",
         observation=Field("observation", "float32", (1,), per="seat"),
         num_actions=1,
         bounds=((0, LARGEST),),

@@ -5,8 +5,8 @@ action that is best if both only check and call from there on, but for the answe
 would fold do. What it wins is a lower bound of what the best response would win. It bets as the strategy's own tree
 allows, with the hands as they are: it sees what is lost by abstracting cards, and not what is lost by abstracting bets.
 
-The opponent's hand is never dealt: its range is what plays, and at the end all of it is compared. That leaves less to
-luck, and changes no mean.
+The opponent's hand is never dealt: its range is what plays, and at the end all of it is compared; once nobody decides
+any more, so are all boards that may come, or many. That leaves less to luck, and changes no mean.
 """
 
 from __future__ import annotations
@@ -128,10 +128,26 @@ class Response:
             true = held * self._true
             return float(tree.paid[node].min() * (true @ self._against(self._seat.board)) / true.sum())
         if kind == STREET:
-            return self._value(tree.below(node, 0), held)
+            settled = self._settled(node, held)
+            return self._value(tree.below(node, 0), held) if settled is None else settled
         if tree.player[node] == player:
             return self._value(tree.below(node, self._best(node, held)), held)
         return self._answered(node, held)
+
+    def _settled(self, node: int, held: Array) -> float | None:
+        """Return what is won on average over all cards to come, if nobody decides any more.
+
+        The cards are imagined anew: those by which the decisions were chosen flatter them.
+        """
+        tree, player, hand = self._game.tree, self._seat.player, self._seat.hand
+        board, end = self._shown(node), node
+        while tree.kind[end] == STREET:
+            end = tree.below(end, 0)
+        if tree.kind[end] != SHOWDOWN:
+            return None
+        may = held * self._holdings.against(player, hand, board)
+        fares = self._holdings.equities(player, hand, board, self._random)
+        return float(tree.paid[end].min() * (may @ fares) / may.sum())
 
     def _answered(self, node: int, held: Array) -> float:
         """Return what a decision of the opponent is worth: over all that its range does, or as it does once."""

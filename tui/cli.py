@@ -160,20 +160,33 @@ def evaluate(
 
 
 @app.command
-def play(task: str = "drmario", *, seed: int = 0, against: str = "random") -> int:
+def play(
+    task: str = "drmario",
+    *,
+    seed: int = 0,
+    against: str = "random",
+    run: str | None = None,
+    resolve: Switch = False,
+    runs_dir: Path = Path("runs"),
+) -> int:
     """Play a game yourself: drmario with the arrow keys, kuhn, leduc, liars_dice and holdem with numbers.
 
     Args:
         task: The game, with its parameters: drmario:level=5.
         seed: Seed of the game.
         against: Who holds the other cards: random, or myself.
+        run: Play against what this run has learned: its name or its folder, or latest.
+        resolve: Let the run think again at every decision.
+        runs_dir: Where runs are kept.
     """
     from ..envs import find
     from ..envs.poker.families import has_game
     from .play import play as play_game
-    from .poker import play_against
+    from .poker import play_against, play_against_run
 
-    return play_against(task, seed, against) if has_game(find(task)) else play_game(task, seed)
+    if not has_game(find(task)):
+        return play_game(task, seed)
+    return play_against_run(task, seed, run, runs_dir, resolve=resolve) if run else play_against(task, seed, against)
 
 
 @app.command(name="env-server")

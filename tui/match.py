@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ..envs import Task
 from ..envs.poker.live import LiveHand, Policy, rules_of
 from ..envs.poker.tree import FOLD, Action
+
+
+class Thought(NamedTuple):
+    """A decision of the opponent: what could be done, how often it would do that with its cards, what it did."""
+
+    actions: tuple[str, ...]
+    chances: tuple[float, ...]
+    done: str
 
 
 class Match:
@@ -19,6 +28,7 @@ class Match:
         hand: The present one.
         seat: Where the person sits; playing against oneself, who decides.
         hands: How many have begun.
+        thought: What the opponent considered in this hand: its decisions in their order.
         total: Chips that the person, or the first seat, has won with those that ended.
 
     Args:
@@ -38,6 +48,7 @@ class Match:
     def begin(self) -> None:
         """Deal the next hand, and let the opponent act if it is first."""
         self.hand = LiveHand(self._rules, self._generator)
+        self.thought: list[Thought] = []
         self.hands += 1
         self._place = 1 - self._place
         self._answer()
@@ -75,6 +86,12 @@ class Match:
     def _answer(self) -> None:
         hand = self.hand
         while self.opponent is not None and not hand.over and hand.standing.player != self._place:
-            hand.act(hand.chosen_by(self.opponent))
+            chances = hand.probabilities(self.opponent)
+            action = hand.chosen_by(self.opponent)
+            if chances is not None:
+                self.thought.append(
+                    Thought(tuple(one.name for one in hand.actions), tuple(chances.tolist()), action.name)
+                )
+            hand.act(action)
         if hand.over:
             self.total += self.won

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import ClassVar
 
 from textual.app import App, ComposeResult
@@ -10,15 +12,18 @@ from textual.events import Key
 
 from ..envs import BadParameter, Task, find
 from ..envs.poker.live import Policy, uniform
+from .cli_bench_show import telling
 from .cli_run import check_terminal
 from .ink import ACCENT, BRIGHT, FAINT, ORANGE, SOFT, Row, part
 from .lines import Lines
 from .match import Match
+from .numbers import short
 from .poker_table import KEYS, money, table
 from .theme import before_app, dress
 
 AGAINST = ("random", "myself")
 MOST_DIGITS = 7
+ADVICE = "a person plays, so run it in one"
 
 
 class CardsApp(App[None]):
@@ -147,11 +152,38 @@ def play_cards(task: Task, seed: int, opponent: Policy | None, against: str) -> 
     Raises:
         NoTerminal: There is no terminal.
     """
-    check_terminal("a person plays, so run it in one")
+    check_terminal(ADVICE)
     before_app()
     app = CardsApp(Match(task, seed, opponent), against)
     app.run()
     return app.return_code or 0
+
+
+def play_against_run(spec: str, seed: int, name: str, runs_dir: Path, *, resolve: bool) -> int:
+    """Play against what a run has learned.
+
+    Args:
+        spec: The game; its parameters are those of the run.
+        seed: Of the deals.
+        name: The run: its name or its folder, or `latest`.
+        runs_dir: Where runs are kept.
+        resolve: Whether the opponent thinks again at every decision.
+
+    Raises:
+        BadParameter: There is no such run of this game.
+        NoTerminal: There is no terminal.
+    """
+    from ..training.mccfr.opponent import opponent_of, run_for
+    from ..training.mccfr.trained import trained
+
+    check_terminal(ADVICE)
+    found = trained(run_for(find(spec), name, runs_dir))
+    with telling(f"play {found.run}") as tell:
+        opponent = opponent_of(found, resolve=resolve, heard=tell)
+    for sentence in found.skipped:
+        sys.stderr.write(f"{sentence}\n")
+    after = f"against {found.run}, {short(found.iterations)} iterations"
+    return play_cards(found.task, seed, opponent, after + (", thinking" if resolve else ""))
 
 
 def play_against(spec: str, seed: int, against: str) -> int:

@@ -16,6 +16,8 @@ from .numbers import percent
 KEYS = "123456789abcdefg"
 """Of the actions, in their order."""
 SUIT_COLORS = {"♠": BRIGHT, "♥": RED, "♦": CYAN, "♣": GREEN}
+THOUGHTS = 4
+"""Decisions of the opponent that are told at the end of a hand."""
 NAME, CARD, CHIPS = 12, 6, 34
 """Columns: of a seat's name, of a card, and before a seat's chips."""
 
@@ -26,12 +28,14 @@ def table(match: Match, width: int, *, advice: bool) -> list[Row]:
     Args:
         match: What is played.
         width: Columns.
-        advice: Whether to show what the opponent's policy would do.
+        advice: Whether to show what the opponent's policy would do, and at the end of a hand what it did.
     """
     me = match.seat
     rows: list[Row] = [*_seat(match, 1 - me), *_middle(match), *_seat(match, me), ()]
     rows += _history(match, width)
-    return [*rows, (), *(_result(match, width) if match.hand.over else _choices(match, width, advice=advice))]
+    if not match.hand.over:
+        return [*rows, (), *_choices(match, width, advice=advice)]
+    return [*rows, (), *_result(match, width), *(_thoughts(match, width) if advice else ())]
 
 
 def money(match: Match, chips: float) -> str:
@@ -153,6 +157,18 @@ def _choices(match: Match, width: int, *, advice: bool) -> list[Row]:
     rows = _wrapped(" ", pieces, "   ", width)
     if advice and chances is None:
         rows.append((part(" no policy knows what to do here", SOFT),))
+    return rows
+
+
+def _thoughts(match: Match, width: int) -> list[Row]:
+    """Return what the opponent considered, a line for each of its last decisions."""
+    rows: list[Row] = [(part(" what the opponent's strategy does with its cards:", SOFT),)] if match.thought else []
+    for thought in match.thought[-THOUGHTS:]:
+        pieces = [
+            (f"{name} {percent(100 * chance)}", BRIGHT if name == thought.done else TEXT)
+            for name, chance in zip(thought.actions, thought.chances, strict=True)
+        ]
+        rows += _wrapped(f" {thought.done}".ljust(NAME), pieces, "   ", width)
     return rows
 
 

@@ -14,7 +14,7 @@ from pac.tui.cli_run import NoTerminal
 from pac.tui.lines import Lines
 from pac.tui.match import Match
 from pac.tui.play import Game
-from pac.tui.poker import CardsApp, play_against
+from pac.tui.poker import CardsApp, play_against, play_against_run
 from pac.tui.poker_table import money, table
 
 TASKS = ("kuhn", "leduc", "liars_dice", "holdem:betting=fcpa")
@@ -87,6 +87,7 @@ def test_a_table_fits_into_80x24(name):
             assert max(map(cell_len, lines)) <= 80
             assert len(lines) <= 24 - 3
             match.act(match.hand.actions[:2][-1])
+        assert len(text(match, advice=True).split("\n")) <= 24 - 3
         match.begin()
 
 
@@ -103,6 +104,18 @@ def test_a_hint_is_the_policys():
     """Beside every action stands how often the opponent would take it here."""
     match = Match(find("leduc"), 1, uniform)
     assert re.search(r"1 check \(50 %\) +2 bet 2 \(50 %\)", text(match, advice=True))
+    assert "%" not in text(match)
+
+
+def test_a_hand_that_is_over_tells_what_the_opponent_considered():
+    """With the hint on: each of its decisions, what it did first, and how often it would do what it could."""
+    match = Match(find("leduc"), 1, uniform)
+    to_the_end(match)
+    assert match.thought
+    for thought in match.thought:
+        assert thought.done in thought.actions
+        assert sum(thought.chances) == pytest.approx(1)
+        assert re.search(rf"{thought.done} +{thought.actions[0]} \d+ %", text(match, advice=True))
     assert "%" not in text(match)
 
 
@@ -139,6 +152,12 @@ async def test_keys_play():
         assert all(len(line) <= 80 for name in ("head", "foot") for line in shown(name).split("\n"))
         await pilot.press("q")
     assert app.return_code == 0
+
+
+def test_a_trained_opponent_needs_a_terminal_too(tmp_path):
+    """Before anything is loaded."""
+    with pytest.raises(NoTerminal):
+        play_against_run("leduc", 0, "latest", tmp_path, resolve=False)
 
 
 def test_an_opponent_that_there_is_not():

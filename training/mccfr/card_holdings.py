@@ -48,6 +48,10 @@ class CardHoldings:
         look_up_all(self._tables, np.array(board, np.int64), found)
         return found
 
+    def number(self, cards: Board) -> int:
+        """Return the index of a pair of cards."""
+        return int(hole_of(*cards))
+
     def boards(self, street: int) -> tuple[Board, ...]:
         """Return the board before the flop; those of other streets are too many.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,9 +17,8 @@ from .holdings import Holdings
 from .local_best_response import local_best_response
 from .matches import BOTS, Follower, Thinker, bot, exact_match, match, thoughtful_match
 from .resolving import Resolver
-from .trained import Trained, holdings_of, trained
+from .trained import Heard, Trained, holdings_of, trained
 
-Heard = Callable[[str, float], None]
 RESPONSES = 10
 """Of so many hands of a match, one is played against a local best response: it takes thousands of times as long."""
 

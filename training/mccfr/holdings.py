@@ -45,6 +45,9 @@ class Holdings(Protocol):
     def buckets(self, player: int, board: Board) -> Array:
         """Return `(hands,)` int32: the bucket of each hand of a player on a board, -1 for one that clashes with it."""
 
+    def number(self, cards: Board) -> int:
+        """Return the index of the hand that consists of some cards, or dice."""
+
     def boards(self, street: int) -> tuple[Board, ...]:
         """Return all boards of a street, of a game that is `exact`."""
 
@@ -118,6 +121,10 @@ class SmallHoldings:
         kept = np.flatnonzero(weight > 0)
         likely = weight[kept] / max(weight.sum(), np.finfo(np.float64).tiny)
         return Sample(hands[kept], self._deals.bucket[kept], self._deals.sign[kept], likely)
+
+    def number(self, cards: Board) -> int:
+        """Return the index of a hand: its one card, or die."""
+        return cards[0]
 
     def boards(self, street: int) -> tuple[Board, ...]:
         """Return all boards of a street."""

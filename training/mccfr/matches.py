@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -21,6 +22,8 @@ from .rollout import duel, expected, nodes_of
 
 BOTS = ("uniform", "call", "fold")
 """Who needs no training: all actions alike; to check and call; to check and fold."""
+REMEMBERED = 16
+"""Decisions."""
 BLOCK = 4096
 """Deals that a thread plays at once."""
 PLAYERS = 2
@@ -54,14 +57,14 @@ class Follower:
 
 
 class Thinker:
-    """A `Player` that thinks again at every decision."""
+    """A `Player` that thinks again at every decision, but once only if it is asked again at once."""
 
     def __init__(self, resolver: Resolver) -> None:
-        self._resolver = resolver
+        self._resolve = lru_cache(REMEMBERED)(resolver.resolve)
 
     def acts(self, node: int, board: Board, hand: int) -> Array:
         """Return `(actions,)` probabilities."""
-        found: Array = self._resolver.resolve(node, board).probabilities[hand]
+        found: Array = self._resolve(node, board).probabilities[hand]
         return found
 
 

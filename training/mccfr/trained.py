@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from ...backends import usable_cores
 from ...envs import BadParameter, Task, find
@@ -13,6 +14,8 @@ from ..checkpoint import load_newest
 from ..runs import RunFolder
 from .exact import Strategy, average_strategy
 from .holdings import Holdings, SmallHoldings
+
+Heard: TypeAlias = Callable[[str, float], None]
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ def trained(run: RunFolder) -> Trained:
     return Trained(run.name, task, strategy, int(found.data["data"]["iterations"]), found.skipped)
 
 
-def holdings_of(game: Game, heard: Callable[[str, float], None] = lambda *_: None) -> Holdings:
+def holdings_of(game: Game, heard: Heard = lambda *_: None) -> Holdings:
     """Return the hands of a game.
 
     Args:

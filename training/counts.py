@@ -57,16 +57,15 @@ class Counts:
         self.steps += int(np.count_nonzero(buffer["active"][span] == DECIDES)) // players
         ended = (buffer["terminated"][span] | buffer["truncated"][span])[:, ::players]
         terms = buffer["reward_terms"][span] if self._task.reward_terms else None
-        if not ended.any():
-            if terms is not None:
-                self.terms += terms.sum(axis=0)
-            return
-        for row, done in enumerate(ended):
-            if terms is not None:
-                self.terms += terms[row]
-            for env in np.flatnonzero(done).tolist():
-                self._end(buffer, env, span.start + row)
-                yield env
+        added = 0
+        for row, env in zip(*(axis.tolist() for axis in ended.nonzero()), strict=True):
+            if terms is not None and added <= row:
+                self.terms += terms[added : row + 1].sum(axis=0)
+                added = row + 1
+            self._end(buffer, env, span.start + row)
+            yield env
+        if terms is not None:
+            self.terms += terms[added:].sum(axis=0)
 
     def _end(self, buffer: Buffer, env: int, slot: int) -> None:
         """Record that `env` ended an episode in `slot`."""

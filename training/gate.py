@@ -61,6 +61,11 @@ class Gate:
         self._segment.unlink()
 
     @property
+    def busy(self) -> bool:
+        """Whether those who pass have to look at more than this: somebody paused it, slowed it, or wants it to end."""
+        return bool(self._words[Word.ATTENTION])
+
+    @property
     def paused(self) -> bool:
         """Whether the gate is closed, steps on credit aside."""
         return bool(self._words[Word.PAUSED])

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends.layout import Buffer
 from ..envs import Task, next_slot
 from ..envs.task import Array
 from .counts import Counts
@@ -181,6 +180,7 @@ class Monitor:
         for env in self.counts.add(self._backend.buffer, span):
             self.alarms.marked.discard(env)
             self.on_episode(env)
+        self.alarms.look_at_environments(self._backend.buffer, span, self._task.players, self.clock.now())
         values = self.values(slice(span.start - 1, span.stop - 1)) if span.start else None
         self.detail.history.extend(self._backend, span, values, self.counts.terms)
         if self.recorder:
@@ -223,7 +223,7 @@ class Monitor:
     def _publish(self, *, decided: bool) -> None:
         self._write_state()
         if self._writer and self._backend is not None:
-            self._look_for_trouble(self._backend.buffer)
+            self._look_at_pace()
             write_throughput(self._writer, self.throughput, self.mark())
             with self._writer.write("breakpoints") as block:
                 self.breakpoints.write(block)
@@ -231,9 +231,8 @@ class Monitor:
             self._write_policy(self._writer)
             self._write_detail(self._writer, self._backend, decided=decided)
 
-    def _look_for_trouble(self, buffer: Buffer) -> None:
+    def _look_at_pace(self) -> None:
         now, sps = self.clock.now(), self.throughput.rates(self.mark())[1]
-        self.alarms.look_at_environments(buffer, self._written, self._task.players, now)
         self.alarms.look_at_pace(Pace(self.counts.episodes, self.counts.length_median, sps / self._num_envs), now)
 
     def _write_detail(self, writer: TelemetryWriter, backend: Stepped, *, decided: bool) -> None:

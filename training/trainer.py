@@ -43,19 +43,20 @@ class Timer:
 
     Attributes:
         seconds: Time spent per phase, since the beginning.
+        last: When the last lap ended, by the clock.
     """
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self.seconds = dict.fromkeys(PHASES, 0.0)
         self._clock = clock
-        self._last = clock()
+        self.last = clock()
 
     def lap(self, phase: str) -> float:
         """Attribute the time since the last lap to `phase`; return it, in s."""
         now = self._clock()
-        spent = now - self._last
+        spent = now - self.last
         self.seconds[phase] += spent
-        self._last = now
+        self.last = now
         return spent
 
     def move(self, source: str, target: str, seconds: float) -> None:
@@ -65,7 +66,7 @@ class Timer:
 
     def skip(self) -> None:
         """Forget the time since the last lap: the training stood still."""
-        self._last = self._clock()
+        self.last = self._clock()
 
 
 @dataclass(frozen=True)

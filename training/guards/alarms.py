@@ -160,18 +160,22 @@ class Alarms:
         self.told.append(text)
         self.ring(text, env)
 
-    def look_at_environments(self, buffer: Buffers, slot: int, players: int, now: float) -> None:
-        """Look for rewards and observations that are not numbers in what was written last; `now` in s of training."""
-        found = {
-            "reward": _unknown(buffer["episode_return"][slot]),
-            "observation": _unknown(buffer["observation"][slot]),
-        }
-        for name, rows in found.items():
-            envs = sorted(set((rows // players).tolist()))
-            self.marked.update(envs)
-            if self._numbers[name].rings(now, trouble=bool(envs)):
-                more = f", nor that of {len(envs) - 1:,} more" if len(envs) > 1 else ""
-                self.tell(f"alarm: env {envs[0] + 1}: its {name} is not a number{more}", envs[0])
+    def look_at_environments(self, buffer: Buffers, span: slice, players: int, now: float) -> None:
+        """Look for rewards and observations that are not numbers in the slots of `span`; `now` in s of training."""
+        self.take_unknown("reward", unknown_rows(buffer["episode_return"][span]) // players, now)
+        rows = unknown_rows(buffer["observation"][span])
+        ended = np.nonzero(buffer["terminated"][span] | buffer["truncated"][span])
+        if len(ended[1]):
+            rows = np.append(rows, ended[1][unknown_rows(buffer["final_observation"][span][ended][None])])
+        self.take_unknown("observation", rows // players, now)
+
+    def take_unknown(self, name: str, envs: NDArray[np.intp], now: float) -> None:
+        """Take in whose reward or observation was found not to be a number; `now` in s of training."""
+        found = sorted(set(envs.tolist()))
+        self.marked.update(found)
+        if self._numbers[name].rings(now, trouble=bool(found)):
+            more = f", nor that of {len(found) - 1:,} more" if len(found) > 1 else ""
+            self.tell(f"alarm: env {found[0] + 1}: its {name} is not a number{more}", found[0])
 
     def look_at_pace(self, pace: Pace, now: float) -> None:
         """Look whether episodes still end; `now` in s of training."""
@@ -206,11 +210,13 @@ class Alarms:
         self._speed.forget()
 
 
-def _unknown(rows: Array) -> NDArray[np.intp]:
-    """Return the rows in which a number is none."""
-    if rows.dtype.kind != "f":
+def unknown_rows(written: Array) -> NDArray[np.intp]:
+    """Return the rows of `(slots, rows, ...)` in which a number is none; finding that all are takes one pass."""
+    flat = written.reshape(-1)
+    if written.dtype.kind != "f" or not math.isnan(flat.dot(flat)):  # squares add up to infinity at worst
         return np.zeros(0, np.intp)
-    return np.flatnonzero(np.isnan(rows.reshape(len(rows), -1)).any(axis=1))
+    found = np.isnan(written).reshape(*written.shape[:2], -1).any(axis=(0, 2))
+    return np.flatnonzero(found)
 
 
 def _entropy(metrics: Mapping[str, float]) -> float | None:

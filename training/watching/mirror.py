@@ -15,35 +15,16 @@ from ...envs.task import DECIDES, WAITS, Array
 
 Autoreset: TypeAlias = Literal["same step", "next step", "by hand"]
 """When an environment that ended begins anew: with the last step, with one more whose action is ignored, or never."""
-SLOTS = 65
+ActionReader: TypeAlias = Callable[[Array], Array]
+SLOTS = 257
 TERMINATED, TRUNCATED = 1, 2
-
-
-class Tape:
-    """The bytes of arrays that are all alike, until they are read as one."""
-
-    def __init__(self, dtype: Any = None) -> None:
-        self._dtype = dtype
-        self._parts: list[bytes] = []
-
-    def append(self, array: Any) -> None:
-        """Keep what `array` holds now: its owner may write into it."""
-        known = np.asarray(array, self._dtype)
-        self._dtype = known.dtype
-        self._parts.append(known.tobytes())
-
-    def read(self) -> Array:
-        """Return all that was kept, flat, and forget it."""
-        joined = np.frombuffer(b"".join(self._parts), self._dtype)
-        self._parts.clear()
-        return joined
 
 
 class Mirror:
     """N environments that step elsewhere, and a buffer that is told what came of it.
 
-    A step only keeps bytes; `flush` writes all steps since the last flush into the buffer, some twenty operations on
-    whole stretches of up to 64 steps.
+    A step only copies what came of it; `flush` works that into the buffer, some twenty operations on whole stretches of
+    up to 256 steps.
 
     Attributes:
         buffer: The arrays of the task's fields.
@@ -55,14 +36,14 @@ class Mirror:
 
     workers: Sequence[WorkerStatus] = ()
 
-    def __init__(self, task: Task, num_envs: int, autoreset: Autoreset, read_actions: Callable[[Array], Any]) -> None:
+    def __init__(self, task: Task, num_envs: int, autoreset: Autoreset, read_actions: ActionReader | None) -> None:
         """Make a buffer.
 
         Args:
             task: What is stepped.
             num_envs: Number of environments N.
             autoreset: When an environment that ended begins anew.
-            read_actions: Turns `(steps, N, ...)` actions into the buffer's, or into None.
+            read_actions: Turns actions `(steps, N, numbers)` into the buffer's, if they fit there.
         """
         self.buffer = Layout(task, num_envs, SLOTS).map()
         self.environments = num_envs
@@ -70,8 +51,10 @@ class Mirror:
         self.room = SLOTS - 1
         self._autoreset = autoreset
         self._read_actions = read_actions
-        self._actions, self._rewards = Tape(), Tape()
-        self._terminated, self._truncated = Tape(np.bool_), Tape(np.bool_)
+        self._actions: Array | None = None
+        self._rewards = np.zeros((SLOTS - 1, num_envs))
+        self._terminated, self._truncated = (np.zeros((SLOTS - 1, num_envs), np.bool_) for _ in range(2))
+        self._steps = 0
         self._returns, self._lengths = np.zeros(num_envs), np.zeros(num_envs, np.int64)
         self._over = np.zeros(num_envs, np.bool_)
 
@@ -86,34 +69,39 @@ class Mirror:
         self.buffer["episode"][0, begun] += 1
 
     def record(self, actions: Any, rewards: Any, terminated: Any, truncated: Any) -> None:
-        """Note a step of all environments, `(N,)` each."""
+        """Note a step of all environments, `(N,)` each; whoever owns the arrays may write into them afterwards."""
+        at = self._steps
+        self._steps = at + 1
         self.room -= 1
-        self._actions.append(actions)
-        self._rewards.append(rewards)
-        self._terminated.append(terminated)
-        self._truncated.append(truncated)
+        if self._actions is not None:
+            self._actions[at] = actions
+        elif self._read_actions is not None:
+            first = np.asarray(actions)
+            self._actions = np.empty((SLOTS - 1, *first.shape), first.dtype)
+            self._actions[at] = first
+        self._rewards[at] = rewards
+        self._terminated[at] = terminated
+        self._truncated[at] = truncated
 
     def decide(self, actions: Any) -> None:
         """Write the actions of the next step; all steps before must be flushed."""
-        read = self._read_actions(np.reshape(actions, (1, self.environments, -1)))
-        if read is not None:
+        if self._read_actions is not None:
+            read = self._read_actions(np.reshape(actions, (1, self.environments, -1)))
             self.buffer["action"][self.slot if self.slot < SLOTS - 1 else 0] = read[0]
 
     def flush(self) -> bool:
         """Write what was recorded behind the last slots or from slot 1 on; return whether there was any."""
-        rewards = self._rewards.read().reshape(-1, self.environments).astype(np.float64)
-        count = len(rewards)
+        count, self._steps = self._steps, 0
         if not count:
             return False
-        terminated = self._terminated.read().reshape(rewards.shape)
-        truncated = self._truncated.read().reshape(rewards.shape)
+        rewards, terminated, truncated = self._rewards[:count], self._terminated[:count], self._truncated[:count]
         first = self.slot if self.slot < SLOTS - 1 else 0
         self.slot = first + count
         self.room = SLOTS - 1 - self.slot or SLOTS - 1
         rows, buffer = slice(first + 1, first + 1 + count), self.buffer
-        actions = self._read_actions(self._actions.read().reshape(*rewards.shape, -1))
-        if actions is not None:
-            buffer["action"][first : first + count] = actions
+        if self._read_actions is not None and self._actions is not None:
+            actions = self._actions[:count].reshape(*rewards.shape, -1)
+            buffer["action"][first : first + count] = self._read_actions(actions)
         buffer["reward"][rows], buffer["terminated"][rows], buffer["truncated"][rows] = rewards, terminated, truncated
         buffer["outcome"][rows] = np.where(terminated, TERMINATED, TRUNCATED * truncated)
         waits = self._count_episodes(rows, rewards, terminated | truncated)
@@ -132,7 +120,7 @@ class Mirror:
             returns[step + 1 :, env] -= returns[step, env]
             lengths[step + 1 :, env] -= lengths[step, env] + later
         self.buffer["episode_return"][rows], self.buffer["episode_length"][rows] = returns, lengths
-        self._over = ended[-1]
+        self._over = ended[-1].copy()
         self._returns = np.where(self._over, 0.0, returns[-1])
         self._lengths = np.where(self._over, -int(later), lengths[-1])
         if self._autoreset != "by hand":

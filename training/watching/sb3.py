@@ -12,6 +12,8 @@ from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 from .boards import MODES, Render
 from .script import WatchedScript, log, open_script
 
+ENDED = b"\x01"
+
 
 class WatchedVecEnv(VecEnvWrapper):
     """A vector environment that can be attached to from its first reset on."""
@@ -40,8 +42,11 @@ class WatchedVecEnv(VecEnvWrapper):
         result = self.venv.step_wait()
         if self._script is not None:
             observations, rewards, dones, infos = result
-            truncated = _truncated(dones, infos)
-            self._script.after(observations, rewards, dones & ~truncated, truncated)
+            if ENDED in dones.tobytes():
+                truncated = _truncated(dones, infos)
+                self._script.after(observations, rewards, dones & ~truncated, truncated)
+            else:
+                self._script.after(observations, rewards, dones, dones)
         return result
 
     def close(self) -> None:

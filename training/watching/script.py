@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import shutil
 import sys
@@ -14,17 +15,20 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
+import numpy as np
 
 from ...backends.segment import new_directory, remove_stale
 from ...envs import BadParameter, Task
 from ...envs.task import Array
 from ..commands import LiveCommands
 from ..control import ControlServer
+from ..guards.alarms import unknown_rows
 from ..last import keep_last_of_dead
 from ..live import Live
 from ..records import Phase
 from .boards import Boards, Render
 from .mirror import Autoreset, Mirror
+from .numbers import floats_of, unknown
 from .task import action_reader, describe_script
 
 ITERATION = 1.0  # s that an iteration lasts where nobody logs
@@ -52,11 +56,11 @@ class WatchedScript(Live):
         task: What it trains on.
         name: What it is called.
         kind: The class of the vector environment.
-        boards: Draws the environments.
         mirror: What is told of the environments' steps.
+        boards: Draws the environments.
     """
 
-    def __init__(self, task: Task, name: str, kind: str, boards: Boards, mirror: Mirror) -> None:
+    def __init__(self, task: Task, name: str, kind: str, mirror: Mirror, boards: Boards) -> None:
         keep_last_of_dead()
         remove_stale()
         super().__init__(task, new_directory())
@@ -66,9 +70,11 @@ class WatchedScript(Live):
         self._observations: Any = None
         self._actions: Any = None
         self._logged: dict[str, float] = {}
-        self._logs = self._ended = self._asked_to_end = False
+        self._bad: dict[str, float] = {}
+        self._ended = self._asked_to_end = False
         self._iterated = time.perf_counter()
-        self._due = self._iterated + ITERATION
+        self._iteration_due = self._iterated + ITERATION
+        self._due = 0.0
         self.monitor.state["backend"] = kind
         # Before the telemetry: whoever finds that may command.
         self._server = ControlServer(self.directory, ScriptCommands(self).handle, self.audience)
@@ -109,16 +115,26 @@ class WatchedScript(Live):
         if self._ended:
             return
         self.timer.lap("environment")
-        mirror = self.mirror
-        mirror.record(self._actions, rewards, terminated, truncated)
+        self.mirror.record(self._actions, rewards, terminated, truncated)
         self._observations = observations
-        now = time.perf_counter()
-        if not mirror.room or now >= self.monitor.due or self.monitor.eager or self.gate.paused:
-            self._flush()
+        if unknown(observations):
+            self._tell_unknown()
+        if not self.mirror.room or self.timer.last >= self._due or self.gate.busy or self.monitor.eager:
+            self._settle(self.timer.last)
+
+    def _tell_unknown(self) -> None:
+        """Ring for whom something is not a number in what is observed."""
+        envs = np.unique(np.concatenate([unknown_rows(part[None]) for part in floats_of(self._observations)]))
+        self.monitor.alarms.take_unknown("observation", envs, self.clock.now())
+
+    def _settle(self, now: float) -> None:
+        """Do what need not be done after every step."""
+        self._flush()
         if self._asked_to_end:
             self.close()
-        elif self._logs or now > self._due:
+        elif now >= self._iteration_due:
             self._end_iteration(now)
+        self._due = min(self.monitor.due, self._iteration_due)
 
     def _flush(self) -> None:
         """Let the monitor see the steps since it last did, and draw what is looked at."""
@@ -135,24 +151,26 @@ class WatchedScript(Live):
 
     def _end_iteration(self, now: float) -> None:
         """Add a point to the curves; where somebody logs, from log to log: that is a whole cycle of a training."""
-        if now < self._iterated + LEAST_ITERATION:
-            return
-        self._iterated, self._logs = now, False
-        self._due = float("inf") if self._logged else now + ITERATION
-        self._flush()
-        self.monitor.end_iteration(self._logged)
+        self._iterated = now
+        self._iteration_due = float("inf") if self._logged else now + ITERATION
+        self.monitor.end_iteration({**self._logged, **self._bad})
+        self._bad.clear()
         self._publish()
 
     def log(self, metrics: Mapping[str, Any]) -> None:
         """Show figures as curves, from the next step on."""
         for name, value in metrics.items():
             try:
-                self._logged[name] = float(value.item() if hasattr(value, "item") else value)  # tensors, too
+                number = float(value.item() if hasattr(value, "item") else value)  # tensors, too
             except (TypeError, ValueError):
                 raise BadParameter(
                     f"watch.log expects numbers, and {name!r} is {value!r}: leave it out or take its mean"
                 ) from None
-        self._logs = True
+            self._logged[name] = number
+            if not math.isfinite(number):
+                self._bad[name] = number  # until it was told: the next call may have a better one
+        self._iteration_due = self._iterated + LEAST_ITERATION
+        self._due = min(self._due, self._iteration_due)
 
     def stop(self) -> None:
         """Be watched no more; the script goes on, at its own speed."""
@@ -203,7 +221,7 @@ def open_script(
     described = describe_script(task, actions, boards)
     kind = type(envs.unwrapped).__name__
     mirror = Mirror(described, envs.num_envs, autoreset, action_reader(actions))
-    script = WatchedScript(described, name or _script_name(), kind, boards, mirror)
+    script = WatchedScript(described, name or _script_name(), kind, mirror, boards)
     weakref.finalize(owner, script.close).atexit = False
     return script
 

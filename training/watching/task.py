@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NoReturn
 
 import gymnasium
@@ -12,6 +11,7 @@ from ...envs import Field, Outcome, Task
 from ...envs.gym.spaces import UnsupportedSpaces, describe_actions
 from ..past.replay import Differs
 from .boards import Boards
+from .mirror import ActionReader
 
 
 def describe_script(name: str, actions: gymnasium.Space[Any], boards: Boards) -> Task:
@@ -42,11 +42,11 @@ def _actions(space: gymnasium.Space[Any]) -> dict[str, Any]:
         return {"num_actions": 1}
 
 
-def action_reader(space: gymnasium.Space[Any]) -> Callable[[Any], Any]:
-    """Return what turns actions `(steps, N, numbers)` into the buffer's, or into None where they do not fit there."""
+def action_reader(space: gymnasium.Space[Any]) -> ActionReader | None:
+    """Return what turns actions `(steps, N, numbers)` into the buffer's; None where they do not fit there."""
     if isinstance(space, Discrete):
         first = int(space.start)
         return lambda actions: actions[..., 0] - first
     if isinstance(space, Box | MultiDiscrete | MultiBinary) and space.shape:
         return lambda actions: actions
-    return lambda _actions: None
+    return None

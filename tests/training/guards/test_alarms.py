@@ -43,11 +43,17 @@ def training():
     return Training()
 
 
-def buffers(observation=0.0, score=0.0, rows=4):
-    """What four rows wrote."""
-    made = {"observation": np.zeros((1, rows, 3), "f4"), "episode_return": np.zeros((1, rows), "f4")}
-    made["observation"][0, 2, 1] = observation
-    made["episode_return"][0, 1] = score
+SPAN = slice(1, 6)
+
+
+def buffers(observation=0.0, score=0.0, final=0.0, rows=4):
+    """What four rows wrote in five steps."""
+    shown = {name: np.zeros((9, rows, 3), "f4") for name in ("observation", "final_observation")}
+    flags = {name: np.zeros((9, rows), "u1") for name in ("terminated", "truncated")}
+    made = {**shown, **flags, "episode_return": np.zeros((9, rows), "f4")}
+    made["observation"][3, 2, 1] = observation
+    made["final_observation"][4, 3] = final
+    made["episode_return"][2, 1] = score
     return made
 
 
@@ -65,23 +71,33 @@ def test_numbers_that_are_none_are_found_where_they_are():
     """Observation and reward have an alarm each; the environment is marked, of several seats their one."""
     alarms, rang = Alarms(), []
     alarms.ring = lambda text, env: rang.append((text, env))
-    alarms.look_at_environments(buffers(observation=math.nan, score=math.nan), 0, 1, 5.0)
+    alarms.look_at_environments(buffers(observation=math.nan, score=math.nan), SPAN, 1, 5.0)
     assert rang == [
         ("alarm: env 2: its reward is not a number", 1),
         ("alarm: env 3: its observation is not a number", 2),
     ]
     assert alarms.marked == {1, 2}
-    alarms.look_at_environments(buffers(observation=math.nan), 0, 2, 6.0)
+    alarms.look_at_environments(buffers(observation=math.nan), SPAN, 2, 6.0)
     assert len(rang) == 2
-    alarms.look_at_environments(buffers(observation=math.nan), 0, 2, 7.0 + CALM)
+    alarms.look_at_environments(buffers(observation=math.nan), SPAN, 2, 7.0 + CALM)
     assert rang[2:] == [("alarm: env 2: its observation is not a number", 1)]
+
+
+def test_the_last_observation_of_an_episode_is_looked_at_too():
+    """Where one ended; elsewhere its place holds what was long ago."""
+    alarms, made = Alarms(), buffers(final=math.nan)
+    alarms.look_at_environments(made, SPAN, 1, 5.0)
+    assert not alarms.told
+    made["terminated"][4, 3] = 1
+    alarms.look_at_environments(made, SPAN, 1, 6.0)
+    assert alarms.told == ["alarm: env 4: its observation is not a number"]
 
 
 def test_infinity_and_whole_numbers_are_numbers():
     """Nothing rings."""
     alarms = Alarms()
-    alarms.look_at_environments(buffers(observation=math.inf, score=-math.inf), 0, 1, 5.0)
-    alarms.look_at_environments({**buffers(), "observation": np.full((1, 4, 3), 255, "u1")}, 0, 1, 5.0)
+    alarms.look_at_environments(buffers(observation=math.inf, score=-math.inf), SPAN, 1, 5.0)
+    alarms.look_at_environments({**buffers(), "observation": np.full((9, 4, 3), 255, "u1")}, SPAN, 1, 5.0)
     assert not alarms.told
 
 

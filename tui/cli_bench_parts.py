@@ -7,6 +7,9 @@ from pathlib import Path
 
 from ..training.bench.facts import Figures, Progress, summed_up
 
+WATCHED = 4.0
+"""Seconds of training of each half of a pair, unless told otherwise."""
+
 
 def measure_transports(*, quick: bool, tell: Progress, task: str = "noop") -> Figures:
     """Time a step of each backend, and both layouts."""
@@ -82,11 +85,11 @@ def measure_app(*, quick: bool, tell: Progress) -> Figures:
     return app_cost(seconds=5.0 if quick else 20.0, pairs=3 if quick else 7, progress=tell)
 
 
-def measure_watch(*, quick: bool, tell: Progress) -> Figures:
+def measure_watch(*, quick: bool, tell: Progress, seconds: float = WATCHED) -> Figures:
     """Train watched and not watched, in turn."""
     from ..training.bench.watching import watch_cost
 
-    return watch_cost(seconds=3.0 if quick else 20.0, pairs=3 if quick else 7, progress=tell)
+    return watch_cost(seconds=3.0 if quick else seconds, pairs=3 if quick else 7, progress=tell)
 
 
 def measure_keys(*, quick: bool, tell: Progress) -> Figures:

@@ -16,12 +16,12 @@ from .facts import Figures, Progress, summed_up
 
 NAME = "bench-watch"
 NUM_ENVS, STEPS = 8, 128
-TURN = 2.0  # s; much longer than the time between two publications
+TURN = 1.0  # s; longer than the time between two publications
 LIMIT = 120.0  # s on top of the training time
 Iterate = Callable[[], None]
 
 
-def watch_cost(*, seconds: float = 20.0, pairs: int = 7, progress: Progress) -> Figures:
+def watch_cost(*, seconds: float, pairs: int, progress: Progress) -> Figures:
     """Train in a Gymnasium loop and with Stable-Baselines3, with nobody attached and with the app on a terminal.
 
     A pair is `seconds` of training watched and as many not watched, in turns of some iterations.

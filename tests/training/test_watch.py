@@ -382,3 +382,46 @@ def test_what_a_killed_script_leaves_is_removed_by_the_next_watch():
     envs.reset(seed=1)
     assert not found.directory.exists()
     envs.close()
+
+
+class Blinking(gymnasium.Env):
+    """Shows for one step what is no number."""
+
+    observation_space = gymnasium.spaces.Dict(
+        {"place": gymnasium.spaces.Box(-np.inf, np.inf, (2,), np.float32), "kind": gymnasium.spaces.Discrete(2)}
+    )
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, at):
+        self.at, self.count = at, 0
+
+    def reset(self, **_):
+        return {"place": np.zeros(2, np.float32), "kind": 0}, {}
+
+    def step(self, _action):
+        self.count += 1
+        place = np.array([0, np.nan if self.count == self.at else np.inf], np.float32)
+        return {"place": place, "kind": 1}, 0.0, False, False, {}
+
+
+def test_a_number_that_is_none_for_one_step_rings():
+    """In an observation at once, in what was logged at the iteration's end, although both are fine again by then."""
+    envs = WatchedVectorEnv(SyncVectorEnv([lambda: Blinking(at=0), lambda: Blinking(at=7)]))
+    envs.reset()
+    assert envs._script is not None
+    alarms = envs._script.monitor.alarms
+    for _ in range(6):
+        envs.step(np.zeros(2, np.int64))
+    assert not alarms.told
+    envs.step(np.zeros(2, np.int64))
+    assert alarms.told == ["alarm: env 2: its observation is not a number"]
+    for loss in (np.nan, 0.5):
+        watch.log({"loss": loss})
+
+    def stepped():
+        envs.step(np.zeros(2, np.int64))
+        return len(alarms.told) > 1
+
+    until(stepped, "an iteration")
+    assert alarms.told[1:] == ["alarm: loss is not a number: nan"]
+    envs.close()

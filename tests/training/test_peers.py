@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from pac.training.bench.contestant import Absent, PeerFailed
+from pac.training.bench.facts import core_times, stolen
 from pac.training.bench.peer import OURS, PEERS
 from pac.training.bench.peers import COSTS, compare_peers, contestant
 
@@ -37,6 +38,14 @@ def test_a_contestant_tells_its_rate_and_rests(name):
         stands_still(process)
         assert process.cpu_affinity() == CORES
     assert not process.is_running()
+
+
+def test_stolen_time_is_a_share():
+    """Of the cores' time between two looks; where nobody tells, it is not known."""
+    assert stolen((10, 100), (30, 300)) == pytest.approx(0.1)
+    assert stolen(None, (30, 300)) is None
+    taken, everything = core_times(CORES) or (0, 1)
+    assert 0 <= taken < everything
 
 
 @pytest.mark.skipif(importlib.util.find_spec("pufferlib") is not None, reason="PufferLib is installed")

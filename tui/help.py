@@ -51,11 +51,9 @@ def help_rows(width: int, height: int, units: Units) -> list[Row]:
     blocks = [_block(group, entries) for group, entries in said.items()]
     total = sum(map(len, blocks)) + len(blocks) - 1
     if total > height and width >= 64:
-        left: list[Row] = []
-        while blocks and len(left) + len(blocks[0]) <= total // 2 + 1:
-            left += [*blocks.pop(0), ()]
+        halves = [(_joined(blocks[:count]), _joined(blocks[count:])) for count in range(1, len(blocks))]
         half = width // 2
-        return beside([left, _joined(blocks)], [half, width - half])[: max(1, height)]
+        return beside(min(halves, key=lambda pair: max(map(len, pair))), [half, width - half])[: max(1, height)]
     return _joined(blocks)[: max(1, height)]
 
 

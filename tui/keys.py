@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from textual.binding import Binding, BindingType
@@ -96,7 +96,7 @@ HELP: dict[str, tuple[tuple[str, str], ...]] = {
         ("view.logs logs.search", "output, search it"),
         ("page.next page.previous", "pages"),
         ("axis", "over steps, over time"),
-        ("select.left select.right select.up select.down", "select; paused: back, on"),
+        ("select.left select.right select.up select.down", "select; paused: travel"),
         ("accept", "open it; restart now"),
         ("cancel", "back; no restart"),
     ),
@@ -105,10 +105,10 @@ HELP: dict[str, tuple[tuple[str, str], ...]] = {
         ("step steps", "one step, many steps"),
         ("episode", "to the episode's end"),
         ("inspect record", "inspect, record"),
-        ("breaks play", "breakpoints, play by hand"),
+        ("breaks play", "breaks, play by hand"),
         ("travel.back travel.on", "paused: ten steps"),
         ("travel.first travel.last", "paused: oldest, now"),
-        ("faster slower unlimited", "faster, slower, no limit"),
+        ("faster slower unlimited", "faster, slower, free"),
     ),
     SCALE: (
         ("envs.fewer envs.more", "one fewer, one more"),
@@ -195,9 +195,16 @@ def help_entries() -> dict[str, list[tuple[str, str]]]:
     digits = SHOWN["env.1"], SHOWN["env.9"]
     shown = {**SHOWN, "env.1-9": "-".join(digits)}
     return {
-        heading: [(" ".join(shown[name] for name in names.split()), text) for names, text in entries]
+        heading: [(_together([shown[name] for name in names.split()]), text) for names, text in entries]
         for heading, entries in HELP.items()
     }
+
+
+def _together(keys: Sequence[str]) -> str:
+    """Return keys side by side, what they all begin with only once: `Shift+← →`."""
+    start = keys[0].rpartition("+")[0] + "+"
+    shared = len(start) > 1 and all(key.startswith(start) for key in keys)
+    return " ".join([keys[0], *(key.removeprefix(start) if shared else key for key in keys[1:])])
 
 
 def commands() -> list[Key]:

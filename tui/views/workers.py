@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from ...envs.task import Array
 from ...training.records import Level
 from ...training.snapshot import Event, Snapshot
+from ...training.units import plural
 from ..ink import BRIGHT, FAINT, GREEN, MAGENTA, RED, SOFT, TEXT, YELLOW, Row, fit, part
 from ..lines import Lines
 from ..numbers import figure, percent, size, spoken, whole
@@ -29,7 +30,7 @@ COLUMNS = (
     ("pid", 8),
     ("envs", 11),
     ("state", 9),
-    ("steps/s", 9),
+    ("steps/s", 10),
     ("heartbeat", 10),
     ("restarts", 9),
     ("cpu", 8),
@@ -37,6 +38,7 @@ COLUMNS = (
 )
 SHARE = 0.6
 FIRST = 6
+LEAST_ERROR = 10
 NARROW = ("worker", "envs", "state", "steps/s", "heartbeat", "restarts", "cpu", "rss")
 
 
@@ -72,7 +74,7 @@ class WorkersView(View):
         shown = slice(self._first, self._first + self.page)
         table = Section(
             "Workers",
-            lambda width, _: worker_rows(workers, self._rates, width, shown),
+            lambda width, _: worker_rows(snapshot, self._rates, width, shown),
             note=f"{len(workers)} x {snapshot.state['backend']}{_memory(snapshot)}",
         )
         sections = [table]
@@ -112,13 +114,16 @@ def _memory(snapshot: Snapshot) -> str:
     return f", {size(taken / snapshot.num_envs)} per {snapshot.description.units.environment}" if taken else ""
 
 
-def worker_rows(workers: Array, rates: dict[int, float], width: int, shown: slice) -> list[Row]:
+def worker_rows(snapshot: Snapshot, rates: dict[int, float], width: int, shown: slice) -> list[Row]:
     """Return the table of the workers `shown`, with its heading."""
+    workers, units = snapshot.workers, snapshot.description.units
     if not len(workers):
-        return hint("no workers: the environments are stepped in the session's own process", width)
+        return hint(units.said("no workers: the environments are stepped in the session's own process"), width)
+    words = {"envs": plural(units.env), "steps/s": f"{plural(units.step)}/s"}
     columns = [column for column in COLUMNS if width >= sum(wide for _, wide in COLUMNS) + 8 or column[0] in NARROW]
-    taken = sum(wide for _, wide in columns)
-    rows: list[Row] = [(part("".join(f"{name:>{wide}}" for name, wide in columns) + "  last error", FAINT),)]
+    names = "".join(f"{words.get(name, name):>{wide}}" for name, wide in columns)
+    room = width - len(names) - 2
+    rows: list[Row] = [(part(names + ("  last error" if room >= LEAST_ERROR else ""), FAINT),)]
     for index in range(len(workers))[shown]:
         record = workers[index]
         state = record["state"].decode()
@@ -140,7 +145,7 @@ def worker_rows(workers: Array, rates: dict[int, float], width: int, shown: slic
                     part(f"{cells[name]:>{wide}}", STATES.get(state, TEXT) if name == "state" else TEXT)
                     for name, wide in columns
                 ),
-                part("  " + fit(error, max(0, width - taken - 2)).rstrip(), RED),
+                part("  " + fit(error, room).rstrip() if room >= LEAST_ERROR else "", RED),
             )
         )
     return rows

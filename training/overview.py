@@ -61,8 +61,7 @@ class Overview:
     @property
     def best(self) -> float | None:
         """The best that its goal was."""
-        values = [value for _, value in self.points("seconds") if math.isfinite(value)]
-        return (min if self.goal.falls else max)(values, default=None)
+        return self.goal.best(value for _, value in self.points("seconds") if math.isfinite(value))
 
     @property
     def resumable(self) -> bool:

@@ -74,21 +74,27 @@ class Figure:
         title: What it is, for people.
         note: What else is said of it where there is room: what it is counted in.
         log: Whether it is drawn on logarithmic axes.
-        falls: Whether less is better.
+        better: Which values are better; neither of a figure that only tells how far it is.
     """
 
     name: str
     title: str
     note: str = ""
     log: bool = False
-    falls: bool = False
+    better: Literal["higher", "lower", "neither"] = "higher"
+
+    def best(self, values: Iterable[float]) -> float | None:
+        """Return the best of some values, if there are any and one is better than another."""
+        if self.better == "neither":
+            return None
+        return (min if self.better == "lower" else max)(values, default=None)
 
 
 RETURN = Figure("return_mean", "Return", "mean of 100")
 
-NASH_CONV = Figure("nash_conv", "NashConv", "chips per hand, twice the exploitability", log=True, falls=True)
-UTILITY = Figure("utility", "Utility", "of player 1, chips per hand")
-INFORMATION_SETS = Figure("information_sets", "Information sets", "visited")
+NASH_CONV = Figure("nash_conv", "NashConv", "chips per hand, twice the exploitability", log=True, better="lower")
+UTILITY = Figure("utility", "Utility", "of player 1, chips per hand", better="neither")
+INFORMATION_SETS = Figure("information_sets", "Information sets", "visited", better="neither")
 
 
 def first_of(figures: tuple[Figure, ...], names: Iterable[str]) -> Figure:

@@ -118,7 +118,7 @@ class PacApp(DebuggedApp):
     @property
     def travels(self) -> bool:
         """Whether one environment is shown that stands still."""
-        return self._place == "environment" and self.phase is Phase.PAUSED
+        return self._place == "environment" and self.phase is Phase.PAUSED and self.units.episodes
 
     def _tick(self) -> None:
         """Ask for a look, as often as the view needs it and the app may cost."""
@@ -320,8 +320,11 @@ class PacApp(DebuggedApp):
 
     def action_take_over(self) -> None:
         """Play the environment by hand, seen large."""
-        self.action_environment(self.env + 1)
-        super().action_take_over()
+        if self.units.episodes:
+            self.action_environment(self.env + 1)
+            super().action_take_over()
+        else:
+            self.notify(f"a {self.units.environment} plays no episodes", severity="warning")
 
     def action_axis(self) -> None:
         """Curves over steps or over wall time."""

@@ -102,7 +102,7 @@ def _flat(card: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def _last(rows: Sequence[Mapping[str, Any]], goal: Figure) -> dict[str, Any]:
     """Return the figures of a run's last iteration, and the best of what tells most."""
-    best = (min if goal.falls else max)((row[goal.name] for row in rows if goal.name in row), default=None)
+    best = goal.best(row[goal.name] for row in rows if goal.name in row)
     return {**(rows[-1] if rows else {}), f"best {goal.name}": best}
 
 

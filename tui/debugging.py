@@ -91,7 +91,10 @@ class DebuggedApp(CommandedApp):
 
     def action_record(self) -> None:
         """Record the next episode of the environment that is looked at."""
-        self.command("record", env=self.env)
+        if self.units.episodes:
+            self.command("record", env=self.env)
+        else:
+            self.notify(f"a {self.units.environment} plays no episodes", severity="warning")
 
     def closely(self, look: Look) -> Look:
         """Return what a view wants to see, with what the debugger wants of it."""

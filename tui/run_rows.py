@@ -69,7 +69,7 @@ def line(run: Overview, width: int, now: float, *, selected: bool) -> Row:
         "state": (run.state, STATES.get(run.state, TEXT)),
         "N": (short(run.card["num_envs"]) if "num_envs" in run.card else "", TEXT),
         "done": (short(run.card[run.units.over]) if run.units.over in run.card else "", TEXT),
-        "best": (figure(run.best) if values else "", TEXT),
+        "best": (figure(run.best) if run.best is not None else "", TEXT),
         "last": (figure(values[-1]) if values else "", BRIGHT),
         "age": (age(now - run.when), SOFT),
         "": (sparkline(values, log=run.goal.log, blocks=BLOCKS if SIGNS.braille else PLAIN_BLOCKS), CYAN),
@@ -92,6 +92,7 @@ def facts(run: Overview, width: int) -> list[Row]:
     card, goal, units = run.card, run.goal, run.units
     seconds = [float(row["seconds"]) for row in run.rows if "seconds" in row]
     values = [value for _, value in run.points("seconds")]
+    best = f", best {figure(run.best)}" if run.best is not None else ""
     device = f" on {card['device']}" if card.get("device") else ""
     told = {
         "task": str(card.get("task", "")),
@@ -102,7 +103,7 @@ def facts(run: Overview, width: int) -> list[Row]:
         "episodes": whole(card.get("episodes")) if units.episodes else "",
         "trained": clock(seconds[-1]) if seconds else "",
         "began": time.strftime("%Y-%m-%d %H:%M", time.localtime(float(card.get("started", run.when)))),
-        goal.title: f"{figure(values[-1])}, best {figure(run.best)}" if values else "",
+        goal.title: figure(values[-1]) + best if values else "",
         "folder": str(run.folder or "not kept"),
     }
     return [

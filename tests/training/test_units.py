@@ -7,7 +7,7 @@ from pac.training.description import Description, describe
 from pac.training.units import RETURN, STEPPED, Figure, Units, first_of, plural
 
 SOLVER = Units("worker", "worker", "batch", "iteration", "it/s", "batches/s", "frames", episodes=False)
-NASH = Figure("nash_conv", "NashConv", "chips per hand", log=True, falls=True)
+NASH = Figure("nash_conv", "NashConv", "chips per hand", log=True, better="lower")
 
 
 def test_sentences_are_told_in_its_words():

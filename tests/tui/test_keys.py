@@ -3,7 +3,9 @@
 import pytest
 
 from pac.envs import UnknownName
+from pac.training.units import SOLVED, STEPPED
 from pac.tui.application import PacApp
+from pac.tui.help import help_rows
 from pac.tui.keys import KEYS, QUIET, KeyClash, bindings, customised, help_entries
 
 WANTED = {
@@ -48,9 +50,14 @@ def test_every_key_of_the_table_is_bound_once():
     assert len(ids) == len(bindings())
 
 
+def help_text():
+    return "\n".join(shown for entries in help_entries().values() for shown, _ in entries)
+
+
 def test_the_help_lists_all_keys():
-    """Whatever has a key stands there; only 1 to 9 are written as one."""
+    """Whatever has a key stands there; only 1 to 9 are written as one, and Shift before several keys once."""
     listed = {key for entries in help_entries().values() for shown, _ in entries for key in shown.split()}
+    listed |= {f"Shift+{key}" for key in listed if "Shift+← " + key in help_text()}
     assert {key.shown for key in (*KEYS, *QUIET)} - set("123456789") <= listed
 
 
@@ -80,3 +87,13 @@ def test_one_key_cannot_do_two_things():
     with pytest.raises(KeyClash, match=r"envs\.more"):
         customised((*KEYS, *QUIET), {"pause": "]"})
     assert customised((*KEYS, *QUIET), {"pause": "t", "view.timing": "space"})
+
+
+@pytest.mark.parametrize("units", [STEPPED, SOLVED])
+def test_the_help_stands_whole_on_a_small_terminal(units):
+    """At 80x24 nothing is cut, in whatever words."""
+    rows = ["".join(segment.text for segment in row) for row in help_rows(76, 22, units)]
+    assert len(rows) <= 22
+    for entries in help_entries().values():
+        for keys, text in entries:
+            assert any(keys in row and f"{units.said(text)} " in f"{row} " for row in rows), text

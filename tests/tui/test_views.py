@@ -210,7 +210,7 @@ async def test_a_resized_terminal_is_filled_anew(stage, open_app):
 async def test_a_solver_speaks_of_workers_and_iterations(stage, open_app):
     """In headings, tabs, foot, prompts and help; there are no episodes, and the goal stands on logarithmic axes."""
     units = Units("worker", "worker", "batch", "iteration", "it/s", "batches/s", "frames", episodes=False)
-    goal = Figure("nash_conv", "NashConv", "chips per hand", log=True, falls=True)
+    goal = Figure("nash_conv", "NashConv", "chips per hand", log=True, better="lower")
     stage.facts = {"units": units, "figures": (goal, RETURN)}
     stage.restart(4)
     stage.history(nash_conv=[1 / (k + 1) for k in range(50)], utility=[0.1] * 50)
@@ -223,6 +223,8 @@ async def test_a_solver_speaks_of_workers_and_iterations(stage, open_app):
         await seen(app, "worker 1 to 4:")
         await pilot.press("escape", "question_mark")
         await seen(app, "Workers", "summary, worker")
+        await pilot.press("escape", "p")
+        await seen(app, "a worker plays no episodes")
 
 
 async def test_what_has_no_room_beside_a_board_stands_on_the_next_page(runtime_directory, open_app):

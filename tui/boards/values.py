@@ -21,7 +21,7 @@ NONE = -1
 
 def scales_of(count: int) -> tuple[Scale, ...]:
     """Return the sizes of a panel that has a line for each of `count` entries."""
-    return (Scale("roomy", 44, count), Scale("close", 30, count), Scale("tight", 16, count))
+    return (Scale("roomy", 44, count), Scale("close", 30, count), Scale("snug", 24, count), Scale("tight", 16, count))
 
 
 class Values:

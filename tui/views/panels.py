@@ -15,7 +15,7 @@ from ..panels import FRAME, Section
 HIGHEST, WIDEST = 18, 96
 LOW, SLIM = 8, 30
 FEWEST = 5
-USUAL = ("wide", "roomy", "close", "tight")
+USUAL = ("wide", "roomy", "close", "snug", "tight")
 PLANES = 2
 PICTURE = 0.16  # s that each picture of a film stands
 LAST = 1.0  # s that the last one stands at least

@@ -22,6 +22,10 @@ from .task import INFO
 
 SHARE = 0.01
 """Of a worker's time, the most that counting takes."""
+PIECE = 4096
+"""Iterations until the first sign of life."""
+PIECE_SECONDS = 0.5
+"""Between two signs of life, where a batch takes longer."""
 
 
 class Solver(Protocol):
@@ -94,25 +98,44 @@ class Worker:
         solver: Makes its iterations.
         rows: Its partition of the tables, first row and one after the last.
         updates: `(rows,)` updates of all rows.
+        beats: `(1,)` uint64, its signs of life.
 
     Attributes:
         rows: Its partition.
     """
 
-    def __init__(self, solver: Solver, rows: tuple[int, int], updates: NDArray[np.uint32]) -> None:
+    def __init__(
+        self, solver: Solver, rows: tuple[int, int], updates: NDArray[np.uint32], beats: NDArray[np.uint64]
+    ) -> None:
         self._solver = solver
-        self.rows, self._mine = rows, updates[slice(*rows)]
+        self.rows, self._mine, self._beats = rows, updates[slice(*rows)], beats
+        self._piece = PIECE
         self._visited, self._due = 0, 0.0
 
     def run(self, first: int, count: int) -> tuple[float, list[float]]:
         """Make a batch; return player 0's mean utility, and the values of `INFO`."""
         begun = time.perf_counter()
-        batch = self._solver.run(first, count)
+        pieces, done = [Batch(0.0, 0, 0)], 0
+        while done < count:
+            size = min(count - done, self._piece)
+            pieces.append(self._in_time(first + done, size))
+            done += size
+        utility, nodes, updates = map(sum, zip(*pieces, strict=True))
         self._count()
         seconds = max(time.perf_counter() - begun, 1e-9)
-        rates = [number / seconds for number in (count, batch.nodes, batch.updates)]
+        rates = [number / seconds for number in (count, nodes, updates)]
         first_row, end = self.rows
-        return batch.utility_sum / max(1, count), [*rates, seconds, self._visited, first_row, end - first_row]
+        return utility / max(1, count), [*rates, seconds, self._visited, first_row, end - first_row]
+
+    def _in_time(self, first: int, count: int) -> Batch:
+        """Make a piece of a batch, give a sign of life, and find out how much can be done until the next."""
+        begun = time.perf_counter()
+        made = self._solver.run(first, count)
+        self._beats += np.uint64(1)
+        seconds = time.perf_counter() - begun
+        if seconds > PIECE_SECONDS or count == self._piece:
+            self._piece = max(1, 2 * count if seconds < PIECE_SECONDS / 2 else int(count * PIECE_SECONDS / seconds))
+        return made
 
     def _count(self) -> None:
         """Count the rows of the partition that anybody has visited, if it is time to."""
@@ -138,7 +161,8 @@ class Traversals:
         for worker in range(lo, hi):
             part = Partition.of(game, worker, workers)
             solver = _solver(game, tables, seed, settings, share=part.entries, lock=lock)
-            self._workers.append(Worker(solver, part.rows, tables.updates))
+            beats = buffers["heartbeat"][0, worker : worker + 1]
+            self._workers.append(Worker(solver, part.rows, tables.updates, beats))
         self._boards = Boards(task, lo, hi, buffers, seed)
         warm_up(game, settings)
 
@@ -164,7 +188,6 @@ class Traversals:
             for item, value in zip(INFO, values, strict=True):
                 part[item.name][target, index] = value
             part["episode"][0, index] += 1
-            part["heartbeat"][0, index] += 1
         self._boards.draw()
 
     def close(self) -> None:

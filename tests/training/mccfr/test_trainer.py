@@ -83,6 +83,19 @@ def test_one_worker_makes_what_a_sampler_makes():
             assert metrics["information_sets"] <= np.count_nonzero(updates)
 
 
+def test_a_long_batch_gives_signs_of_life():
+    """Who makes many iterations at once is not taken for one that hangs, and makes the same ones."""
+    with solving(batch=100_000) as (trainer, backend):
+        before = int(backend().buffer["heartbeat"][0, 0])
+        trainer.iterate()
+        assert backend().buffer["heartbeat"][0, 0] - before > 1
+        expected = tables(backend())
+    with solving(batch=1000) as (trainer, backend):
+        for _ in range(100):
+            trainer.iterate()
+        assert np.array_equal(tables(backend())[0], expected[0])
+
+
 def test_workers_share_the_numbers_of_iterations():
     """Three workers in turn make the iterations that one makes, on the same tables."""
     found = []

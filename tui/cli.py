@@ -140,19 +140,21 @@ def evaluate(
         sample: Draw the actions from the policy instead of taking the likeliest.
         hands: Of a solver: hands to play; of small games all are gone through.
         against: Of a solver: another run, or uniform, call or fold; uniform unless told otherwise.
-        resolve: Of a solver: let the run think again at every decision.
+        resolve: Of a solver: let the run think again at every decision; --resolver.max-depth 3 and the like say how.
         headless: Show a progress line instead of the app; plays 100 episodes unless told otherwise.
         json: With --headless: print the report as one JSON object on stdout.
         report: Write the report as JSON to this file at the end.
     """
     from ..envs import BadParameter
-    from .cli_eval import evaluate_solved, solves
+    from .cli_eval import evaluate_solved, solves, thinking
     from .cli_run import run_session
 
+    resolver, rest = thinking(flags.set if flags else (), resolve=resolve)
+    flags = flags.model_copy(update={"set": rest}) if flags else None
     config = load_config(flags, resume=name, learn=False, greedy=not sample)
     if solves(config):
-        return evaluate_solved(config, name, hands=hands, against=against or "uniform", resolve=resolve, json=json)
-    if hands or against or resolve:
+        return evaluate_solved(config, name, hands=hands, against=against or "uniform", resolver=resolver, json=json)
+    if hands or against or resolver is not None:
         raise BadParameter(f"--hands, --against and --resolve are for runs of a solver; {name} was trained by another")
     if headless and config.steps is config.episodes is config.seconds is None:
         config = config.model_copy(update={"episodes": 100})
@@ -167,6 +169,7 @@ def play(
     against: str = "random",
     run: str | None = None,
     resolve: Switch = False,
+    set: Annotated[tuple[str, ...], Parameter(show_default=False)] = (),  # noqa: A002 - the flag's name
     runs_dir: Path = Path("runs"),
 ) -> int:
     """Play a game yourself: drmario with the arrow keys, kuhn, leduc, liars_dice and holdem with numbers.
@@ -177,16 +180,20 @@ def play(
         against: Who holds the other cards: random, or myself.
         run: Play against what this run has learned: its name or its folder, or latest.
         resolve: Let the run think again at every decision.
+        set: A setting of how it thinks; --resolver.max-depth 3 is short for --set resolver.max-depth=3.
         runs_dir: Where runs are kept.
     """
     from ..envs import find
     from ..envs.poker.families import has_game
+    from .cli_eval import thinking
     from .play import play as play_game
     from .poker import play_against, play_against_run
 
     if not has_game(find(task)):
         return play_game(task, seed)
-    return play_against_run(task, seed, run, runs_dir, resolve=resolve) if run else play_against(task, seed, against)
+    if run is None:
+        return play_against(task, seed, against)
+    return play_against_run(task, seed, run, runs_dir, thinking(set, resolve=resolve)[0])
 
 
 @app.command(name="env-server")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ..training.config import Config
 from ..training.loading import trainer_of
@@ -15,9 +16,22 @@ if TYPE_CHECKING:
     from ..training.mccfr.estimate import Estimate
     from ..training.mccfr.evaluation import Evaluation
 
+RESOLVER = "resolver."
 HANDS = 100_000
 """Hands of a match where none are asked for, and where somebody thinks at each decision."""
 THOUGHTFUL_HANDS = 400
+
+
+def thinking(given: Sequence[str], *, resolve: bool) -> tuple[dict[str, str] | None, tuple[str, ...]]:
+    """Return the resolver's settings among some `section.setting=value`, None if it is not asked for; and the rest.
+
+    Args:
+        given: What `--resolver.max-depth 3` and the like have become.
+        resolve: Whether it is asked for without any.
+    """
+    parts = [(text, *text.removeprefix(RESOLVER).partition("=")) for text in given]
+    found = {name.replace("-", "_"): value for text, name, _, value in parts if text.startswith(RESOLVER)}
+    return found if found or resolve else None, tuple(text for text in given if not text.startswith(RESOLVER))
 
 
 def solves(config: Config) -> bool:
@@ -26,7 +40,13 @@ def solves(config: Config) -> bool:
 
 
 def evaluate_solved(
-    config: Config, name: str, *, hands: int | None, against: str, resolve: bool, json: bool = False
+    config: Config,
+    name: str,
+    *,
+    hands: int | None,
+    against: str,
+    resolver: Mapping[str, Any] | None,
+    json: bool = False,
 ) -> int:
     """Measure a run of the solver, and print the result; return the exit code.
 
@@ -35,7 +55,7 @@ def evaluate_solved(
         name: The run: its name or its folder.
         hands: Hands to play, where not all deals can be gone through.
         against: Who to play against: see `training.mccfr.matches.BOTS`, or a run.
-        resolve: Whether the run's strategy thinks again at its decisions.
+        resolver: Settings with which the run's strategy thinks again at its decisions; None if it does not.
         json: Print one JSON object.
 
     Raises:
@@ -43,10 +63,10 @@ def evaluate_solved(
     """
     evaluate = evaluator(trainer_of(config))
     run = RunFolder.find(config.runs_dir, name)
-    wanted = hands or (THOUGHTFUL_HANDS if resolve else HANDS)
+    wanted = hands or (HANDS if resolver is None else THOUGHTFUL_HANDS)
     with telling(f"eval {run.name}") as tell:
         found = evaluate(
-            run, config.runs_dir, hands=wanted, against=against, resolve=resolve, seed=config.seed, heard=tell
+            run, config.runs_dir, hands=wanted, against=against, resolver=resolver, seed=config.seed, heard=tell
         )
     for sentence in found.skipped:
         console.print(sentence, markup=False)

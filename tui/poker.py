@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
@@ -159,7 +160,7 @@ def play_cards(task: Task, seed: int, opponent: Policy | None, against: str) -> 
     return app.return_code or 0
 
 
-def play_against_run(spec: str, seed: int, name: str, runs_dir: Path, *, resolve: bool) -> int:
+def play_against_run(spec: str, seed: int, name: str, runs_dir: Path, resolver: Mapping[str, Any] | None = None) -> int:
     """Play against what a run has learned.
 
     Args:
@@ -167,10 +168,10 @@ def play_against_run(spec: str, seed: int, name: str, runs_dir: Path, *, resolve
         seed: Of the deals.
         name: The run: its name or its folder, or `latest`.
         runs_dir: Where runs are kept.
-        resolve: Whether the opponent thinks again at every decision.
+        resolver: Settings with which the opponent thinks again at every decision; None if it does not.
 
     Raises:
-        BadParameter: There is no such run of this game.
+        BadParameter: There is no such run of this game, or a setting does not fit.
         NoTerminal: There is no terminal.
     """
     from ..training.mccfr.opponent import opponent_of, run_for
@@ -179,11 +180,11 @@ def play_against_run(spec: str, seed: int, name: str, runs_dir: Path, *, resolve
     check_terminal(ADVICE)
     found = trained(run_for(find(spec), name, runs_dir))
     with telling(f"play {found.run}") as tell:
-        opponent = opponent_of(found, resolve=resolve, heard=tell)
+        opponent = opponent_of(found, resolver, heard=tell)
     for sentence in found.skipped:
         sys.stderr.write(f"{sentence}\n")
     after = f"against {found.run}, {short(found.iterations)} iterations"
-    return play_cards(found.task, seed, opponent, after + (", thinking" if resolve else ""))
+    return play_cards(found.task, seed, opponent, after + ("" if resolver is None else ", thinking"))
 
 
 def play_against(spec: str, seed: int, against: str) -> int:

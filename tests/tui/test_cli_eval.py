@@ -41,6 +41,18 @@ def test_it_is_one_json_object(capsys):
     assert found["won"]["hands"] == 0
 
 
+def test_the_resolver_is_told_how_to_think(capsys):
+    """Any of its settings asks for it; one that it does not have is an error."""
+    assert main(["eval", "small", "--resolver.policy-blend-alpha", "0", "--json"]) == 0
+    blended = json.loads(capsys.readouterr().out)
+    assert main(["eval", "small", "--json"]) == 0
+    plain = json.loads(capsys.readouterr().out)
+    assert (blended["resolved"], plain["resolved"]) == (True, False)
+    assert blended["nash_conv"] == pytest.approx(plain["nash_conv"])
+    assert main(["eval", "small", "--resolver.deepness", "3"]) == 2
+    assert "max_depth" in capsys.readouterr().err
+
+
 def test_an_opponent_is_one_that_there_is(capsys):
     """Else those that there are are listed."""
     assert main(["eval", "small", "--against", "shark"]) == 2

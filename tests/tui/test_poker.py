@@ -157,7 +157,7 @@ async def test_keys_play():
 def test_a_trained_opponent_needs_a_terminal_too(tmp_path):
     """Before anything is loaded."""
     with pytest.raises(NoTerminal):
-        play_against_run("leduc", 0, "latest", tmp_path, resolve=False)
+        play_against_run("leduc", 0, "latest", tmp_path)
 
 
 def test_an_opponent_that_there_is_not():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from .holdings import Holdings
 from .local_best_response import local_best_response
 from .matches import BOTS, Follower, Thinker, bot, exact_match, match, thoughtful_match
 from .resolving import Resolver
+from .resolving import Settings as Thinking
 from .trained import Heard, Trained, holdings_of, trained
 
 RESPONSES = 10
@@ -67,7 +69,7 @@ def evaluate(
     *,
     hands: int,
     against: str = "uniform",
-    resolve: bool = False,
+    resolver: Mapping[str, Any] | None = None,
     seed: int = 0,
     heard: Heard = lambda *_: None,
 ) -> Evaluation:
@@ -78,26 +80,29 @@ def evaluate(
         runs_dir: Where other runs are looked for.
         hands: Hands to play, where not all are gone through.
         against: One of `matches.BOTS`, or another run of the same game.
-        resolve: Whether the run's strategy thinks again at its decisions.
+        resolver: Settings with which the run's strategy thinks again at its decisions; None if it does not.
         seed: Seed of the deals.
         heard: Is told what is done, and the share of it that is done.
 
     Raises:
-        BadParameter: The run is none of a solver, or the other one's game is another.
-        UnknownName: There is no such opponent.
+        BadParameter: The run is none of a solver, the other one's game is another, or a setting does not fit.
+        UnknownName: There is no such opponent or setting.
         NoCheckpoint: A run has no checkpoint that verifies.
     """
     mine = trained(run)
     other = _opponent(mine, runs_dir, against)
     holdings = holdings_of(mine.game, heard)
+    thinking = (
+        None if resolver is None else Resolver(mine.game, mine.strategy, holdings, Thinking.read("resolver", resolver))
+    )
     measured = _exactly if holdings.exact else _by_playing
-    won, gained, response = measured(Job(mine.game, mine.strategy, other, holdings, hands, resolve, seed, heard))
+    won, gained, response = measured(Job(mine.game, mine.strategy, other, holdings, hands, thinking, seed, heard))
     return Evaluation(
         run=mine.run,
         task=mine.task.spec,
         iterations=mine.iterations,
         against=against,
-        resolved=resolve,
+        resolved=thinking is not None,
         unit=rules_of(mine.task).unit,
         won=won,
         nash_conv=gained,
@@ -114,7 +119,7 @@ class Job(NamedTuple):
     other: Strategy
     holdings: Holdings
     hands: int
-    resolve: bool
+    resolver: Resolver | None
     seed: int
     heard: Heard
 
@@ -125,9 +130,8 @@ Measured = tuple[Estimate, float | None, Estimate | None]
 def _exactly(job: Job) -> Measured:
     """Go through all deals."""
     strategy = job.strategy
-    if job.resolve:
-        thinking = Resolver(job.game, strategy, job.holdings)
-        strategy = thinking.strategy_with(lambda share: job.heard("thinking", share))
+    if job.resolver is not None:
+        strategy = job.resolver.strategy_with(lambda share: job.heard("thinking", share))
     return exact_match(job.game, strategy, job.other), nash_conv(job.game, strategy), None
 
 
@@ -139,8 +143,8 @@ def _by_playing(job: Job) -> Measured:
     def heard(share: float) -> None:
         job.heard("playing", share)
 
-    if job.resolve:
-        thinker = Thinker(Resolver(game, strategy, holdings))
+    if job.resolver is not None:
+        thinker = Thinker(job.resolver)
         follower = Follower(game, job.other, holdings)
         won = thoughtful_match(
             game, thinker, follower, holdings, job.hands, seed=job.seed, threads=threads, heard=heard

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +15,7 @@ from ...envs.task import Array
 from ..runs import LATEST, RunFolder
 from .holdings import Holdings
 from .matches import Follower, Player, Thinker
-from .resolving import Resolver
+from .resolving import Resolver, Settings
 from .trained import Heard, Trained, holdings_of
 
 
@@ -34,17 +36,26 @@ class Opponent:
         return self._player.acts(hand.node, hand.board, self._holdings.number(hand.hands[seat]))
 
 
-def opponent_of(found: Trained, *, resolve: bool, heard: Heard = lambda *_: None) -> Opponent:
+def opponent_of(
+    found: Trained, resolver: Mapping[str, Any] | None = None, *, heard: Heard = lambda *_: None
+) -> Opponent:
     """Return who plays what was trained.
 
     Args:
         found: What was trained.
-        resolve: Whether to think again at every decision.
+        resolver: Settings with which to think again at every decision; None to play what was trained.
         heard: Is told what takes long, and the share of it that is done.
+
+    Raises:
+        UnknownName: A setting is unknown.
+        BadParameter: A setting does not fit.
     """
     game, strategy = found.game, found.strategy
+    thinking = None if resolver is None else Settings.read("resolver", resolver)
     holdings = holdings_of(game, heard)
-    player = Thinker(Resolver(game, strategy, holdings)) if resolve else Follower(game, strategy, holdings)
+    player: Player = Follower(game, strategy, holdings)
+    if thinking is not None:
+        player = Thinker(Resolver(game, strategy, holdings, thinking))
     heard("loading", 1.0)
     node = int(np.flatnonzero(game.tree.kind == DECISION)[-1])
     hand, board = holdings.draw(np.random.default_rng(0))

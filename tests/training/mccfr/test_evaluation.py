@@ -40,10 +40,20 @@ def test_runs_play_each_other(tmp_path):
 def test_thinking_again_is_measured(tmp_path):
     """The strategy that comes of thinking at every decision gives away less than a poor one."""
     run = solved(tmp_path, iterations=2)
-    plain, thinking = (evaluate(run, tmp_path, hands=2, resolve=resolve) for resolve in (False, True))
+    plain = evaluate(run, tmp_path, hands=2)
+    thinking = evaluate(run, tmp_path, hands=2, resolver={})
     assert thinking.nash_conv is not None
     assert plain.nash_conv is not None
     assert thinking.nash_conv < plain.nash_conv
+
+
+def test_the_resolvers_settings_are_checked(tmp_path):
+    """A name and a value are told."""
+    run = solved(tmp_path)
+    with pytest.raises(UnknownName, match="max_depth"):
+        evaluate(run, tmp_path, hands=2, resolver={"depth": "3"})
+    with pytest.raises(BadParameter, match=r"resolver\.max_depth"):
+        evaluate(run, tmp_path, hands=2, resolver={"max_depth": "0"})
 
 
 def test_runs_of_other_games_are_refused(tmp_path):

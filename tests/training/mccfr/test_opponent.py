@@ -20,7 +20,7 @@ from .solved import solved
 def test_it_plays_what_was_trained(tmp_path, task):
     """At every decision of many hands, by its own cards."""
     found = trained(solved(tmp_path, task=task, iterations=5))
-    opponent, generator = opponent_of(found, resolve=False), random.Random(1)
+    opponent, generator = opponent_of(found), random.Random(1)
     rules = rules_of(found.task)
     for _ in range(20):
         hand = LiveHand(rules, generator)
@@ -36,7 +36,7 @@ def test_it_plays_what_was_trained(tmp_path, task):
 def test_it_can_think_again(tmp_path):
     """Its probabilities sum to 1, and are the same when it is asked twice."""
     found = trained(solved(tmp_path, iterations=2))
-    opponent = opponent_of(found, resolve=True)
+    opponent = opponent_of(found, {"iterations": "50"})
     hand = LiveHand(rules_of(found.task), random.Random(2))
     chances = opponent(hand, 0)
     assert chances.sum() == pytest.approx(1)

@@ -133,7 +133,7 @@ class PacApp(DebuggedApp):
             self.announce()
         if self.snapshot is None:
             self._draw_head()
-        elif self.snapshot.phase is Phase.STARTING:
+        elif self.snapshot.phase is Phase.STARTING or self._place == "logs":  # files grow without news
             self._show(self.snapshot)
 
     def _request(self) -> None:

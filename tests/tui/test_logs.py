@@ -72,3 +72,12 @@ async def test_it_stands_at_every_size(stage, open_app, size):
         await pilot.press("o")
         await until(lambda: "clear" in screen_text(app) or size[1] < 12)
         assert len(screen_text(app).splitlines()) == size[1]
+
+
+async def test_what_is_printed_without_other_news_is_shown(stage, open_app):
+    """As by a session that hangs: its telemetry stands still."""
+    async with open_app(stage, (120, 30)) as (app, pilot):
+        await pilot.press("o")
+        await shown(app, "nothing was printed yet")
+        (stage.directory / "session.log").write_text("still here\n")
+        await shown(app, "still here")

@@ -80,6 +80,9 @@ def check_terminal(advice: str = "say --headless for a progress line") -> None:
             raise NoTerminal(f"a terminal is needed, and {name} is none: {advice}")
     if os.environ.get("TERM", "dumb") == "dumb":
         raise NoTerminal(f"a terminal that can move its cursor is needed, and TERM is dumb: set TERM, or {advice}")
+    if sys.__stderr__ is None or not sys.__stderr__.isatty():
+        # Textual draws there: `2> errors.txt` is for what goes wrong, not for the screen.
+        vars(sys)["__stderr__"] = Path(os.ttyname(sys.stdout.fileno())).open("w", encoding="utf-8")  # noqa: SIM115
 
 
 def run_headless(config: Config, *, json: bool, report: Path | None) -> int:

@@ -1,7 +1,10 @@
 """Sessions from the command line, in real processes: what they report, and how they end."""
 
 import json
+import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -132,3 +135,27 @@ def test_a_trained_policy_plays(shared, tmp_path):
     out, err = again.communicate(timeout=60)
     assert again.returncode == 0, err
     assert card(tmp_path)["steps"] >= 200  # type: ignore[operator]
+
+
+def test_the_screen_is_drawn_on_the_terminal_when_stderr_is_not_one(tmp_path):
+    """With `2> errors.txt` the file gets what goes wrong, and the terminal what Textual draws."""
+    screen, terminal = os.openpty()
+    code = (
+        "import sys; from pac.tui.cli_run import check_terminal; check_terminal();"
+        "sys.__stderr__.write('drawn'); sys.__stderr__.flush(); sys.stderr.write('told')"
+    )
+    errors = tmp_path / "errors.txt"
+    with errors.open("w") as file:
+        subprocess.run(
+            [sys.executable, "-c", code],
+            stdin=terminal,
+            stdout=terminal,
+            stderr=file,
+            env={**os.environ, "TERM": "xterm"},
+            timeout=60,
+            check=True,
+        )
+    assert os.read(screen, 100) == b"drawn"
+    assert errors.read_text() == "told"
+    os.close(screen)
+    os.close(terminal)

@@ -35,14 +35,17 @@ def serve_environments(
         raise BadParameter(f"--num-envs expects a whole number of at least 1, got {num_envs}")
     if not 0 <= seed < 1 << 64:
         raise BadParameter(f"--seed expects a whole number from 0 to 2^64 - 1, got {seed}")
+    task = find(spec)
+    if task.kernels:
+        _say(f"loading {task.spec}; its first start compiles it, for a minute or so")
     if backend == "http":
         if path is not None:
             raise BadParameter("--path is for --backend socket; http listens on a --port")
-        came = _serve_http(find(spec), num_envs, seed, port or 0, token_file)
+        came = _serve_http(task, num_envs, seed, port or 0, token_file)
     elif backend == "socket":
         if port is not None or token_file is not None:
             raise BadParameter("--port and --token-file are for --backend http; a socket has a --path")
-        came = _serve_socket(find(spec), num_envs, seed, path)
+        came = _serve_socket(task, num_envs, seed, path)
     else:
         raise UnknownName("kind of server", backend, ("http", "socket"))
     return INTERRUPTED if came == signal.SIGINT else 0

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...envs import UnknownName
 from ...envs.poker.game import Game
 from ...envs.poker.tree import DECISION
-from .compiled import compiled
+from .compiled import compiled, inlined
 from .exact import Strategy, normalised
 from .public import PLAYERS, Public, public_of
 from .sweeps import evaluate, spread
@@ -71,7 +71,7 @@ class Cfr:
         self._game, self._public, self._variant = game, public_of(game), VARIANTS[variant]
         self._strategy = normalised(game, np.zeros(game.entries))
         shape = (len(self._public.kind), int(self._public.buckets.max()))
-        self._reach, self._values = np.zeros((PLAYERS, *shape)), np.zeros(shape)
+        self._passes = Passes(np.zeros((PLAYERS, *shape)), np.zeros(shape))
         self.regrets, self.sums = np.zeros(game.entries), np.zeros(game.entries)
         self.iterations = 0
 
@@ -82,8 +82,8 @@ class Cfr:
 
     def iterate(self, count: int = 1) -> None:
         """Make some iterations."""
-        arrays = (self._strategy, self.regrets, self.sums, self._reach, self._values)
-        improve(self._public, self._variant, *arrays, self.iterations + 1, count)
+        learned = Learned(self._strategy, self.regrets, self.sums)
+        improve(self._public, self._variant, learned, self._passes, self.iterations + 1, count)
         self.iterations += count
 
     def average(self) -> Strategy:
@@ -91,46 +91,76 @@ class Cfr:
         return normalised(self._game, self.sums)
 
 
+class Learned(NamedTuple):
+    """What is learned, `(entries,)` each: the strategy of now, regrets, sums of the average strategy."""
+
+    strategy: Strategy
+    regrets: Strategy
+    sums: Strategy
+
+
+class Passes(NamedTuple):
+    """What the last passes over the tree have found, n nodes and b hands.
+
+    Attributes:
+        reach: `(2, n, b)`, how much of each player's hands reaches every node.
+        value: `(n, b)`, what every node is worth to the player who learns.
+    """
+
+    reach: NDArray[np.float64]
+    value: NDArray[np.float64]
+
+
+class Step(NamedTuple):
+    """What an iteration does with sums: the weight with which it counts, and what is kept of what was there."""
+
+    weight: float
+    above: float
+    below: float
+    sums: float
+
+
+@inlined
+def step_of(variant: Variant, iteration: int) -> Step:
+    """What iteration number `iteration` does, the first being 1."""
+    weight = float(iteration) if variant.linear else 1.0
+    if not variant.discounted:
+        return Step(weight, 1.0, 1.0, 1.0)
+    above, below = iteration**variant.alpha, iteration**variant.beta
+    return Step(weight, above / (above + 1), below / (below + 1), (iteration / (iteration + 1)) ** variant.gamma)
+
+
+@inlined
+def learn(p: Public, floor: bool, step: Step, learned: Learned, passes: Passes, node: int, hand: int) -> None:  # noqa: PLR0917 - kernels
+    """Update a hand's regrets, average and strategy at a decision of the player who learns."""
+    at, first, degree = p.entry[node] + hand * p.stride[node], p.first[node], p.degree[node]
+    reach, total = passes.reach[p.player[node], node, hand], 0.0
+    for action in range(degree):
+        regret = learned.regrets[at + action] + passes.value[p.child[first + action], hand] - passes.value[node, hand]
+        if floor:
+            regret = max(regret, 0.0)
+        regret *= step.above if regret >= 0 else step.below
+        learned.regrets[at + action] = regret
+        total += max(regret, 0.0)
+        added = step.weight * reach * learned.strategy[at + action]
+        learned.sums[at + action] = (learned.sums[at + action] + added) * step.sums
+    for action in range(degree):
+        positive = max(learned.regrets[at + action], 0.0)
+        learned.strategy[at + action] = positive / total if total > 0 else 1 / degree
+
+
 @compiled
 def improve(  # noqa: PLR0917 - kernels
-    p: Public,
-    variant: Variant,
-    strategy: Strategy,
-    regrets: Strategy,
-    sums: Strategy,
-    reach: NDArray[np.float64],
-    value: NDArray[np.float64],
-    first: int,
-    count: int,
+    p: Public, variant: Variant, learned: Learned, passes: Passes, first: int, count: int
 ) -> None:
-    """Make `count` iterations from number `first` on, the first of all being 1."""
+    """Make `count` iterations from number `first` on; players learn in turn, each against what the other has then."""
     for iteration in range(first, first + count):
+        step = step_of(variant, iteration)
         for player in range(PLAYERS):
-            spread(p, strategy, 0, reach[0])
-            spread(p, strategy, 1, reach[1])
-            evaluate(p, strategy, player, reach[1 - player], value, False)
-            weight = iteration if variant.linear else 1
-            keep_above = keep_below = keep_sums = 1.0
-            if variant.discounted:
-                keep_above = 1 - 1 / (iteration**variant.alpha + 1)
-                keep_below = 1 - 1 / (iteration**variant.beta + 1)
-                keep_sums = (iteration / (iteration + 1)) ** variant.gamma
+            for who in range(PLAYERS):
+                spread(p, learned.strategy, who, passes.reach[who])
+            evaluate(p, learned.strategy, player, passes.reach[1 - player], passes.value, False)
             for node in range(len(p.kind)):
-                if p.kind[node] != DECISION or p.player[node] != player:
-                    continue
-                for hand in range(p.buckets[p.street[node]]):
-                    at = p.entry[node] + hand * p.stride[node]
-                    total = 0.0
-                    for action in range(p.degree[node]):
-                        gain = value[p.child[p.first[node] + action], hand] - value[node, hand]
-                        regret = regrets[at + action] + gain
-                        if variant.floor:
-                            regret = max(regret, 0.0)
-                        regret *= keep_above if regret >= 0 else keep_below
-                        regrets[at + action] = regret
-                        total += max(regret, 0.0)
-                        added = weight * reach[player, node, hand] * strategy[at + action]
-                        sums[at + action] = (sums[at + action] + added) * keep_sums
-                    for action in range(p.degree[node]):
-                        share = max(regrets[at + action], 0.0) / total if total > 0 else 1 / p.degree[node]
-                        strategy[at + action] = share
+                if p.kind[node] == DECISION and p.player[node] == player:
+                    for hand in range(p.buckets[p.street[node]]):
+                        learn(p, variant.floor, step, learned, passes, node, hand)

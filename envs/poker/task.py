@@ -17,11 +17,12 @@ OUTCOMES = (Outcome("seat 1 wins", "good"), Outcome("seat 2 wins", "bad"), Outco
 PPO = {
     "learning_rate": 1e-3,
     "gamma": 1.0,
-    "entropy_coefficient": 0.05,
+    "entropy_coefficient": 0.2,
     "batch": 4096,
     "minibatch": 512,
     "hidden": 128,
 }
+"""With less entropy, policies that play against themselves chase each other in circles."""
 
 
 def build(name: str, spec: str, **values: Any) -> Task:

@@ -32,6 +32,7 @@ class Config(BaseModel):
     device: str = Field("auto", description="Where the policy runs: auto, cpu, cuda, cuda:K or mps.")
     seed: int = Field(0, ge=0, le=2**63 - 1, description="Seed of everything.")
     steps: PositiveInt | None = Field(None, description="Stop after this many environment steps.")
+    frames: PositiveInt | None = Field(None, description="Stop after this many frames; of a solver, iterations.")
     episodes: PositiveInt | None = Field(None, description="Stop after this many episodes.")
     seconds: PositiveFloat | None = Field(None, description="Stop after this many seconds of training.")
     runs_dir: Path = Field(Path("runs"), description="Where runs are kept.")

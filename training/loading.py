@@ -27,7 +27,7 @@ DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?|mps")
 KEYS = tuple(name for name in Config.model_fields if name not in {"settings", "learn", "greedy"})
 """What may be configured; the trainers' settings stand in a section each."""
 NEW_EACH_TIME = frozenset(
-    {"steps", "episodes", "seconds", "runs_dir", "name", "resume", "linger", "breakpoints", "learn", "greedy"}
+    {"steps", "frames", "episodes", "seconds", "runs_dir", "name", "resume", "linger", "breakpoints", "learn", "greedy"}
 )
 """What a resumed run does not hand on."""
 

@@ -356,6 +356,7 @@ class Session(Live):
         config, monitor = self.config, self.monitor
         pairs = (
             (config.steps, monitor.counts.steps),
+            (config.frames, monitor.counts.frames),
             (config.episodes, monitor.counts.episodes),
             (config.seconds, monitor.clock.now()),
         )

@@ -156,7 +156,7 @@ def evaluate(
         return evaluate_solved(config, name, hands=hands, against=against or "uniform", resolver=resolver, json=json)
     if hands or against or resolver is not None:
         raise BadParameter(f"--hands, --against and --resolve are for runs of a solver; {name} was trained by another")
-    if headless and config.steps is config.episodes is config.seconds is None:
+    if headless and config.steps is config.frames is config.episodes is config.seconds is None:
         config = config.model_copy(update={"episodes": 100})
     return run_session(config, headless=headless, json=json, report=report)
 

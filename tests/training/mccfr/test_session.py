@@ -18,7 +18,7 @@ from pac.training.snapshot import Look, Snapshot, take
 from pac.training.telemetry import TelemetryReader
 
 pytestmark = pytest.mark.session
-LIMIT = 60.0
+LIMIT = 100.0
 
 
 def started(folder: Path, **options: Any) -> SessionProcess:
@@ -65,6 +65,12 @@ def test_it_goes_on_with_another_number_of_workers(tmp_path):
     assert after["num_envs"] == 3
     assert again.data["data"]["iterations"] == after["frames"] > before["frames"]
     assert (again.tensors["updates"] >= saved.tensors["updates"]).all()
+
+
+def test_it_stops_after_so_many_iterations(tmp_path):
+    """With batches of a known size, it makes exactly as many as are asked for."""
+    report = started(tmp_path, frames=6000, settings={"batch": 1000}).report()
+    assert report["frames"] == 6000
 
 
 def test_kuhn_says_why_it_has_one_worker(tmp_path):

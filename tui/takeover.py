@@ -39,7 +39,7 @@ class TakeOver(Dialog):
         self._about = snapshot.description
         self._keys = {key: action for key in BUTTONS if (action := button(self._about, key)) is not None}
         several = self._about.choices or self._about.bounds
-        what = f"{len(several)} numbers" if several else "an action's name or number"
+        what = f"{len(several)} number{'s' * (len(several) > 1)}" if several else "an action's name or number"
         hint = f"{what}; Enter alone: the policy's own"
         line = KeyedInput({"p", *self._keys}, max_length=200, placeholder=hint, select_on_focus=False)
         super().__init__(command, snapshot, line)

@@ -12,11 +12,11 @@ from ..envs.poker.tree import FOLD, Action
 
 
 class Thought(NamedTuple):
-    """A decision of the opponent: what could be done, how often it would do that with its cards, what it did."""
+    """A decision of the opponent: what its tree has, how often it would do that with its cards, what it did."""
 
     actions: tuple[str, ...]
     chances: tuple[float, ...]
-    done: str
+    done: str = ""
 
 
 class Match:
@@ -86,12 +86,18 @@ class Match:
     def _answer(self) -> None:
         hand = self.hand
         while self.opponent is not None and not hand.over and hand.standing.player != self._place:
-            chances = hand.probabilities(self.opponent)
+            thought = _thought(hand, self.opponent)
             action = hand.chosen_by(self.opponent)
-            if chances is not None:
-                self.thought.append(
-                    Thought(tuple(one.name for one in hand.actions), tuple(chances.tolist()), action.name)
-                )
+            if thought is not None:
+                self.thought.append(thought._replace(done=action.name))
             hand.act(action)
         if hand.over:
             self.total += self.won
+
+
+def _thought(hand: LiveHand, policy: Policy) -> Thought | None:
+    """Return what a policy considers at the node that stands for a hand, if there is one."""
+    if hand.node is None:
+        return None
+    names = tuple(action.name for action in hand.game.tree.actions_of(hand.node))
+    return Thought(names, tuple(policy(hand, hand.standing.player).tolist()))

@@ -15,7 +15,7 @@ from ..envs import BadParameter, Task, find
 from ..envs.poker.live import Policy, uniform
 from .cli_bench_show import telling
 from .cli_run import check_terminal
-from .ink import ACCENT, BRIGHT, FAINT, ORANGE, SOFT, Row, part
+from .ink import ACCENT, BRIGHT, FAINT, ORANGE, SOFT, Row, fit, part
 from .lines import Lines
 from .match import Match
 from .numbers import short
@@ -114,8 +114,8 @@ class CardsApp(App[None]):
         width = self.size.width
         score = f"hand {match.hands} · {'seat 1' if match.alone else 'you'} {money(match, match.total)} "
         head = f" {match.task.title} · {self._against}"
-        gap = " " * max(1, width - len(head) - len(score))
-        self.query_one("#head", Lines).show([(part(head, SOFT, bold=True), part(gap), part(score, BRIGHT, bold=True))])
+        head = fit(head, width - len(score))
+        self.query_one("#head", Lines).show([(part(head, SOFT, bold=True), part(score, BRIGHT, bold=True))])
         self.query_one("#table", Lines).show(table(match, width, advice=self._advice))
         self.query_one("#prompt", Lines).show([self._prompt()])
         self.query_one("#foot", Lines).show([(part(f" {self._keys()}", FAINT),)])
@@ -183,7 +183,7 @@ def play_against_run(spec: str, seed: int, name: str, runs_dir: Path, resolver: 
         opponent = opponent_of(found, resolver, heard=tell)
     for sentence in found.skipped:
         sys.stderr.write(f"{sentence}\n")
-    after = f"against {found.run}, {short(found.iterations)} iterations"
+    after = f"against {found.run} at {short(found.iterations)} it"
     return play_cards(found.task, seed, opponent, after + ("" if resolver is None else ", thinking"))
 
 

@@ -1,12 +1,17 @@
-"""A mean that was measured, and how far it may be off."""
+"""A mean that was measured, in parts that threads measure, and how far it may be off."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 
 from ...envs.task import Array
+
+Heard: TypeAlias = Callable[[float], None]
+"""Is told the share that is done."""
 
 Z_95 = 1.959964
 """Standard deviations to either side that hold 95 % of a normal distribution."""
@@ -30,3 +35,24 @@ class Estimate(NamedTuple):
         """Return the mean of independent results, `(n,)` chips per hand, each of which took `each` hands."""
         margin = Z_95 * float(results.std(ddof=1)) / np.sqrt(len(results)) if len(results) > 1 else np.inf
         return cls(float(results.mean()), float(margin), each * len(results))
+
+
+def unheard(share: float) -> None:
+    """Tell nobody."""
+
+
+def gathered(measure: Callable[[int], Array], parts: int, threads: int, heard: Heard) -> Array:
+    """Return what all parts of a measurement bring, in their order, whichever is done first.
+
+    Args:
+        measure: Returns the results of a part, `(n,)`; called by several threads.
+        parts: How many there are.
+        threads: How many are measured at once.
+        heard: Is told the share that is done.
+    """
+    results = []
+    with ThreadPoolExecutor(threads) as pool:
+        for done, result in enumerate(pool.map(measure, range(parts))):
+            results.append(result)
+            heard((done + 1) / parts)
+    return np.concatenate(results)

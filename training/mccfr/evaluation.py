@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from ...backends import usable_cores
 from ...envs import BadParameter, UnknownName
+from ...envs.poker.cards.parallel import Progress, unheard
 from ...envs.poker.game import Game
 from ...envs.poker.live import rules_of
 from ..runs import RunFolder
@@ -19,7 +20,7 @@ from .local_best_response import local_best_response
 from .matches import BOTS, Follower, Thinker, bot, exact_match, match, thoughtful_match
 from .resolving import Resolver
 from .resolving import Settings as Thinking
-from .trained import Heard, Trained, holdings_of, trained
+from .trained import Trained, holdings_of, trained
 
 RESPONSES = 10
 """Of so many hands of a match, one is played against a local best response: it takes thousands of times as long."""
@@ -71,7 +72,7 @@ def evaluate(
     against: str = "uniform",
     resolver: Mapping[str, Any] | None = None,
     seed: int = 0,
-    heard: Heard = lambda *_: None,
+    heard: Progress = unheard,
 ) -> Evaluation:
     """Measure what a run has learned.
 
@@ -121,7 +122,7 @@ class Job(NamedTuple):
     hands: int
     resolver: Resolver | None
     seed: int
-    heard: Heard
+    heard: Progress
 
 
 Measured = tuple[Estimate, float | None, Estimate | None]

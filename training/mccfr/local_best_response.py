@@ -11,8 +11,6 @@ any more, so are all boards that may come, or many. That leaves less to luck, an
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +19,7 @@ from ...envs import BadParameter
 from ...envs.poker.game import Game
 from ...envs.poker.tree import FOLD, SHOWDOWN, STREET
 from ...envs.task import Array
-from .estimate import Estimate
+from .estimate import Estimate, Heard, gathered, unheard
 from .holdings import Board, Holdings
 from .ranges import folds, probabilities, raises
 
@@ -44,7 +42,7 @@ def local_best_response(
     *,
     seed: int = 0,
     threads: int = 1,
-    heard: Callable[[float], None] = lambda _: None,
+    heard: Heard = unheard,
 ) -> Estimate:
     """Return what a local best response wins against a strategy, the mean of both seats, in chips per hand.
 
@@ -65,19 +63,14 @@ def local_best_response(
     if holdings.exact:
         return Estimate(_exactly(game, strategy, holdings))
 
-    def both(pair: int) -> float:
+    def both(pair: int) -> Array:
         random = np.random.default_rng((seed, pair))
         hand, board = holdings.draw(random)
         seats = (Seat(player, hand, board) for player in range(PLAYERS))
-        return sum(Response(game, strategy, holdings, seat, random).wins() for seat in seats) / PLAYERS
+        won = sum(Response(game, strategy, holdings, seat, random).wins() for seat in seats)
+        return np.array([won / PLAYERS])
 
-    pairs = max(2, hands // PLAYERS)
-    results = np.zeros(pairs)
-    with ThreadPoolExecutor(threads) as pool:
-        for pair, result in enumerate(pool.map(both, range(pairs))):
-            results[pair] = result
-            heard((pair + 1) / pairs)
-    return Estimate.of(results, PLAYERS)
+    return Estimate.of(gathered(both, max(2, hands // PLAYERS), threads, heard), PLAYERS)
 
 
 def _exactly(game: Game, strategy: Array, holdings: Holdings) -> float:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
@@ -13,7 +11,7 @@ from ...envs import UnknownName
 from ...envs.poker.game import Game
 from ...envs.poker.tree import DECISION, FOLD, STREET
 from ...envs.task import Array
-from .estimate import Estimate
+from .estimate import Estimate, Heard, gathered, unheard
 from .exact import Strategy
 from .holdings import Board, Holdings
 from .ranges import folds, probabilities, raises
@@ -27,7 +25,6 @@ REMEMBERED = 16
 BLOCK = 4096
 """Deals that a thread plays at once."""
 PLAYERS = 2
-Heard = Callable[[float], None]
 
 
 class Player(Protocol):
@@ -119,7 +116,7 @@ def match(
     *,
     seed: int = 0,
     threads: int = 1,
-    heard: Heard = lambda _: None,
+    heard: Heard = unheard,
 ) -> Estimate:
     """Return what one strategy wins of another per hand, from hands that are played.
 
@@ -145,7 +142,7 @@ def match(
         duel(nodes, one, other, sample.bucket, sample.sign, state, results)
         return results
 
-    return Estimate.of(_gathered(play, blocks, threads, heard), PLAYERS)
+    return Estimate.of(gathered(play, blocks, threads, heard), PLAYERS)
 
 
 def thoughtful_match(
@@ -157,7 +154,7 @@ def thoughtful_match(
     *,
     seed: int = 0,
     threads: int = 1,
-    heard: Heard = lambda _: None,
+    heard: Heard = unheard,
 ) -> Estimate:
     """Return what one player wins of another per hand, where they decide as they go; arguments as in `match`.
 
@@ -174,7 +171,7 @@ def thoughtful_match(
         second = _played(game, holdings, (other, one), deal, random)
         return np.array([(first - second) / PLAYERS])
 
-    return Estimate.of(_gathered(play, max(2, hands // PLAYERS), threads, heard), PLAYERS)
+    return Estimate.of(gathered(play, max(2, hands // PLAYERS), threads, heard), PLAYERS)
 
 
 class Deal(NamedTuple):
@@ -201,13 +198,3 @@ def _played(
     if tree.kind[node] == FOLD:
         return float(-tree.paid[node, 0] if tree.player[node] == 0 else tree.paid[node, 1])
     return float(tree.paid[node].min()) * deal.sign
-
-
-def _gathered(play: Callable[[int], Array], parts: int, threads: int, heard: Heard) -> Array:
-    """Return what all parts of a match brought, in their order."""
-    results = []
-    with ThreadPoolExecutor(threads) as pool:
-        for done, result in enumerate(pool.map(play, range(parts))):
-            results.append(result)
-            heard((done + 1) / parts)
-    return np.concatenate(results)

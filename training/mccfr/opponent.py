@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...envs import BadParameter, Task, find
+from ...envs.poker.cards.parallel import Progress, unheard
 from ...envs.poker.live import LiveHand
 from ...envs.poker.tree import DECISION
 from ...envs.task import Array
@@ -16,7 +17,7 @@ from ..runs import LATEST, RunFolder
 from .holdings import Holdings
 from .matches import Follower, Player, Thinker
 from .resolving import Resolver, Settings
-from .trained import Heard, Trained, holdings_of
+from .trained import Trained, holdings_of
 
 
 class Opponent:
@@ -36,9 +37,7 @@ class Opponent:
         return self._player.acts(hand.node, hand.board, self._holdings.number(hand.hands[seat]))
 
 
-def opponent_of(
-    found: Trained, resolver: Mapping[str, Any] | None = None, *, heard: Heard = lambda *_: None
-) -> Opponent:
+def opponent_of(found: Trained, resolver: Mapping[str, Any] | None = None, *, heard: Progress = unheard) -> Opponent:
     """Return who plays what was trained.
 
     Args:

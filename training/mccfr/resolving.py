@@ -27,6 +27,7 @@ from ...envs.poker.game import Game
 from ...envs.poker.tree import DECISION
 from ...envs.task import Array
 from ..settings import TrainerSettings
+from .estimate import Heard, unheard
 from .holdings import Board, Holdings, Sample
 from .ranges import ends, probabilities, ranges
 from .rollout import expected_below, nodes_of, played_below
@@ -125,7 +126,7 @@ class Resolver:
         found = np.where(met[:, None], subgame.average(), acts[0])[keys[player]]
         return Resolved(self._mixed(tree, blueprint, found), blueprint, made, deals)
 
-    def strategy_with(self, heard: Callable[[float], None] = lambda _: None) -> Array:
+    def strategy_with(self, heard: Heard = unheard) -> Array:
         """Return `(entries,)` what is done at every decision of a small game if each is thought about.
 
         Args:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from ...backends import usable_cores
 from ...envs import BadParameter, Task, find
+from ...envs.poker.cards.parallel import Progress, unheard
 from ...envs.poker.game import Game
 from ...envs.poker.task import game_of
 from ..checkpoint import load_newest
 from ..runs import RunFolder
 from .exact import Strategy, average_strategy
 from .holdings import Holdings, SmallHoldings
-
-Heard: TypeAlias = Callable[[str, float], None]
 
 
 @dataclass(frozen=True)
@@ -58,7 +55,7 @@ def trained(run: RunFolder) -> Trained:
     return Trained(run.name, task, strategy, int(found.data["data"]["iterations"]), found.skipped)
 
 
-def holdings_of(game: Game, heard: Heard = lambda *_: None) -> Holdings:
+def holdings_of(game: Game, heard: Progress = unheard) -> Holdings:
     """Return the hands of a game.
 
     Args:

@@ -136,6 +136,8 @@ class Commands(LiveCommands):
         recorder, count = self._session.monitor.recorder, self._session.num_envs_now
         if recorder is None or not 0 <= env < count:
             raise CommandRefused(f"environments are numbered 1 to {count}, got {env + 1}")
+        if self._session.task.shared:
+            raise CommandRefused("what workers learn together has no episodes to record")
         return {"recording": recorder.want(int(env))}
 
     def do_restart(self, num_envs: int) -> None:

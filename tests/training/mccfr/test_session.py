@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from pac.training.checkpoint import load_newest
 from pac.training.config import Config
+from pac.training.control import CommandRefused, SessionClient
 from pac.training.host import SessionFailed, SessionProcess, launch
 from pac.training.runs import RunFolder
 from pac.training.snapshot import Look, Snapshot, take
@@ -74,10 +76,12 @@ def test_it_stops_after_so_many_iterations(tmp_path):
 
 
 def test_kuhn_says_why_it_has_one_worker(tmp_path):
-    """Where two are asked for, one is taken."""
-    session = started(tmp_path, task="kuhn", seconds=1)
+    """Where two are asked for, one is taken; what it learns is no episode that could be recorded."""
+    session = started(tmp_path, task="kuhn", seconds=3)
     seen = until(session, lambda seen: seen.state["frames"] > 0)
     assert any(event.text.startswith("one worker: kuhn has 12 information sets") for event in seen.events)
+    with closing(SessionClient(session.directory)) as client, pytest.raises(CommandRefused, match="no episodes"):
+        client.call("record", env=0)
     assert session.report()["num_envs"] == 1
 
 

@@ -24,8 +24,10 @@ from .connection import Connection
 SIZES = ((80, 24), (120, 40), (200, 60))
 VIEWS = {"summary": "0", "environment": "3", "timing": "t", "learning": "l", "workers": "w"}
 BOARDS = {"autochess": "0", "autochess-environment": "3"}
+STRATEGIES = {"leduc": "0", "leduc-learning": "l"}
+HANDS = {"holdem": "0", "holdem-worker": "1"}
 TRIED = (2, 4, 8)
-GAMES = 16
+GAMES, WORKERS = 16, 4
 PATIENCE = 180.0
 SETTLE = 3.5  # s in which a view fills, and its own cost, not that of the picture before, becomes known
 
@@ -106,7 +108,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as runs:
         bottles = Config(num_envs=TRIED[-1], runs_dir=Path(runs), name="drmario-ppo")
         games = Config(task="autochess:players=8", num_envs=GAMES, runs_dir=Path(runs), name="autochess-ppo")
-        for config, views, before in ((bottles, VIEWS, train), (games, BOARDS, learn)):
+        leduc = Config(task="leduc", num_envs=WORKERS, runs_dir=Path(runs), name="leduc-mccfr")
+        holdem = Config(task="holdem", num_envs=WORKERS, runs_dir=Path(runs), name="holdem-mccfr")
+        solved = ((leduc, STRATEGIES, learn), (holdem, HANDS, learn))
+        for config, views, before in ((bottles, VIEWS, train), (games, BOARDS, learn), *solved):
             for picture in asyncio.run(take_pictures(folder, config, views, partial(before, seconds=seconds))):
                 to_png(picture)
                 sys.stdout.write(f"{picture}\n")

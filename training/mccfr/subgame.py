@@ -12,6 +12,9 @@ from ...envs.poker.tree import DECISION
 from ...envs.task import Array
 from .ranges import history, parents, raises
 
+FORCED = 0.05
+"""The share of the opponent's hands that stays in any case: where all would leave, nothing else would be answered."""
+
 
 class Choice(NamedTuple):
     """An action that a subtree keeps.
@@ -84,7 +87,7 @@ class Subgame:
     """A subtree with what its leaves are worth, solved by CFR+ with alternating updates and linear averaging.
 
     With a `blueprint` the hands of the root's opponent may leave for the best that each can get from it, as in the
-    CFR-D gadget of Burch, Johanson and Bowling (2014): what is found gives none of them more than that.
+    CFR-D gadget of Burch, Johanson and Bowling (2014): what is found gives none of them more, `FORCED` aside.
 
     Args:
         game: The game.
@@ -113,7 +116,7 @@ class Subgame:
             strategy = [matched(regret) for regret in self._regret]
             reach = self._ones(1 - player)
             if self._outside is not None and player != self._opponent:
-                reach = matched(self._gate)[:, 0]
+                reach = FORCED + (1 - FORCED) * matched(self._gate)[:, 0]
             values = self._values(player, 0, reach, strategy, update=True)
             self._average(player, strategy)
             if self._outside is not None and player == self._opponent:

@@ -10,7 +10,13 @@ from pac.envs.poker.cards.deal import Tables, look_up
 from pac.envs.poker.cards.evaluator import strength
 from pac.envs.poker.cards.notation import card_of
 from pac.envs.poker.cards.words import HOLE_CARDS, HOLE_WORDS, HOLES, hole_of, word_of
+from pac.envs.poker.holdem import holdem
+from pac.envs.poker.sizes import sizes_of
+from pac.envs.poker.tree import DECISION
 from pac.training.mccfr.card_holdings import CardHoldings
+from pac.training.mccfr.local_best_response import local_best_response
+from pac.training.mccfr.matches import BLOCK, bot, match
+from pac.training.mccfr.resolving import Resolver, Settings
 
 
 def cards(text):
@@ -18,7 +24,21 @@ def cards(text):
     return tuple(card_of(text[at : at + 2]) for at in range(0, len(text), 2))
 
 
+BUCKETS = 5
 BOARDS = {0: (), 1: cards("QsJs2c"), 2: cards("QsJs2c7d"), 3: cards("QsJs2c7dTs")}
+
+
+@pytest.fixture(scope="module")
+def game():
+    """Return hold'em of few bets, with few buckets."""
+    return holdem(sizes_of("fcpa"), 100, (BUCKETS,) * 3)
+
+
+@pytest.fixture(scope="module")
+def few(tables):
+    """Return the hands with as many buckets as the game has."""
+    streets = ((table % BUCKETS).astype(np.uint8) for table in (tables.flop, tables.turn, tables.river))
+    return CardHoldings(Tables(tables.flops, tables.turns, tables.rivers, *streets))
 
 
 @pytest.fixture(scope="module")
@@ -118,3 +138,38 @@ def test_a_shuffled_deck_has_every_card_once(holdings):
     for seed in range(50):
         hand, board = holdings.draw(np.random.default_rng(seed))
         assert len({*HOLE_CARDS[hand].tolist(), *board}) == 7
+
+
+def test_who_always_folds_loses_the_blinds(game, few):
+    """To a local best response, and to who raises: two chips in one seat, one in the other."""
+    folds = bot(game, "fold")
+    found = local_best_response(game, folds, few, 20)
+    assert found.mean == pytest.approx(1.5)
+    assert found.margin == pytest.approx(0)
+
+
+def test_who_always_calls_loses_to_who_looks_at_the_cards(game, few):
+    """A local best response bets its good hands for value."""
+    found = local_best_response(game, bot(game, "call"), few, 400, threads=2)
+    assert found.mean > found.margin > 0
+
+
+def test_a_match_of_who_folds(game, few):
+    """Who folds to the big blind loses the small one in one seat; the rest is what cards decide."""
+    found = match(game, bot(game, "call"), bot(game, "fold"), few, 2 * BLOCK)
+    assert found.mean == pytest.approx(0.5, abs=1.5 * found.margin)
+
+
+@pytest.mark.parametrize("street", [1, 2, 3])
+def test_a_decision_is_thought_about(game, few, street):
+    """Probabilities of every hand that can be sum to 1, and other ones than the blueprint's are found."""
+    settings = Settings.read("resolver", {"iterations": 10, "deals": 300, "time_budget_ms": 60_000.0})
+    resolver = Resolver(game, bot(game, "uniform"), few, settings)
+    tree = game.tree
+    node = int(np.flatnonzero((tree.kind == DECISION) & (tree.street == street) & (tree.degree > 2))[0])
+    found = resolver.resolve(node, BOARDS[street])
+    can_be = few.buckets(0, BOARDS[street]) >= 0
+    assert found.probabilities[can_be].sum(axis=1) == pytest.approx(1)
+    assert not found.probabilities[~can_be].any()
+    assert np.abs(found.probabilities - found.blueprint).max() > 0.05
+    assert found.deals >= 300

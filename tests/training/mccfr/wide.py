@@ -12,7 +12,8 @@ from pac.envs.poker.families import FAMILIES, Family
 from pac.envs.poker.game import Deals, Game
 from pac.envs.poker.layout import Layout
 from pac.envs.poker.tree import DECISION, SHOWDOWN, Action, Standing, compile_tree
-from pac.training.mccfr.task import traversals
+from pac.training.mccfr import driver
+from pac.training.mccfr import task as solver
 
 ACTIONS = 10
 DEALS = 100_000
@@ -45,8 +46,19 @@ def wide(rows: int) -> Game:
     return Game("wide", compile_tree(Betting()), (buckets,), deals)
 
 
+class Undrawn:
+    """No boards: nobody could look at a strategy as large as this."""
+
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def draw(self) -> None:
+        pass
+
+
 def dress(task: Any, settings: dict[str, Any]) -> Any:
     """Dress any task as the solver's of a game with `rows` information sets."""
     rows = settings["rows"]
+    vars(solver)["shown"], vars(driver)["Boards"] = lambda _task: ((), ()), Undrawn
     FAMILIES["wide"] = Family("Wide", (), lambda: Layout(("say",), 2, 3), lambda: wide(rows))  # type: ignore[index]
-    return traversals(replace(task, name="wide", values={}), {})
+    return solver.traversals(replace(task, name="wide", values={}), {})

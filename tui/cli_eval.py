@@ -68,10 +68,10 @@ def evaluate_solved(
         found = evaluate(
             run, config.runs_dir, hands=wanted, against=against, resolver=resolver, seed=config.seed, heard=tell
         )
-    for sentence in found.skipped:
-        console.print(sentence, markup=False)
     if json:
         return show_json(found.plain())
+    for sentence in found.skipped:
+        console.print(sentence, markup=False)
     _show(found)
     return 0
 

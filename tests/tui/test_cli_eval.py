@@ -32,11 +32,15 @@ def test_a_small_game_is_measured_exactly(capsys):
     assert float(exploitability[4]) == pytest.approx(float(nash_conv[5]) / 2, abs=1e-6)
 
 
-def test_it_is_one_json_object(capsys):
-    """On stdout, with nothing else."""
+def test_it_is_one_json_object(capsys, tmp_path):
+    """On stdout, with nothing else, also where a checkpoint is damaged: that stands in it."""
+    damaged = tmp_path / "runs" / "small" / "checkpoints" / "step-000000000099"
+    damaged.mkdir()
+    (damaged / "checkpoint.json").write_text("{}")
     assert main(["eval", "small", "--resolve", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["resolved"]
+    assert damaged.name in found["skipped"][0]
     assert found["nash_conv"] > 0
     assert found["won"]["hands"] == 0
 

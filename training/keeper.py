@@ -23,7 +23,6 @@ from .monitor import Monitor
 from .records import Level
 from .runs import RunFolder, new_name
 from .saving import Saver
-from .sessions import refuse_live
 from .tensorboard import event_writer
 from .trainer import Trainer
 from .trainers import trainer_kind
@@ -75,10 +74,12 @@ class Keeper:
             return None
         if config.resume:
             folder = RunFolder.find(config.runs_dir, config.resume)
-            refuse_live(folder)
+            folder.claim()
             shutil.rmtree(folder.last, ignore_errors=True)
             return folder
-        return RunFolder.create(config.runs_dir, config.name or new_name(self._task.name, self._kind.name))
+        folder = RunFolder.create(config.runs_dir, config.name or new_name(self._task.name, self._kind.name))
+        folder.claim()
+        return folder
 
     @property
     def name(self) -> str:
@@ -248,6 +249,11 @@ class Keeper:
             self._saver.wait()
         if self._curves is not None:
             self._curves.close()
+
+    def leave(self) -> None:
+        """Let others go on with the run."""
+        if self.folder is not None:
+            self.folder.release()
 
 
 def fingerprint(task: Task, trainer: str) -> str:

@@ -5,13 +5,14 @@ Beside them stand `episodes/` that were recorded, and perhaps `last/`.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from ..envs import BadParameter, PacError, UnknownName
 
@@ -21,6 +22,7 @@ CHECKPOINTS = "checkpoints"
 EPISODES = "episodes"
 LOG = "session.log"
 LAST = "last"
+CLAIM = ".claim"
 LATEST = "latest"
 USUAL_LINE = 512  # bytes of a line of metrics
 
@@ -42,6 +44,7 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.name = path.name
+        self._claim: TextIO | None = None
 
     @classmethod
     def create(cls, parent: Path, name: str) -> RunFolder:
@@ -91,6 +94,41 @@ class RunFolder:
         """Return the runs below `parent`, the newest last."""
         cards = parent.glob(f"*/{CARD}") if parent.is_dir() else []
         return [cls(card.parent) for card in sorted(cards, key=lambda card: card.stat().st_mtime)]
+
+    def claim(self) -> None:
+        """Be the one who writes into this run, until `release` or the end of the process, however it ends.
+
+        Raises:
+            BadParameter: Somebody else is.
+        """
+        try:
+            file = (self.path / CLAIM).open("a+")
+        except OSError:  # a disk that cannot be written to: what is written later tells
+            return
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            pid = file.read().strip()
+            file.close()
+            raise BadParameter(
+                f"{self.name} is being trained by process {pid or '(just starting)'}: `pac-tui attach {self.name}` "
+                "shows it; stop it first"
+            ) from None
+        except OSError:  # a file system without locks
+            file.close()
+            return
+        with suppress(OSError):
+            file.truncate(0)
+            file.write(str(os.getpid()))
+            file.flush()
+        self._claim = file
+
+    def release(self) -> None:
+        """Let others write into this run."""
+        if self._claim is not None:
+            self._claim.close()
+            self._claim = None
 
     @property
     def checkpoints(self) -> Path:

@@ -386,6 +386,7 @@ class Session(Live):
         self.keeper.close()
         failed = self.error is not None
         self._write_card("failed" if failed else "completed" if self._limit_reached() else "interrupted")
+        self.keeper.leave()
         self._say(Phase.FAILED if failed else Phase.ENDED, _sentence(self.error) if failed else "ended")
         if failed:
             keep_last(self.directory)

@@ -11,7 +11,6 @@ from typing import Any
 
 from ..backends.segment import directories, start_ticks
 from ..envs import BadParameter, PacError, UnknownName
-from .runs import RunFolder
 from .snapshot import Look, Snapshot, take
 from .telemetry import TelemetryReader
 
@@ -119,19 +118,3 @@ def choose(name: str, runs_dir: Path) -> FoundSession:
     if not live:
         raise BadParameter(f"no session called {name!r} runs, and no other: `pac-tui run --headless` starts one")
     raise UnknownName("session", name, live)
-
-
-def refuse_live(run: RunFolder) -> None:
-    """Make sure that nobody trains `run`.
-
-    Raises:
-        BadParameter: Somebody does.
-    """
-    for session in sessions():
-        folder = session.snapshot.description.folder
-        trains = session.alive and folder and not session.snapshot.phase.over
-        if trains and Path(folder).resolve() == run.path.resolve():
-            raise BadParameter(
-                f"{run.name} is being trained by process {session.pid}: `pac-tui attach {run.name}` shows it; "
-                "stop it first"
-            )

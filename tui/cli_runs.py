@@ -13,7 +13,6 @@ from cyclopts import App, Parameter
 from ..envs import BadParameter
 from ..training.overview import Overview, goal_of, overviews
 from ..training.runs import RunFolder
-from ..training.sessions import refuse_live
 from ..training.units import Figure
 from .cli_show import console, plain_table, show_json
 from .numbers import figure
@@ -139,7 +138,8 @@ def rm(*names: Name, runs_dir: Folder = RUNS) -> int:
     """Remove runs with their checkpoints; asks nothing."""
     runs = [RunFolder.find(runs_dir, name) for name in names]
     for run in runs:
-        refuse_live(run)
+        run.claim()
     for run in runs:
         shutil.rmtree(run.path)
+        run.release()
     return 0

@@ -2,12 +2,25 @@
 
 import json
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 from pac.envs import BadParameter, UnknownName
 from pac.training.runs import RunFolder, RunFolderError, new_name
+
+CLAIMING = """
+import sys, time
+from pathlib import Path
+from pac.training.runs import RunFolder
+
+run = RunFolder(Path(sys.argv[1]))
+run.claim()
+print("claimed", flush=True)
+time.sleep(60)
+"""
 
 
 def test_a_taken_name_gets_a_number(tmp_path):
@@ -86,3 +99,31 @@ def test_some_metrics_are_spread_over_all_and_have_the_last(tmp_path):
     assert steps == sorted(set(steps))
     assert (steps[0], max(np.diff(steps)) < 200) == (0, True)
     assert steps[-1] >= 2980
+
+
+def test_a_run_has_one_writer(tmp_path):
+    """Another one is told who it is; it may begin when the first has left."""
+    run = RunFolder.create(tmp_path, "mine")
+    run.write_card({})
+    run.claim()
+    other = RunFolder.find(tmp_path, "mine")
+    with pytest.raises(BadParameter, match=f"being trained by process {os.getpid()}"):
+        other.claim()
+    run.release()
+    other.claim()
+    other.release()
+
+
+def test_a_run_of_a_killed_process_can_be_claimed(tmp_path):
+    """The claim ends with the process, however it ends."""
+    run = RunFolder.create(tmp_path, "mine")
+    with subprocess.Popen(
+        [sys.executable, "-c", CLAIMING, str(run.path)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "claimed\n"
+        with pytest.raises(BadParameter, match=f"process {process.pid}"):
+            run.claim()
+        process.kill()
+    run.claim()
+    run.release()

@@ -6,7 +6,12 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# A busy machine is no fault of the code.
+hypothesis.settings.register_profile("here", deadline=None)
+hypothesis.settings.load_profile("here")
 
 # Read when the app's modules are imported: what the person who runs the tests prefers must not matter.
 os.environ["XDG_CONFIG_HOME"] = os.devnull

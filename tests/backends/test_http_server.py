@@ -184,7 +184,7 @@ def test_what_is_refused(counter, status, asked, part):
         ),
     ),
 )
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_anything_can_be_said(counter, path, body):
     """Whatever a body holds, the answer is a result or a sentence, and the server goes on."""
     counter.post("/reset")

@@ -10,7 +10,7 @@ import pytest
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
 from gymnasium.spaces.utils import flatten
 from gymnasium.wrappers import FlattenObservation
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pac.envs import BadParameter, EnvironmentFailed, allocate, check, find
@@ -56,7 +56,6 @@ spaces = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(spaces, st.integers(0, 1000))
 def test_a_vector_is_what_gymnasium_flattens_to(space, seed):
     """Any nesting becomes the same vector in the same order as `flatten` gives, whether stored as bits or numbers."""
@@ -69,7 +68,6 @@ def test_a_vector_is_what_gymnasium_flattens_to(space, seed):
     assert not edges or (edges[0], edges[-1]) == (0, writer.item.shape[0])
 
 
-@settings(deadline=None)
 @given(
     st.one_of(
         st.builds(Discrete, st.integers(1, 5), start=st.integers(-3, 3)),

@@ -1,6 +1,7 @@
 """What an environment offers as its state is kept as bytes, and leads to the same."""
 
 from contextlib import closing
+from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -100,8 +101,9 @@ def test_a_task_with_saved_states_conforms():
 
 
 @pytest.mark.parametrize("name", ["inline", "shm"])
-def test_other_environments_go_on_from_saved_states(name):
+def test_other_environments_go_on_from_saved_states(name, monkeypatch):
     """Those of another backend of the same kind: all that they give is the same from there on."""
+    monkeypatch.chdir(Path(__file__).parents[2])  # where workers find the module
     with (
         closing(make(find(WANDERER), 3, name, slots=4, seed=1)) as first,
         closing(make(find(WANDERER), 3, name, slots=4, seed=1)) as second,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pac.envs.text import CODE, GROUND, LETTER, cells_of, size_of
@@ -16,7 +16,6 @@ def letters(cells) -> list[str]:
     return ["".join(chr(code) for code in row) for row in (cells & CODE).tolist()]
 
 
-@settings(deadline=None)
 @given(LINES, st.integers(1, 6), st.integers(1, 10))
 def test_letters_stand_where_they_stood(lines, rows, columns):
     """Any text is cut and filled to the cells that there are, whatever colours lie between."""

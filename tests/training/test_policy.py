@@ -43,7 +43,7 @@ def masked(rows: int = 2_000, actions: int = 11) -> tuple[torch.Tensor, torch.Te
 
 
 @given(st.integers(1, 40), st.integers(1, 5), st.randoms(use_true_random=False))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_bits_are_widened_as_the_field_says(count: int, rows: int, random) -> None:
     """The device's unpacking agrees with the field's own, for any number of bits."""
     field = Field("observation", "uint8", (count,), encoding="bits")

@@ -161,7 +161,7 @@ def maze(seed: int, speed_ups: int) -> tuple[Game, Bottle]:
     return game, bottle
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(level=st.integers(0, 20), speed=st.sampled_from(SPEEDS), seed=SEEDS)
 def test_frames(level: int, speed: str, seed: int):
     """Every frame under random buttons gives the twin's cells, reward, score and outcome."""
@@ -170,14 +170,14 @@ def test_frames(level: int, speed: str, seed: int):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(level=st.integers(0, 20), speed=st.sampled_from(SPEEDS), seed=SEEDS)
 def test_many_frames(level: int, speed: str, seed: int):
     """The same for whole episodes."""
     play_frames(level, speed, seed, 4_000)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(level=st.integers(0, 20), speed=st.sampled_from(SPEEDS), seed=SEEDS, speed_ups=st.integers(0, 49))
 @example(level=0, speed="low", seed=1, speed_ups=0)
 def test_placements(level: int, speed: str, seed: int, speed_ups: int):
@@ -187,14 +187,14 @@ def test_placements(level: int, speed: str, seed: int, speed_ups: int):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(level=st.integers(0, 20), speed=st.sampled_from(SPEEDS), seed=SEEDS, speed_ups=st.integers(0, 49))
 def test_many_placements(level: int, speed: str, seed: int, speed_ups: int):
     """The same for whole episodes."""
     play_placements(*begun(level, speed, seed, speed_ups), seed, 250)
 
 
-@settings(max_examples=1, deadline=None)
+@settings(max_examples=1)
 @given(seed=SEEDS, speed_ups=st.integers(30, 49))
 @example(seed=3, speed_ups=49)
 def test_masks(seed: int, speed_ups: int):
@@ -205,7 +205,7 @@ def test_masks(seed: int, speed_ups: int):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(level=st.integers(0, 20), seed=SEEDS, speed_ups=st.integers(20, 49))
 def test_many_masks(level: int, seed: int, speed_ups: int):
     """The same over the course of games."""
@@ -214,7 +214,7 @@ def test_many_masks(level: int, seed: int, speed_ups: int):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(seed=SEEDS, speed_ups=st.integers(10, 49))
 def test_masks_by_the_compiled_rules(seed: int, speed_ups: int):
     """The mask allows what brute force over the compiled rules reaches, and nothing else."""
@@ -222,7 +222,7 @@ def test_masks_by_the_compiled_rules(seed: int, speed_ups: int):
     assert (placements(game.state().board) == game.mask()[0]).all()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=SEEDS, speed_ups=st.integers(10, 49))
 def test_every_legal_placement_can_be_played(seed: int, speed_ups: int):
     """Every placement of a mask has buttons that lock it there, however it is reached."""

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pac.envs import find
@@ -30,7 +30,6 @@ def played(hand: LiveHand, *words: str) -> LiveHand:
 
 
 @pytest.mark.parametrize("spec", SPECS)
-@settings(deadline=None)  # the first showdown loads a kernel
 @given(seed=SEEDS)
 def test_random_hands_end_on_the_tree(spec, seed):
     """Whoever plays what is offered stays on the tree; at the end one has won what the other has paid."""
@@ -44,7 +43,6 @@ def test_random_hands_end_on_the_tree(spec, seed):
     assert hand.node is None
 
 
-@settings(deadline=None)
 @given(SEEDS)
 def test_any_bet_follows_the_rules(seed):
     """With raises of any size between the offered ones the dealer who knows the rules follows every hand."""

@@ -64,7 +64,7 @@ def test_the_value_of_a_game(name, iterations, value):
 
 
 @pytest.mark.parametrize("name", GAMES)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(st.integers(0, 2**32))
 def test_a_best_response_is_best(name, seed):
     """It wins what it promises, and no less than the strategy itself or another one in its place."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import permutations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pac.envs.poker.cards.boards import RENAMING, RENAMING_BITS, Boards, boards
@@ -25,7 +25,6 @@ def test_boards_are_as_many_as_known(all_boards, size, count, dealt):
     assert all_boards[size].weights.sum() == dealt == len(all_boards[size].table)
 
 
-@settings(deadline=None)
 @given(st.permutations(range(52)), st.integers(3, 5), st.permutations(range(4)))
 def test_renamed_boards_are_one(all_boards, deck, size, suits):
     """However its suits are renamed, a board has the same index and a renaming to the board that stands for it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -26,7 +26,6 @@ def clustered(points, count, workers=1, weights=None):
         return cluster(points, weights, count, np.random.default_rng(0), crew=crew, what="centres")
 
 
-@settings(deadline=None)
 @given(arrays(np.int16, (12, 8), elements=HEIGHTS), arrays(np.int16, 8, elements=HEIGHTS))
 def test_the_nearest_centre_is_nearest(points, point):
     """Looking only where it may lie finds a centre as near as any."""

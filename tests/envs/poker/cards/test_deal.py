@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pac.envs.native import stream
@@ -87,7 +87,6 @@ def by_hand(found, table, board, pair):
     return table[number >> RENAMING, high * (high - 1) // 2 + low]
 
 
-@settings(deadline=None)
 @given(st.permutations(range(52)))
 def test_buckets_are_those_of_the_tables(tables, deck):
     """Each player's bucket on each street is that of his cards and of the board as far as it is dealt."""
@@ -100,7 +99,6 @@ def test_buckets_are_those_of_the_tables(tables, deck):
             assert buckets[1 + street, player] == by_hand(found[street], table, board, pair)
 
 
-@settings(deadline=None)
 @given(st.permutations(range(52)))
 def test_the_better_hand_wins(tables, deck):
     """The showdown's sign is that of the best five cards of each, by the slow twin."""

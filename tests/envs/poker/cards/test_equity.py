@@ -57,7 +57,7 @@ def counted(board, holes):
     return bins[:, :BINS]
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.permutations(range(52)))
 def test_a_rivers_equity_is_what_it_wins_against_all_others(deck):
     """The equity of a pair of cards on a river is two for each pair it beats and one for each it ties with."""
@@ -108,7 +108,7 @@ def test_hands_that_clash_with_the_board_see_no_river():
     assert total.tolist() == np.where(HOLE_WORDS & word(board), 0, 1081).tolist()
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(st.permutations(range(52)), st.permutations(range(4)))
 def test_renaming_suits_changes_no_histogram(deck, suits):
     """A hand on a turn has the same histogram when all its suits are renamed."""

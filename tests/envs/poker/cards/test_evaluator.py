@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pac.envs.native import compiler
@@ -63,7 +63,6 @@ def test_categories_are_as_frequent_as_known(found):
     assert len(CATEGORIES) == len(known)
 
 
-@settings(deadline=None)
 @given(st.permutations(range(52)), st.integers(5, 7))
 def test_more_cards_are_worth_their_best_five(deck, count):
     """The strength of five to seven cards is the highest of any five of them."""

@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pac.envs import BadParameter
@@ -51,7 +51,6 @@ def test_a_class_is_its_place_in_the_grid(hand, name, row, column):
     assert (CLASSES[index], *divmod(index, 13)) == (name, row, column)
 
 
-@settings(deadline=None)
 @given(st.permutations(range(52)), st.integers(1, 5))
 def test_the_place_of_a_set_is_its_rank(deck, count):
     """The place of a set of cards is the number of sets whose words are smaller."""

@@ -110,6 +110,7 @@ class MCCFR:
         if self._exact:
             if time.perf_counter() >= self._due:
                 self._look()
+                self._context.timer.lap("learner")
             metrics["nash_conv"] = self._nash_conv
         return metrics
 
@@ -137,7 +138,6 @@ class MCCFR:
         self._nash_conv = nash_conv(self._game, average_strategy(self._game, self._table("table")))
         now = time.perf_counter()
         self._due = now + (now - begun) / SHARE
-        self._context.timer.lap("learner")
 
     def _table(self, name: str) -> Array:
         assert self._envs is not None

@@ -83,7 +83,7 @@ def key_latency(*, num_envs: int = 64, presses: int = 100) -> Figures:
         "open an environment": ("3", f" Env 3/{num_envs} "),
         "next environment": ("\t", f" Env 4/{num_envs} "),
         "timing": ("t", "Where the time of a step goes"),
-        "learning": ("l", "length, mean of 100"),
+        "learning": ("l", "Length, mean of 100"),
         "summary": ("0", "Throughput"),
         "one environment more": ("]", f"num_envs={num_envs + 1} in"),
         "one environment less": ("[", f"num_envs={num_envs} in"),

@@ -7,6 +7,7 @@ from itertools import groupby
 from textual.app import ComposeResult
 
 from ...training.snapshot import Look, Snapshot
+from ...training.units import LENGTH, RETURN
 from ..chart import chart
 from ..ink import ACCENT, CYAN, GREEN, ORANGE, Row
 from ..lines import Lines
@@ -16,7 +17,7 @@ from .base import Shot, View
 from .curves import plot_of, points
 from .figures import hint, known
 
-FIRST = ("return_mean", "length_mean")
+FIRST = (RETURN.name, LENGTH.name)
 LAST = ("fps", "sps", "learning_rate")
 MOST = 12
 CHART = (36, 9)
@@ -106,8 +107,9 @@ def _section(name: str, shot: Shot) -> Section:
     def rows(width: int, height: int) -> Rows:
         return () if found is None else chart(*found, width, height, plot_of(shot, name, color_of(name)))
 
-    told = {figure.name: (figure.title, figure.note) for figure in shot.snapshot.description.figures}
-    title, more = told.get(name, (name, ""))
+    about = shot.snapshot.description
+    told = {figure.name: (figure.title, figure.note) for figure in (*about.figures, LENGTH)}
+    title, more = told.get(name, ({"fps": about.units.fps, "sps": about.units.sps}.get(name, name), ""))
     return Section(title, rows, fills=True, note=figure(shot.snapshot.metrics.get(name)), more=more)
 
 

@@ -93,7 +93,8 @@ class Terminal:
             cwd=cwd,
             start_new_session=True,
         )
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def _read(self) -> None:
         with contextlib.suppress(OSError):
@@ -116,4 +117,5 @@ class Terminal:
             self.process.kill()
         self.process.wait()
         os.close(self._theirs)
+        self._reader.join(1)  # whoever reads on would steal from the next terminal, which gets the same number
         os.close(self._ours)

@@ -10,16 +10,18 @@ import sys
 import termios
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..training.config import Config
 from ..training.host import RunningSession, SessionFailed, SessionThread, launch
 from ..training.loading import load
-from ..training.overview import Overview
 from ..training.records import Phase
 from ..training.sessions import AttachedSession, choose
 from .connection import STOP_LIMIT, Connection
 from .preferences import preferences
+
+if TYPE_CHECKING:
+    from ..training.overview import Overview
 
 INTERRUPTED = 130
 NAP = 0.05

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual.app import App
 from textual.reactive import reactive
 
 from ..envs import PacError
-from ..training.overview import Overview
 from ..training.records import Phase
 from ..training.snapshot import Snapshot
 from ..training.units import STEPPED, Units, plural
@@ -20,11 +20,13 @@ from .governor import Governor
 from .ink import FAINT, ORANGE, TEXT, YELLOW, Row, part
 from .leave import Choice, Leave
 from .messages import Refused
-from .picker import Picker
 from .picture import svg_of
 from .prompt import Prompt
 from .restart import DEBOUNCE, PendingRestart
 from .threads import Commander, Watcher
+
+if TYPE_CHECKING:
+    from ..training.overview import Overview
 
 FAILED, INTERRUPTED = 1, 130
 RUNS = Path("runs")
@@ -197,6 +199,8 @@ class CommandedApp(App[int]):
 
     def action_runs(self) -> None:
         """Show the runs, to go to one of them."""
+        from .picker import Picker
+
         about = self.snapshot.description if self.snapshot is not None else None
         parent = Path(about.folder).parent if about is not None and about.folder else RUNS
         self.push_screen(Picker(parent, about.pid if about is not None else 0), self._go_to)

@@ -15,7 +15,7 @@ from .discounting import discount
 from .external import sample_external
 from .outcome import sample_outcome
 from .plan import plan_of
-from .sharing import Shared, alone, exchange_now
+from .sharing import alone, copied, exchange_surely
 from .work import Work, visits_for
 
 METHODS = {"external": sample_external, "outcome": sample_outcome}
@@ -24,7 +24,7 @@ INTERVAL = 10_000
 """Iterations from one discounting to the next, unless told otherwise."""
 SMALL = 1 << 14
 """Entries of a table that several workers learn into by copies: more would cost more to exchange than it saves."""
-STRETCH = np.uint64(32)
+STRETCH = 32
 """Iterations between exchanges. The more, the older is what a worker knows of what the others have learned."""
 
 
@@ -91,8 +91,7 @@ class Sampler:
         self._table = table
         self._flat, self._updates, self._shared = table.reshape(-1), updates, alone(table, updates)
         if lock is not None and len(table) <= SMALL:
-            self._flat, self._updates = self._flat.copy(), np.zeros_like(updates)
-            self._shared = Shared(table.reshape(-1), updates, lock, self._flat.copy(), STRETCH)
+            self._shared, self._flat, self._updates = copied(table, updates, lock, STRETCH)
         self._seed = seed & MASK_64
         self._interval = interval if weighting == "discounted" else 0
         self._share = share or (0, game.entries)
@@ -112,7 +111,7 @@ class Sampler:
 
     def _exchange(self) -> None:
         if self._shared.stretch:
-            exchange_now(self._shared, self._flat, self._updates)
+            exchange_surely(self._shared, self._flat, self._updates)
 
     def _block(self, first: int, count: int) -> tuple[float, int, int]:
         hands, chosen = self._dealer.deal(self._seed, first, count)

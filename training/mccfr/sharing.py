@@ -2,14 +2,18 @@
 
 Workers that all write a table of a few pages write the same cache lines all the time: two are no faster than one, and
 each now and then overwrites what another has just added. So each learns into a copy of its own, and adds what it has
-gained to the table every few iterations, one worker at a time: nothing is lost.
+gained to the table every few iterations, one worker at a time: nothing is lost. Nobody waits for another's turn while
+there are iterations left to make.
 """
 
 from __future__ import annotations
 
+import os
+import time
 from typing import Any, NamedTuple
 
 import numpy as np
+import psutil
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
@@ -17,8 +21,9 @@ from numpy.typing import NDArray
 
 from .compiled import compiled, inlined
 
-PATIENCE = 20_000
-"""How often a worker tries the lock, about a millisecond, before it takes it from one that has died with it."""
+FREE = np.int32(0)
+NAP = 50e-6
+"""Seconds between two tries to get the lock at the end of a batch."""
 
 
 class Shared(NamedTuple):
@@ -27,7 +32,8 @@ class Shared(NamedTuple):
     Attributes:
         table: `(2 x entries,)` float32.
         updates: `(rows,)` uint32.
-        lock: `(1,)` int32, 1 while a worker adds to them.
+        lock: `(1,)` int32, the process that is adding to them, 0 if none is.
+        process: This worker's process.
         seen: `(2 x entries,)` float32, the table as it was when the worker's copy was last the same.
         stretch: Iterations from one exchange to the next; 0 if the worker has no copy.
     """
@@ -35,6 +41,7 @@ class Shared(NamedTuple):
     table: NDArray[np.float32]
     updates: NDArray[np.uint32]
     lock: NDArray[np.int32]
+    process: np.int32
     seen: NDArray[np.float32]
     stretch: np.uint64
 
@@ -45,15 +52,14 @@ def _first(context: Any, builder: Any, kind: Any, array: Any) -> Any:
     return cgutils.get_item_pointer(context, builder, kind, view, [zero])  # type: ignore[no-untyped-call]
 
 
-def _take(_context: Any, lock: Any) -> Any:
-    """Set a lock that is 0 to 1; whether that was done."""
+def _swap(_context: Any, lock: Any, _old: Any, _new: Any) -> Any:
+    """Set a lock from one value to another; whether it had that value."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        free, taken = (context.get_constant(types.int32, value) for value in (0, 1))
         at = _first(context, builder, signature.args[0], arguments[0])
-        return builder.extract_value(builder.cmpxchg(at, free, taken, "acquire", "monotonic"), 1)
+        return builder.extract_value(builder.cmpxchg(at, *arguments[1:], "acquire", "monotonic"), 1)
 
-    return types.boolean(lock), build
+    return types.boolean(lock, types.int32, types.int32), build
 
 
 def _leave(_context: Any, lock: Any) -> Any:
@@ -67,16 +73,19 @@ def _leave(_context: Any, lock: Any) -> Any:
     return types.void(lock), build
 
 
-take: Any = intrinsic(_take)
+swap: Any = intrinsic(_swap)
 leave: Any = intrinsic(_leave)
 
 
 @inlined
-def exchange(shared: Shared, table: NDArray[np.float32], updates: NDArray[np.uint32]) -> None:
-    """Add what a copy has gained to the shared tables, and take over what others have added."""
-    tries = 0
-    while tries < PATIENCE and not take(shared.lock):
-        tries += 1
+def exchange(shared: Shared, table: NDArray[np.float32], updates: NDArray[np.uint32]) -> bool:
+    """Add what a copy has gained to the shared tables, and take over what others have added.
+
+    Returns:
+        Whether that was done: nothing is while another worker does it.
+    """
+    if not swap(shared.lock, FREE, shared.process):
+        return False
     for place in range(len(table)):
         now = shared.table[place] + (table[place] - shared.seen[place])
         shared.table[place] = shared.seen[place] = table[place] = now
@@ -84,14 +93,38 @@ def exchange(shared: Shared, table: NDArray[np.float32], updates: NDArray[np.uin
         shared.updates[row] += updates[row]
         updates[row] = 0
     leave(shared.lock)
+    return True
+
+
+def copied(
+    table: NDArray[np.float32], updates: NDArray[np.uint32], lock: NDArray[np.int32], stretch: int
+) -> tuple[Shared, NDArray[np.float32], NDArray[np.uint32]]:
+    """Return copies for a worker to learn into and exchange every `stretch` iterations, and what it needs for that."""
+    copy = table.reshape(-1).copy()
+    shared = Shared(table.reshape(-1), updates, lock, np.int32(os.getpid()), copy.copy(), np.uint64(stretch))
+    return shared, copy, np.zeros_like(updates)
 
 
 def alone(table: NDArray[np.float32], updates: NDArray[np.uint32]) -> Shared:
     """Return what a worker needs that learns into the tables themselves."""
-    return Shared(table.reshape(-1), updates, np.zeros(1, np.int32), np.zeros(0, np.float32), np.uint64(0))
+    nobody = np.zeros(1, np.int32)
+    return Shared(table.reshape(-1), updates, nobody, FREE, np.zeros(0, np.float32), np.uint64(0))
+
+
+def exchange_surely(shared: Shared, table: NDArray[np.float32], updates: NDArray[np.uint32]) -> None:
+    """`exchange`, as soon as no other worker does; one that died while it did is no hindrance."""
+    while not _exchange(shared, table, updates):
+        time.sleep(NAP)
+        holder = shared.lock[0]
+        if holder != FREE and not psutil.pid_exists(int(holder)):
+            _free(shared.lock, holder)
 
 
 @compiled
-def exchange_now(shared: Shared, table: NDArray[np.float32], updates: NDArray[np.uint32]) -> None:
-    """`exchange`, for the end of a batch."""
-    exchange(shared, table, updates)
+def _exchange(shared: Shared, table: NDArray[np.float32], updates: NDArray[np.uint32]) -> bool:
+    return exchange(shared, table, updates)
+
+
+@compiled
+def _free(lock: NDArray[np.int32], holder: np.int32) -> None:
+    swap(lock, holder, FREE)

@@ -98,7 +98,9 @@ def test_a_lock_whose_holder_died_is_taken():
     """Work goes on, and the lock is free again."""
     game = kuhn()
     table, updates = tables(game)
-    lock = np.ones(1, np.int32)
+    holder = subprocess.Popen([sys.executable, "-c", ""])
+    holder.wait(60)
+    lock = np.full(1, holder.pid, np.int32)
     batch = Sampler(game, table, updates, 4, lock=lock).run(0, 64)
     assert batch.updates == updates.sum()
     assert lock[0] == 0

@@ -18,9 +18,9 @@ from .display import load
 from .driver import Games
 from .kernels import step_envs
 from .layout import ACTIONS, NOBODY, SEATS, Ints
+from .legal import is_legal
 from .tables import LINE_RANGE
 from .teams import write_row
-from .turn import is_legal
 from .views import views
 from .work import new_work
 

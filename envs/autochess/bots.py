@@ -28,10 +28,11 @@ from .layout import (
     XP_COST,
     Ints,
 )
+from .legal import pair, pick_legal, survey
 from .market import buy, has_room, sell
 from .tables import LINE_COST, LINE_TYPES, TYPES
 from .teams import count_kinds
-from .turn import buy_xp, combine, end_turn, pair, pick, pick_legal, place_for, refresh, survey
+from .turn import buy_xp, combine, end_turn, pick, place_for, refresh
 
 PURCHASES, COPIES_MATTER, KINDS_MATTER, SWAPS, COMBINES, LEVELS, RESERVE, ROLLS = range(8)
 SKILLS = np.array(

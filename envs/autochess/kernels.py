@@ -34,10 +34,11 @@ from .layout import (
     Floats,
     Ints,
 )
+from .legal import is_legal
 from .reward import last_terms, round_terms
 from .rounds import begin, bury, close_turns, go_on, is_last, rank, run_fights
 from .tables import XP_NEEDED
-from .turn import is_legal, take
+from .turn import take
 from .view import draw, draw_numbers, observe
 from .views import Extras, Views, extras, views, working
 from .work import Work

@@ -58,10 +58,11 @@ from .layout import (
     WORDS,
     Ints,
 )
+from .legal import survey
 from .market import clear_shop, draw_of, fill_pool, fill_shop, give_back, receive
 from .tables import COMPONENT_COUNT, FIRST_LINE, OFFER_COUNT, OFFER_KIND, WILD_TEAMS
 from .teams import count_kinds, muster, muster_wild
-from .turn import add_xp, drop_offers, end_turn, offer_items, survey
+from .turn import add_xp, drop_offers, end_turn, offer_items
 from .work import Work
 
 WEATHER_STAGES = 5

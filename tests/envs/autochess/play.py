@@ -12,8 +12,8 @@ from pac.envs.autochess.bag import player
 from pac.envs.autochess.creatures import LINES
 from pac.envs.autochess.driver import Games
 from pac.envs.autochess.layout import ACTIONS, UNIT
+from pac.envs.autochess.legal import survey
 from pac.envs.autochess.teams import count_kinds
-from pac.envs.autochess.turn import survey
 
 NUMBERS = {line.name: number for number, line in enumerate(LINES)}
 

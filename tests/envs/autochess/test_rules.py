@@ -49,12 +49,13 @@ from pac.envs.autochess.layout import (
     WORDS,
     XP,
 )
+from pac.envs.autochess.legal import is_legal
 from pac.envs.autochess.market import fill_pool, receive
 from pac.envs.autochess.reward import last_terms, round_terms
 from pac.envs.autochess.rounds import begin, count_streak, income, match
 from pac.envs.autochess.tables import UNIT_STATS
 from pac.envs.autochess.teams import muster
-from pac.envs.autochess.turn import add_xp, is_legal, take
+from pac.envs.autochess.turn import add_xp, take
 from pac.envs.autochess.work import new_work
 
 from .play import NUMBERS, Seat, species

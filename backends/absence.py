@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..envs import Task, next_slot
-from ..envs.task import Array
+from ..envs.fields import Array
 from .layout import Buffer
 
 KEPT = ("observation", "episode_return", "episode_length")

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from ..envs import Task
-from ..envs.task import Array
+from ..envs.fields import Array
 from .errors import BadAction
 
 maximum = np.maximum.reduce

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..envs.task import Array
+from ..envs.fields import Array
 from .hosting import Host
 from .protocol import HEADER, LARGEST, NUMBERS, TAIL, TERMINATED, TOOK, TRUNCATED, Kind, Sizes
 

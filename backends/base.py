@@ -17,8 +17,9 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from ..envs import BadParameter, Task, next_slot
+from ..envs.fields import Array
 from ..envs.gym.single import action_space, observation_space
-from ..envs.task import Array, Restorable
+from ..envs.task import Restorable
 from .actions import guard_of
 from .errors import BackendBusy, BackendClosed, BackendError, BadAction
 from .layout import Buffer, Layout

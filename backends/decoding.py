@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..envs import Field, Task
-from ..envs.task import Array
+from ..envs.fields import Array
 from .layout import Buffer
 from .protocol import HEADER, NUMBERS, TAIL, TERMINATED, TOOK, TRUNCATED, Sizes
 

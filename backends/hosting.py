@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..envs import Task, allocate
-from ..envs.task import MASK_64, Array, Buffers
+from ..envs.fields import Array, Buffers
+from ..envs.task import MASK_64
 from .actions import guard_of
 from .errors import BackendBusy, BadAction
 

@@ -15,7 +15,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..envs import Task, UnknownName
-from ..envs.task import MASK_64, Array
+from ..envs.fields import Array
+from ..envs.task import MASK_64
 from .hosting import Host
 
 Action: TypeAlias = int | float | list[int] | list[float]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..envs import BadParameter, Field, Task
-from ..envs.task import Array
+from ..envs.fields import Array
 from .http_format import LOOKED_AT
 from .layout import Buffer
 from .socket_lines import LOOK

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..envs import Task
-from ..envs.task import Array, rows
+from ..envs.fields import Array, rows
 from .errors import LayoutMismatch
 
 ALIGNMENT = 64

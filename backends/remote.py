@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..envs import Task, next_slot
-from ..envs.task import DECIDES, Array
+from ..envs.fields import DECIDES, Array
 from .base import Backend
 from .errors import BackendBroken, BackendTimeout, BackendUnavailable, ProtocolError
 from .exchange import Exchange

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..envs import Environments, Task, allocate, find
-from ..envs.task import Array
+from ..envs.fields import Array
 from .bench import SLOTS, Figures
 from .layout import ALIGNMENT, MAGIC
 

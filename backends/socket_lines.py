@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from ..envs import Task
-from ..envs.task import MASK_64, Array
+from ..envs.fields import Array
+from ..envs.task import MASK_64
 from .control import Patience
 from .decoding import Decoder
 from .errors import BackendTimeout, ProtocolError

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..envs import BadParameter, Task, find
-from ..envs.task import Array
+from ..envs.fields import Array
 from .base import Backend
 from .bench import Figures, RandomLegal
 from .errors import BackendUnavailable

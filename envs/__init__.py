@@ -2,20 +2,11 @@
 
 from .check import NotConforming, check
 from .errors import BadParameter, EnvironmentFailed, PacError, UnknownName
+from .family import Parameter, TaskFamily
+from .fields import Field, next_slot
+from .panels import Glyph, Panel
 from .registry import families, find
-from .task import (
-    Environments,
-    Field,
-    Glyph,
-    Outcome,
-    Panel,
-    Parameter,
-    Task,
-    TaskFamily,
-    allocate,
-    episode_seed,
-    next_slot,
-)
+from .task import Environments, Outcome, Task, allocate, episode_seed
 
 __all__ = [
     "BadParameter",

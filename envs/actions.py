@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .task import Array, Task
+from .fields import Array
+from .task import Task
 
 
 def scale_of(task: Task) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

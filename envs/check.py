@@ -9,7 +9,8 @@ import numpy as np
 
 from .actions import random_actions
 from .errors import PacError
-from .task import Array, Environments, Savable, Task, allocate, next_slot
+from .fields import Array, next_slot
+from .task import Environments, Savable, Task, allocate
 
 SLOTS = 3
 SAVED_STEPS = 20

@@ -12,7 +12,8 @@ from numba import carray, njit, types  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from .task import Array, Buffers, Task, rows
+from .fields import Array, Buffers, rows
+from .task import Task
 
 Function = TypeVar("Function", bound=Callable[..., object])
 

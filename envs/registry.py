@@ -12,7 +12,8 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from .errors import BadParameter, UnknownName
-from .task import Task, TaskFamily
+from .family import TaskFamily
+from .task import Task
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,6 @@ Nothing here imports torch, numba or gymnasium: the rules load in `Task.make`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -16,146 +15,15 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import BadParameter
+from .fields import STANDARD_FIELDS, Array, Buffers, Field, rows
+from .panels import Panel
 
-Array: TypeAlias = NDArray[Any]
-Buffers: TypeAlias = Mapping[str, Array]
-Encoding: TypeAlias = Literal["raw", "bits"]
-PanelKind: TypeAlias = Literal["cells", "list", "pixels", "text", "bars", "table", "grid"]
 Tone: TypeAlias = Literal["good", "bad", "neutral"]
 
 Dress: TypeAlias = tuple[str, Mapping[str, Any]]
 """`module:callable`, called as `(task, settings)`, and its settings, plain data."""
 
 MASK_64 = (1 << 64) - 1
-WAITS, DECIDES, OUT = 0, 1, 2
-"""Values of the field `active`: a seat with nothing to decide now, one with something, one that has left."""
-
-
-@dataclass(frozen=True)
-class Field:
-    """One array of the buffer, `(slots, rows, *stored_shape)`.
-
-    Attributes:
-        name: The key in the buffer.
-        dtype: NumPy name of the stored type; `uint8` when the encoding packs.
-        shape: Logical shape of one row.
-        encoding: `raw` stores the logical shape; `bits` stores one bit per element, first element in the lowest bit.
-        per: Whether a row is a seat or an environment; of `all`, one row serves all environments together.
-        timed: Whether the field has a slot for every step of a rollout, or just one, overwritten.
-        low: Smallest value of an element.
-        high: Largest value of an element.
-        uniform: Planes `lo..hi` of the first axis that have one value each all over, such as a number shown to a
-            network that sees a board: they are told, so that it need not look at every cell of them.
-    """
-
-    name: str
-    dtype: str
-    shape: tuple[int, ...] = ()
-    encoding: Encoding = "raw"
-    per: Literal["seat", "env", "all"] = "env"
-    timed: bool = True
-    low: float = -math.inf
-    high: float = math.inf
-    uniform: tuple[int, int] = (0, 0)
-
-    @property
-    def stored_shape(self) -> tuple[int, ...]:
-        """Shape of one row as it lies in memory."""
-        return (math.ceil(math.prod(self.shape) / 8),) if self.encoding == "bits" else self.shape
-
-    @property
-    def row_bytes(self) -> int:
-        """Bytes of one row."""
-        return math.prod(self.stored_shape) * np.dtype(self.dtype).itemsize
-
-    def widen(self, stored: Array) -> Array:
-        """Return rows `(..., *stored_shape)` in their logical shape `(..., *shape)`."""
-        if self.encoding == "raw":
-            return stored
-        flat = np.unpackbits(stored, axis=-1, count=math.prod(self.shape), bitorder="little")
-        return flat.reshape(*stored.shape[:-1], *self.shape)
-
-
-@dataclass(frozen=True)
-class Glyph:
-    """How one code of a `cells` panel looks.
-
-    Attributes:
-        wide: Exactly two columns of text, for a cell drawn large.
-        narrow: Exactly one column, legible without colour.
-        color: Foreground `#rrggbb`.
-        ground: Background `#rrggbb`.
-        name: What it stands for, in legends and lists; one without a name is not listed.
-        note: What else is said of it there.
-    """
-
-    wide: str
-    narrow: str
-    color: str
-    ground: str
-    name: str = ""
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Layer:
-    """Something more that is drawn of every cell, where cells are large enough.
-
-    Attributes:
-        field: Name of the buffer field, uint8, of the shape of its panel's.
-        kind: `pips` are 0 to 3, drawn as so many signs; a `meter` is a share, 255 the whole, drawn as a bar.
-        name: What it shows, for legends.
-        color: Its colour `#rrggbb`.
-    """
-
-    field: str
-    kind: Literal["pips", "meter"]
-    name: str
-    color: str
-
-
-@dataclass(frozen=True)
-class Panel:
-    """Something that can be drawn of one environment.
-
-    Attributes:
-        kind: What is drawn: `cells` are uint8 codes `(H, W)` looked up in `glyphs`, or `(T, H, W)` for a film; a `list`
-            are uint8 codes `(K,)`, one line with name and note for each; `pixels` are uint8 `(H, W, 3)`; `text` are
-            uint32 `(H, W)`, letters with their colours as `pac.envs.text` packs them; `bars` are float32 `(K,)`, one
-            per label, or `(K, 1 + C)` with C more numbers in each line; `table` are float32 `(K,)` shown as numbers;
-            a `grid` are uint8 `(H, W, A)`, of every cell the shares of A actions, none where nothing is known.
-        title: Heading.
-        field: Name of the buffer field, per environment and untimed.
-        labels: Names of the elements, for bars and tables; of a grid those of its rows, or of all its cells.
-        glyphs: The look of every code, for cells and lists; of every action, for grids.
-        main: Whether this panel is the board, the one shown in the summary.
-        layers: What else is drawn of every cell.
-        full: What a whole bar stands for; 0 for the largest of the panel.
-        columns: Headings of the numbers, for bars that have several; of the columns, for grids.
-        colors: Colours of the bars, if they differ.
-        steps: For each bar the values at which it begins to count; bars that have them are listed only where they are
-            not zero, those that count most first.
-        close: Whether letters of a text stand side by side, as in words; else there may be a space behind each.
-    """
-
-    kind: PanelKind
-    title: str
-    field: str
-    labels: tuple[str, ...] = ()
-    glyphs: tuple[Glyph, ...] = ()
-    main: bool = False
-    layers: tuple[Layer, ...] = ()
-    full: float = 0.0
-    columns: tuple[str, ...] = ()
-    colors: tuple[str, ...] = ()
-    steps: tuple[tuple[float, ...], ...] = ()
-    close: bool = False
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Names of all the buffer fields that it draws."""
-        return self.field, *(layer.field for layer in self.layers)
 
 
 @dataclass(frozen=True)
@@ -164,44 +32,6 @@ class Outcome:
 
     name: str
     tone: Tone
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A knob of a task, set as `--task drmario:level=5`.
-
-    Attributes:
-        name: Its name.
-        default: Its value when not set; its type is the parameter's type.
-        low: Smallest allowed number.
-        high: Largest allowed number.
-        choices: Allowed strings, if it is a string.
-        help: One line.
-    """
-
-    name: str
-    default: float | str | bool
-    low: float = -math.inf
-    high: float = math.inf
-    choices: tuple[str, ...] = ()
-    help: str = ""
-
-    def parse(self, text: float | str | bool) -> float | str | bool:
-        """Return `text` as this parameter's type.
-
-        Raises:
-            BadParameter: It is not of the type, out of range, or none of the choices.
-        """
-        kind = type(self.default)
-        try:
-            value = kind(text) if kind is not bool else str(text).lower() in {"1", "true", "yes", "on"}
-        except ValueError:
-            raise BadParameter(f"{self.name} expects {kind.__name__}, got {text!r}") from None
-        if self.choices and value not in self.choices:
-            raise BadParameter(f"{self.name} expects one of {', '.join(self.choices)}, got {text!r}")
-        if isinstance(value, int | float) and not self.low <= value <= self.high:
-            raise BadParameter(f"{self.name} expects {self.low:g} to {self.high:g}, got {text!r}")
-        return value
 
 
 class Environments(Protocol):
@@ -357,39 +187,6 @@ def load(path: str) -> Any:
     return getattr(import_module(module), attribute)
 
 
-STANDARD_FIELDS: tuple[Field, ...] = (
-    Field("active", "uint8", per="seat"),
-    Field("reward", "float32", per="seat"),
-    Field("terminated", "uint8", per="seat"),
-    Field("truncated", "uint8", per="seat"),
-    Field("episode_return", "float32", per="seat"),
-    Field("episode_length", "int32"),
-    Field("frames", "int32"),
-    Field("outcome", "uint8"),
-    Field("episode", "int64", timed=False),
-    Field("status", "uint8", timed=False),
-    Field("heartbeat", "uint64", timed=False),
-)
-"""The fields that every task has, beside its action.
-
-`episode_return` and `episode_length` are those of the running episode, and at a step that ended one those of the
-ended one. `frames` are the frames that the step took. `outcome` is 0 while the episode runs, else 1 + the index into
-`Task.outcomes`. `episode` counts episodes begun, from 0, per environment; -1 before the first. `active` is
-`DECIDES` for rows that belong in the loss, `WAITS` for those that others keep waiting, `OUT` for dead seats: no reward
-follows for them until the episode ends. The task's info fields, too, are at such a step those of the ended episode.
-"""
-
-
-@dataclass(frozen=True)
-class TaskFamily:
-    """A name and its parameters, from which a `Task` is built."""
-
-    name: str
-    title: str
-    build: Callable[..., Task]
-    parameters: tuple[Parameter, ...] = ()
-
-
 def dressed(task: Task, dress: Dress | None) -> Task:
     """Return what stands for `task` with those who do not step it as it is, a solver of the game say.
 
@@ -402,11 +199,6 @@ def dressed(task: Task, dress: Dress | None) -> Task:
     path, settings = dress
     made: Task = load(path)(task, settings)
     return replace(made, dress=(path, settings))
-
-
-def rows(item: Field, num_envs: int, players: int) -> int:
-    """Number of rows of a field: environments, environments times seats, or one for all."""
-    return {"seat": num_envs * players, "env": num_envs, "all": 1}[item.per]
 
 
 def first_seats(task: Task, buffers: Buffers, item: Field, slot: int) -> Array:
@@ -425,11 +217,6 @@ def allocate(task: Task, num_envs: int, slots: int = 1) -> dict[str, Array]:
     }
     buffers["episode"].fill(-1)
     return buffers
-
-
-def next_slot(slot: int, slots: int) -> int:
-    """The slot that a step of `slot` writes: the next one, or the same where there is only one."""
-    return slot + 1 if slots > 1 else slot
 
 
 def episode_seed(seed: int, env: int, episode: int) -> int:

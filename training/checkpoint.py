@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..envs import PacError
-from ..envs.task import Array
+from ..envs.fields import Array
 from . import tensors_file
 from .stream import Stream
 

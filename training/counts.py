@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from ..backends.layout import Buffer
 from ..envs import Task
-from ..envs.task import DECIDES, first_seats
+from ..envs.fields import DECIDES
+from ..envs.task import first_seats
 from .past.moments import scalars
 
 RECENT = 100

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ..envs import Field, Panel, Task
-from ..envs.task import Glyph, Layer
+from ..envs.panels import Glyph, Layer
 from .units import RETURN, STEPPED, Figure, Units
 
 

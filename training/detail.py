@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..envs import Task
-from ..envs.task import Array, Buffers
+from ..envs.fields import Array, Buffers
 from .past.history import History
 from .past.moments import Source, counted_actions, fill, moment_dtype
 from .telemetry import TelemetryWriter

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..envs import BadParameter, Task
-from ..envs.task import WAITS, Array, Buffers
+from ..envs.fields import WAITS, Array, Buffers
 
 
 class BadAction(BadParameter):

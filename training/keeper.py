@@ -15,7 +15,7 @@ import numpy as np
 
 from ..backends.base import Backend
 from ..envs import BadParameter, Task
-from ..envs.task import Array
+from ..envs.fields import Array
 from .checkpoint import CheckpointNotWritten, load_newest
 from .config import Config
 from .events import EventLog

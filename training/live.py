@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..envs import Task
-from ..envs.task import Array
+from ..envs.fields import Array
 from .audience import Audience
 from .description import describe
 from .events import EventLog

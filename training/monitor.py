@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..envs import Task, next_slot
-from ..envs.task import Array
+from ..envs.fields import Array
 from .counts import Counts
 from .detail import Detail
 from .gate import Gate

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..envs.actions import random_actions
+from ..envs.fields import Array
 from ..envs.native import compiler, draw
-from ..envs.task import MASK_64, Array
+from ..envs.task import MASK_64
 from .trainer import Context, Envs, Metrics, PolicyOutput
 
 STEPS = 64

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..envs.task import Array
+from ..envs.fields import Array
 from .description import Description
 from .past.moments import Line, Moment
 from .records import Level, Phase

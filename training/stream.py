@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ..envs.task import Array
+from ..envs.fields import Array
 
 SLICE = 8 * 2**20
 """Bytes that are copied at once: a few milliseconds, and all the memory that it takes besides the array's own."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..backends.layout import Buffer
 from ..envs import Task
-from ..envs.task import Array, first_seats
+from ..envs.fields import Array
+from ..envs.task import first_seats
 from .counts import Counts
 from .past.moments import scalars
 from .records import MOST_NUMBERS

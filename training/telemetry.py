@@ -22,7 +22,7 @@ import numpy as np
 
 from ..backends.segment import Segment
 from ..envs import PacError, Task
-from ..envs.task import Array
+from ..envs.fields import Array
 from .description import Description
 from .past.moments import LINE, counted_actions, moment_dtype
 from .records import (

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..envs.task import Array
+from ..envs.fields import Array
 from .stream import Stream
 
 LENGTH = struct.Struct("<Q")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from ..envs import Task
-from ..envs.task import Array, Buffers
+from ..envs.fields import Array, Buffers
 
 Metrics: TypeAlias = dict[str, float]
 PHASES = ("environment", "transport", "inference", "learner", "python")

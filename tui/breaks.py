@@ -9,7 +9,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
-from ..envs.task import Array
+from ..envs.fields import Array
 from ..training.snapshot import Snapshot
 from .dialog import Dialog
 from .ink import ACCENT, BRIGHT, FAINT, ORANGE, RED, SIGNS, SOFT, Row, fit, part

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..envs.task import Array
+from ..envs.fields import Array
 from ..training.control import CommandRefused
 from ..training.description import describe
 from ..training.past.episode import Episode, moments

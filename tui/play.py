@@ -13,9 +13,9 @@ from textual.containers import Horizontal, Vertical
 from textual.events import Key
 
 from ..envs import BadParameter, Outcome, Task, allocate, families, find
+from ..envs.fields import Array
 from ..envs.poker.families import FAMILIES
 from ..envs.registry import split_spec
-from ..envs.task import Array
 from ..training.description import PanelLook
 from .boards import Boards, Frame, drawing_of
 from .cli_run import check_terminal

@@ -6,10 +6,11 @@ import sys
 
 import numpy as np
 
+from ..fields import Array
 from ..native import below
 from ..rates import median_rate
 from ..registry import find
-from ..task import Array, allocate
+from ..task import allocate
 from .arena import CAP, COUNT, DUE, HIT_AT, NEXT, SIDE_SIZE, STANDING, TEAM_WORDS
 from .bag import line_of, player
 from .combat import begin, conclude, fight, happen

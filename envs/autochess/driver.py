@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import IllegalAction
+from ..fields import Buffers, next_slot
 from ..registry import find
-from ..task import Buffers, Task, allocate, next_slot
+from ..task import Task, allocate
 from .kernels import ALL_LEGAL, reset_envs, show_envs, step_envs
 from .layout import ACTIONS, EPISODES
 from .views import table

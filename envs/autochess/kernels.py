@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..fields import DECIDES, OUT, WAITS, Array
 from ..native import episode_seed
-from ..task import DECIDES, OUT, WAITS, Array
 from .bag import board_size, held_count, player
 from .bots import bot_turn
 from .compiled import compiled

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..task import Glyph
+from ..panels import Glyph
 from .creatures import COSTS, LINES, RARITIES
 from .kinds import KINDS
 

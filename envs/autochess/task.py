@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from ..task import Field, Layer, Outcome, Panel, Parameter, Task, TaskFamily
+from ..family import Parameter, TaskFamily
+from ..fields import Field
+from ..panels import Layer, Panel
+from ..task import Outcome, Task
 from .kinds import KINDS
 from .layout import (
     ACTIONS,

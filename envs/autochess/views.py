@@ -8,8 +8,9 @@ import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 
+from ..fields import Array, Buffers
 from ..native import STANDARD, Common, addresses, common, pointer
-from ..task import Array, Buffers, Task
+from ..task import Task
 from .arena import ARENA_WORDS, RESULT_WORDS, SIDE_SIZE, TEAM_WORDS
 from .compiled import compiled
 from .kinds import KINDS

@@ -6,10 +6,11 @@ import sys
 
 import numpy as np
 
+from ..fields import Array
 from ..native import GOLDEN, mixed
 from ..rates import median_rate
 from ..registry import find
-from ..task import Array, allocate
+from ..task import allocate
 from .compiled import compiled
 from .driver import Bottles
 from .kernels import step_placements

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import IllegalAction
+from ..fields import Buffers, next_slot
 from ..registry import find
-from ..task import MASK_64, Buffers, Task, allocate, next_slot
+from ..task import MASK_64, Task, allocate
 from .actions import legal_count
 from .kernels import ALL_LEGAL, reset_envs, show_envs, step_frames, step_placements
 from .layout import BUTTONS, EPISODES, LONGEST_FALL, SCRATCH

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..fields import Array
 from ..native import episode_seed
-from ..task import Array
 from .compiled import compiled
 from .layout import (
     ACTIONS,

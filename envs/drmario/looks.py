@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..task import Glyph
+from ..panels import Glyph
 
 COLOR_NAMES = ("amber", "rose", "sky")
 BRIGHT = ("#e3b55b", "#e0708f", "#67a5ea")

@@ -5,7 +5,10 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Any
 
-from ..task import Field, Outcome, Panel, Parameter, Task, TaskFamily
+from ..family import Parameter, TaskFamily
+from ..fields import Field
+from ..panels import Panel
+from ..task import Outcome, Task
 from .layout import ACTIONS, BUTTONS, COLUMNS, LEVELS, ROWS, SPEEDS, WORDS
 from .looks import COLOR_NAMES, GLYPHS
 

@@ -12,8 +12,9 @@ import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 
+from ..fields import Array, Buffers
 from ..native import STANDARD, Common, addresses, common, pointer
-from ..task import Array, Buffers, Task
+from ..task import Task
 from .compiled import compiled
 from .layout import ACTIONS, COLUMNS, LONGEST_FALL, ROWS, SCRATCH, SPEEDS, WORDS
 

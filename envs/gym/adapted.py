@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import EnvironmentFailed
-from ..task import DECIDES, Array, Buffers, Task, episode_seed
+from ..fields import DECIDES, Array, Buffers
+from ..task import Task, episode_seed
 from .board import MODE_OF, draw
 from .making import create
 

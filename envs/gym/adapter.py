@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..task import DECIDES, Array, Buffers, Task, next_slot
+from ..fields import DECIDES, Array, Buffers, next_slot
+from ..task import Task
 from .adapted import BEGUN, TERMINATED, TRUNCATED, Adapted
 from .spaces import Plain, action_reader, writer_of
 from .states import LENGTH, Memory, pack, unpack

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..task import Array, Field, Panel, Task
+from ..fields import Array, Field
+from ..panels import Panel
+from ..task import Task
 from ..text import cells_of, size_of
 from .spaces import Writer
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..task import DECIDES, OUT, Buffers, Task, next_slot
+from ..fields import DECIDES, OUT, Buffers, next_slot
+from ..task import Task
 from .adapted import TERMINATED, TRUNCATED, Adapted
 from .spaces import action_reader, writer_of
 from .task import flat_mask

@@ -10,8 +10,9 @@ from gymnasium.spaces import Box, Discrete, MultiDiscrete
 from numpy.typing import NDArray
 
 from ..errors import BadParameter
+from ..fields import Array, Field
 from ..registry import find
-from ..task import Array, Field, Task, allocate
+from ..task import Task, allocate
 
 Step = tuple[Array, float, bool, bool, dict[str, Any]]
 

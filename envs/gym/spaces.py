@@ -12,7 +12,7 @@ import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Tuple
 
 from ..errors import BadParameter
-from ..task import Array, Field
+from ..fields import Array, Field
 
 ActionReader: TypeAlias = Callable[[Array], Sequence[Any]]
 KEPT = frozenset({"uint8", "int8", "int16", "int32", "float32"})

@@ -12,7 +12,9 @@ import gymnasium
 import numpy as np
 
 from ..errors import BadParameter
-from ..task import Field, Outcome, Panel, Task
+from ..fields import Field
+from ..panels import Panel
+from ..task import Outcome, Task
 from .board import board_of
 from .making import create, drawing_modes, is_parallel, literal
 from .spaces import UnsupportedSpaces, Writer, describe_actions, writer_of

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ..task import Field, Outcome, Panel, Parameter, Task, TaskFamily
+from ..family import Parameter, TaskFamily
+from ..fields import Field
+from ..panels import Panel
+from ..task import Outcome, Task
 
 TITLE = "Nothing (does nothing; for measuring)"
 OBSERVATION = 612

@@ -8,7 +8,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BadParameter
-from ..task import Parameter, Task
+from ..family import Parameter
+from ..task import Task
 from .layout import Layout
 
 if TYPE_CHECKING:

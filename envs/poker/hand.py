@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..fields import Array
 from ..native import below
-from ..task import Array
 from .cards.deal import deal
 from .cards.evaluator import strength
 from .cards.words import word_of

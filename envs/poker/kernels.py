@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..fields import DECIDES, WAITS, Array
 from ..native import episode_seed
-from ..task import DECIDES, WAITS, Array
 from .compiled import compiled
 from .hand import NO_EDGE, act, begin, edge_of, observe, won
 from .layout import EPISODES, LAST, NODE, PLAYERS, RUN_SEED, STEPS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..task import Array
+from ..fields import Array
 from ..text import LETTER
 from .compiled import compiled
 from .layout import BOARD, HANDS, HISTORY, LAST, NODE, PLAYERS, STEPS

@@ -6,7 +6,10 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from ..task import Field, Outcome, Panel, Task, TaskFamily
+from ..family import TaskFamily
+from ..fields import Field
+from ..panels import Panel
+from ..task import Outcome, Task
 from .families import FAMILIES, game_of, has_game
 from .layout import PLAYERS
 from .looks import shape_of

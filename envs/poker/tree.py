@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..task import Array
+from ..fields import Array
 
 DECISION, STREET, FOLD, SHOWDOWN = range(4)
 """Kinds of nodes: somebody decides, cards are dealt, somebody gave up, hands are compared."""

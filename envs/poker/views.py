@@ -8,8 +8,9 @@ import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 
+from ..fields import Array, Buffers
 from ..native import STANDARD, Common, addresses, common, pointer
-from ..task import Array, Buffers, Task
+from ..task import Task
 from .compiled import compiled
 from .families import FAMILIES, game_of, layout_of
 from .layout import PLAYERS

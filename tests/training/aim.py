@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pac.envs import Environments, Field, Outcome, Task, next_slot
-from pac.envs.task import DECIDES, Array, Buffers
+from pac.envs.fields import DECIDES, Array, Buffers
 
 CHOICES = (3, 2)
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from pac.envs import Environments, Field, Outcome, Task, next_slot
-from pac.envs.task import Array, Buffers
+from pac.envs.fields import Array, Buffers
 
 # On cores that others use as well, PyTorch's own threads wait for each other most of the time.
 torch.set_num_threads(1)

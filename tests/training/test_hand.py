@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from pac.envs import Field, Task
-from pac.envs.task import DECIDES, WAITS, allocate
+from pac.envs.fields import DECIDES, WAITS
+from pac.envs.task import allocate
 from pac.training.hand import BadAction, Hand
 from pac.training.ppo.gae import gae
 from pac.training.ppo.storage import Storage

@@ -12,7 +12,7 @@ import torch
 
 from pac.backends import make
 from pac.envs import Task, allocate
-from pac.envs.task import OUT
+from pac.envs.fields import OUT
 from pac.training.ppo.evaluate import Player
 from pac.training.ppo.state import WrongCheckpoint
 from pac.training.ppo.storage import Storage

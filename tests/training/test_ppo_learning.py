@@ -7,7 +7,7 @@ import pytest
 
 from pac.backends import make
 from pac.envs import find
-from pac.envs.task import Array
+from pac.envs.fields import Array
 from pac.training.ppo.trainer import PPO
 from pac.training.random_policy import RandomPolicy
 from pac.training.trainer import Context, Envs, Timer, Trainer

@@ -8,10 +8,10 @@ import torch
 
 from pac.backends import make
 from pac.envs import Task, allocate, find
+from pac.envs.fields import Array
 from pac.envs.poker.layout import BOARD, DEAL, HANDS, HISTORY, NODE, STEPS
 from pac.envs.poker.task import game_of
 from pac.envs.poker.tree import DECISION
-from pac.envs.task import Array
 from pac.training.mccfr.exact import nash_conv
 from pac.training.ppo.trainer import PPO
 from pac.training.trainer import Context, Envs, Timer

@@ -6,7 +6,7 @@ from textual.app import App
 from textual.geometry import Region
 
 from pac.envs import find
-from pac.envs.task import Glyph
+from pac.envs.panels import Glyph
 from pac.envs.text import cells_of
 from pac.training.description import PanelLook
 from pac.tui.boards import Boards, Frame, drawing_of

@@ -15,7 +15,7 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from ...envs.task import Array, Buffers
+from ...envs.fields import Array, Buffers
 from ..throughput import WINDOW, Mark
 
 CALM = 60.0  # s of training without the trouble, after which an alarm may ring anew

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from ...backends.status import Status
 from ...envs import Field, Task
-from ...envs.task import Array, Buffers, first_seats
+from ...envs.fields import Array, Buffers
+from ...envs.task import first_seats
 from ..config import MAX_ENVS
 from ..past.moments import scalars
 from ..records import BREAKPOINT, MAX_BREAKPOINTS

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import cycle
 
 from ...envs import Task
-from ...envs.task import Glyph
+from ...envs.panels import Glyph
 
 FOLD, CALL, ALL_IN, LIAR = "fold", "check or call", "all-in", "liar"
 FIXED = {FOLD: ("f", "#3f6fb5"), CALL: ("c", "#4f9d69"), ALL_IN: ("A", "#8c1d40"), LIAR: ("L", "#b03a48")}

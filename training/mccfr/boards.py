@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs import Field, Panel, Task, find
+from ...envs.fields import Array, Buffers
 from ...envs.poker.cards.notation import CLASSES
 from ...envs.poker.families import FAMILIES, game_of
 from ...envs.poker.game import Game
 from ...envs.poker.layout import BOARD, DEAL, HANDS, NODE
-from ...envs.task import Array, Buffers, allocate
+from ...envs.task import allocate
 from .actions import glyphs_of
 from .dealing import abstraction_of
 from .grids import SIDE, Buckets, Decision, Holes, Listed, Whole

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs import Task, find
+from ...envs.fields import DECIDES, Array, Buffers, next_slot
 from ...envs.poker.driver import compile_all as compile_hands
 from ...envs.poker.game import Game
 from ...envs.poker.task import game_of
-from ...envs.task import DECIDES, Array, Buffers, next_slot
 from .boards import Boards
 from .exact import average_strategy, game_value, nash_conv
 from .full import Cfr

@@ -8,7 +8,7 @@ from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from ...envs.task import Array
+from ...envs.fields import Array
 
 Heard: TypeAlias = Callable[[float], None]
 """Is told the share that is done."""

@@ -8,13 +8,13 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ...envs.fields import Array
 from ...envs.poker.cards.boards import RENAMING, RENAMING_BITS
 from ...envs.poker.cards.deal import Tables
 from ...envs.poker.cards.notation import CLASSES, RANKS
 from ...envs.poker.cards.words import HOLE_CARDS, LANE, renamings
 from ...envs.poker.game import Game
 from ...envs.poker.tree import DECISION
-from ...envs.task import Array
 from .actions import history
 
 WHOLE = 255

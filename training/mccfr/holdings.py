@@ -6,8 +6,8 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
+from ...envs.fields import Array
 from ...envs.poker.game import Deals, Game
-from ...envs.task import Array
 
 Board: TypeAlias = tuple[int, ...]
 """The cards that both see."""

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...envs import BadParameter
+from ...envs.fields import Array
 from ...envs.poker.game import Game
 from ...envs.poker.tree import FOLD, SHOWDOWN, STREET
-from ...envs.task import Array
 from .estimate import Estimate, Heard, gathered, unheard
 from .holdings import Board, Holdings
 from .ranges import folds, probabilities, raises

@@ -8,9 +8,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ...envs import UnknownName
+from ...envs.fields import Array
 from ...envs.poker.game import Game
 from ...envs.poker.tree import DECISION, FOLD, STREET
-from ...envs.task import Array
 from .estimate import Estimate, Heard, gathered, unheard
 from .exact import Strategy
 from .holdings import Board, Holdings

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ...envs import BadParameter, Task, find
+from ...envs.fields import Array
 from ...envs.poker.cards.parallel import Progress, unheard
 from ...envs.poker.live import LiveHand
 from ...envs.poker.tree import DECISION
-from ...envs.task import Array
 from ..runs import LATEST, RunFolder
 from .holdings import Holdings
 from .matches import Follower, Player, Thinker

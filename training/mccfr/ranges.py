@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ...envs.fields import Array
 from ...envs.poker.game import Game
 from ...envs.poker.tree import DECISION, FOLD
-from ...envs.task import Array
 from .holdings import Board, Holdings
 
 

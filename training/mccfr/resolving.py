@@ -23,9 +23,9 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
+from ...envs.fields import Array
 from ...envs.poker.game import Game
 from ...envs.poker.tree import DECISION
-from ...envs.task import Array
 from ..settings import TrainerSettings
 from .estimate import Heard, unheard
 from .holdings import Board, Holdings, Sample

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...envs.fields import Array
 from ...envs.native import draw
 from ...envs.poker.game import Game
 from ...envs.poker.tree import DECISION, FOLD, SHOWDOWN, STREET
-from ...envs.task import Array
 from .compiled import compiled
 
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...envs.fields import Array
 from ...envs.poker.game import Game
 from ...envs.poker.tree import DECISION
-from ...envs.task import Array
 from .ranges import history, parents, raises
 
 FORCED = 0.05

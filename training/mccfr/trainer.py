@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ...backends import TooManyEnvironments
 from ...backends.segment import human_bytes
+from ...envs.fields import Array
 from ...envs.poker.task import game_of
-from ...envs.task import Array
 from ..gate import Interrupted, Stopped
 from ..stream import Stream
 from ..trainer import Context, Envs, Metrics, PolicyOutput

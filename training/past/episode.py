@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ...envs import BadParameter, Field, Task, find
-from ...envs.task import Array
+from ...envs.fields import Array
 from .moments import Source, boards_of, field_of, moment_dtype
 from .replay import Differs, Machine, terms_of
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs import Task
-from ...envs.task import Array, Buffers
+from ...envs.fields import Array, Buffers
 from ..stepped import Stepped
 from .moments import BACK, TRUNCATED, boards_of, field_of
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs import Field, Task
-from ...envs.task import Array, Buffers
+from ...envs.fields import Array, Buffers
 from ..description import Description
 
 NOTE_BYTES = 160

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs import Task
-from ...envs.task import Array, Buffers
+from ...envs.fields import Array, Buffers
 from ..events import EventLog
 from ..records import RECORDING, WAITING, Level
 from ..stepped import Stepped

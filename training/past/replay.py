@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs import PacError, Task, allocate
-from ...envs.task import Array, Restorable, Savable
+from ...envs.fields import Array
+from ...envs.task import Restorable, Savable
 from .history import Stretch, fingerprints
 from .moments import field_of, fill
 

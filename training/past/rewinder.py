@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ...envs import PacError, Task
-from ...envs.task import Array
+from ...envs.fields import Array
 from .history import History, Stretch
 from .moments import NOTE_BYTES, Source, boards_of, moment_dtype
 from .replay import Differs, Machine, follow, set_off, terms_of

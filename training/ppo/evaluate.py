@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...envs.task import Array
+from ...envs.fields import Array
 from ..trainer import Context, Envs, Metrics, PolicyOutput
 from .output import policy_output
 from .policy import Policy

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ...envs import Task
 from ...envs.actions import scale_of
-from ...envs.task import DECIDES, OUT, Array, Buffers
+from ...envs.fields import DECIDES, OUT, Array, Buffers
 
 PER_STEP = ("observation", "action_mask")
 PER_ROLLOUT = ("reward", "terminated", "truncated", "active", "frames")

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...envs.task import Array
+from ...envs.fields import Array
 from ..device import keep_memory
 from ..settings import scheduled
 from ..trainer import Context, Envs, Metrics, PolicyOutput

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs import Field, Panel, Task
+from ...envs.fields import Array, Buffers
 from ...envs.gym.board import MOST_BARS, drawing, pixels, shrink
-from ...envs.task import Array, Buffers
 from ...envs.text import cells_of
 
 log = logging.getLogger(__name__)

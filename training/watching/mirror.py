@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...backends import WorkerStatus
 from ...backends.layout import Layout
 from ...envs import Task
-from ...envs.task import DECIDES, WAITS, Array
+from ...envs.fields import DECIDES, WAITS, Array
 
 Autoreset: TypeAlias = Literal["same step", "next step", "by hand"]
 """When an environment that ended begins anew: with the last step, with one more whose action is ignored, or never."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...envs.task import Array
+from ...envs.fields import Array
 
 
 def floats_of(observations: Any) -> Iterator[Array]:

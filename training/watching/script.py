@@ -19,7 +19,7 @@ import numpy as np
 
 from ...backends.segment import new_directory, remove_stale
 from ...envs import BadParameter, Task
-from ...envs.task import Array
+from ...envs.fields import Array
 from ..commands import LiveCommands
 from ..control import ControlServer
 from ..guards.alarms import unknown_rows

@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv, VectorWrapper
 
-from ...envs.task import Array
+from ...envs.fields import Array
 from .boards import MODES, Render
 from .mirror import Autoreset
 from .script import WatchedScript, open_script

@@ -7,7 +7,8 @@ from itertools import groupby
 
 from rich.segment import Segment
 
-from ...envs.task import Array, Glyph, Layer
+from ...envs.fields import Array
+from ...envs.panels import Glyph, Layer
 from ..ink import Row, ink
 from .layers import Piece, meters_line, pips_line
 

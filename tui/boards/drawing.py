@@ -8,7 +8,7 @@ import numpy as np
 from rich.segment import Segment
 from rich.style import Style
 
-from ...envs.task import Array
+from ...envs.fields import Array
 from ...training.description import PanelLook
 from ..ink import FAINT, Row, fit, part
 from .cells import CellLooks

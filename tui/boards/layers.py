@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...envs.task import Layer
+from ...envs.panels import Layer
 from ..ink import LINE, SIGNS
 
 Piece = tuple[str, str, str]

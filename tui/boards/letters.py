@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 
-from ...envs.task import Array
+from ...envs.fields import Array
 from ...envs.text import CODE, GROUND, LETTER
 from ...training.description import PanelLook
 from .. import ink

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from ...envs.task import Array
+from ...envs.fields import Array
 from ..ink import Row
 
 

@@ -7,7 +7,8 @@ from itertools import groupby
 import numpy as np
 from rich.segment import Segment
 
-from ...envs.task import Array, Glyph
+from ...envs.fields import Array
+from ...envs.panels import Glyph
 from ...training.description import PanelLook
 from ..ink import FAINT, GROUND, SOFT, Row, blank, fit, ink, part
 from .scale import Scale

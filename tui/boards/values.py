@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from rich.segment import Segment
 
-from ...envs.task import Array, Glyph
+from ...envs.fields import Array
+from ...envs.panels import Glyph
 from ...training.description import PanelLook
 from ..ink import CYAN, FAINT, SOFT, TEXT, Row, bar, blank, fit, padded, part, spread, width_of
 from ..numbers import figure, short

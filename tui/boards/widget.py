@@ -12,7 +12,7 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 
-from ...envs.task import Array
+from ...envs.fields import Array
 from ..ink import LINE, SIGNS, Row, blank, fit, ink, padded, part
 from ..lines import Painted
 from .fitting import GAP, Fitting, fitting

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.segment import Segment
 
-from ...envs.task import Array
+from ...envs.fields import Array
 from ...training.description import Description
 from ...training.past.moments import Moment
 from ..ink import CYAN, FAINT, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, part

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ...envs.task import Array
+from ...envs.fields import Array
 from ...training.description import PanelLook
 from ..boards import Drawing, Scale, named
 from ..ink import Row, blank

@@ -6,7 +6,7 @@ import numpy as np
 from textual.app import ComposeResult
 from textual.message import Message
 
-from ...envs.task import Array
+from ...envs.fields import Array
 from ...training.description import PanelLook
 from ...training.snapshot import Look, Snapshot
 from ..boards import Boards, Drawing, drawing_of

@@ -6,7 +6,7 @@ import math
 
 from rich.segment import Segment
 
-from ...envs.task import Array
+from ...envs.fields import Array
 from ...training.description import Description
 from ...training.snapshot import Snapshot
 from ...training.units import plural

@@ -7,7 +7,7 @@ import time
 import numpy as np
 from textual.app import ComposeResult
 
-from ...envs.task import Array
+from ...envs.fields import Array
 from ...training.records import Level
 from ...training.snapshot import Event, Snapshot
 from ...training.units import plural

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...errors import BadParameter
-from ...task import Array
+from ...fields import Array
 from .build import NAMES, build
 from .deal import Tables
 from .notation import CLASSES

@@ -9,8 +9,8 @@ from time import monotonic
 
 import numpy as np
 
+from ...fields import Array
 from ...rates import median_rate
-from ...task import Array
 from .abstraction import CardAbstraction, card_abstraction
 from .compiled import compiled
 from .deal import DEALT, PLAYERS, STREETS, deal_many, look_up_many

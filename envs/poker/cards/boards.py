@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...task import Array
+from ...fields import Array
 from .compiled import compiled
 from .notation import DECK
 from .words import after, place_of, renamed, renaming_of

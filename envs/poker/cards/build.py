@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...task import Array
+from ...fields import Array
 from .boards import Boards, boards
 from .clusters import cluster, nearest, totals_of
 from .compiled import compiled

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.random import Generator
 
-from ...task import Array
+from ...fields import Array
 from .compiled import compiled
 from .parallel import Crew
 

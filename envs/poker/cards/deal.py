@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...fields import Array
 from ...native import draw, stream
-from ...task import Array
 from .boards import RENAMING, RENAMING_BITS
 from .compiled import compiled
 from .evaluator import strength

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...task import Array
+from ...fields import Array
 from .boards import RENAMING, RENAMING_BITS
 from .compiled import compiled
 from .evaluator import CATEGORY, strength

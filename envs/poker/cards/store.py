@@ -21,7 +21,7 @@ import safetensors.numpy
 from platformdirs import user_cache_path
 
 from ...errors import PacError
-from ...task import Array
+from ...fields import Array
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from ...task import Array
+from ...fields import Array
 from .compiled import compiled, lowest, ones
 from .notation import CLASSES, DECK, RANKS, SUITS
 

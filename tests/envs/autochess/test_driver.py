@@ -9,7 +9,7 @@ from pac.envs import allocate, check, find
 from pac.envs.autochess.driver import Games
 from pac.envs.autochess.layout import ALIVE, END_TURN, GOLD, LEVEL, LIFE, MAX_STEPS_IN_TURN, RANK, SEATS, STAGE
 from pac.envs.errors import IllegalAction
-from pac.envs.task import OUT
+from pac.envs.fields import OUT
 
 from .play import Match, Seat
 

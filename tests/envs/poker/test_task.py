@@ -12,10 +12,10 @@ import pytest
 from pac.envs import BadParameter, allocate, check, find
 from pac.envs.actions import random_actions
 from pac.envs.errors import IllegalAction
+from pac.envs.fields import DECIDES, WAITS
 from pac.envs.poker.layout import BOARD, HANDS, HISTORY, STEPS
 from pac.envs.poker.task import TASKS, game_of
 from pac.envs.poker.tree import DECISION, SHOWDOWN, STREET
-from pac.envs.task import DECIDES, WAITS
 
 from .cards.twin import worth
 

@@ -5,7 +5,8 @@ import pytest
 
 from pac.backends.status import Status
 from pac.envs import Field, Outcome, Task, UnknownName
-from pac.envs.task import DECIDES, allocate
+from pac.envs.fields import DECIDES
+from pac.envs.task import allocate
 from pac.training.guards.breakpoints import Breakpoints, Readings, names_of
 from pac.training.guards.conditions import BadCondition
 from pac.training.records import BREAKPOINT, MAX_BREAKPOINTS

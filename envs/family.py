@@ -1,0 +1,58 @@
+"""A family of tasks: a name, and the parameters from which a task is built."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .errors import BadParameter
+from .task import Task
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A knob of a task, set as `--task drmario:level=5`.
+
+    Attributes:
+        name: Its name.
+        default: Its value when not set; its type is the parameter's type.
+        low: Smallest allowed number.
+        high: Largest allowed number.
+        choices: Allowed strings, if it is a string.
+        help: One line.
+    """
+
+    name: str
+    default: float | str | bool
+    low: float = -math.inf
+    high: float = math.inf
+    choices: tuple[str, ...] = ()
+    help: str = ""
+
+    def parse(self, text: float | str | bool) -> float | str | bool:
+        """Return `text` as this parameter's type.
+
+        Raises:
+            BadParameter: It is not of the type, out of range, or none of the choices.
+        """
+        kind = type(self.default)
+        try:
+            value = kind(text) if kind is not bool else str(text).lower() in {"1", "true", "yes", "on"}
+        except ValueError:
+            raise BadParameter(f"{self.name} expects {kind.__name__}, got {text!r}") from None
+        if self.choices and value not in self.choices:
+            raise BadParameter(f"{self.name} expects one of {', '.join(self.choices)}, got {text!r}")
+        if isinstance(value, int | float) and not self.low <= value <= self.high:
+            raise BadParameter(f"{self.name} expects {self.low:g} to {self.high:g}, got {text!r}")
+        return value
+
+
+@dataclass(frozen=True)
+class TaskFamily:
+    """A name and its parameters, from which a `Task` is built."""
+
+    name: str
+    title: str
+    build: Callable[..., Task]
+    parameters: tuple[Parameter, ...] = ()

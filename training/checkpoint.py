@@ -14,6 +14,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -41,8 +42,8 @@ class NoCheckpoint(PacError):
     title = "No usable checkpoint"
 
 
-class _Damaged(Exception):
-    """Why a checkpoint does not verify."""
+class _Unusable(Exception):
+    """Why a checkpoint does not verify, or does not belong here."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Checkpoint:
         step: The environment step at which it was taken.
         tensors: Arrays by name.
         data: What was saved with them.
-        skipped: A sentence for each newer checkpoint that did not verify.
+        skipped: A sentence for each newer checkpoint that did not verify, or belongs to something else.
     """
 
     path: Path
@@ -97,8 +98,12 @@ def save(directory: Path, step: int, tensors: Mapping[str, Any], data: Mapping[s
     return final
 
 
-def load_newest(directory: Path) -> Checkpoint:
-    """Return the newest checkpoint that verifies, and say which newer ones do not.
+def load_newest(directory: Path, expected: Mapping[str, str] = MappingProxyType({})) -> Checkpoint:
+    """Return the newest checkpoint that verifies and belongs here, and say which newer ones do not.
+
+    Args:
+        directory: Where a run's checkpoints stand.
+        expected: What its data must say, by name; one that says otherwise belongs to something else.
 
     Raises:
         NoCheckpoint: There is none.
@@ -107,12 +112,19 @@ def load_newest(directory: Path) -> Checkpoint:
     for path in _newest_first(directory):
         try:
             found = _read(path)
-        except _Damaged as error:
+            _belongs(found, expected)
+        except _Unusable as error:
             skipped.append(f"{path.name} is skipped: {error}")
         else:
             return Checkpoint(found.path, found.step, found.tensors, found.data, tuple(skipped))
     why = " ".join(f"{sentence}." for sentence in skipped) or "It holds none."
     raise NoCheckpoint(f"a checkpoint was expected in {directory}. {why} Start the run anew, or name another one")
+
+
+def _belongs(found: Checkpoint, expected: Mapping[str, str]) -> None:
+    for name, value in expected.items():
+        if found.data.get(name) != value:
+            raise _Unusable(f"its {name} is {found.data.get(name)}, and {value} was expected")
 
 
 def _write(folder: Path, step: int, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
@@ -164,17 +176,17 @@ def _read(path: Path) -> Checkpoint:
         with (path / TENSORS).open("rb") as file:
             digest, size = hashlib.file_digest(file, "sha256").hexdigest(), file.tell()
     except OSError as error:
-        raise _Damaged(f"{Path(error.filename or path).name} cannot be read ({error.strerror})") from error
+        raise _Unusable(f"{Path(error.filename or path).name} cannot be read ({error.strerror})") from error
     except ValueError as error:
-        raise _Damaged(f"{DATA} is not JSON") from error
+        raise _Unusable(f"{DATA} is not JSON") from error
     if not isinstance(head, dict) or not {"version", "step", "sha256", "data"} <= head.keys():
-        raise _Damaged(f"{DATA} lacks a version, step, sha256 or data")
+        raise _Unusable(f"{DATA} lacks a version, step, sha256 or data")
     if head["version"] != VERSION:
-        raise _Damaged(f"it has version {head['version']}, this program reads version {VERSION}")
+        raise _Unusable(f"it has version {head['version']}, this program reads version {VERSION}")
     if digest != head["sha256"]:
-        raise _Damaged(f"{TENSORS} is not what was written ({size:,} bytes, another checksum)")
+        raise _Unusable(f"{TENSORS} is not what was written ({size:,} bytes, another checksum)")
     try:
         tensors = tensors_file.read(path / TENSORS)
     except ValueError as error:
-        raise _Damaged(f"{TENSORS} is not safetensors") from error
+        raise _Unusable(f"{TENSORS} is not safetensors") from error
     return Checkpoint(path, int(head["step"]), tensors, head["data"])

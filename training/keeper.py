@@ -60,6 +60,12 @@ class Keeper:
     ) -> None:
         self._config, self._task, self._settings = config, task, settings
         self._kind = trainer_kind(config.trainer or task.trainer)
+        self._origin = {
+            "task": task.spec,
+            "trainer": self._kind.name,
+            "fingerprint": fingerprint(task, self._kind.name),
+        }
+        self._begun = not config.resume
         self._monitor, self._events = monitor, events
         self.folder = self._open()
         self._standing: Standing | None = None
@@ -87,7 +93,7 @@ class Keeper:
         return self.folder.name if self.folder else f"{self._config.resume} (playing)"
 
     def write_card(self, state: str, *, device: str, num_envs: int, started: float) -> None:
-        """Write `run.json`.
+        """Write `run.json`; that of a run which could not be resumed stays as it was.
 
         Args:
             state: `running`, `completed` (a limit was reached), `interrupted` or `failed`.
@@ -95,13 +101,11 @@ class Keeper:
             num_envs: Number of environments N.
             started: When, in s since the epoch.
         """
-        if self.folder is None:
+        if self.folder is None or not self._begun:
             return
         card = {
             "id": self.folder.name,
-            "task": self._task.spec,
-            "fingerprint": fingerprint(self._task, self._kind.name),
-            "trainer": self._kind.name,
+            **self._origin,
             "device": device,
             "num_envs": num_envs,
             "started": started,
@@ -160,9 +164,7 @@ class Keeper:
         if standing.states is not None:
             tensors[STATES] = standing.states
         facts = {
-            "task": self._task.spec,
-            "trainer": self._kind.name,
-            "fingerprint": fingerprint(self._task, self._kind.name),
+            **self._origin,
             "num_envs": standing.num_envs,
             "seed": self._config.seed,
             "counters": dict(standing.counters),
@@ -210,20 +212,11 @@ class Keeper:
         if not self._config.resume:
             return
         folder = RunFolder.find(self._config.runs_dir, self._config.resume)
-        loaded = load_newest(folder.checkpoints)
+        self._refuse_another(folder)
+        loaded = load_newest(folder.checkpoints, self._origin)
         for sentence in loaded.skipped:
             self._events.add(Level.WARNING, sentence)
-        facts, trained = loaded.data, self._kind.name
-        if (facts["trainer"], facts["task"]) != (trained, self._task.spec):
-            raise BadParameter(
-                f"{folder.name} trains {facts['task']} with {facts['trainer']}, and {self._task.spec} with "
-                f"{trained} is asked for: leave --task and --trainer out, or start a new run"
-            )
-        if facts.get("fingerprint", fingerprint(self._task, trained)) != fingerprint(self._task, trained):
-            raise BadParameter(
-                f"{folder.name} was trained on another {self._task.spec}, with other observations or actions: "
-                "start a new run, or go back to that version"
-            )
+        facts = loaded.data
         trainer.load_state(loaded.tensors, facts["data"])
         if self._config.learn:
             self._monitor.count_on(facts["counters"])
@@ -231,7 +224,22 @@ class Keeper:
             self._standing = Standing(
                 facts["counters"], facts["num_envs"], None if states is None else np.array(states)
             )
+        self._begun = True
         self._events.add(Level.GOOD, f"resumed {folder.name} at {self._said(facts['counters'])}")
+
+    def _refuse_another(self, folder: RunFolder) -> None:
+        """Raise what says why a run cannot be gone on with."""
+        card, ours = folder.card(), self._origin
+        if (card.get("trainer"), card.get("task")) != (ours["trainer"], ours["task"]):
+            raise BadParameter(
+                f"{folder.name} trains {card.get('task')} with {card.get('trainer')}, and {ours['task']} with "
+                f"{ours['trainer']} is asked for: leave --task and --trainer out, or start a new run"
+            )
+        if card.get("fingerprint") != ours["fingerprint"]:
+            raise BadParameter(
+                f"{folder.name} was trained on another {ours['task']}, with other observations or actions: "
+                "start a new run, or go back to that version"
+            )
 
     def restore(self, backend: Backend) -> bool:
         """Let the environments go on where a resumed run stood; return whether they do."""

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import resource
+import shutil
 import signal
 import time
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import psutil
 import pytest
 
-from pac.training.checkpoint import load_newest
+from pac.training.checkpoint import DATA, TENSORS, load_newest, save
 from pac.training.config import Config
 from pac.training.control import CommandRefused, SessionClient
 from pac.training.host import SessionFailed, SessionProcess, launch
@@ -21,6 +28,7 @@ from pac.training.telemetry import TelemetryReader
 
 pytestmark = pytest.mark.session
 LIMIT = 100.0
+KILLS = 20
 
 
 def started(folder: Path, **options: Any) -> SessionProcess:
@@ -55,9 +63,11 @@ def test_a_session_solves_and_reports(tmp_path):
 
 
 def test_it_goes_on_with_another_number_of_workers(tmp_path):
-    """Three workers go on where two were interrupted: no count is lost, and the numbers of iterations go on."""
+    """Three workers go on where two were interrupted, not before: no count is lost, and numbers of iterations go on."""
     first = started(tmp_path, name="run")
     until(first, lambda seen: seen.state["iterations"] > 0)
+    with pytest.raises(SessionFailed, match=f"being trained by process {first.pid}"):
+        started(tmp_path, resume="run")
     first.terminate()
     before = first.report()
     saved = load_newest(RunFolder.find(tmp_path, "run").checkpoints)
@@ -111,3 +121,100 @@ def test_a_killed_worker_is_replaced(tmp_path):
     until(session, lambda seen: seen.state["frames"] > counted)
     session.terminate()
     assert session.report()["nash_conv"] < 0.5
+
+
+def texts(seen: Snapshot) -> list[str]:
+    return [event.text for event in seen.events]
+
+
+def told_to_be_saved(seen: Snapshot) -> int:
+    """Return the iterations of the last checkpoint that a session said it has written."""
+    found = [re.match("checkpoint at ([0-9,]+) iterations", text) for text in texts(seen)]
+    return max((int(match[1].replace(",", "")) for match in found if match), default=0)
+
+
+def test_checkpoints_that_are_damaged_or_foreign_are_passed_over(tmp_path):
+    """Each is named with its reason, the one before them is taken, and a run that is another's is not touched."""
+    plain = {"backend": "inline", "num_envs": 1, "settings": {"batch": 500}}
+    good = started(tmp_path, name="run", frames=2000, **plain).report()
+    run = RunFolder.find(tmp_path, "run")
+    saved = load_newest(run.checkpoints)
+
+    def copy(step: int, file: str, harm: Callable[[bytes], bytes]) -> None:
+        folder = shutil.copytree(saved.path, run.checkpoints / f"step-{step:012d}")
+        (folder / file).write_bytes(harm((folder / file).read_bytes()))
+
+    def foreign(body: bytes) -> bytes:
+        head = json.loads(body)
+        return json.dumps(head | {"data": head["data"] | {"fingerprint": "another"}}).encode()
+
+    copy(10**9, TENSORS, lambda body: body[: len(body) // 2])
+    copy(10**9 + 1, TENSORS, lambda body: body[:-1] + bytes([body[-1] ^ 1]))
+    copy(10**9 + 2, DATA, foreign)
+    for number, changed in enumerate(({"task": "kuhn"}, {"trainer": "ppo"})):
+        save(run.checkpoints, 10**9 + 3 + number, {"w": np.zeros(3)}, {**saved.data, **changed}, keep=9)
+    session = started(tmp_path, resume="run", frames=4000, **plain)
+    seen = texts(until(session, lambda seen: seen.state["frames"] > good["frames"]))
+    skipped = {text.partition(" ")[0]: text for text in seen if "is skipped" in text}
+    reasons = [
+        "another checksum",
+        "another checksum",
+        "its fingerprint is another",
+        "its task is kuhn",
+        "its trainer is ppo",
+    ]
+    assert sorted(skipped) == [f"step-{10**9 + number:012d}" for number in range(5)]
+    assert all(reason in skipped[name] for name, reason in zip(sorted(skipped), reasons, strict=True))
+    assert f"resumed run at {good['frames']:,} iterations" in seen
+    assert session.report()["frames"] == 4000
+    card = run.card()
+    with pytest.raises(SessionFailed, match="leave --task and --trainer out"):
+        started(tmp_path, resume="run", task="kuhn").report()
+    assert run.card() == card
+
+
+def test_a_full_disk_costs_nothing_but_checkpoints(tmp_path):
+    """What cannot be written is told, the training goes on, and the first try after there is room again succeeds."""
+    session = started(tmp_path, name="run", checkpoint_every=0.1)
+    until(session, told_to_be_saved)
+    usual = resource.prlimit(session.pid, resource.RLIMIT_FSIZE, (10_000, resource.RLIM_INFINITY))
+    seen = until(session, lambda seen: any(text.startswith("no checkpoint was saved") for text in texts(seen)))
+    until(session, lambda later: later.state["frames"] > seen.state["frames"])
+    before = told_to_be_saved(seen)
+    resource.prlimit(session.pid, resource.RLIMIT_FSIZE, usual)
+    seen = until(session, lambda seen: told_to_be_saved(seen) > before)
+    session.terminate()
+    assert session.report()["frames"] >= told_to_be_saved(seen)
+    assert load_newest(RunFolder.find(tmp_path, "run").checkpoints).skipped == ()
+
+
+def killed(session: SessionProcess, random: np.random.Generator, saved: int) -> int:
+    """Kill a worker and then the session, some time after it saved more than `saved`; return what it said it saved."""
+    seen = until(session, lambda seen: told_to_be_saved(seen) > saved and len(seen.workers) == 2)
+    reader, workers = TelemetryReader(session.directory), [psutil.Process(int(pid)) for pid in seen.workers["pid"]]
+    time.sleep(random.uniform(0, 0.2))
+    workers[random.integers(2)].kill()
+    time.sleep(random.uniform(0, 0.5))
+    os.kill(session.pid, signal.SIGKILL)
+    with pytest.raises(SessionFailed, match="SIGKILL"):
+        session.report()
+    assert not psutil.wait_procs(workers, timeout=LIMIT)[1]
+    return told_to_be_saved(take(reader, Look(count=0)))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(60 * KILLS)
+def test_kills_at_any_moment_cost_what_was_not_yet_saved(tmp_path, runtime_directory):
+    """Of a worker, then of the session, which saves all the time: what it said it saved loads, and nothing is left."""
+    random, reached = np.random.default_rng(0), 0
+    for kill in range(KILLS):
+        session = started(tmp_path, checkpoint_every=0.02, **{"resume" if kill else "name": "run"})
+        told = killed(session, random, reached)
+        found = load_newest(RunFolder.find(tmp_path, "run").checkpoints)
+        reached = found.data["counters"]["frames"]
+        assert found.skipped == ()
+        assert found.data["data"]["iterations"] == reached >= told
+    report = started(tmp_path, resume="run", seconds=1).report()
+    assert report["frames"] > reached
+    assert report["nash_conv"] < 0.5
+    assert not [path for path in runtime_directory.rglob("*") if path.is_file()]

@@ -144,7 +144,7 @@ class Commands(LiveCommands):
         """Restart with another number of environments."""
         if not 1 <= num_envs <= MAX_ENVS:
             raise CommandRefused(f"a number of environments is 1 to {MAX_ENVS:,}, got {num_envs:,}")
-        self._session.restart(int(num_envs))
+        self._session.sizing.restart(int(num_envs))
 
     def do_baseline(self) -> None:
         """Measure the fps of one environment, then return to N."""
@@ -153,7 +153,7 @@ class Commands(LiveCommands):
             raise CommandRefused(
                 "one environment is running: its fps becomes the baseline by itself, within some seconds"
             )
-        self._session.measure_baseline()
+        self._session.sizing.measure_baseline()
 
     def do_act(self, env: int, action: float | Sequence[float], seat: int = 0) -> None:
         """Make one step of all environments, in which a person's action takes the place of the policy's in a seat."""
@@ -173,14 +173,14 @@ class Commands(LiveCommands):
                 f"a sweep takes 1 to {MOST_COUNTS} numbers of environments from 1 to {MAX_ENVS:,}, got {counts}"
             )
         self._check_undisturbed()
-        self._session.sweep(sorted({int(count) for count in counts}))
+        self._session.sizing.sweep(sorted({int(count) for count in counts}))
 
     def do_cancel_sweep(self) -> None:
         """Return from a sweep to the N it came from."""
-        self._session.cancel_sweep()
+        self._session.sizing.cancel_sweep()
 
     def _check_undisturbed(self) -> None:
-        if self._session.sweeping:
+        if self._session.sizing.sweeping:
             raise CommandRefused("a measurement is going on")
         if self._session.monitor.state.get("speed"):
             raise CommandRefused("there is a speed limit, and under it there is nothing to measure: m takes it away")

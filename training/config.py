@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
 MAX_ENVS = 1_000_000
+LIMITS = ("steps", "frames", "episodes", "seconds")
 
 
 def _conditions(value: Any) -> Any:
@@ -54,3 +57,14 @@ class Config(BaseModel):
     learn: bool = Field(True, description="Learn; otherwise the trained policy of --resume plays and nothing is saved.")
     greedy: bool = Field(True, description="Without learning: take the likeliest action instead of sampling.")
     settings: dict[str, Any] = Field(default_factory=dict, description="Settings of the trainer.")
+
+    def used_up(self, counts: Mapping[str, int], seconds: float) -> float:
+        """Return the share of the run's nearest limit that is used up, NaN without a limit.
+
+        Args:
+            counts: The `steps`, `frames` and `episodes` so far.
+            seconds: Seconds of training so far.
+        """
+        used = {**counts, "seconds": seconds}
+        shares = (used[name] / limit for name in LIMITS if (limit := getattr(self, name)))
+        return max(shares, default=math.nan)

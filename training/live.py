@@ -93,7 +93,7 @@ class Live:
         if before is not None:
             before.hand_over(self._generation)
 
-    def _say(self, phase: Phase, message: str, **more: Any) -> None:
+    def say(self, phase: Phase, message: str, **more: Any) -> None:
         """Publish what is being done."""
         if phase is Phase.STARTING and self.gate.stopping:
             raise Stopped

@@ -395,8 +395,8 @@ def test_a_number_that_is_none_rings_and_marks_its_board(tmp_path):
     """An observation with NaN is told of, before anybody asks; the report has it."""
     with session(tmp_path, task="tests.training.nowhere:Nowhere", num_envs=2) as watched:
         told = "alarm: env 1: its observation is not a number, nor that of 1 more"
-        seen = watched.until(lambda snapshot: any(event.text == told for event in snapshot.events))
-        assert seen.environments["notice"].tolist() == [Notice.ALARM, Notice.ALARM]
+        watched.until(lambda snapshot: any(event.text == told for event in snapshot.events))
+        watched.until(lambda snapshot: (snapshot.environments["notice"] == Notice.ALARM).all())
         assert watched.end()["alarms"] == [told]
 
 
@@ -448,7 +448,7 @@ def crowd(tmp_path, monkeypatch):
         options |= {"task": "CartPole-v1", "trainer": "random", "backend": "inline", "runs_dir": tmp_path}
         session = Session(Config(num_envs=num_envs, steps=500, **options), tmp_path, headless=True)
         if restart:
-            session.restart(restart)
+            session.sizing.restart(restart)
         return session.run()
 
     return run

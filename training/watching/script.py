@@ -82,7 +82,7 @@ class WatchedScript(Live):
             mirror.environments, run=name, trainer="script", backend=kind, device="", seed=0, watched=True
         )
         self.monitor.begin(self.mirror)
-        self._say(Phase.RUNNING, "")
+        self.say(Phase.RUNNING, "")
         self.pulse.start()
         self.clock.go()
         _open.add(self)
@@ -188,9 +188,9 @@ class WatchedScript(Live):
         _open.discard(self)
         self.gate.resume()
         if error is None:
-            self._say(Phase.ENDED, "ended")
+            self.say(Phase.ENDED, "ended")
         else:
-            self._say(Phase.FAILED, f"{type(error).__name__}: {error}")
+            self.say(Phase.FAILED, f"{type(error).__name__}: {error}")
         self.pulse.stop()
         self._server.close()
         shutil.rmtree(self.directory, ignore_errors=True)

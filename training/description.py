@@ -54,6 +54,7 @@ class Description:
     choices: tuple[int, ...]
     bounds: tuple[tuple[float, float], ...]
     action_shape: tuple[int, ...]
+    action_planes: tuple[str, ...] = ()
     action_names: tuple[str, ...]
     frame_rate: float
     reward_terms: tuple[str, ...]
@@ -108,6 +109,7 @@ def describe(task: Task, **facts: Any) -> Description:
         choices=task.choices,
         bounds=task.bounds,
         action_shape=task.action_shape,
+        action_planes=task.action_planes,
         action_names=task.action_names,
         frame_rate=task.frame_rate,
         reward_terms=task.reward_terms,

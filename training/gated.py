@@ -17,7 +17,6 @@ class GatedEnvs:
         self.backend = backend
         self.buffer = backend.buffer
         self.environments = backend.environments
-        self._enter = session.gate.enter
         self._timer = session.timer
         self._monitor = session.monitor
         self._hand = session.monitor.hand
@@ -34,8 +33,7 @@ class GatedEnvs:
         """Pass the gate and step all environments."""
         timer, backend = self._timer, self.backend
         timer.lap("python")
-        if self._enter():
-            timer.skip()
+        self._session.pass_gate()
         if self._hand.wanted is not None or self._hand.played is not None:
             self._hand.play(self.buffer, slot)
         busy = backend.busy_seconds

@@ -122,6 +122,12 @@ class Live:
 
     # -- at the gate --------------------------------------------------------------------------------------------------
 
+    def pass_gate(self) -> None:
+        """Wait until the next step may be; how long that took belongs to no phase."""
+        if self.gate.enter():
+            self.clock.go()
+            self.timer.skip()
+
     def _while_closed(self) -> None:
         """Keep viewers informed while the gate is closed, and the clock still."""
         self.clock.stop()

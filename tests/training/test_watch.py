@@ -205,8 +205,10 @@ def test_it_pauses_steps_and_goes_on():
         until(lambda: started.steps == steps + 3, "three steps")
         until(lambda: not started.see().state["credits"], "no more")
         assert started.steps == steps + 3
+        seconds = started.see().state["training_seconds"]
         started.client.call("resume")
         until(lambda: started.steps > steps + 50, "it goes on")
+        until(lambda: started.see().state["training_seconds"] > seconds, "and its clock")
 
 
 def test_it_runs_to_the_end_of_an_episode():

@@ -107,8 +107,7 @@ class WatchedScript(Live):
             return
         self._actions = actions
         self.timer.lap("python")
-        if self.gate.enter():
-            self.timer.skip()
+        self.pass_gate()
 
     def after(self, observations: Any, rewards: Array, terminated: Array, truncated: Array) -> None:
         """Take note of what came of the step; all are batches of N."""

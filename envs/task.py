@@ -83,6 +83,7 @@ class Task:
         choices: How many choices each component has, where an action has several; a mask is theirs in a row.
         bounds: Lowest and highest of each number of a continuous action, infinite where there is no bound.
         action_shape: The actions as a grid, where they are one; its product is `num_actions`.
+        action_planes: Names of what the first axis of that grid tells apart.
         masked: Whether the task publishes which actions are legal.
         players: Seats per environment.
         native: Whether stepping releases the GIL, so that the `threads` backend pays.
@@ -116,6 +117,7 @@ class Task:
     choices: tuple[int, ...] = ()
     bounds: tuple[tuple[float, float], ...] = ()
     action_shape: tuple[int, ...] = ()
+    action_planes: tuple[str, ...] = ()
     masked: bool = False
     players: int = 1
     native: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from rich.segment import Segment
 
 from ..training.description import Description
 from ..training.past.moments import Line, Moment, Source
@@ -17,37 +18,56 @@ def scrubber(about: Description, moment: Moment | None, line: Line | None, back:
     """Return two rows: what the step was, and where it is among the last ones."""
     if moment is None or line is None:
         return [(part(f" {SIGNS.paused} paused", SOFT, bold=True),), ()]
-    return [padded(_sentence(about, moment, back), width), _marks(line, back, width)]
+    return [padded(_sentence(about, moment, back, width), width), _marks(line, back, width)]
 
 
-def _sentence(about: Description, moment: Moment, back: int) -> Row:
-    """What the step was, what came of it, and what is decided next."""
-    values, sep = moment.values, part(" · ", FAINT)
+def _sentence(about: Description, moment: Moment, back: int, width: int) -> Row:
+    """What the step was, what came of it, what comes next; where that is too long, without what tells least."""
     if moment.source is Source.WORKING:
         text = f" {_back(back)}: playing again {percent(100 * moment.progress)}"
         return (part(text, YELLOW, bold=True),)
     head = part(f" {_back(back)} ", YELLOW, bold=True) if back else part(f" {SIGNS.paused} paused ", SOFT, bold=True)
-    row: Row = (head, part(f"at step {moment.step:,}", BRIGHT))
+    at = (part(f"at step {moment.step:,}", BRIGHT),)
     if moment.source is Source.MISSING:
-        return (*row, sep, part(f"not kept: {moment.note}", YELLOW))
+        return _joined(head, [at, (part(f"not kept: {moment.note}", YELLOW),)])
+    source: Row = ()
+    if back:
+        said = "as it was seen" if moment.source is Source.STORED else "played again"
+        source = (part(f"{said}: {moment.note}" if moment.note else said, FAINT),)
+    known = [at, *_known(about, moment), source]
+    for shorter in (known, known[:-1], known[1:-1]):
+        row = _joined(head, shorter)
+        if width_of(row) <= width:
+            break
+    return row
+
+
+def _joined(head: Segment, pieces: list[Row]) -> Row:
+    """Pieces of a sentence behind each other."""
+    told = [piece for piece in pieces if piece]
+    between = (part(" · ", FAINT),)
+    return (head, *(segment for index, piece in enumerate(told) for segment in (*(between if index else ()), *piece)))
+
+
+def _known(about: Description, moment: Moment) -> list[Row]:
+    """Where the episode was, what was done and what it gave, whether that was its end, and what is decided next."""
+    values = moment.values
+    pieces: list[Row] = []
     if moment.info is not None:
         place = f"episode {whole(values['episode'] + 1)}, step {whole(values['episode_length'])}"
-        row = (*row, sep, part(place, TEXT))
+        pieces.append((part(place, TEXT),))
     if moment.action is not None:
         reward = float(values["reward"])
         color = GREEN if reward > 0 else RED if reward < 0 else SOFT
-        taken = (part(action_text(about, moment.action), TEXT), part(" gave ", FAINT), part(decimal(reward), color))
-        row = (*row, sep, *taken)
+        done = part(action_text(about, moment.action), TEXT)
+        pieces.append((done, part(" gave ", FAINT), part(decimal(reward), color)))
     if values["end"]:
         outcome = int(values["outcome"])
         name = about.outcomes[outcome - 1][0] if outcome else ENDS[int(values["end"])]
-        row = (*row, sep, part(f"episode ended: {name}", YELLOW, bold=True))
+        pieces.append((part(f"episode ended: {name}", YELLOW, bold=True),))
     if moment.next_action is not None:
-        row = (*row, sep, part("next: ", FAINT), part(action_text(about, moment.next_action), BRIGHT))
-    if back:
-        said = "as it was seen" if moment.source is Source.STORED else "played again"
-        row = (*row, sep, part(f"{said}: {moment.note}" if moment.note else said, FAINT))
-    return row
+        pieces.append((part("next: ", FAINT), part(action_text(about, moment.next_action), BRIGHT)))
+    return pieces
 
 
 def _back(back: int) -> str:

@@ -98,7 +98,7 @@ def button(about: Description, key: str) -> int | None:
 
 
 def action_of(about: Description, text: str) -> int | list[float] | None:
-    """Return the action that a text names: by its name, its number, or its place in the grid of actions, `0 2 5`.
+    """Return the action that a text names: by its name, its number, or its place in the grid, `0 2 5`, `left 2,5`.
 
     Of several components or continuous numbers, it names all of them.
     """
@@ -108,6 +108,8 @@ def action_of(about: Description, text: str) -> int | list[float] | None:
     if text.lower() in names:
         return names.index(text.lower())
     numbers = text.replace(",", " ").split()
+    if len(numbers) > 1 and numbers[0].lower() in about.action_planes:
+        numbers[0] = str(about.action_planes.index(numbers[0].lower()))
     if not all(number.isdecimal() for number in numbers):
         return None
     place, shape = [int(number) for number in numbers], about.action_shape

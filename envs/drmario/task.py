@@ -66,19 +66,22 @@ ACTION_NAMES = tuple(
     for press in ("", "A", "B")
 )
 
+SIDES = ("right", "below", "left", "above")
+
 
 def by_placement(spec: str, level: int, speed: str) -> Task:
     """One step is a placement of the pill in hand, until the next pill is under control.
 
-    Action: orientation * 128 + row * 8 + column of the pill's first half; its second half is right of it (orientation
-    0), below (1), left (2) or above (3).
+    Action: orientation * 128 + row * 8 + column of the pill's first half; the orientation is the side of it on which
+    the second half is, as `SIDES` tells.
     """
     return Task(
         name="drmario",
         title=TITLE,
         observation=_observation(PLACEMENT_PLANES),
         num_actions=ACTIONS,
-        action_shape=(4, ROWS, COLUMNS),
+        action_shape=(len(SIDES), ROWS, COLUMNS),
+        action_planes=SIDES,
         masked=True,
         slices=MappingProxyType(SLICES),
         **_common(spec, level, speed),

@@ -11,6 +11,7 @@ from pac.tui.views import thoughts
 from .stage import CHESS, Stage
 
 CONTINUOUS = replace(CHESS, num_actions=2, bounds=((-1.0, 1.0), (-20.0, 20.0)), action_names=())
+GRID = replace(CHESS, num_actions=60, action_shape=(4, 3, 5), action_names=())
 SEVERAL = replace(CHESS, num_actions=5, choices=(3, 2), action_names=())
 
 
@@ -46,3 +47,10 @@ def test_several_choices(tmp_path):
     rows = texts(thoughts.policy(snapshot, 0, 44))[2:]
     assert [row.split()[:2] for row in rows] == [["0:", "2"], ["1:", "1"]]
     assert "75.0 %" in rows[0]
+
+
+def test_an_action_of_a_grid_is_its_place(tmp_path):
+    """The first axis by its name, where it has any."""
+    about = seen(tmp_path, GRID, 0).description
+    assert thoughts.action_name(about, 28) == "1 2,3"
+    assert thoughts.action_name(replace(about, action_planes=("right", "below", "left", "above")), 28) == "below 2,3"

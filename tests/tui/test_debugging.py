@@ -84,7 +84,19 @@ async def test_a_paused_environment_says_where_it_stands(stage, open_app):
     paused(stage)
     async with open_app(stage) as (app, pilot):
         await pilot.press("3")
-        await seen(app, "paused at step 100", "episode 5, step 40", "0 0 3 gave 0.50", "next: 0 1 4", "-100", "now")
+        await seen(
+            app, "paused at step 100", "episode 5, step 40", "right 0,3 gave 0.50", "next: right 1,4", "-100", "now"
+        )
+
+
+async def test_what_tells_least_of_a_step_has_no_place_on_a_narrow_terminal(stage, open_app):
+    """What was done and comes next is told; where among all steps that was is left out."""
+    paused(stage)
+    async with open_app(stage, (80, 24)) as (app, pilot):
+        await pilot.press("3", "left")
+        at_step(stage, "moment", 99, source=Source.REBUILT)
+        await seen(app, "1 step back", "episode 5, step 39", "right 0,3 gave 0.50", "next: right 1,4")
+        assert "at step" not in screen_text(app)
 
 
 BACK = [

@@ -1,5 +1,7 @@
 """Playing an environment by hand: what keys and words mean, and what is sent."""
 
+from dataclasses import replace
+
 import pytest
 
 from pac.training.description import describe
@@ -69,6 +71,8 @@ def test_words_name_actions():
     assert [action_of(about, text) for text in ("Left", "2", "up", "1 2")] == [1, 2, None, None]
     grid = describe(type(CHESS)(**{**vars(CHESS), "action_names": (), "action_shape": (4, 3, 5)}), run="r", **FACTS)
     assert [action_of(grid, text) for text in ("1 2 3", "3,2,4", "4 0 0")] == [28, 59, None]
+    named = replace(grid, action_planes=("right", "below", "left", "above"))
+    assert [action_of(named, text) for text in ("Below 2,3", "1 2 3", "below")] == [28, 28, None]
     assert [button(about, key) for key in ("left", "up")] == [1, None]
 
 

@@ -8,7 +8,11 @@ import pytest
 
 from pac.backends.status import Status
 from pac.training.records import Level, Phase
+from pac.training.snapshot import Look, take
+from pac.training.telemetry import TelemetryReader
 from pac.training.units import RETURN, Figure, Units
+from pac.tui.views import timing
+from pac.tui.views.figures import frames_of
 
 from .stage import CHESS, Stage, screen_text, seen, until
 
@@ -60,22 +64,40 @@ async def test_without_a_baseline_nothing_is_compared(stage, open_app):
 
 async def test_boards_tell_their_state_without_colour(stage, open_app):
     """Cleared, topped out, hung and stepping each have a sign, and the first three a word."""
-    now = time.time()
     with stage.writer.write("environments") as table:
-        table["ended"][:2] = now + 1000
+        table["ended"][:2] = time.time() + 1000
         table["last_outcome"][:2] = 1, 2
         table["status"][2] = Status.HUNG
         table["status"][3] = Status.DEAD
     stage.say()
-    with stage.writer.write("environments") as table:
-        table["ended"][:2] = time.time() + 0.1
-    stage.say()
     async with open_app(stage) as (app, _):
-        await seen(app, "hung", "dead", "▸")
-        with stage.writer.write("environments") as table:
-            table["ended"][:2] = time.time()
-        stage.say()
-        await seen(app, "cleared", "topped out", "✓", "✗")
+        await seen(app, "hung", "dead", "▸", "cleared", "topped out", "✓", "✗")
+
+
+def test_an_end_is_told_for_a_part_of_an_episode(stage):
+    """Where episodes are shorter than a second, a board does not tell of the last one for ever."""
+    with stage.writer.write("environments") as table:
+        table["ended"][0], table["last_outcome"][0] = 1000.0, 1
+
+    def told(after, sps):
+        stage.say(sps=sps, length_mean=40.0)
+        frames = frames_of(take(TelemetryReader(stage.directory), Look()), 0, 1, 1000.0 + after, None)
+        return frames[0].caption == "cleared"
+
+    assert [told(after, sps=80.0) for after in (0.1, 0.9, 1.1)] == [True, True, False]
+    assert [told(after, sps=800.0) for after in (0.05, 0.2)] == [True, False]
+
+
+def test_a_slim_terminal_tells_where_the_time_goes(stage):
+    """Names, milliseconds and shares, whose sum is the last line, in as many lines as there are."""
+    play(stage)
+    snapshot = take(TelemetryReader(stage.directory), Look())
+    texts = ["".join(segment.text for segment in row) for row in timing.rows_of(snapshot, 36, 9)]
+    assert len(texts) == 9
+    assert all(len(text) <= 36 for text in texts)
+    first = [text.split()[0] for text in texts[2:]]
+    assert first == ["environment", "transport", "inference", "learner", "Python", "unaccounted", "one"]
+    assert texts[-1].split()[-2:] == ["100.0", "%"]
 
 
 async def test_a_paused_board_says_so(stage, open_app):
@@ -121,8 +143,8 @@ async def test_the_environment_view_shows_all_of_one(stage, open_app):
     stage.say()
     async with open_app(stage) as (app, pilot):
         await pilot.press("3")
-        await seen(app, "Env 3/8", "42", "1.25", "3 9 2", "topped out", "viruses", "virus_clear", "1.50")
-        await seen(app, "0.625", "2.500 nats", "70.0 %", "0 0 5", "1 0 2", "Next")
+        await seen(app, "Env 3/8", "42", "1.25", "above 9,2", "topped out", "viruses", "virus_clear", "1.50")
+        await seen(app, "0.625", "2.500 nats", "70.0 %", "right 0,5", "below 0,2", "Next")
 
 
 async def test_panels_of_every_kind_are_drawn(runtime_directory, open_app):

@@ -34,7 +34,7 @@ from ..ink import (
 from ..numbers import NA, decimal, figure, percent, steady, times, whole
 
 UNIT = 6
-JUST = 1.0  # s that an ended episode colours its board
+JUST, JUST_PART = 1.0, 0.25  # s, and part of an episode, that an ended one colours its board at most
 JUST_ENDED = 0.4  # how much of that colour its frame has: early in training, every episode ends at once
 NOTICES = {Notice.BREAK: ("break", ORANGE), Notice.ALARM: ("alarm", RED), Notice.PLAYED: ("by hand", CYAN)}
 COLORS = {
@@ -228,8 +228,11 @@ def frames_of(snapshot: Snapshot, first: int, count: int, now: float, selected: 
     table = snapshot.environments[first : first + count]
     total, name = len(snapshot.environments), snapshot.description.units.env.capitalize()
     columns = (table[name].tolist() for name in ("status", "ended", "last_outcome", "episode_return"))
+    since = now - _just(snapshot)
     frames = [
-        _frame(snapshot, Frame(f"{name} {first + index + 1}/{total}", selected=first + index == selected), now, values)
+        _frame(
+            snapshot, Frame(f"{name} {first + index + 1}/{total}", selected=first + index == selected), since, values
+        )
         for index, values in enumerate(zip(*columns, strict=True))
     ]
     for index in np.flatnonzero(table["notice"]).tolist():
@@ -242,12 +245,20 @@ def frames_of(snapshot: Snapshot, first: int, count: int, now: float, selected: 
     return frames
 
 
-def _frame(snapshot: Snapshot, frame: Frame, now: float, values: tuple[int, float, int, float]) -> Frame:
-    """Colour, sign and caption of one board, of its status, end, outcome and return."""
+def _just(snapshot: Snapshot) -> float:
+    """For how many seconds a board tells of an ended episode: not until the next one ends, where they are short."""
+    sps, length = float(snapshot.state["sps"]), float(snapshot.state["length_mean"])
+    if snapshot.phase is Phase.PAUSED or not (sps > 0 and length > 0):
+        return JUST
+    return min(JUST, JUST_PART * length * snapshot.num_envs / sps)
+
+
+def _frame(snapshot: Snapshot, frame: Frame, since: float, values: tuple[int, float, int, float]) -> Frame:
+    """Colour, sign and caption of one board, of its status, end, outcome and return; `since` then, an end is shown."""
     status, ended, outcome, score = values
     if status:
         return frame._replace(sign=SIGNS.broken, color=MAGENTA, caption="hung" if status == 1 else "dead")
-    if 0 <= now - ended < JUST and outcome:
+    if ended > since and outcome:
         name, tone = snapshot.description.outcomes[outcome - 1]
         sign = {"good": SIGNS.good, "bad": SIGNS.bad}.get(tone, SIGNS.neutral)
         mark = TONES.get(tone, YELLOW)

@@ -8,7 +8,7 @@ from ...training.description import Description
 from ...training.past.moments import Moment
 from ...training.snapshot import Snapshot
 from ..ink import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, part
-from ..numbers import decimal, figure, percent, whole
+from ..numbers import decimal, figure, percent, spoken, whole
 from ..panels import Rows, Section, beside, column
 from .figures import hint, pair, wrapped
 from .observation import observed, planes
@@ -135,7 +135,7 @@ def stated(about: Description, moment: Moment, width: int) -> list[Row]:
         pair("length", whole(values["episode_length"]), "steps", width),
     ]
     scalars = zip(about.info, moment.info.tolist(), strict=False)
-    return [*rows, *(pair(name, figure(value), "", width) for name, value in scalars)]
+    return [*rows, *(pair(spoken(name), figure(value), "", width) for name, value in scalars)]
 
 
 def legal(about: Description, moment: Moment, width: int) -> list[Row]:
@@ -145,7 +145,7 @@ def legal(about: Description, moment: Moment, width: int) -> list[Row]:
         return hint("the mask of this step is not kept", width)
     if len(about.action_shape) == 3:
         shape = about.action_shape
-        names = [f"{index}" for index in range(shape[0])]
+        names = about.action_planes or [str(index) for index in range(shape[0])]
         return planes(mask.reshape(shape).astype(np.float32), names, width, 5)
     names = [action_text(about, np.array(action)) for action in np.flatnonzero(mask).tolist()]
     text = " ".join(name.replace(" ", "-") for name in names)

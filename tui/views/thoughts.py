@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from rich.segment import Segment
 
 from ...envs.fields import Array
@@ -82,13 +83,11 @@ def action_name(description: Description, action: int) -> str:
         return NA
     if action < len(description.action_names):
         return description.action_names[action]
-    if len(description.action_shape) > 1:
-        place = []
-        for length in reversed(description.action_shape):
-            action, rest = divmod(action, length)
-            place.append(str(rest))
-        return " ".join(reversed(place))
-    return str(action)
+    if len(description.action_shape) < 2:
+        return str(action)
+    first, *place = (int(at) for at in np.unravel_index(action, description.action_shape))
+    named = description.action_planes[first : first + 1] or (str(first),)
+    return f"{named[0]} {','.join(map(str, place))}"
 
 
 def info(snapshot: Snapshot, env: int, width: int) -> list[Row]:

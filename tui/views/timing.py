@@ -6,7 +6,7 @@ from textual.app import ComposeResult
 
 from ...training.snapshot import Snapshot
 from ...training.units import Units, plural
-from ..ink import BRIGHT, FAINT, SOFT, TEXT, Row, bar, blank, fit, part
+from ..ink import BRIGHT, FAINT, SOFT, TEXT, Row, bar, blank, fit, part, width_of
 from ..lines import Lines
 from ..numbers import duration, steady, whole
 from ..panels import Section, column
@@ -22,7 +22,8 @@ MEANINGS = {
     "unaccounted": "the rest of the wall time",
 }
 NAME = 16
-NUMBERS = 36
+STEP, EACH, SHARE = 12, 15, 9
+NUMBERS = STEP + EACH + SHARE
 
 
 class TimingView(View):
@@ -57,38 +58,41 @@ def rows_of(snapshot: Snapshot, width: int, height: int) -> list[Row]:
         return hint("waiting for a window of 2 s", width)
     n, units = snapshot.num_envs, snapshot.description.units
     entries = shares(snapshot)
-    roomy = height >= 3 * len(entries) + 8
-    stack = stacked(snapshot, width)
-    rows: list[Row] = [stack, (), _head(units, width), ()] if roomy else [stack, (), _head(units, width)]
+    roomy, low = height >= 3 * len(entries) + 8, height < len(entries) + 5
+    wide = width >= NAME + NUMBERS
+    rows: list[Row] = [stacked(snapshot, width), *([] if low else [()]), _head(units, width, wide=wide)]
+    if roomy:
+        rows.append(())
     for name, seconds in entries:
-        numbers = _figures(seconds / wall, seconds * n / steps, seconds / steps)
+        numbers = _figures(seconds / wall, seconds * n / steps, seconds / steps, wide=wide)
         rows.append(_phase(name, seconds / wall, numbers, width))
         if roomy:
             rows += [(blank(2), part(MEANINGS[name], FAINT)), ()]
-    rows.append((part("─" * width, FAINT),))
-    total = _figures(1.0, wall * n / steps, wall / steps)
-    rows.append(
-        (part(fit(f"one {units.step} of all {plural(units.environment)}", max(0, width - NUMBERS)), BRIGHT), *total)
-    )
-    return rows
+    if not low:
+        rows.append((part("─" * width, FAINT),))
+    total = _figures(1.0, wall * n / steps, wall / steps, wide=wide)
+    whole_step = f"one {units.step} of all {plural(units.environment)}" if wide else f"one {units.step}"
+    return [*rows, (part(fit(whole_step, max(0, width - width_of(total))), BRIGHT), *total)]
 
 
-def _head(units: Units, width: int) -> Row:
-    each = f"per {units.env} {units.step}"
-    return (blank(width - NUMBERS), part(f"{f'ms/{units.step}':>12}{each:>15}{'share':>9}", FAINT))
+def _head(units: Units, width: int, *, wide: bool) -> Row:
+    each = f"{f'per {units.env} {units.step}':>{EACH}}" if wide else ""
+    head = f"{f'ms/{units.step}':>{STEP}}{each}{'share':>{SHARE}}"
+    return (blank(width - len(head)), part(head, FAINT))
 
 
 def _phase(name: str, share: float, numbers: Row, width: int) -> Row:
-    room = width - NUMBERS - NAME - 2
+    left = width - width_of(numbers)
+    room = left - NAME - 2
     if room < 4:
-        return (part(fit(NAMES[name], max(0, width - NUMBERS)), COLORS[name]), *numbers)
+        return (part(fit(NAMES[name], max(0, left)), COLORS[name]), *numbers)
     return (part(fit(NAMES[name], NAME), SOFT), *bar(share, room, COLORS[name]), blank(2), *numbers)
 
 
-def _figures(share: float, step: float, env_step: float) -> Row:
-    """Milliseconds of a step of all environments, the time of one environment's, and the share."""
+def _figures(share: float, step: float, env_step: float, *, wide: bool) -> Row:
+    """Milliseconds of a step of all environments, where there is room the time of one environment's, and the share."""
     return (
-        part(f"{steady(1000 * step, 3):>12}", TEXT),
-        part(f"{duration(env_step):>15}", SOFT),
-        part(f"{steady(100 * share, 1):>7} %", TEXT),
+        part(f"{steady(1000 * step, 3):>{STEP}}", TEXT),
+        *([part(f"{duration(env_step):>{EACH}}", SOFT)] if wide else []),
+        part(f"{steady(100 * share, 1):>{SHARE - 2}} %", TEXT),
     )

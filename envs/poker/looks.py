@@ -20,11 +20,10 @@ TURN = 0
 NAME = 2
 CARDS = 11
 CARD_WIDTH = 3
-PAID_END = 25
-LEFT_END = WIDTH - 1
-"""Columns: whose turn it is, who it is, the first card, where chips paid and chips left end."""
+CHIPS, PAID_END, STACK = 17, 21, 23
+"""Columns: whose turn it is, who it is, the first card, chips, where those paid end, and of how many they are."""
 SEAT_LINES = (2, 0)
-BOARD_LINE = 1
+BOARD_LINE, POT_LINE = 1, 3
 FIRST_STREET = 4
 STREET_COLUMN = 9
 LABEL = 7
@@ -54,14 +53,14 @@ def letters(text: str, color: int = 0) -> list[int]:
     return [ord(letter) | color << LETTER for letter in text]
 
 
-def template_of(layout: Layout, streets: tuple[str, ...], *, chips: bool, stacks: bool) -> NDArray[np.uint32]:
+def template_of(layout: Layout, streets: tuple[str, ...], *, chips: bool, stack: int) -> NDArray[np.uint32]:
     """Return the picture without what changes, `(lines, columns)`.
 
     Args:
         layout: Of the game.
         streets: Names of its streets.
         chips: Whether what has been put in differs from hand to hand.
-        stacks: Whether there is a button, and what is left matters.
+        stack: Chips that each began with, where there is a button and they matter, else 0.
     """
     cells = np.full(shape_of(layout), ord(" "), np.uint32)
 
@@ -70,14 +69,14 @@ def template_of(layout: Layout, streets: tuple[str, ...], *, chips: bool, stacks
 
     for player in range(PLAYERS):
         write(SEAT_LINES[player], NAME, f"seat {player + 1}", SEAT_COLORS[player])
-        if chips:
-            write(SEAT_LINES[player], CARDS + 2 * CARD_WIDTH, "in")
-        if stacks:
-            write(SEAT_LINES[player], PAID_END + 2, "left")
-    if stacks:
+        if stack:
+            write(SEAT_LINES[player], STACK, f"of {stack}")
+        elif chips:
+            write(SEAT_LINES[player], CHIPS, "in")
+    if stack:
         write(SEAT_LINES[0], NAME + 7, "D")
     if chips:
-        write(BOARD_LINE, PAID_END + 2, "pot")
+        write(POT_LINE, CARDS, "pot")
     for street, name in enumerate(streets):
         write(FIRST_STREET + street, 0, name)
     write(len(cells) - 1, 0, "last hand")

@@ -12,9 +12,9 @@ from .looks import (
     CARDS,
     FIRST_STREET,
     LABEL,
-    LEFT_END,
     PAID_END,
     POINTER,
+    POT_LINE,
     SEAT_COLORS,
     SEAT_LINES,
     STREET_COLUMN,
@@ -80,14 +80,12 @@ def draw(r: Rules, n: Numbers, hand: Array, picture: Array) -> None:
             write_card(r, row, card, hand[HANDS + 2 * seat + card])
         if n.chips:
             write_number(row, PAID_END, int(r.paid[node, seat]))
-        if n.stacks:
-            write_number(row, LEFT_END, n.most - int(r.paid[node, seat]))
         if r.kind[node] == DECISION and r.player[node] == seat:
             row[TURN] = POINTER
     for card in range(r.board[r.on[node]]):
         write_card(r, picture[BOARD_LINE], card, hand[BOARD + card])
     if n.chips:
-        write_number(picture[BOARD_LINE], LEFT_END, int(r.paid[node, 0] + r.paid[node, 1]))
+        write_number(picture[POT_LINE], PAID_END, int(r.paid[node, 0] + r.paid[node, 1]))
     write_history(r, n, hand, picture)
     last = hand[LAST]
     sign = write_number(picture[n.lines - 1], LAST_END, abs(last))

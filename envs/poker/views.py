@@ -43,7 +43,6 @@ class Numbers(NamedTuple):
         columns: Of the picture.
         street_lines: Of the picture, for each street.
         chips: Whether the picture has them.
-        stacks: Whether the picture has what is left of them.
     """
 
     slots: int
@@ -65,7 +64,6 @@ class Numbers(NamedTuple):
     columns: int
     street_lines: int
     chips: int
-    stacks: int
 
 
 class Views(NamedTuple):
@@ -135,8 +133,8 @@ def _rules(task: Task, slots: int, envs: int) -> tuple[Rules, Numbers]:
     game, layout = game_of(task), layout_of(task)
     tree, deals = game.tree, game.deals
     most = int(tree.paid.max())
-    chips, stacks = most > 1, deals is None
-    template = template_of(layout, FAMILIES[task.name].streets, chips=chips, stacks=stacks)
+    chips, stack = most > 1, most if deals is None else 0
+    template = template_of(layout, FAMILIES[task.name].streets, chips=chips, stack=stack)
     none = np.zeros((1, PLAYERS), np.uint8)
     sign = np.zeros((1, 1), np.int8) if deals is None else deals.sign
     rules = Rules(
@@ -178,7 +176,6 @@ def _rules(task: Task, slots: int, envs: int) -> tuple[Rules, Numbers]:
         columns=template.shape[1],
         street_lines=lines_of(layout),
         chips=int(chips),
-        stacks=int(stacks),
     )
     return Rules(*(np.ascontiguousarray(array) for array in rules)), numbers
 
@@ -193,7 +190,7 @@ def numbers(at: NDArray[np.int64]) -> Numbers:
     """Read the numbers of a table."""
     return Numbers(
         at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7], at[8], at[9],
-        at[10], at[11], at[12], at[13], at[14], at[15], at[16], at[17], at[18], at[19],
+        at[10], at[11], at[12], at[13], at[14], at[15], at[16], at[17], at[18],
     )  # fmt: skip
 
 

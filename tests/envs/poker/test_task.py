@@ -13,7 +13,7 @@ from pac.envs import BadParameter, allocate, check, find
 from pac.envs.actions import random_actions
 from pac.envs.errors import IllegalAction
 from pac.envs.fields import DECIDES, WAITS
-from pac.envs.poker.layout import BOARD, HANDS, HISTORY, STEPS
+from pac.envs.poker.layout import BOARD, HANDS, HISTORY, NODE, STEPS
 from pac.envs.poker.task import TASKS, game_of
 from pac.envs.poker.tree import DECISION, SHOWDOWN, STREET
 
@@ -187,9 +187,11 @@ def test_the_picture_tells_the_hand(spec):
         for env in np.flatnonzero(table.row("outcome") == 0).tolist():
             text, state = words(table, env), table.row("state")[env]
             edges = state[HISTORY : HISTORY + state[STEPS]] - 1
+            paid = table.game.tree.paid[state[NODE]].astype(int)
             shown = [table.game.tree.actions[edge].name.replace("raise ", "r").replace("bet ", "b") for edge in edges]
-            pot = f"pot {table.row('pot')[env]:7.0f}" if table.game.tree.paid.max() > 1 else "pot"
+            pot = f"pot{table.row('pot')[env]:8.0f}" if table.game.tree.paid.max() > 1 else "pot"
             assert (pot in text) == (table.task.name != "liars_dice")
+            assert table.task.name != "holdem" or all(f" {chips} of " in text for chips in paid)
             assert text.count("▸") == 1
             assert [word for word in text.split() if word in shown] == shown
 

@@ -265,7 +265,6 @@ class Keeper:
 
 
 def fingerprint(task: Task, trainer: str) -> str:
-    """Return a hash of what must be the same for a run to be resumed: trainer, observation, actions, shared tables."""
+    """Return a hash of what must be the same for a run to be resumed, besides what its trainer asks for."""
     facts = [trainer, asdict(task.observation), asdict(task.action), task.num_actions, task.players]
-    facts += [asdict(item) for item in task.shared]
     return hashlib.sha256(json.dumps(facts, default=str).encode()).hexdigest()[:16]

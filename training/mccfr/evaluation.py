@@ -92,7 +92,7 @@ def evaluate(
     """
     mine = trained(run)
     other = _opponent(mine, runs_dir, against)
-    holdings = holdings_of(mine.game, heard)
+    holdings = holdings_of(mine, heard)
     thinking = (
         None if resolver is None else Resolver(mine.game, mine.strategy, holdings, Thinking.read("resolver", resolver))
     )

@@ -51,7 +51,7 @@ def opponent_of(found: Trained, resolver: Mapping[str, Any] | None = None, *, he
     """
     game, strategy = found.game, found.strategy
     thinking = None if resolver is None else Settings.read("resolver", resolver)
-    holdings = holdings_of(game, heard)
+    holdings = holdings_of(found, heard)
     player: Player = Follower(game, strategy, holdings)
     if thinking is not None:
         player = Thinker(Resolver(game, strategy, holdings, thinking))

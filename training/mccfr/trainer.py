@@ -18,6 +18,7 @@ from ..stream import Stream
 from ..trainer import Context, Envs, Metrics, PolicyOutput
 from .dealing import prepare
 from .exact import average_strategy, nash_conv
+from .marks import marks_of, refuse_others
 from .settings import Settings
 from .task import LARGEST, most_workers
 
@@ -58,6 +59,8 @@ class MCCFR:
         context.tell(f"table: {human_bytes(size)} for {rows:,} information sets with {entries:,} actions in all")
         if reason := most_workers(self._game, self._settings)[1]:
             context.tell(f"one worker: {reason}")
+        prepare(self._game, context.tell)
+        self._marks = marks_of(self._game, self._settings)
 
     def start(self, num_envs: int) -> None:
         """Let `num_envs` workers begin, on the tables that there were.
@@ -68,7 +71,6 @@ class MCCFR:
         most, reason = most_workers(self._game, self._settings)
         if most and num_envs > most:
             raise TooManyEnvironments(reason, most)
-        prepare(self._game, self._context.tell)
         self._envs = self._context.make_envs(num_envs, 1)
         for name, kept in self._kept.items():
             self._table(name)[...] = kept
@@ -161,7 +163,7 @@ class MCCFR:
 
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the tables, to be handed over between two batches, and the counters of when the last row was."""
-        data = self._counters()
+        data = {**self._counters(), "marks": self._marks}
         if self._envs is None:
             return dict(self._kept), data
         table = Stream(self._table("table"))
@@ -171,7 +173,12 @@ class MCCFR:
         return {"iterations": self.iterations, "next": self._next}
 
     def load_state(self, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """Continue from what `state` returned, with any number of workers."""
+        """Continue from what `state` returned, with any number of workers.
+
+        Raises:
+            BadParameter: It was learned on another betting tree, with other buckets, or by another kind of method.
+        """
+        refuse_others(data.get("marks", {}), self._marks, self._context.task.spec)
         self._kept = {name: np.asarray(tensors[name]) for name in TABLES}
         self.iterations, self._next = int(data["iterations"]), int(data["next"])
 

@@ -11,7 +11,7 @@ from .build import NAMES, build
 from .deal import Tables
 from .notation import CLASSES
 from .parallel import Crew, Progress, unheard
-from .store import cache_folder, kept, opened
+from .store import cache_folder, checksum_of, kept, opened
 
 VERSION = 1
 """Of the file; to be raised whenever the same parameters give other tables."""
@@ -39,6 +39,11 @@ class CardAbstraction:
         """How many there are on each street; a river has 1,981 equities, and of more buckets some are empty."""
         flop, turn, river = (len(street) for street in self.shares)
         return len(CLASSES), flop, turn, river
+
+    @property
+    def checksum(self) -> str:
+        """What differs between any two that differ."""
+        return checksum_of(self.path)
 
 
 def card_abstraction(

@@ -92,6 +92,16 @@ def opened(path: Path) -> dict[str, Array]:
     return _mapped(path)[0]
 
 
+def checksum_of(path: Path) -> str:
+    """Return a checksum of all that a file holds, by what it tells itself.
+
+    Raises:
+        FileNotFoundError: There is no file.
+        Unfit: It is damaged so that it cannot be read.
+    """
+    return sha256(json.dumps(_mapped(path)[1]["sha256"], sort_keys=True).encode()).hexdigest()
+
+
 def _verified(path: Path, facts: Mapping[str, str]) -> dict[str, Array]:
     """Return the arrays of a file after reading all of it."""
     arrays, told = _mapped(path)

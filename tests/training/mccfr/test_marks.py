@@ -1,0 +1,80 @@
+"""Tables are refused where they belong to another betting tree, other buckets or another kind of method."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pac.envs import BadParameter
+from pac.envs.poker.cards.store import checksum_of, kept
+from pac.envs.poker.holdem import holdem
+from pac.envs.poker.sizes import PRESETS, sizes_of
+from pac.training.checkpoint import load_newest, save
+from pac.training.mccfr.marks import BETTING, CARDS, NUMBERS, betting_mark, refuse_others
+from pac.training.mccfr.trained import trained
+
+from .solved import solved
+from .test_trainer import solving
+
+
+def menu(path, **changes):
+    """Write a menu of bets, the standard one but for some things, and return its game with few chips and buckets."""
+    path.write_text(json.dumps({**PRESETS["standard"], **changes}))
+    return holdem(sizes_of(str(path)), 20, (2, 2, 2))
+
+
+def test_an_edited_menu_of_bets_is_another_betting(tmp_path):
+    """Also where it has as many decisions and actions as before; written anew as it was, it is the same."""
+    path = tmp_path / "mine.json"
+    before, again = menu(path), menu(path)
+    template = {**PRESETS["standard"]["preflop_templates"], "bb_after_call": (3.1, 5.0)}
+    edited = menu(path, blinds=(10, 20), preflop_templates=template)
+    whole = menu(path, blinds=(10, 20))
+    assert (whole.rows, whole.entries) == (edited.rows, edited.entries)
+    assert betting_mark(before) == betting_mark(again)
+    assert betting_mark(whole) != betting_mark(edited)
+
+
+def test_other_buckets_have_another_checksum(tmp_path):
+    """The file's own sums tell them apart; made again alike, it has the same."""
+
+    def checksum(name: str, *numbers: int) -> str:
+        kept(tmp_path / name, {}, lambda: {"numbers": np.array(numbers, np.uint8)})
+        return checksum_of(tmp_path / name)
+
+    assert checksum("one", 1, 2) == checksum("same", 1, 2) != checksum("other", 1, 3)
+
+
+@pytest.mark.parametrize(
+    ("mark", "sentence"), [(BETTING, "other bets"), (CARDS, "other buckets"), (NUMBERS, "another method")]
+)
+def test_what_differs_is_told(mark, sentence):
+    """With the task, and with what to do; marks of which only one side knows are no matter."""
+    ours = {BETTING: "1", CARDS: "2", NUMBERS: "3"}
+    refuse_others({}, ours, "holdem")
+    refuse_others(ours, {BETTING: "1"}, "holdem")
+    with pytest.raises(BadParameter, match=f"holdem was learned with {sentence}.*start a new run"):
+        refuse_others({**ours, mark: "4"}, ours, "holdem")
+
+
+def test_a_solver_goes_on_with_its_own_tables_only():
+    """Its state tells what it belongs to."""
+    with solving(batch=20) as (trainer, _):
+        trainer.iterate()
+        tensors, data = trainer.state()
+        assert {BETTING, NUMBERS} == data["marks"].keys()
+        with pytest.raises(BadParameter, match="other bets"):
+            trainer.load_state(tensors, {**data, "marks": {**data["marks"], BETTING: "another"}})
+
+
+def test_a_run_whose_bets_are_others_now_is_not_evaluated(tmp_path):
+    """Its probabilities would be read at the wrong places."""
+    run = solved(tmp_path)
+    found = load_newest(run.checkpoints)
+    facts: dict[str, Any] = {**found.data, "data": {**found.data["data"], "marks": {BETTING: "another"}}}
+    save(run.checkpoints, found.step, dict(found.tensors), facts)
+    with pytest.raises(BadParameter, match="kuhn was learned with other bets"):
+        trained(run)

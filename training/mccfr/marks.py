@@ -1,0 +1,57 @@
+"""What a solver's tables belong to: they tell nothing of another betting tree, other buckets, other numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+
+import numpy as np
+
+from ...envs import BadParameter
+from ...envs.poker.cards.abstraction import CardAbstraction
+from ...envs.poker.game import Game
+from ...envs.poker.tree import Tree
+from .dealing import HOLDEM, abstraction_of
+from .settings import Settings
+
+BETTING, CARDS, NUMBERS = "betting", "cards", "numbers"
+WHAT = {
+    BETTING: "other bets or stacks: put the menu of bets back as it was",
+    CARDS: "other buckets of cards: put its file back into the cache",
+    NUMBERS: "another method: leave the one that it had",
+}
+"""What differs, and what to do, by mark."""
+
+
+def marks_of(game: Game, settings: Settings) -> dict[str, str]:
+    """Return all marks of a game that is prepared."""
+    cards = cards_mark(abstraction_of(game)) if game.name == HOLDEM else {}
+    return {**betting_mark(game), **cards, NUMBERS: "float32" if settings.sampled else "float64"}
+
+
+def betting_mark(game: Game) -> dict[str, str]:
+    """Return the mark of a game's betting: a checksum of all its nodes and actions."""
+    return {BETTING: _checksum(game.tree)}
+
+
+def cards_mark(abstraction: CardAbstraction) -> dict[str, str]:
+    """Return the mark of hold'em's buckets."""
+    return {CARDS: abstraction.checksum}
+
+
+def refuse_others(saved: Mapping[str, str], ours: Mapping[str, str], spec: str) -> None:
+    """Compare the marks that were saved with those of now, as far as both are known.
+
+    Raises:
+        BadParameter: They differ; the sentence tells in what.
+    """
+    for name in ours.keys() & saved.keys():
+        if ours[name] != saved[name]:
+            raise BadParameter(f"what was saved of {spec} was learned with {WHAT[name]}, or start a new run")
+
+
+def _checksum(tree: Tree) -> str:
+    names = ("kind", "player", "street", "paid", "result", "degree", "child")
+    found = sha256(b"".join(np.ascontiguousarray(getattr(tree, name)).tobytes() for name in names))
+    found.update(np.array([(action.chips, action.number) for action in tree.actions]).tobytes())
+    return found.hexdigest()

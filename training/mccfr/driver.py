@@ -222,7 +222,7 @@ def _solver(
 
 def warm_up(game: Game, settings: Settings) -> None:
     """Make an iteration for nothing: the kernels are then there."""
-    _solver(game, Tables.private(game, settings), 0, settings).run(0, 1)
+    _solver(game, Tables.private(game, settings), 0, settings, lock=np.zeros(1, np.int32)).run(0, 1)
 
 
 def compile_external() -> None:

@@ -12,7 +12,7 @@ from pac.training.snapshot import Look, take
 from pac.training.telemetry import TelemetryReader
 from pac.training.units import RETURN, Figure, Units
 from pac.tui.views import timing
-from pac.tui.views.figures import frames_of
+from pac.tui.views.figures import Entry, frames_of, pairs
 
 from .stage import CHESS, Stage, screen_text, seen, until
 
@@ -72,6 +72,23 @@ async def test_boards_tell_their_state_without_colour(stage, open_app):
     stage.say()
     async with open_app(stage) as (app, _):
         await seen(app, "hung", "dead", "▸", "cleared", "topped out", "✓", "✗")
+
+
+async def test_wide_terminals_show_more_curves(stage, open_app):
+    """Below the boards and beside one of them; what they run over is asked for."""
+    play(stage)
+    async with open_app(stage, (200, 60)) as (app, pilot):
+        await seen(app, "Return, mean of 100", "info/viruses", "Time of a step")
+        await until(lambda: "info/viruses" in stage.looks[-1]["curves"])
+        await pilot.press("3")
+        await seen(app, "Learning", "loss/policy", "─ info/viruses ─")
+
+
+def test_labels_are_whole_where_units_have_no_column_of_their_own():
+    """Numbers stand under each other, with units or without."""
+    entries = [Entry("batches/s(per-worker)", "12.4", "/s"), Entry("worker", "1")]
+    texts = ["".join(segment.text for segment in row) for row in pairs(entries, 29)]
+    assert texts == ["batches/s(per-worker) 12.4 /s", "worker                   1   "]
 
 
 def test_an_end_is_told_for_a_part_of_an_episode(stage):
@@ -211,9 +228,9 @@ async def test_the_foot_says_what_the_machine_does(stage, open_app):
 
 async def test_starting_is_shown_where_the_boards_will_be(stage, open_app):
     """What is loading, for how long, and how far it is."""
-    stage.say(phase=Phase.STARTING, message=b"compiling kernels", progress=0.25, started=time.time() - 3)
+    stage.say(phase=Phase.STARTING, message=b"compiling kernels", progress=0.25, started=time.time() - 7200)
     async with open_app(stage) as (app, _):
-        await seen(app, "starting", "compiling kernels", "25 %", "0:00:03")
+        await seen(app, "starting", "compiling kernels", "25 %", " 2:0")
         stage.say(phase=Phase.RUNNING)
         await seen(app, "Env 1/8")
 

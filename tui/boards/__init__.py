@@ -4,7 +4,7 @@ from .cells import mixed
 from .drawing import drawing_of
 from .fitting import Fitting
 from .scale import Drawing, Scale
-from .values import Steps, named
+from .values import Steps, heading, named
 from .widget import Boards, Frame
 
-__all__ = ["Boards", "Drawing", "Fitting", "Frame", "Scale", "Steps", "drawing_of", "mixed", "named"]
+__all__ = ["Boards", "Drawing", "Fitting", "Frame", "Scale", "Steps", "drawing_of", "heading", "mixed", "named"]

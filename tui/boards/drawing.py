@@ -88,7 +88,7 @@ class Pixels:
             blocks = cut.reshape(count, height // step, step, width // step, step, 3)
             pixels = blocks.mean(axis=(2, 4)).astype(np.uint8)
         if pixels.shape[1] % 2:
-            pixels = np.concatenate([pixels, np.zeros_like(pixels[:, :1])], axis=1)
+            pixels = np.concatenate([pixels, pixels[:, -1:]], axis=1)
         count, height, width, _ = pixels.shape
         pairs = pixels.reshape(count, height // 2, 2, width, 3).transpose(0, 1, 3, 2, 4)
         return np.ascontiguousarray(pairs).reshape(count, height // 2, width, 6)

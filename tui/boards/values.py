@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from rich.segment import Segment
 
@@ -52,9 +54,7 @@ class Values:
     def line(self, row: Array, part_of_row: int, scale: Scale) -> Row:  # noqa: ARG002 - the protocol's
         """Label, bar and numbers, as far as there is room."""
         index, most, *values = (float(number) for number in row)
-        label, count = self._labels[int(index)], len(values)
-        while count > 1 and scale.columns - COLUMN * count < LEAST_LABEL:
-            count -= 1
+        label, count = self._labels[int(index)], shown(len(values), scale.columns)
         text = "".join(f"{compact(value):>{COLUMN}}" for value in values[:count])
         number = part(text if len(values) > 1 else f"{figure(values[0]):>{VALUE}}", TEXT if values[0] else FAINT)
         wide, name = len(number.text), min(self._longest, LABEL)
@@ -66,6 +66,16 @@ class Values:
         color = self._colors[int(index)] if self._colors else CYAN
         filled = bar(abs(values[0]) / most, scale.columns - wide - name - 2, color if values[0] >= 0 else FAINT)
         return (part(fit(label, name), SOFT), blank(1), *filled, blank(1), number)
+
+
+def shown(count: int, width: int) -> int:
+    """Return how many of an entry's numbers there is room for beside its label."""
+    return max(1, min(count, (width - LEAST_LABEL) // COLUMN))
+
+
+def heading(names: Sequence[str], width: int) -> str:
+    """Return the names of the numbers, each above its own."""
+    return "".join(f"{name:>{COLUMN}}" for name in names[: shown(len(names), width)]).lstrip()
 
 
 def compact(value: float) -> str:

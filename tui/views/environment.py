@@ -16,8 +16,9 @@ from ..governor import GRID
 from ..lines import Lines
 from ..panels import FRAME, Maker, Rows, Section, beside, column, pages, shares
 from ..plain import PlainVertical
-from . import curves, figures, thoughts
+from . import figures, thoughts
 from .base import Shot, View
+from .curves import Curves, best
 from .inspect import inspected
 from .panels import FEWEST, PanelSection, legend, stacked
 from .wait import Waiting
@@ -25,7 +26,8 @@ from .wait import Waiting
 LEAST_RIGHT, LEAST_COLUMN, NARROW = 58, 44, 100
 WIDE = 80
 TALL, FEW = 26, 4
-LEAST_CURVE = 8
+LEAST_CURVE, SLIMMEST_CURVE = 8, 36
+LEAST_LEARNING = 6
 
 
 class EnvironmentView(View):
@@ -41,6 +43,7 @@ class EnvironmentView(View):
         self._main: PanelLook | None = None
         self._others: list[PanelSection] = []
         self._kept: dict[tuple[str, int, int], Rows] = {}
+        self._curves = Curves()
         self._env = 0
         self._said = 0.0
         self._page, self._count = 0, 1
@@ -61,10 +64,11 @@ class EnvironmentView(View):
     def show(self, shot: Shot) -> None:
         """Draw the board, and what is known of it at that moment."""
         snapshot, env = shot.snapshot, shot.env
-        self.curves = curves.curves_of(snapshot)
-        self._prepare(snapshot, env)
+        self.curves = best(snapshot)
         quiet = self._waiting.take(shot)
         self._board.display = self._below.display = not quiet
+        self.set_class(quiet, "-quiet")
+        self._prepare(snapshot, env)
         self.set_class(shot.inspecting, "-inspecting")
         if quiet or snapshot.focus != env or env >= len(snapshot.environments):
             return
@@ -75,11 +79,13 @@ class EnvironmentView(View):
         if not shot.figures and 0 <= shot.now - self._said < GRID:
             return
         self._said = shot.now
-        below, rest = self._divided(shot)
+        others = [self._curves.section(shot, name, LEAST_CURVE) for name in self.curves[1:]]
+        below, rest = self._divided(shot, others)
+        known = self._known(shot)
         self._below.show(column(below, *self._below.size))
-        self._show_facts([*rest, *self._fact_sections(shot)])
+        self._show_facts([*rest, *self._fact_sections(known, others)])
         if not shot.inspecting:
-            self._show_more(shot)
+            self._show_more(known, others)
         elif shot.closely or shot.figures:
             self._more.show(inspected(snapshot, *self._more.size))
 
@@ -100,20 +106,26 @@ class EnvironmentView(View):
         width, height = self.size
         least = LEAST_RIGHT if width >= NARROW else LEAST_COLUMN
         grid = self._board.fit_within(max(width // 2 if width < WIDE else width // 4, width - least), height)
-        if grid is not None:
+        if self.has_class("-quiet"):
+            _resize(self._table, width=width)
+        elif grid is not None:
             _resize(self._table, width=min(width, grid.tile[0]))
             _resize(self._board, height=min(height, grid.tile[1]))
             self.set_class(width - grid.tile[0] < LEAST_RIGHT, "-single")
 
-    def _divided(self, shot: Shot) -> tuple[list[Section], list[Section]]:
-        """Return the task's panels that stand below the board, and those beside it: each is where it fits whole."""
+    def _divided(self, shot: Shot, others: list[Section]) -> tuple[list[Section], list[Section]]:
+        """Return the task's panels below the board, where they fit whole, and those beside it.
+
+        Where there is room for one of the `others`, it is taken from them.
+        """
         below: list[Section] = []
         rest: list[Section] = []
         width, left = self._below.size
         for other in self._others:
-            section, tall = other.section(shot.snapshot.focus_boards, shot.now), other.height(width)
+            tall = other.height(width)
             fits = tall <= left and other.scale(width - FRAME).columns <= width - FRAME
-            (below if fits else rest).append(section)
+            room = width if fits else self._facts.size.width
+            (below if fits else rest).append(other.section(shot.snapshot.focus_boards, shot.now, room))
             left -= tall if fits else 0
         main = self._main
         if main and any(glyph.name for glyph in main.glyphs):
@@ -125,37 +137,57 @@ class EnvironmentView(View):
                 least=FEWEST,
             )
             (below if left >= FEWEST + 2 else rest).append(names)
+            left -= FEWEST + 2
+        if others and left >= LEAST_CURVE + 2 and width >= SLIMMEST_CURVE:
+            below.append(others.pop(0))
         return below, rest
 
-    def _known(self, shot: Shot, *, tall: bool) -> dict[str, Section]:
-        """What is known of the environment, by name; of episodes only where there are any."""
-        snapshot, env = shot.snapshot, shot.env
+    def _known(self, shot: Shot) -> dict[str, Section]:
+        """What is known of the environment, by name: of episodes, scalars and terms only where there are any."""
+        snapshot, env, about = shot.snapshot, shot.env, shot.snapshot.description
+        tall = self._tall
         seat, perf = (
             thoughts.seat_of(snapshot),
             lambda *room: thoughts.perf(snapshot, env, room[0])[: None if tall else FEW],
         )
+        learning = self._keeping("learning", lambda *room: figures.learning(snapshot, room[0]))
         known = {
-            "state": Section("State", lambda width, _: thoughts.info(snapshot, env, width), fills=True, least=4),
             "perf": Section("Perf", perf),
-            "goal": curves.goal_section(shot, self._keeping("curve", lambda *room: curves.curve(shot, *room))),
+            "goal": self._curves.section(shot, self.curves[0], LEAST_CURVE),
+            "learning": Section("Learning", learning),
         }
-        if not snapshot.description.units.episodes:
+        if about.info:
+            known["state"] = Section("State", lambda width, _: thoughts.info(snapshot, env, width))
+        if not about.units.episodes:
             return known
         note = " · ".join(filter(None, (f"{int(snapshot.environments['episode'][env]) + 1:,}", seat)))
         thought = partial(thoughts.policy, snapshot, env)
-        return known | {
+        known |= {
             "episode": Section("Episode", lambda width, _: thoughts.episode(snapshot, env, width), note=note),
             "policy": Section("Policy", lambda width, _: thought(width), fills=not tall, least=3, note=seat),
-            "reward": Section("Reward", lambda width, _: thoughts.reward(snapshot, env, width), whole=tall),
         }
+        if about.reward_terms:
+            known["reward"] = Section("Reward", lambda width, _: thoughts.reward(snapshot, env, width), whole=tall)
+        return known
 
-    def _fact_sections(self, shot: Shot) -> list[Section]:
+    @property
+    def _tall(self) -> bool:
+        """Whether there is room for the whole of what stands on the right."""
+        return self._more.size.height >= TALL
+
+    @property
+    def _broad(self) -> bool:
+        """Whether the trainer's figures have a column of their own."""
+        return self._more.size.width >= WIDE
+
+    def _fact_sections(self, known: dict[str, Section], others: list[Section]) -> list[Section]:
         """What stands beside the board; all of it where there is but one column, in pages."""
         single = self.has_class("-single")
         names = ("episode", "policy", "state", "reward", "perf", "goal") if single else ("episode", "state")
-        known = self._known(shot, tall=False)
-        known["goal"] = replace(known["goal"], least=LEAST_CURVE)
-        return [known[name] for name in names if name in known]
+        found = [known[name] for name in names if name in known]
+        if self._broad and not single:
+            return [*found, *others[:1]]
+        return [*found, replace(known["learning"], fills=True, least=LEAST_LEARNING)]
 
     def _show_facts(self, sections: list[Section]) -> None:
         """One page of them."""
@@ -172,20 +204,17 @@ class EnvironmentView(View):
         """Show other panels."""
         self._page = min(self._count - 1, max(0, self._page + by))
 
-    def _show_more(self, shot: Shot) -> None:
+    def _show_more(self, known: dict[str, Section], others: list[Section]) -> None:
         """Policy, reward, perf and the curve; where there is room, the trainer's figures beside them."""
         width, height = self._more.size
-        tall = height >= TALL
-        known = self._known(shot, tall=tall)
-        names = ("policy", "reward", "perf", "goal") if tall else ("policy", "reward", "perf")
+        names = ("policy", "reward", "perf", "goal") if self._tall else ("policy", "reward", "perf")
         sections = [known[name] for name in names if name in known]
-        if width < WIDE:
+        if not self._broad:
             self._more.show(column(sections, width, height))
             return
         widths = shares(width, 2)
-        learning = self._keeping("learning", lambda *room: figures.learning(shot.snapshot, room[0]))
-        trainer = Section("Learning", learning, fills=True)
-        blocks = [column(part, wide, height) for part, wide in zip((sections, [trainer]), widths, strict=True)]
+        trainer = [known["learning"], *others[1:2]]
+        blocks = [column(part, wide, height) for part, wide in zip((sections, trainer), widths, strict=True)]
         self._more.show(beside(blocks, widths))
 
     def _keeping(self, name: str, make: Maker) -> Maker:

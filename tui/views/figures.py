@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 
 from ...training.records import RECORDING, Notice, Phase
@@ -55,35 +58,49 @@ NAMES = {
 }
 
 
-def pair(label: str, value: str, unit: str, width: int, color: str = TEXT) -> Row:
+class Entry(NamedTuple):
+    """A number with its label, and its unit if it has one."""
+
+    label: str
+    value: str
+    unit: str = ""
+    color: str = TEXT
+
+
+def pair(label: str, value: str, unit: str, width: int, color: str = TEXT, *, column: int = UNIT) -> Row:
     """Return a label on the left, and on the right a number whose unit has a column of its own."""
-    room = max(0, width - UNIT - 1)
+    room = max(0, width - column - 1)
     name = fit(label, max(0, room - len(value) - 1)).rstrip()
     return (
         part(name, SOFT),
         blank(room - len(name) - len(value)),
         part(value, FAINT if value == NA else color),
-        part(f" {unit:<{UNIT}}", FAINT),
+        part(f" {unit:<{column}}", FAINT),
     )
+
+
+def pairs(entries: Sequence[Entry], width: int) -> list[Row]:
+    """Return a row for each; the units' column is as narrow as they are where labels would be cut else."""
+    widest = max((len(entry.label) + len(entry.value) for entry in entries), default=0)
+    narrow = widest + UNIT + 2 > width
+    column = max((len(entry.unit) for entry in entries), default=0) if narrow else UNIT
+    return [pair(label, value, unit, width, color, column=column) for label, value, unit, color in entries]
 
 
 def throughput(snapshot: Snapshot, width: int) -> list[Row]:
     """Frames and steps per second."""
     state, units = snapshot.state, snapshot.description.units
     limit = float(state["speed"])
-    return [
-        *speeds(snapshot, width),
-        pair(units.sps, whole(float(state["sps"])), "/s", width),
-        *([pair("speed limit", whole(limit), units.sps, width, YELLOW)] if limit else []),
-    ]
+    speed = [Entry("speed limit", whole(limit), units.sps, YELLOW)] if limit else []
+    return pairs([*speeds(snapshot), Entry(units.sps, whole(float(state["sps"])), "/s"), *speed], width)
 
 
-def speeds(snapshot: Snapshot, width: int) -> list[Row]:
+def speeds(snapshot: Snapshot) -> list[Entry]:
     """Frames per second of all environments together and of each."""
     units, per_env = snapshot.description.units, snapshot.fps / max(1, snapshot.num_envs)
     return [
-        pair(f"{units.fps}(total)", whole(snapshot.fps), "/s", width, BRIGHT),
-        pair(f"{units.fps}(per-{units.env})", decimal(per_env, 1), "/s", width),
+        Entry(f"{units.fps}(total)", whole(snapshot.fps), "/s", BRIGHT),
+        Entry(f"{units.fps}(per-{units.env})", decimal(per_env, 1), "/s"),
     ]
 
 
@@ -281,4 +298,4 @@ def learning(snapshot: Snapshot, width: int) -> list[Row]:
     names = [name for name in known(snapshot) if name not in {"fps", "sps"}]
     if not names:
         return hint("the first iteration is not over yet", width)
-    return [pair(name, figure(snapshot.metrics[name]), "", width) for name in names]
+    return pairs([Entry(name, figure(snapshot.metrics[name])) for name in names], width)

@@ -10,7 +10,7 @@ from ...training.snapshot import Snapshot
 from ..ink import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, part
 from ..numbers import decimal, figure, percent, spoken, whole
 from ..panels import Rows, Section, beside, column
-from .figures import hint, pair, wrapped
+from .figures import Entry, hint, pair, pairs, wrapped
 from .observation import observed, planes
 from .thoughts import action_text, seat_of
 
@@ -130,12 +130,12 @@ def stated(about: Description, moment: Moment, width: int) -> list[Row]:
     values = moment.values
     if moment.info is None:
         return hint("where the episode was is not kept", width)
-    rows = [
-        pair("episode", whole(values["episode"] + 1), "", width),
-        pair("length", whole(values["episode_length"]), "steps", width),
+    entries = [
+        Entry("episode", whole(values["episode"] + 1)),
+        Entry("length", whole(values["episode_length"]), "steps"),
+        *(Entry(spoken(name), figure(value)) for name, value in zip(about.info, moment.info.tolist(), strict=False)),
     ]
-    scalars = zip(about.info, moment.info.tolist(), strict=False)
-    return [*rows, *(pair(spoken(name), figure(value), "", width) for name, value in scalars)]
+    return pairs(entries, width)
 
 
 def legal(about: Description, moment: Moment, width: int) -> list[Row]:

@@ -6,19 +6,14 @@ from itertools import groupby
 
 from textual.app import ComposeResult
 
-from ...training.snapshot import Look, Snapshot
-from ...training.units import LENGTH, RETURN
-from ..chart import chart
-from ..ink import ACCENT, CYAN, GREEN, ORANGE, Row
+from ...training.snapshot import Look
+from ..ink import Row
 from ..lines import Lines
-from ..numbers import figure
-from ..panels import Rows, Section, beside, column, shares
+from ..panels import beside, column, shares
 from .base import Shot, View
-from .curves import plot_of, points
-from .figures import hint, known
+from .curves import Curves, ordered
+from .figures import hint
 
-FIRST = (RETURN.name, LENGTH.name)
-LAST = ("fps", "sps", "learning_rate")
 MOST = 12
 CHART = (36, 9)
 
@@ -31,7 +26,7 @@ class LearningView(View):
         self._page = 0
         self._names: list[str] = []
         self._wide: list[str] = []
-        self._lines = Lines()
+        self._lines, self._curves = Lines(), Curves()
 
     def compose(self) -> ComposeResult:
         """A grid of charts."""
@@ -92,42 +87,11 @@ class LearningView(View):
         """Charts side by side; what is drawn large has the line for itself."""
         across = 1 if names[0] in self._wide else self.shape[0]
         widths = shares(width, across)[: len(names)]
-        blocks = [column([_section(name, shot)], wide, height) for name, wide in zip(names, widths, strict=True)]
+        blocks = [
+            column([self._curves.section(shot, name)], wide, height) for name, wide in zip(names, widths, strict=True)
+        ]
         return beside(blocks, widths)
 
     def turn_page(self, by: int) -> None:
         """Show other curves."""
         self._page = min(max(0, len(self._layout) - 1), max(0, self._page + by))
-
-
-def _section(name: str, shot: Shot) -> Section:
-    """A curve with its axes, and its latest value."""
-    found = points(shot, name)
-
-    def rows(width: int, height: int) -> Rows:
-        return () if found is None else chart(*found, width, height, plot_of(shot, name, color_of(name)))
-
-    about = shot.snapshot.description
-    told = {figure.name: (figure.title, figure.note) for figure in (*about.figures, LENGTH)}
-    title, more = told.get(name, ({"fps": about.units.fps, "sps": about.units.sps}.get(name, name), ""))
-    return Section(title, rows, fills=True, note=figure(shot.snapshot.metrics.get(name)), more=more)
-
-
-def ordered(snapshot: Snapshot) -> list[str]:
-    """Return the names of all curves: return and length, the task's own, the trainer's, speed."""
-    names = known(snapshot)
-    goals = (figure.name for figure in snapshot.description.figures)
-    first = [name for name in dict.fromkeys((*goals, *FIRST)) if name in names]
-    own = [name for name in names if name.startswith("info/")]
-    last = [name for name in LAST if name in names]
-    rest = [name for name in names if name not in {*first, *own, *last}]
-    return [*first, *own, *rest, *last]
-
-
-def color_of(name: str) -> str:
-    """Return a curve's colour by what it is about."""
-    if name in FIRST:
-        return GREEN
-    if name.startswith("info/"):
-        return CYAN
-    return ORANGE if name in LAST else ACCENT

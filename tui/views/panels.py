@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from ...envs.fields import Array
 from ...training.description import PanelLook
-from ..boards import Drawing, Scale, named
+from ..boards import Drawing, Scale, heading, named
 from ..ink import Row, blank
 from ..panels import FRAME, Section
 
-HIGHEST, WIDEST = 18, 96
+HIGHEST = 18
 LOW, SLIM = 8, 30
 FEWEST = 5
 USUAL = ("wide", "roomy", "close", "snug", "tight")
+STRETCHED = {"bars", "table", "list"}
 PLANES = 2
 PICTURE = 0.16  # s that each picture of a film stands
 LAST = 1.0  # s that the last one stands at least
@@ -60,15 +62,16 @@ class PanelSection:
         elif self.panel.kind in {"cells", "pixels"}:
             found = [scale for scale in found if scale.lines <= LOW and scale.columns <= SLIM]
         usual = [scale for scale in found if scale.name in USUAL and not self.panel.layers]
-        return (usual or found or [self._drawing.scales[-1]])[0]
+        scale = (usual or found or [self._drawing.scales[-1]])[0]
+        return replace(scale, columns=max(width, scale.columns)) if self.panel.kind in STRETCHED else scale
 
     def height(self, width: int) -> int:
         """Return the lines that it takes in `width` columns, its frame included; of a changing list, the fewest."""
         return 2 + (FEWEST if self.panel.steps else self.scale(width - FRAME).lines)
 
-    def section(self, boards: Mapping[str, Array], now: float) -> Section:
-        """Return the section that shows an environment's boards."""
-        mine, note = {name: boards[name] for name in self.panel.fields}, "  ".join(self.panel.columns)
+    def section(self, boards: Mapping[str, Array], now: float, width: int) -> Section:
+        """Return the section that shows an environment's boards in `width` columns, its frame included."""
+        mine, note = {name: boards[name] for name in self.panel.fields}, heading(self.panel.columns, width - FRAME)
         if self._film is not None:
             mine, number, count = self._film.frames(mine, now)
             note = f"replay {number}/{count}" if number < count else "its end"

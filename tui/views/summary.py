@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from textual.app import ComposeResult
 from textual.message import Message
@@ -13,16 +15,18 @@ from ..boards import Boards, Drawing, drawing_of
 from ..ink import Row
 from ..lines import Lines
 from ..messages import EnvironmentOpened
-from ..panels import FRAME, Section, beside, column, framed
+from ..panels import FRAME, Section, beside, column, framed, shares
 from ..plain import PlainVertical
-from . import curves, figures
+from . import figures
 from .base import Shot, View
+from .curves import Curves, best
 from .headline import Headline
 from .inspect import inspected
 from .panels import stacked
 from .wait import Waiting
 
 LEAST_CHARTS = 8
+MORE_CHARTS = 24
 SLIMMEST_CHARTS = 60
 BOTH_CHARTS = 110
 TALL, HIGH = 30, 46
@@ -44,7 +48,7 @@ class SummaryView(View):
         self._count = 0
         self._first = 0
         self._waiting, self._charts, self._side = Waiting(), Lines(id="charts"), Lines(id="side")
-        self._inspector = Lines(id="inspector")
+        self._inspector, self._curves = Lines(id="inspector"), Curves()
         self._stage = PlainVertical(self._waiting, self.grid, self._charts, id="stage")
 
     def compose(self) -> ComposeResult:
@@ -59,7 +63,7 @@ class SummaryView(View):
 
     def show(self, shot: Shot) -> None:
         """Draw the boards, and what else is due."""
-        self.curves = curves.curves_of(shot.snapshot)
+        self.curves = best(shot.snapshot)
         self._prepare(shot.snapshot)
         quiet = self._waiting.take(shot)
         self.grid.display = not quiet
@@ -124,25 +128,26 @@ class SummaryView(View):
         trainer = Section("Trainer", lambda width, _: figures.learning(snapshot, width), fills=True)
         if self._charts.display:
             return [*sections, trainer]
-        return [*sections, curves.goal_section(shot)]
+        return [*sections, self._curves.section(shot, self.curves[0])]
 
     def _show_charts(self, shot: Shot) -> None:
-        """The learning curve below the boards, and beside it the time of a step where there is room."""
+        """The learning curve below the boards, the time of a step beside it, and other curves, as there is room."""
         width, height = self._charts.size
+        goal, *others = (self._curves.section(shot, name) for name in self.curves)
         if width < BOTH_CHARTS:
-            self._charts.show(column([curves.goal_section(shot)], width, height))
+            self._charts.show(column([goal], width, height))
             return
-        widths = [width - width // 3, width // 3]
         times = Section(
             f"Time of a {shot.snapshot.description.units.step}",
             lambda *room: figures.time_table(shot.snapshot, *room),
             fills=True,
         )
-        blocks = [
-            column([section], wide, height)
-            for section, wide in zip((curves.goal_section(shot), times), widths, strict=True)
-        ]
-        self._charts.show(beside(blocks, widths))
+        two = bool(others) and height >= MORE_CHARTS
+        upper = height - height // 2 if two else height
+        rows = _side_by_side([goal, times], [width - width // 3, width // 3], upper)
+        if two:
+            rows += _side_by_side(others, shares(width, len(others)), height - upper)
+        self._charts.show(rows)
 
     def _arrange(self, *, quiet: bool) -> None:
         """Give the boards the lines they take, and the charts what is left."""
@@ -192,3 +197,8 @@ class SummaryView(View):
             return 1, 1
         page = self.grid.page
         return self._first // page + 1, max(1, -(-self._count // page))
+
+
+def _side_by_side(sections: Sequence[Section], widths: list[int], height: int) -> list[Row]:
+    """Sections beside each other, as high as there is room."""
+    return beside([column([one], wide, height) for one, wide in zip(sections, widths, strict=True)], widths)

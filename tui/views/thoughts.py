@@ -14,7 +14,7 @@ from ...training.units import plural
 from ..ink import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SOFT, TEXT, TONES, Row, bar, blank, fit, part
 from ..numbers import NA, decimal, figure, percent, spoken, whole
 from ..panels import beside
-from .figures import hint, pair, speeds
+from .figures import Entry, hint, pair, pairs, speeds
 
 COLUMN = 8
 NAME = 15
@@ -94,11 +94,9 @@ def info(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     """The task's own scalars."""
     names = snapshot.description.info
     values = snapshot.info[env].tolist()
-    if not names:
-        return hint("this task publishes no scalars", width)
     across = 2 if width >= PAIRED else 1
     wide, high = width // across, -(-len(names) // across)
-    rows = [pair(spoken(name), figure(value), "", wide) for name, value in zip(names, values, strict=False)]
+    rows = pairs([Entry(spoken(name), figure(value)) for name, value in zip(names, values, strict=False)], wide)
     return beside([rows[start : start + high] for start in range(0, len(rows), high)], [wide] * across)
 
 
@@ -107,13 +105,14 @@ def perf(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     state, units, n = snapshot.state, snapshot.description.units, max(1, snapshot.num_envs)
     record = snapshot.environments[env]
     worker = int(record["worker"])
-    return [
-        *speeds(snapshot, width),
-        pair(f"{units.sps}(per-{units.env})", decimal(float(state["sps"]) / n, 1), "/s", width),
-        pair(f"{plural(units.frame)}, last {units.step}", whole(int(record["frames"])), "", width),
-        pair("worker", whole(worker + 1) if worker >= 0 else NA, "", width),
-        *([pair("return (100)", decimal(float(state["return_mean"])), "mean", width)] if units.episodes else []),
+    entries = [
+        *speeds(snapshot),
+        Entry(f"{units.sps}(per-{units.env})", decimal(float(state["sps"]) / n, 1), "/s"),
+        Entry(f"{plural(units.frame)}, last {units.step}", whole(int(record["frames"]))),
+        Entry("worker", whole(worker + 1) if worker >= 0 else NA),
+        *([Entry("return (100)", decimal(float(state["return_mean"])), "mean")] if units.episodes else []),
     ]
+    return pairs(entries, width)
 
 
 def policy(snapshot: Snapshot, env: int, width: int) -> list[Row]:
@@ -146,8 +145,6 @@ def policy(snapshot: Snapshot, env: int, width: int) -> list[Row]:
 def reward(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     """The terms of the reward in this episode and in the last one; the last row is their sum."""
     names = snapshot.description.reward_terms
-    if not names:
-        return hint("this task names no reward terms", width)
     now, last = snapshot.terms[env].tolist(), snapshot.last_terms[env].tolist()
     label = max(0, width - 2 * COLUMN)
     rows: list[Row] = [(blank(label), part(f"{'this':>{COLUMN}}{'last':>{COLUMN}}", FAINT))]

@@ -23,7 +23,7 @@ from .monitor import Monitor
 from .records import Level
 from .runs import RunFolder, new_name
 from .saving import Saver
-from .tensorboard import event_writer
+from .tensorboard import EventFiles
 from .trainer import Trainer
 from .trainers import trainer_kind
 
@@ -72,7 +72,7 @@ class Keeper:
         self._saved_at = 0.0
         self._saving = ""
         self._saver = Saver(self.folder.checkpoints, self._told) if self.folder else None
-        self._curves = event_writer(self.folder.path) if self.folder else None
+        self._curves = EventFiles(self.folder.path) if self.folder else None
 
     def _open(self) -> RunFolder | None:
         config = self._config
@@ -124,8 +124,7 @@ class Keeper:
         figures = {**self._monitor.counts.totals(), "seconds": round(self._monitor.clock.now(), 3), **row}
         self._try("metrics.jsonl", lambda folder: folder.append_metrics(figures))
         if self._curves is not None:
-            for name, value in row.items():
-                self._curves.add_scalar(name, value, self._monitor.counts.steps)
+            self._curves.add(row, self._monitor.counts.steps)
 
     def _try(self, what: str, write: Callable[[RunFolder], None]) -> None:
         if self.folder is None:

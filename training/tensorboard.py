@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
@@ -9,21 +10,38 @@ from typing import Protocol
 FOLDER = "tensorboard"
 
 
-class EventWriter(Protocol):
-    """What PyTorch's writer of event files is used for."""
+class Writer(Protocol):
+    """What TensorBoard's own writer is used for."""
 
-    def add_scalar(self, tag: str, scalar_value: float, global_step: int) -> None:
+    def add_scalar(self, tag: str, data: float, step: int) -> None:
         """Add a point to a curve."""
 
     def close(self) -> None:
         """Write what is left."""
 
 
-def event_writer(run: Path) -> EventWriter | None:
-    """Return a writer into the run's folder, or None without TensorBoard."""
-    if find_spec("tensorboard") is None:
-        return None
-    from torch.utils.tensorboard import SummaryWriter
+class EventFiles:
+    """The curves of a run as event files; nothing without TensorBoard, which is loaded with the first points."""
 
-    writer: EventWriter = SummaryWriter(str(run / FOLDER))
-    return writer
+    def __init__(self, run: Path) -> None:
+        self._folder = run / FOLDER
+        self._wanted = find_spec("tensorboard") is not None
+        self._writer: Writer | None = None
+
+    def add(self, row: Mapping[str, float], step: int) -> None:
+        """Add a point to every curve."""
+        if self._wanted:
+            self._writer = self._writer or self._open()
+            for name, value in row.items():
+                self._writer.add_scalar(name, value, step)
+
+    def _open(self) -> Writer:
+        from tensorboard.summary import Writer as EventWriter
+
+        writer: Writer = EventWriter(str(self._folder))
+        return writer
+
+    def close(self) -> None:
+        """Write what is left."""
+        if self._writer is not None:
+            self._writer.close()

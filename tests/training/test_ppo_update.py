@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from pac.envs import BadParameter, UnknownName, find
+from pac.training.ppo.adam import Adam
 from pac.training.ppo.gae import gae
 from pac.training.ppo.policy import Policy
 from pac.training.ppo.settings import Settings
@@ -148,7 +149,7 @@ def learned(active: np.ndarray, poison: float) -> tuple[dict[str, torch.Tensor],
     task = corridor()
     settings = Settings.for_task(task)
     policy = Policy(task, settings, torch.Generator().manual_seed(0))
-    optimizer = torch.optim.Adam(policy.parameters(), lr=1e-2)
+    optimizer = Adam(policy, learning_rate=1e-2)
     random = np.random.default_rng(0)
     flags = torch.tensor(active)
     values = torch.tensor(random.normal(size=(3, len(active))), dtype=torch.float32)
@@ -195,7 +196,7 @@ def test_the_fused_optimiser_learns_what_the_plain_one_does() -> None:
     for fused in (True, False):
         settings = Settings.for_task(task)
         policy = Policy(task, settings, torch.Generator().manual_seed(0)).placed(torch.device("cpu"))
-        optimizer = torch.optim.Adam(policy.parameters(), lr=1e-3, fused=fused)
+        optimizer = Adam(policy, learning_rate=1e-3, fused=fused)
         update(Learner(policy, optimizer, settings, TEAM, torch.Generator().manual_seed(0)), batch, 0.01)
         weights.append(torch.cat([parameter.detach().flatten() for parameter in policy.parameters()]))
     assert torch.allclose(weights[0], weights[1], atol=1e-5)
@@ -218,7 +219,7 @@ def test_target_kl_stops_an_update() -> None:
             advantages=torch.linspace(-1, 1, 64),
             returns=torch.ones(64),
         )
-        optimizer = torch.optim.SGD(policy.parameters(), lr=0.1)
+        optimizer = Adam(policy, learning_rate=0.1)
         generator = torch.Generator().manual_seed(0)
         update(Learner(policy, optimizer, settings, TEAM, generator), batch, 0.0)
         after = torch.cat([p.detach().flatten() for p in policy.parameters()])

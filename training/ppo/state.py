@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from ...envs import PacError
-from .policy import Policy, laid_out_like
+from .adam import Adam
+from .policy import Policy
 
 POLICY = "policy."
 ADAM = "adam."
@@ -20,12 +21,10 @@ class WrongCheckpoint(PacError):
     title = "Checkpoint does not fit"
 
 
-def save_tensors(policy: Policy, adam: torch.optim.Optimizer) -> dict[str, Tensor]:
+def save_tensors(policy: Policy, adam: Adam) -> dict[str, Tensor]:
     """Return copies of the weights and of Adam's moments, on the CPU."""
     tensors = {POLICY + name: value for name, value in policy.state_dict().items()}
-    names = [name for name, _ in policy.named_parameters()]
-    for index, moments in adam.state_dict()["state"].items():
-        tensors |= {f"{ADAM}{names[index]}.{key}": torch.as_tensor(value) for key, value in moments.items()}
+    tensors |= {ADAM + name: value for name, value in adam.state().items()}
     return {name: copied(tensor) for name, tensor in tensors.items()}
 
 
@@ -53,15 +52,6 @@ def load_policy(policy: Policy, tensors: Mapping[str, Tensor]) -> None:
     policy.load_state_dict(weights)
 
 
-def load_adam(adam: torch.optim.Optimizer, policy: Policy, tensors: Mapping[str, Tensor]) -> None:
+def load_adam(adam: Adam, tensors: Mapping[str, Tensor]) -> None:
     """Give the optimiser its moments among `tensors`, after `load_policy` found that they fit."""
-    state: dict[int, dict[str, Tensor]] = {}
-    for index, (name, parameter) in enumerate(policy.named_parameters()):
-        prefix = f"{ADAM}{name}."
-        moments = {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
-        if moments:
-            state[index] = {
-                key: laid_out_like(parameter, value.clone()) if value.shape == parameter.shape else value.clone()
-                for key, value in moments.items()
-            }
-    adam.load_state_dict(adam.state_dict() | {"state": state})
+    adam.load_state({name.removeprefix(ADAM): value for name, value in tensors.items() if name.startswith(ADAM)})

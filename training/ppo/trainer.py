@@ -12,6 +12,7 @@ from ...envs.fields import Array
 from ..device import keep_memory
 from ..settings import scheduled
 from ..trainer import Context, Envs, Metrics, PolicyOutput
+from .adam import Adam
 from .gae import gae
 from .output import policy_output
 from .policy import Policy
@@ -42,7 +43,7 @@ class PPO:
         self._samplers = [torch.Generator(device).manual_seed(context.seed + i) for i in range(team.size)]
         self.policy = Policy(context.task, self._settings, self._shuffle).placed(device)
         self._actor = Actor(self.policy, team, self._samplers)
-        self._adam = torch.optim.Adam(self.policy.parameters(), eps=1e-5, fused=device.type in {"cpu", "cuda"})
+        self._adam = Adam(self.policy, fused=device.type in {"cpu", "cuda"})
         self._learner = Learner(self.policy, self._adam, self._settings, team, self._shuffle)
         self.decisions = 0
         self.updates = 0
@@ -105,10 +106,8 @@ class PPO:
         batch = Batch.of(experience, advantages, returns)
         if not len(batch.index):
             return {}
-        learning_rate = scheduled(settings.learning_rate, self.decisions)
+        self._adam.learning_rate = scheduled(settings.learning_rate, self.decisions)
         entropy_coefficient = scheduled(settings.entropy_coefficient, self.decisions)
-        for group in self._adam.param_groups:
-            group["lr"] = learning_rate
         metrics = update(self._learner, batch, entropy_coefficient)
         self.decisions += len(batch.index)
         self.updates += 1
@@ -116,7 +115,7 @@ class PPO:
         return metrics | {
             "explained_variance": explained_variance(values, batch.returns),
             "value_mean": float(values.mean()),
-            "learning_rate": learning_rate,
+            "learning_rate": self._adam.learning_rate,
             "entropy_coefficient": entropy_coefficient,
             "decisions": float(self.decisions),
             "updates": float(self.updates),
@@ -151,7 +150,7 @@ class PPO:
         """
         held = {name: torch.as_tensor(tensor) for name, tensor in tensors.items()}
         load_policy(self.policy, held)
-        load_adam(self._adam, self.policy, held)
+        load_adam(self._adam, held)
         self._shuffle.set_state(held["generator.shuffle"])
         for index, sampler in enumerate(self._samplers):
             state = held.get(f"generator.sampler.{index}")

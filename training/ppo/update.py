@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from ...envs import PacError
 from ..trainer import Metrics
+from .adam import Adam
 from .policy import Policy, laid_out_like
 from .settings import Settings
 from .storage import Experience
@@ -94,7 +95,7 @@ class Learner:
     """
 
     policy: Policy
-    optimizer: torch.optim.Optimizer
+    optimizer: Adam
     settings: Settings
     team: Team
     shuffle: torch.Generator

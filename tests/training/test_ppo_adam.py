@@ -1,0 +1,87 @@
+"""The optimiser, against PyTorch's own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import nn
+
+from pac.training.ppo.adam import EPSILON, Adam
+
+RATE = 1e-2
+
+
+def network() -> nn.Module:
+    """Return a network, the same every time."""
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten(), nn.Linear(16, 2))
+
+
+def descend(model: nn.Module, step: Callable[[], object], steps: int) -> None:
+    """Take some steps, each with its own gradients."""
+    for number in range(steps):
+        model.zero_grad()
+        model(torch.full((5, 3, 4, 4), 0.1 * number)).square().sum().backward()
+        step()
+
+
+def weights(model: nn.Module) -> torch.Tensor:
+    """Return all parameters in a row."""
+    return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_it_takes_the_steps_of_pytorchs_adam(fused: bool) -> None:
+    """The same gradients lead to the same weights."""
+    ours, theirs = network(), network()
+    before = weights(ours)
+    descend(ours, Adam(ours, learning_rate=RATE, fused=fused).step, 5)
+    descend(theirs, torch.optim.Adam(theirs.parameters(), lr=RATE, eps=EPSILON, fused=fused).step, 5)
+    assert torch.equal(weights(ours), weights(theirs))
+    assert not torch.allclose(weights(ours), before)
+
+
+def test_it_goes_on_from_its_state() -> None:
+    """Two halves with a save between them lead where the whole leads."""
+    whole, halves = network(), network()
+    throughout, first, second = (Adam(model, learning_rate=RATE) for model in (whole, halves, halves))
+    descend(whole, throughout.step, 2)
+    descend(whole, throughout.step, 2)
+    descend(halves, first.step, 2)
+    second.load_state(first.state())
+    descend(halves, second.step, 2)
+    assert torch.equal(weights(whole), weights(halves))
+
+
+TRAIN = """
+import sys
+from pac.backends import make
+from pac.envs import find
+from pac.training.ppo.trainer import PPO
+from pac.training.trainer import Context, Timer
+from pac.training.trainers import trainer_settings
+
+task = find("noop")
+context = Context(
+    task,
+    lambda envs, slots: make(task, envs, "inline", slots=slots),
+    trainer_settings("ppo", task, {}),
+    "cpu",
+    0,
+    Timer(),
+)
+trainer = PPO(context)
+trainer.start(8)
+assert trainer.iterate()
+trainer.close()
+sys.exit("torch._dynamo" in sys.modules)
+"""
+
+
+def test_training_loads_no_compiler() -> None:
+    """It would take a second of every start."""
+    subprocess.run([sys.executable, "-c", TRAIN], check=True, timeout=60)

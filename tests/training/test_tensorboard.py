@@ -1,0 +1,46 @@
+"""Event files, read by TensorBoard itself."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("tensorboard")
+
+WRITE = """
+import sys
+from pathlib import Path
+from pac.training.tensorboard import EventFiles
+
+files = EventFiles(Path(sys.argv[1]))
+for step in (10, 20):
+    files.add({"return": step / 4, "approx_kl": 0.5}, step)
+files.close()
+sys.exit("torch" in sys.modules)
+"""
+
+
+READ = """
+import json, sys
+from tensorboard.backend.event_processing.event_multiplexer import EventMultiplexer
+from tensorboard.util.tensor_util import make_ndarray
+
+events = EventMultiplexer().AddRunsFromDirectory(sys.argv[1]).Reload()
+points = {
+    tag: [(one.step, float(make_ndarray(one.tensor_proto))) for one in events.Tensors("tensorboard", tag)]
+    for tag in ("approx_kl", "return")
+}
+print(json.dumps(points))
+"""
+
+
+def test_curves_stand_in_event_files_and_pytorch_is_not_loaded_for_them(tmp_path) -> None:
+    """A solver's session knows no PyTorch, and needs none to be shown in TensorBoard."""
+    subprocess.run([sys.executable, "-c", WRITE, str(tmp_path)], check=True, timeout=60)
+    told = subprocess.run(
+        [sys.executable, "-c", READ, str(tmp_path)], check=True, capture_output=True, text=True, timeout=60
+    )
+    assert json.loads(told.stdout) == {"approx_kl": [[10, 0.5], [20, 0.5]], "return": [[10, 2.5], [20, 5.0]]}

@@ -133,7 +133,8 @@ class PacApp(DebuggedApp):
             self.announce()
         if self.snapshot is None:
             self._draw_head()
-        elif self.snapshot.phase is Phase.STARTING or self._place == "logs":  # files grow without news
+        # Files grow without news, and the last news may have come before figures were due.
+        elif self.snapshot.phase is Phase.STARTING or self._place == "logs" or self.governor.owed("figures"):
             self._show(self.snapshot)
 
     def _request(self) -> None:

@@ -30,16 +30,23 @@ class Governor:
         self._clock = clock
         self._cpu = cpu
         self._due: dict[str, float] = {}
+        self._early: set[str] = set()
         self._measured = (clock(), cpu())
 
     def due(self, part: str, period: float) -> bool:
         """Whether `part`, wished for every `period` seconds, is to be drawn now; if so, its time begins anew."""
         now = self._clock()
         if now < self._due.get(part, 0.0):
+            self._early.add(part)
             return False
+        self._early.discard(part)
         # Half a tick early is better than a whole one late.
         self._due[part] = now + period * self.stretch - FOCUS / 2
         return True
+
+    def owed(self, part: str) -> bool:
+        """Whether `part` was asked for before its time, and its time has come: without news nobody asks again."""
+        return part in self._early and self._clock() >= self._due.get(part, 0.0)
 
     def at_once(self) -> None:
         """Draw everything at the next occasion: a key was pressed."""

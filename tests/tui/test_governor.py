@@ -30,6 +30,22 @@ def test_a_part_is_due_once_per_period():
     assert found.due("figures", 0.25)
 
 
+def test_what_was_asked_for_too_early_is_owed():
+    """From the end of its period until it is drawn, and only if somebody asked."""
+    machine, found = governor()
+    assert found.due("figures", 0.25)
+    machine.spend(0.3, 0)
+    assert not found.owed("figures")
+    assert found.due("figures", 0.25)
+    machine.spend(0.1, 0)
+    assert not found.due("figures", 0.25)
+    assert not found.owed("figures")
+    machine.spend(0.2, 0)
+    assert found.owed("figures")
+    assert found.due("figures", 0.25)
+    assert not found.owed("figures")
+
+
 def test_a_key_makes_everything_due():
     """After `at_once`, no period is left to wait for."""
     _, found = governor()

@@ -3,12 +3,25 @@
 from contextlib import asynccontextmanager
 
 import pytest
+from textual._context import active_app
+from textual.pilot import Pilot
 
 from pac.tui.application import PacApp
 from pac.tui.connection import Connection
 from pac.tui.governor import Governor
 
 from .stage import Stage, until
+
+
+@pytest.fixture(autouse=True)
+def keys_are_handled(monkeypatch):
+    """Let a pilot wait for messages under way, not for a process at rest: a starved one rests too, a busy one never."""
+
+    async def handled(*_limits):
+        await Pilot(active_app.get())._wait_for_screen()
+
+    for module in ("app", "pilot"):
+        monkeypatch.setattr(f"textual.{module}.wait_for_idle", handled)
 
 
 @pytest.fixture

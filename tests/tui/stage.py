@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from textual._context import visible_screen_stack
 
 from pac.envs import Field, Glyph, Outcome, Panel, Task, find
 from pac.training.audience import Audience
@@ -206,7 +207,8 @@ async def until(condition: Callable[[], object], what: str = "") -> None:
 
 
 def screen_text(app) -> str:
-    """Return what is on the screen."""
+    """Return what is on the screen, with the screen below where a dialog lets it be seen."""
+    visible_screen_stack.set(app._background_screens)
     return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
 
 

@@ -30,6 +30,13 @@ def paused(stage):
     stage.say(phase=Phase.PAUSED)
 
 
+async def go_back(pilot, steps=1):
+    """Go to environment 3, and back in time once it is known how far that is."""
+    await pilot.press("3")
+    await seen(pilot.app, "paused at step 100")
+    await pilot.press(*["left"] * steps)
+
+
 def looks_back(stage, back):
     """Whether the app looks so far back."""
     return bool(stage.looks) and stage.looks[-1]["back"] == back
@@ -118,8 +125,7 @@ async def test_keys_go_back_and_on(stage, open_app):
     """Arrows by one, with Shift or PgUp by ten, Home and End to the ends; nothing is commanded."""
     paused(stage)
     async with open_app(stage) as (app, pilot):
-        await pilot.press("3")
-        await seen(app, "paused at step 100")
+        await go_back(pilot, 0)
         for keys, back in BACK:
             app.back = 0
             await pilot.press(*keys)
@@ -133,7 +139,7 @@ async def test_the_past_is_shown_whole_and_the_present_comes_back(stage, open_ap
     stage.board("bottle", 0)
     paused(stage)
     async with open_app(stage, (200, 60)) as (app, pilot):
-        await pilot.press("3", "left", "left")
+        await go_back(pilot, 2)
         board = np.zeros((16, 8))
         board[3] = 2
         at_step(stage, "moment", 98, source=Source.REBUILT, episode_return=7.25, **{"board:bottle": board})
@@ -152,7 +158,7 @@ async def test_boards_of_several_layers_go_back_too(runtime_directory, open_app)
         stage.write(block, env=2, step=step, now=100, source=Source.REBUILT, full=1)
     stage.say(phase=Phase.PAUSED)
     async with open_app(stage) as (app, pilot):
-        await pilot.press("3", "left")
+        await go_back(pilot)
         await seen(app, "1 step back at step 99", "played again")
     stage.close()
 
@@ -162,7 +168,7 @@ async def test_what_is_not_kept_says_why(stage, open_app):
     stage.board("bottle", 2)
     paused(stage)
     async with open_app(stage) as (app, pilot):
-        await pilot.press("3", "left")
+        await go_back(pilot)
         note = b"not deterministic: reward was 1, and is 2"
         at_step(stage, "moment", 99, source=Source.MISSING, full=0, note=note)
         await seen(app, "1 step back", "not kept: not deterministic")
@@ -173,7 +179,7 @@ async def test_a_rebuilding_says_how_far_it_is(stage, open_app):
     """Until it is done, a percentage stands in place of the step."""
     paused(stage)
     async with open_app(stage) as (app, pilot):
-        await pilot.press("3", "left")
+        await go_back(pilot)
         at_step(stage, "moment", 99, source=Source.WORKING, progress=0.45)
         await seen(app, "1 step back: playing again 45 %")
 
@@ -182,7 +188,7 @@ async def test_resuming_and_stepping_return_to_now(stage, open_app):
     """When the session goes on, and when a step was taken, the newest step is shown."""
     paused(stage)
     async with open_app(stage) as (app, pilot):
-        await pilot.press("3", "left")
+        await go_back(pilot)
         await until(lambda: looks_back(stage, 1))
         with stage.writer.write("line") as line:
             line["now"] = 101

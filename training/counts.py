@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.layout import Buffer
 from ..envs import Task
-from ..envs.fields import DECIDES
-from ..envs.task import first_seats
+from ..envs.fields import DECIDES, Array
 from .past.moments import scalars
 
 RECENT = 100
@@ -51,36 +50,47 @@ class Counts:
         self.ended: NDArray[np.void] = np.zeros(num_envs, ENDED)
         self.ended["ret"] = np.nan
 
-    def add(self, buffer: Buffer, span: slice) -> Iterator[int]:
-        """Add what the slots of `span` say; yield every environment whose episode ended, once that is counted."""
+    def add(self, buffer: Buffer, span: slice) -> list[int]:
+        """Add what the slots of `span` say; return the environments that ended episodes, in that order."""
         players = self._task.players
         self.frames += int(buffer["frames"][span].sum())
         self.steps += int(np.count_nonzero(buffer["active"][span] == DECIDES)) // players
         ended = (buffer["terminated"][span] | buffer["truncated"][span])[:, ::players]
-        terms = buffer["reward_terms"][span] if self._task.reward_terms else None
-        added = 0
-        for row, env in zip(*(axis.tolist() for axis in ended.nonzero()), strict=True):
-            if terms is not None and added <= row:
-                self.terms += terms[added : row + 1].sum(axis=0)
-                added = row + 1
-            self._end(buffer, env, span.start + row)
-            yield env
-        if terms is not None:
-            self.terms += terms[added:].sum(axis=0)
+        steps, envs = ended.nonzero()
+        if self._task.reward_terms:
+            self._add_terms(buffer["reward_terms"][span], steps, envs)
+        if len(envs):
+            self._add_ends(buffer, span.start + steps, envs)
+        found: list[int] = envs.tolist()
+        return found
 
-    def _end(self, buffer: Buffer, env: int, slot: int) -> None:
-        """Record that `env` ended an episode in `slot`."""
-        first, end = env * self._task.players, (env + 1) * self._task.players
-        result = float(buffer["episode_return"][slot, first])
-        length, outcome = int(buffer["episode_length"][slot, env]), int(buffer["outcome"][slot, env])
-        self.episodes += 1
-        self._returns.append(result)
-        self._lengths.append(length)
-        self._infos.append([float(first_seats(self._task, buffer, item, slot)[env]) for item in self._scalars])
-        self.outcomes[min(outcome, len(self.outcomes) - 1)] += 1
-        self.ended[env] = (result, length, outcome, time.time())
-        self.last_terms[env] = self.terms[first]
-        self.terms[first:end] = 0
+    def _add_terms(self, terms: Array, steps: NDArray[np.intp], envs: NDArray[np.intp]) -> None:
+        """Sum up the terms `(steps, rows, terms)` by episode; `envs` ended theirs at `steps`, which rise."""
+        by_env, added = self.terms.reshape(len(self.last_terms), self._task.players, -1), 0
+        for step in np.unique(steps).tolist():
+            self.terms += terms[added : step + 1].sum(axis=0)
+            added = step + 1
+            over = envs[steps == step]
+            self.last_terms[over] = by_env[over, 0]
+            by_env[over] = 0
+        self.terms += terms[added:].sum(axis=0)
+
+    def _add_ends(self, buffer: Buffer, slots: NDArray[np.intp], envs: NDArray[np.intp]) -> None:
+        """Record that `envs` ended an episode in `slots`; of those that did so twice, the last counts as theirs."""
+        rows = envs * self._task.players
+        returns, lengths = buffer["episode_return"][slots, rows], buffer["episode_length"][slots, envs]
+        outcomes = np.minimum(buffer["outcome"][slots, envs], len(self.outcomes) - 1)
+        infos = [
+            buffer[item.name][slots if item.timed else 0, rows if item.per == "seat" else envs]
+            for item in self._scalars
+        ]
+        self.episodes += len(envs)
+        self._returns.extend(returns.tolist())
+        self._lengths.extend(lengths.tolist())
+        self._infos.extend(np.array(infos, np.float64).reshape(-1, len(envs)).T.tolist())
+        np.add.at(self.outcomes, outcomes, 1)
+        for name, values in {"ret": returns, "length": lengths, "outcome": outcomes, "time": time.time()}.items():
+            self.ended[name][envs] = values
 
     def totals(self) -> dict[str, int]:
         """Return what has been counted so far; a resumed run counts on."""

@@ -1,5 +1,6 @@
 """A training of somebody else's, watched: seen, paused, slowed, let go; nothing changes for it, nothing is left."""
 
+import math
 import multiprocessing
 import os
 import signal
@@ -122,6 +123,20 @@ def test_episodes_are_counted_as_gymnasium_counts_them(mode):
     envs.close()
 
 
+@given(st.lists(st.tuples(st.sampled_from([1.0, 2.0, np.nan, np.inf]), st.booleans()), min_size=1, max_size=20))
+def test_a_reward_that_is_no_number_spoils_its_own_episode_alone(steps):
+    """The returns before and after it are what they are without it."""
+    task = describe_script("toy", gymnasium.spaces.Discrete(2), Boards(None, np.zeros((1, 1), np.float32)))
+    mirror, expected, total = Mirror(task, 1, "same step", None), [], 0.0
+    for reward, done in steps:
+        mirror.record(None, [reward], [done], [False])
+        total += reward
+        expected.append(total)
+        total = 0.0 if done else total
+    mirror.flush()
+    np.testing.assert_array_equal(mirror.buffer["episode_return"][1 : 1 + len(steps), 0], expected)
+
+
 @given(
     st.sampled_from(["same step", "next step", "by hand"]),
     st.lists(st.tuples(st.lists(st.integers(0, 9), min_size=2, max_size=2), st.booleans()), min_size=1, max_size=150),
@@ -136,8 +151,8 @@ def test_a_stretch_of_steps_is_counted_as_one_by_one(autoreset, steps):
         done = np.array([draw == 0 for draw in draws]) & ~over
         over = done if autoreset == "next step" else np.zeros(2, np.bool_)
         for mirror, rows, now in ((at_once, seen[0], flush), (singly, seen[1], True)):
-            mirror.record(np.array(draws) % 2, np.array(draws, np.float64), done, np.zeros(2, np.bool_))
-            if now or not mirror.room or number == len(steps) - 1:
+            full = mirror.record(np.array(draws) % 2, np.array(draws, np.float64), done, np.zeros(2, np.bool_))
+            if now or full or number == len(steps) - 1:
                 before = mirror.slot if mirror.slot < SLOTS - 1 else 0
                 mirror.flush()
                 names = ("reward", "episode_return", "episode_length", "terminated", "outcome", "active", "frames")
@@ -161,8 +176,9 @@ def test_a_watched_script_is_found_and_seen():
         until(lambda: np.any(started.see().boards["bars"]), "bars")
 
 
-def test_what_environments_draw_is_shown():
-    """A picture, made small, that changes."""
+def test_what_environments_draw_is_shown(monkeypatch):
+    """A picture, made small, that changes; here as often as anybody looks, whatever it costs."""
+    monkeypatch.setattr("pac.training.watching.boards.SHARE", math.inf)
     with training(cartpoles(render_mode="rgb_array")) as started:
         until(lambda: np.any(started.see().boards["picture"]), "a picture")
         first = started.see().boards["picture"][0]
@@ -407,15 +423,16 @@ class Blinking(gymnasium.Env):
 
 
 def test_a_number_that_is_none_for_one_step_rings():
-    """In an observation at once, in what was logged at the iteration's end, although both are fine again by then."""
+    """Of observations and of what was logged, although both are fine again by the time that somebody looks."""
     envs = WatchedVectorEnv(SyncVectorEnv([lambda: Blinking(at=0), lambda: Blinking(at=7)]))
     envs.reset()
     assert envs._script is not None
     alarms = envs._script.monitor.alarms
-    for _ in range(6):
-        envs.step(np.zeros(2, np.int64))
-    assert not alarms.told
-    envs.step(np.zeros(2, np.int64))
+    for steps in (6, 3):
+        assert not alarms.told
+        for _ in range(steps):
+            envs.step(np.zeros(2, np.int64))
+        envs._script._flush()
     assert alarms.told == ["alarm: env 2: its observation is not a number"]
     for loss in (np.nan, 0.5):
         watch.log({"loss": loss})

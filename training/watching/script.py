@@ -7,28 +7,27 @@ import math
 import os
 import shutil
 import sys
-import time
 import weakref
 from collections.abc import Mapping
 from multiprocessing.util import Finalize
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import gymnasium
-import numpy as np
 
 from ...backends.segment import new_directory, remove_stale
 from ...envs import BadParameter, Task
 from ...envs.fields import Array
+from ..audience import Viewer
 from ..commands import LiveCommands
 from ..control import ControlServer
-from ..guards.alarms import unknown_rows
 from ..last import keep_last_of_dead
 from ..live import Live
 from ..records import Phase
 from .boards import Boards, Render
 from .mirror import Autoreset, Mirror
-from .numbers import floats_of, unknown
+from .numbers import Unknowns
 from .task import action_reader, describe_script
 
 ITERATION = 1.0  # s that an iteration lasts where nobody logs
@@ -41,6 +40,16 @@ _numbers = itertools.count(1)
 
 class ScriptCommands(LiveCommands):
     """The commands to a watched script."""
+
+    def __init__(self, script: WatchedScript) -> None:
+        super().__init__(script)
+        self._script = script
+
+    def handle(self, viewer: Viewer, request: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Answer one command of a viewer; the next step shows what it changed."""
+        answer = super().handle(viewer, request)
+        self._script.hurry()
+        return answer
 
     def unknown(self, name: str) -> str:
         """Say that there is no such command, or that it is not one for a script."""
@@ -58,23 +67,27 @@ class WatchedScript(Live):
         kind: The class of the vector environment.
         mirror: What is told of the environments' steps.
         boards: Draws the environments.
+        observations: What they first observe, a batch.
     """
 
-    def __init__(self, task: Task, name: str, kind: str, mirror: Mirror, boards: Boards) -> None:
+    def __init__(self, task: Task, name: str, kind: str, mirror: Mirror, boards: Boards, *, observations: Any) -> None:
         keep_last_of_dead()
         remove_stale()
         super().__init__(task, new_directory())
         self.mirror = mirror
         self._boards = boards
+        self._unknowns = Unknowns(observations)
         self._looked_at = memoryview(self.mirror.buffer["looked_at"][0])
-        self._observations: Any = None
+        self._observations = observations
         self._actions: Any = None
         self._logged: dict[str, float] = {}
         self._bad: dict[str, float] = {}
         self._ended = self._asked_to_end = False
-        self._iterated = time.perf_counter()
+        self._iterated = perf_counter()
         self._iteration_due = self._iterated + ITERATION
         self._due = 0.0
+        self._entered = self._left = self._iterated
+        self._inside = 0.0
         self.monitor.state["backend"] = kind
         # Before the telemetry: whoever finds that may command.
         self._server = ControlServer(self.directory, ScriptCommands(self).handle, self.audience)
@@ -97,47 +110,64 @@ class WatchedScript(Live):
     def begin(self, mask: Any = None) -> None:
         """Note that the masked environments, or all, began an episode."""
         if not self._ended:
+            self._inside += perf_counter() - max(self._left, self.timer.last)
             self._flush()
             self.mirror.begin(mask)
-            self.timer.lap("environment")
+
+    # A script may make thousands of steps per second: what is called at each does not a call too many.
 
     def before(self, actions: Any) -> None:
         """Pass the gate, before a step by `actions`."""
         if self._ended:
             return
         self._actions = actions
-        self.timer.lap("python")
-        self.pass_gate()
+        if self.gate.busy:
+            self.pass_gate()
+        self._entered = perf_counter()
 
     def after(self, observations: Any, rewards: Array, terminated: Array, truncated: Array) -> None:
         """Take note of what came of the step; all are batches of N."""
         if self._ended:
             return
-        self.timer.lap("environment")
-        self.mirror.record(self._actions, rewards, terminated, truncated)
+        self._left = now = perf_counter()
+        self._inside += now - self._entered
         self._observations = observations
-        if unknown(observations):
-            self._tell_unknown()
-        if not self.mirror.room or self.timer.last >= self._due or self.gate.busy or self.monitor.eager:
-            self._settle(self.timer.last)
+        self._unknowns.note(observations)
+        if self.mirror.record(self._actions, rewards, terminated, truncated) or now >= self._due:
+            self._settle(now)
 
-    def _tell_unknown(self) -> None:
-        """Ring for whom something is not a number in what is observed."""
-        envs = np.unique(np.concatenate([unknown_rows(part[None]) for part in floats_of(self._observations)]))
-        self.monitor.alarms.take_unknown("observation", envs, self.clock.now())
+    def pass_gate(self) -> None:
+        """Wait until the next step may be, and let it be shown at once: the gate is closed, or soon will be."""
+        self._share_time()
+        self.hurry()
+        super().pass_gate()
+
+    def hurry(self) -> None:
+        """Settle after the next step, whenever that would be due."""
+        self._due = 0.0
+
+    def _share_time(self) -> None:
+        """Attribute the time since the last time, what was spent inside of environments to them."""
+        self.timer.lap("python")
+        self.timer.move("python", "environment", self._inside)
+        self._inside = 0.0
 
     def _settle(self, now: float) -> None:
         """Do what need not be done after every step."""
+        self._share_time()
         self._flush()
         if self._asked_to_end:
             self.close()
         elif now >= self._iteration_due:
             self._end_iteration(now)
         self._due = min(self.monitor.due, self._iteration_due)
+        if self.monitor.eager:  # looked at last: who changes that hurries afterwards
+            self.hurry()
 
     def _flush(self) -> None:
         """Let the monitor see the steps since it last did, and draw what is looked at."""
-        mirror = self.mirror
+        mirror, unknown = self.mirror, self._unknowns.take()
+        self.monitor.alarms.take_unknown("observation", unknown, self.clock.now())
         if mirror.flush():
             if LOOKED_AT in self._looked_at.tobytes():
                 self._boards.draw(self.task, mirror.buffer, mirror.slot, self._observations, hurry=self.gate.paused)
@@ -220,7 +250,7 @@ def open_script(
     described = describe_script(task, actions, boards)
     kind = type(envs.unwrapped).__name__
     mirror = Mirror(described, envs.num_envs, autoreset, action_reader(actions))
-    script = WatchedScript(described, name or _script_name(), kind, mirror, boards)
+    script = WatchedScript(described, name or _script_name(), kind, mirror, boards, observations=observations)
     weakref.finalize(owner, script.close).atexit = False
     return script
 

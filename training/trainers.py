@@ -12,7 +12,7 @@ from ..envs.registry import split_spec
 from ..envs.task import dressed
 from .settings import TrainerSettings
 from .trainer import Context, Trainer
-from .units import INFORMATION_SETS, NASH_CONV, RETURN, SOLVED, STEPPED, UTILITY, Figure, Units
+from .units import INFORMATION_SETS, NASH_CONV, REGRET, RETURN, SOLVED, STEPPED, UTILITY, Figure, Units
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ TRAINERS: Mapping[str, TrainerKind] = {
             dress=".mccfr.task:traversals",
             computes=False,
             units=SOLVED,
-            figures=(NASH_CONV, UTILITY, INFORMATION_SETS),
+            figures=(NASH_CONV, REGRET, UTILITY, INFORMATION_SETS),
         ),
         TrainerKind(
             name="random",

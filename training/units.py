@@ -94,6 +94,7 @@ RETURN = Figure("return_mean", "Return", "mean of 100")
 LENGTH = Figure("length_mean", "Length", "mean of 100", better="neither")
 
 NASH_CONV = Figure("nash_conv", "NashConv", "chips per hand, twice the exploitability", log=True, better="lower")
+REGRET = Figure("regret", "Regret", "chips per hand, all information sets together", log=True, better="lower")
 UTILITY = Figure("utility", "Utility", "of player 1, chips per hand", better="neither")
 INFORMATION_SETS = Figure("information_sets", "Information sets", "visited", better="neither")
 

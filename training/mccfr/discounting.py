@@ -24,6 +24,13 @@ def discount(table: NDArray[np.float32], first: int, last: int, period: int) -> 
     scale(table[first:last], *map(np.float32, keep))
 
 
+def weight_of(iterations: int, interval: int) -> float:
+    """Return what iterations weigh together in regrets above 0: discounted before every period but the first."""
+    periods = max(0, iterations - 1) // interval
+    above = np.arange(1, periods + 1) ** ALPHA
+    return iterations - periods * interval + interval * float(np.cumprod((above / (above + 1))[::-1]).sum())
+
+
 @compiled
 def scale(table: NDArray[np.float32], above: np.float32, below: np.float32, sums: np.float32) -> None:
     """Multiply regrets above and below 0, and the sums of the average."""

@@ -19,6 +19,7 @@ from ..trainer import Context, Envs, Metrics, PolicyOutput
 from .dealing import prepare
 from .exact import average_strategy, nash_conv
 from .marks import marks_of, refuse_others
+from .regret import average_regret, iterations_weight
 from .settings import Settings
 from .task import LARGEST, most_workers
 
@@ -52,7 +53,7 @@ class MCCFR:
         self._envs: Envs | None = None
         self._kept: dict[str, Array] = {}
         self._exact = self._game.deals is not None and self._game.entries <= MOST_EXACT
-        self._nash_conv = float("nan")
+        self._looked: Metrics = {}
         self._due = 0.0
         size = sum(item.row_bytes for item in context.task.shared if item.per == "all")
         rows, entries = self._game.rows, self._game.entries
@@ -76,9 +77,8 @@ class MCCFR:
             self._table(name)[...] = kept
         self._kept.clear()
         self._counts = np.full(num_envs, self._settings.batch or FIRST_BATCH, np.int64)
-        if self._exact:
-            self._look()
-            self._due = 0.0  # the first look loaded the kernels
+        self._look()
+        self._due = 0.0  # the first look loaded the kernels
         self._envs.start(0)
 
     def resize(self, num_envs: int) -> None:
@@ -109,12 +109,10 @@ class MCCFR:
         metrics = {"information_sets": float(buffer["visited"][0].sum())}
         if made:
             metrics["utility"] = utility / made
-        if self._exact:
-            if time.perf_counter() >= self._due:
-                self._look()
-                self._context.timer.lap("learner")
-            metrics["nash_conv"] = self._nash_conv
-        return metrics
+        if time.perf_counter() >= self._due:
+            self._look()
+            self._context.timer.lap("learner")
+        return metrics | self._looked
 
     def _order(self) -> None:
         """Say who makes which iterations."""
@@ -135,9 +133,13 @@ class MCCFR:
         return made
 
     def _look(self) -> None:
-        """See how far the average strategy is from an equilibrium; not again before it was worth the time."""
-        begun = time.perf_counter()
-        self._nash_conv = nash_conv(self._game, average_strategy(self._game, self._table("table")))
+        """See how far the training is; not again before it was worth the time."""
+        begun, table = time.perf_counter(), self._table("table")
+        if self._exact:
+            self._looked = {"nash_conv": nash_conv(self._game, average_strategy(self._game, table))}
+        elif self.iterations and self._settings.sampled:
+            weight = iterations_weight(self._settings, self.iterations)
+            self._looked = {"regret": average_regret(self._game, table, weight)}
         now = time.perf_counter()
         self._due = now + (now - begun) / SHARE
 
@@ -184,10 +186,10 @@ class MCCFR:
 
     def finish(self) -> Metrics:
         """Look how good the strategy is that is kept."""
-        if not self._exact or self._envs is None:
+        if self._envs is None:
             return {}
         self._look()
-        return {"nash_conv": self._nash_conv}
+        return self._looked
 
     def close(self) -> None:
         """Stop the workers."""

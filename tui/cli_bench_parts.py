@@ -41,14 +41,20 @@ def measure_engine(*, quick: bool, tell: Progress) -> Figures:
     """Play random legal actions in one thread."""
     from ..envs.autochess.bench import decisions_per_second
     from ..envs.drmario.bench import placements_per_second
+    from ..envs.poker.bench import hands_per_second
 
     repeat, seconds = (1, 1.0) if quick else (5, 2.0)
-    placements, decisions = [], []
+    rates: dict[str, Callable[[], float]] = {
+        "placements_per_second": lambda: placements_per_second(seconds),
+        "autochess_decisions_per_second": lambda: decisions_per_second("autochess:players=8", seconds)[0],
+        "holdem_hands_per_second": lambda: hands_per_second("holdem", seconds),
+    }
+    found: dict[str, list[float]] = {name: [] for name in rates}
     for number in range(repeat):
         tell("random legal actions", number / repeat)
-        placements.append(placements_per_second(seconds))
-        decisions.append(decisions_per_second("autochess:players=8", seconds)[0])
-    return {"placements_per_second": summed_up(placements), "autochess_decisions_per_second": summed_up(decisions)}
+        for name, rate in rates.items():
+            found[name].append(rate())
+    return {name: summed_up(values) for name, values in found.items()}
 
 
 def measure_peers(*, quick: bool, tell: Progress, python: Path | None = None) -> Figures:

@@ -7,7 +7,16 @@ from gymnasium.envs.registration import register
 
 from .single import TaskEnv
 
-GAMES = {"pac/DrMario-v0": "drmario", "pac/DrMarioFrames-v0": "drmario-frames", "pac/AutoChess-v0": "autochess"}
+GAMES = {
+    "pac/DrMario-v0": "drmario",
+    "pac/DrMarioFrames-v0": "drmario-frames",
+    "pac/AutoChess-v0": "autochess",
+    "pac/Kuhn-v0": "kuhn",
+    "pac/Leduc-v0": "leduc",
+    "pac/LiarsDice-v0": "liars_dice",
+    "pac/Holdem-v0": "holdem",
+}
+"""Task names by id; games of two seats are for `gymnasium.make_vec`, whose rows are seats."""
 
 for _id, _task in GAMES.items():
     register(

@@ -24,11 +24,12 @@ class Hands:
         self._seed = int(np.uint64(seed).astype(np.int64))
         self._slots: int = buffers["action"].shape[0]
         self._table = Table(task, buffers)
+        self.table = self._table.words
         buffers["episode"][0, lo:hi] = buffers["state"][0, lo:hi, EPISODES] - 1
 
     def reset(self, mask: NDArray[np.bool_], slot: int) -> None:
         """Begin the next hand of the masked ones, `(hi - lo,)`, and write their first observations into `slot`."""
-        reset_envs(self._table.words, self.lo, slot, mask, self._seed)
+        reset_envs(self.table, self.lo, slot, mask, self._seed)
 
     def step(self, slot: int) -> None:
         """Read the actions of `slot`, write everything else into the next slot, auto-reset what ended.
@@ -36,17 +37,17 @@ class Hands:
         Raises:
             IllegalAction: An action is out of range or masked; then nothing was stepped.
         """
-        wrong = step_envs(self._table.words, self.lo, self.hi, slot, next_slot(slot, self._slots))
+        wrong = step_envs(self.table, self.lo, self.hi, slot, next_slot(slot, self._slots))
         if wrong != ALL_LEGAL:
             raise self._complaint(wrong, slot)
 
     def show(self, slot: int) -> None:
         """Write observations, masks, numbers and boards into `slot`, also of states restored from outside."""
-        show_envs(self._table.words, self.lo, self.hi, slot)
+        show_envs(self.table, self.lo, self.hi, slot)
 
     def close(self) -> None:
         """Release the buffers."""
-        del self._table, self._buffers
+        del self.table, self._table, self._buffers
 
     def _complaint(self, row: int, slot: int) -> IllegalAction:
         action, names = int(self._buffers["action"][slot, row]), self._task.action_names

@@ -10,13 +10,16 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from pac.envs import BadParameter
+from pac.envs import BadParameter, find
 from pac.envs.gym import GAMES, TaskEnv
 
 
-@pytest.mark.parametrize("name", list(GAMES))
+ALONE = [name for name, task in GAMES.items() if find(task).players == 1]
+
+
+@pytest.mark.parametrize("name", ALONE)
 def test_gymnasiums_own_checker(name):
-    """Each game passes Gymnasium's environment checker without a warning."""
+    """Each game of one player passes Gymnasium's environment checker without a warning."""
     env = gymnasium.make(name).unwrapped
     check_env(env)
     env.close()
@@ -94,3 +97,18 @@ def test_an_action_that_is_not_legal_stands_for_the_next_one():
     with pytest.raises(BadParameter, match="from 0 to 511, got 512"):
         env.step(np.int64(512))
     env.close()
+
+
+@pytest.mark.parametrize("name", [name for name in GAMES if name not in ALONE])
+def test_games_of_two_are_vector_environments(name):
+    """Rows are seats, whoever's turn it is says so, and a whole hand is played; one environment alone is refused."""
+    envs = gymnasium.make_vec(name, num_envs=3)
+    _, infos = envs.reset(seed=2)
+    over = np.zeros(6, np.bool_)
+    while not over.any():
+        _, rewards, over, _, infos = envs.step(infos["action_mask"].argmax(axis=1))
+    assert rewards[over].any()
+    assert (rewards[::2] == -rewards[1::2]).all()
+    envs.close()
+    with pytest.raises(BadParameter, match="2 players; use gymnasium.make_vec"):
+        gymnasium.make(name)

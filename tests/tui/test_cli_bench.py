@@ -53,6 +53,7 @@ def test_engine(capsys):
     found = told(capsys, "engine")
     assert found["placements_per_second"]["median"] > 0
     assert found["autochess_decisions_per_second"]["median"] > 0
+    assert found["holdem_hands_per_second"]["median"] > 0
 
 
 @pytest.mark.slow

@@ -13,7 +13,6 @@ from gymnasium.utils.env_checker import check_env
 from pac.envs import BadParameter, find
 from pac.envs.gym import GAMES, TaskEnv
 
-
 ALONE = [name for name, task in GAMES.items() if find(task).players == 1]
 
 
@@ -110,5 +109,5 @@ def test_games_of_two_are_vector_environments(name):
     assert rewards[over].any()
     assert (rewards[::2] == -rewards[1::2]).all()
     envs.close()
-    with pytest.raises(BadParameter, match="2 players; use gymnasium.make_vec"):
+    with pytest.raises(BadParameter, match=r"2 players; use gymnasium\.make_vec"):
         gymnasium.make(name)

@@ -10,7 +10,7 @@ from ...envs.fields import Array
 from ...envs.native import below, compiler
 from ...envs.poker.cards import deal as dealing
 from ...envs.poker.cards.boards import RENAMING
-from ...envs.poker.cards.deal import BOARD, DEALT, PLAYERS, STREETS, Tables, hole_under, look_up
+from ...envs.poker.cards.deal import BOARD, DEALT, PLAYERS, STREETS, Tables, hole_under, look_up_many
 from ...envs.poker.cards.evaluator import strength
 from ...envs.poker.cards.notation import DECK, card_text
 from ...envs.poker.cards.words import HOLE_CARDS, HOLE_WORDS, HOLES, class_of, hole_of, place_of, word_of
@@ -22,8 +22,6 @@ SHOWN: tuple[int, ...] = (0, 3, 4, 5)
 RIVER = SHOWN[-1]
 RUNOUTS = 64
 """Boards that are imagined to see how a hand fares before the turn; from the turn on there are no more than 46."""
-
-
 TRIES = 100
 
 
@@ -180,20 +178,20 @@ def deal_onto(  # noqa: PLR0917 - kernels
         buckets: `(deals, 4, 2)` int32, written.
         signs: `(deals, 1)` int8, written.
     """
-    cards = np.zeros(DEALT, np.int64)
+    cards = np.zeros((len(hands), DEALT), np.int64)
     for deal in range(len(hands)):
         dealt = 0
         for player in range(PLAYERS):
             for card in range(2):
-                cards[2 * player + card] = HOLE_CARDS[hands[deal, player], card]
-        cards[BOARD : BOARD + len(board)] = board
+                cards[deal, 2 * player + card] = HOLE_CARDS[hands[deal, player], card]
+        cards[deal, BOARD : BOARD + len(board)] = board
         for at in range(BOARD + len(board)):
-            dealt |= 1 << cards[at]
+            dealt |= 1 << cards[deal, at]
         at = BOARD + len(board)
         while at < DEALT:
             card = below(random, 0, DECK)
             if not dealt >> card & 1:
                 dealt |= 1 << card
-                cards[at] = card
+                cards[deal, at] = card
                 at += 1
-        signs[deal, 0] = look_up(tables, cards, buckets[deal])
+    look_up_many(tables, cards, buckets, signs[:, 0])

@@ -24,7 +24,7 @@ class CardAbstraction:
 
     Attributes:
         path: The file that holds the tables.
-        tables: What `deal.look_up` needs; the memory is the file's, and cannot be written.
+        tables: What `deal.look_up_many` needs; the memory is the file's, and cannot be written.
         shares: For flop, turn and river, `(buckets,)` float64: each bucket's share of all hands.
         equities: Likewise the mean equity of its hands, before the river as bins of 1/32 tell it; NaN if it is empty.
     """

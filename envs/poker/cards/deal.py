@@ -118,11 +118,3 @@ def look_up_many(tables: Tables, cards: Array, buckets: Array, signs: Array) -> 
             buckets[hand, 1, player] = tables.flop[board_under(flop), hole_under(one, other, flop)]
             buckets[hand, 2, player] = tables.turn[board_under(turn), hole_under(one, other, turn)]
             buckets[hand, 3, player] = tables.river[board_under(river), hole_under(one, other, river)]
-
-
-@compiled
-def look_up(tables: Tables, cards: Array, buckets: Array) -> int:
-    """Find the buckets `(4, 2)` int32 of one hand `(9,)`, and return who wins; both as `look_up_many` has them."""
-    signs = np.empty(1, np.int8)
-    look_up_many(tables, cards.reshape((1, DEALT)), buckets.reshape((1, STREETS, PLAYERS)), signs)
-    return int(signs[0])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pac.envs.poker.cards.boards import boards
-from pac.envs.poker.cards.deal import Tables, look_up
+from pac.envs.poker.cards.deal import Tables, look_up_many
 from pac.envs.poker.cards.evaluator import strength
 from pac.envs.poker.cards.notation import card_of
 from pac.envs.poker.cards.words import HOLE_CARDS, HOLE_WORDS, HOLES, hole_of, word_of
@@ -64,11 +64,11 @@ def test_buckets_are_those_of_dealt_hands(tables, holdings, street):
     board = sum(word_of(card) for card in BOARDS[street])
     assert ((found < 0) == ((HOLE_WORDS & board) != 0)).all()
     rest = [card for card in range(52) if card not in BOARDS[3]]
-    random, buckets = np.random.default_rng(street), np.zeros((4, 2), np.int64)
-    for _ in range(20):
-        held = random.choice(rest, 4, replace=False)
-        look_up(tables, np.array([*held, *BOARDS[3]]), buckets)
-        assert found[holdings.number(tuple(held[:2].tolist()))] == buckets[street, 0]
+    random, buckets = np.random.default_rng(street), np.zeros((20, 4, 2), np.int32)
+    hands = np.array([[*random.choice(rest, 4, replace=False), *BOARDS[3]] for _ in buckets])
+    look_up_many(tables, hands, buckets, np.zeros(20, np.int8))
+    for held, bucket in zip(hands, buckets, strict=True):
+        assert found[holdings.number(tuple(held[:2].tolist()))] == bucket[street, 0]
 
 
 def test_what_the_other_can_hold(holdings):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pac.envs.native import stream
 from pac.envs.poker.cards.boards import RENAMING, RENAMING_BITS, boards
-from pac.envs.poker.cards.deal import DEALT, Tables, deal, deal_many, look_up, look_up_many
+from pac.envs.poker.cards.deal import DEALT, Tables, deal, deal_many, look_up_many
 from pac.envs.poker.cards.notation import CLASSES, cards_of
 from pac.envs.poker.cards.words import HOLES, place_of, renamed_card, word_of
 
@@ -22,9 +22,9 @@ DEALS = 50_000
 
 def looked_up(tables, cards):
     """Return the buckets of one hand and the showdown's sign."""
-    buckets = np.empty((4, 2), np.int32)
-    sign = look_up(tables, np.array(cards), buckets)
-    return buckets, sign
+    buckets, signs = np.empty((1, 4, 2), np.int32), np.empty(1, np.int8)
+    look_up_many(tables, np.array([cards]), buckets, signs)
+    return buckets[0], signs[0]
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from textual.pilot import Pilot
 
@@ -22,12 +23,7 @@ from .application import PacApp
 from .connection import Connection
 
 SIZES = ((80, 24), (120, 40), (200, 60))
-VIEWS = {"summary": "0", "environment": "3", "timing": "t", "learning": "l", "workers": "w"}
-BOARDS = {"autochess": "0", "autochess-environment": "3"}
-STRATEGIES = {"leduc": "0", "leduc-learning": "l"}
-HANDS = {"holdem": "0", "holdem-worker": "1"}
 TRIED = (2, 4, 8)
-GAMES, WORKERS = 16, 4
 PATIENCE = 180.0
 SETTLE = 3.5  # s in which a view fills, and its own cost, not that of the picture before, becomes known
 
@@ -72,17 +68,33 @@ async def learn(pilot: Pilot[int], seconds: float) -> None:
     await wait_for(pilot, "some learning", lambda shot: shot.state["training_seconds"] > seconds)
 
 
-async def take_pictures(
-    folder: Path, config: Config, views: Mapping[str, str], before: Callable[[Pilot[int]], Awaitable[None]]
-) -> list[Path]:
-    """Train and take a picture of every view, named with its key, at every size; return the files."""
+class Subject(NamedTuple):
+    """What pictures are taken of.
+
+    Attributes:
+        task: What is trained on.
+        num_envs: On how many environments.
+        views: Names of pictures, and the keys that lead to what they show.
+        before: Called with the pilot and `seconds`, before the first picture.
+        seconds: How long it learns.
+    """
+
+    task: str
+    num_envs: int
+    views: Mapping[str, str]
+    before: Callable[[Pilot[int], float], Awaitable[None]] = learn
+    seconds: float = 30.0
+
+
+async def take_pictures(folder: Path, config: Config, subject: Subject) -> list[Path]:
+    """Train and take a picture of every view at every size; return the files."""
     app = PacApp(Connection(lambda: launch(config)))
     pictures = []
     async with app.run_test(size=SIZES[-1]) as pilot:
-        await before(pilot)
+        await subject.before(pilot, subject.seconds)
         for width, height in SIZES:
             await pilot.resize_terminal(width, height)
-            for name, key in views.items():
+            for name, key in subject.views.items():
                 await pilot.press(key)
                 await pilot.pause(SETTLE)
                 path = folder / f"{name}-{width}x{height}.svg"
@@ -100,19 +112,24 @@ def to_png(picture: Path) -> None:
         subprocess.run([converter, "--zoom", "1", "-o", picture.with_suffix(".png"), picture], check=True)
 
 
+ALL = {"summary": "0", "environment": "3", "timing": "t", "learning": "l", "workers": "w"}
+SUBJECTS = {
+    "drmario": Subject("drmario", TRIED[-1], ALL, train, 160.0),
+    "autochess": Subject("autochess:players=8", 16, {"autochess": "0", "autochess-environment": "3"}),
+    "leduc": Subject("leduc", 4, {"leduc": "0", "leduc-learning": "l"}),
+    "holdem": Subject("holdem", 4, {"holdem": "0", "holdem-worker": "1"}),
+}
+
+
 def main() -> int:
-    """Take the pictures into the folder named by the first argument; the second is how many seconds to learn."""
+    """Take the pictures into the folder named by the first argument, of the subjects named by the others or of all."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("screenshots")
-    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 30.0
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as runs:
-        bottles = Config(num_envs=TRIED[-1], runs_dir=Path(runs), name="drmario-ppo")
-        games = Config(task="autochess:players=8", num_envs=GAMES, runs_dir=Path(runs), name="autochess-ppo")
-        leduc = Config(task="leduc", num_envs=WORKERS, runs_dir=Path(runs), name="leduc-mccfr")
-        holdem = Config(task="holdem", num_envs=WORKERS, runs_dir=Path(runs), name="holdem-mccfr")
-        solved = ((leduc, STRATEGIES, learn), (holdem, HANDS, learn))
-        for config, views, before in ((bottles, VIEWS, train), (games, BOARDS, learn), *solved):
-            for picture in asyncio.run(take_pictures(folder, config, views, partial(before, seconds=seconds))):
+        for name in sys.argv[2:] or SUBJECTS:
+            subject = SUBJECTS[name]
+            config = Config(task=subject.task, num_envs=subject.num_envs, runs_dir=Path(runs), name=name)
+            for picture in asyncio.run(take_pictures(folder, config, subject)):
                 to_png(picture)
                 sys.stdout.write(f"{picture}\n")
     return 0

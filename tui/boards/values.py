@@ -18,7 +18,7 @@ from .scale import Scale
 LABEL = 12
 VALUE = 9
 COLUMN = 6
-LEAST_LABEL, LEAST_BAR = 9, 4
+LEAST_LABEL, LEAST_BAR = 9, 3
 NONE = -1
 
 
@@ -57,9 +57,8 @@ class Values:
         label, count = self._labels[int(index)], shown(len(values), scale.columns)
         text = "".join(f"{compact(value):>{COLUMN}}" for value in values[:count])
         number = part(text if len(values) > 1 else f"{figure(values[0]):>{VALUE}}", TEXT if values[0] else FAINT)
-        wide, name = len(number.text), min(self._longest, LABEL)
-        if scale.columns - wide - name - 2 < LEAST_BAR:
-            name = LABEL // 2
+        wide = len(number.text)
+        name = min(self._longest, LABEL, max(LABEL // 2, scale.columns - wide - 2 - LEAST_BAR))
         if scale.columns - wide < LABEL or not self._bars:
             room = scale.columns - wide - 1
             return (part(fit(label, max(0, room)), SOFT), blank(1), part(fit(number.text, scale.columns - room - 1)))

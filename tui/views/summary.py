@@ -115,16 +115,15 @@ class SummaryView(View):
     def _sections(self, shot: Shot) -> list[Section]:
         """The panels of the right column, for its height and for what the charts show already."""
         snapshot, height = shot.snapshot, self._side.size.height
-        sections = [
-            Section("Throughput", lambda width, _: figures.throughput(snapshot, width)),
-            Section("Scaling", lambda width, _: figures.scaling(snapshot, width)),
-        ]
+        lines = HIGH_CURVE_LINES if height >= HIGH else CURVE_LINES
+        sections = [Section("Throughput", lambda width, _: figures.throughput(snapshot, width))]
+        if not snapshot.description.watched:  # the N of a script is its own
+            sections.append(Section("Scaling", lambda width, _: figures.scaling(snapshot, width)))
+            if height >= TALL:
+                curve = Section("Speedup over N", lambda width, _: figures.scaling_curve(snapshot, width, lines))
+                sections.append(curve)
         if snapshot.description.units.episodes:
             sections.append(Section("Episodes", lambda width, _: figures.episodes(snapshot, width)))
-        if height >= TALL:
-            lines = HIGH_CURVE_LINES if height >= HIGH else CURVE_LINES
-            curve = Section("Speedup over N", lambda width, _: figures.scaling_curve(snapshot, width, lines))
-            sections.insert(2, curve)
         trainer = Section("Trainer", lambda width, _: figures.learning(snapshot, width), fills=True)
         if self._charts.display:
             return [*sections, trainer]

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..backends.segment import directories, start_ticks
 from ..envs import BadParameter, PacError, UnknownName
+from .runs import LATEST
 from .snapshot import Look, Snapshot, take
 from .telemetry import TelemetryReader
 
@@ -93,7 +94,7 @@ def sessions() -> list[FoundSession]:
 
 
 def choose(name: str, runs_dir: Path) -> FoundSession:
-    """Return the session that `name` means: its run's name or the beginning of it, or its process.
+    """Return the session that `name` means: its run's name or the beginning of it, its process, or the `latest`.
 
     A session that lives goes before one that died. What a session that failed left in its run's folder is found, too.
 
@@ -102,6 +103,8 @@ def choose(name: str, runs_dir: Path) -> FoundSession:
         UnknownName: None does; those that live are listed.
     """
     found = sessions()
+    if name == LATEST and found:
+        return max(reversed(found), key=lambda session: session.alive)
     for alive in (True, False):
         ours = [session for session in found if session.alive is alive]
         exact = [session for session in ours if name in {session.name, str(session.pid)}]

@@ -30,7 +30,7 @@ from .messages import EnvironmentOpened, SessionLost, SnapshotTaken, ViewChosen
 from .plain import PlainScreen, PlainSwitcher
 from .prompt import Prompt
 from .scrubber import scrubber
-from .theme import dress
+from .theme import dress, hues
 from .views import EnvironmentView, LearningView, LogView, Shot, SummaryView, TimingView, View, WorkersView
 
 TOASTS: dict[Level, Literal["information", "warning", "error"]] = {
@@ -70,7 +70,7 @@ class PacApp(DebuggedApp):
             Lines(id="keys"),
         )
         self._scrubber = Lines(id="scrubber")
-        colors = not self.no_color
+        colors = hues(self)
         self._summary = SummaryView(colors=colors)
         self._logs = LogView(lambda: connection.directory)
         views = (self._summary, EnvironmentView(colors=colors), TimingView(), LearningView(), WorkersView(), self._logs)

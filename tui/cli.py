@@ -110,7 +110,7 @@ def attach(
     """Show a session that runs already, or a script that is watched; without a name, list them.
 
     Args:
-        name: The run's name or the beginning of it, or the number of its process.
+        name: The run's name or the beginning of it, the number of its process, or `latest`.
         runs_dir: Where runs are kept: the last state of one that failed is shown, too.
         json: Print the sessions that run as one JSON object, and show none.
     """

@@ -21,7 +21,7 @@ from .boards import Boards, Frame, drawing_of
 from .cli_run import check_terminal
 from .ink import BRIGHT, FAINT, SOFT, TONES, YELLOW, part
 from .lines import Lines, Panel
-from .theme import before_app, dress
+from .theme import before_app, dress, hues
 
 TAPS = {"left": "left", "right": "right", "up": "A", "x": "A", "z": "B"}
 HELP = "← → move   ↑ x turn   z turn back   ↓ faster   space drop   p pause   n new game   q quit"
@@ -153,7 +153,7 @@ class PlayApp(App[None]):
         self._pad = Pad()
         self._clock = time.perf_counter()
         self._frames = 0
-        colors = not self.no_color
+        colors = hues(self)
         shapes = {item.name: item for item in game.task.boards}
         self._panels = [PanelLook.of(panel, shapes[panel.field]) for panel in game.task.panels]
         self._drawings = {panel.field: drawing_of(panel, colors=colors) for panel in self._panels}

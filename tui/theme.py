@@ -74,6 +74,11 @@ class Ascii(LineFilter):
         return [Segment(in_ascii(text), style, control) for text, style, control in segments]
 
 
+def hues(app: App[Any]) -> bool:
+    """Whether colours alone tell pieces apart: not without them, with the console's sixteen, or to the colour-blind."""
+    return not app.no_color and os.environ.get("TERM") != "linux" and preferences().theme != "colorblind"
+
+
 def before_app() -> None:
     """Take the colours away, if that is preferred: Textual looks for the variable when an app is made."""
     if not preferences().color:

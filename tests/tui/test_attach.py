@@ -136,7 +136,7 @@ def test_the_usual_day(place):
         wait(lambda: b"usual goes on" in second.drawn, "it says so")
         second.close()
         assert session.poll() is None
-        third = Terminal(("attach", "usual"), *place)
+        third = Terminal(("attach", "latest"), *place)
         wait(lambda: b"running" in third.drawn, "the third viewer sees it")
         third.press("qs")
         assert third.process.wait(60) == 0

@@ -117,6 +117,27 @@ def test_a_slim_terminal_tells_where_the_time_goes(stage):
     assert texts[-1].split()[-2:] == ["100.0", "%"]
 
 
+async def test_letters_tell_pieces_apart_on_the_console(stage, open_app, monkeypatch):
+    """Where sixteen colours make two of the game's the same."""
+    monkeypatch.setenv("TERM", "linux")
+    play(stage)
+    async with open_app(stage) as (app, _):
+        await seen(app, "rr", "ss", "aa")
+
+
+async def test_nothing_scales_where_n_is_the_scripts_own(runtime_directory, open_app):
+    """A script that is watched is not asked for a baseline."""
+    stage = Stage(runtime_directory)
+    try:
+        stage.facts = {"watched": True}
+        stage.restart(4)
+        async with open_app(stage) as (app, _):
+            await seen(app, "Throughput", "Episodes")
+            assert "Scaling" not in screen_text(app)
+    finally:
+        stage.close()
+
+
 async def test_a_paused_board_says_so(stage, open_app):
     """The sign of the boards is that of a pause."""
     stage.say(phase=Phase.PAUSED)

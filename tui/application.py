@@ -319,6 +319,13 @@ class PacApp(DebuggedApp):
         else:
             super().action_travel(by)
 
+    def action_inspect(self) -> None:
+        """Show all that is known of the environment, or no longer."""
+        if self.units.episodes:
+            super().action_inspect()
+        else:
+            self.notify(f"all that is known of a {self.units.environment} stands beside its board", severity="warning")
+
     def action_take_over(self) -> None:
         """Play the environment by hand, seen large."""
         if self.units.episodes:

@@ -56,6 +56,16 @@ async def test_the_summary_counts_and_compares(stage, open_app):
         await seen(app, "Env 1/8", "Env 8/8", "123,456 steps")
 
 
+async def test_a_low_terminal_tells_ends_by_their_signs(stage, open_app):
+    """Where a row for each would leave no room for the curve."""
+    play(stage)
+    with stage.writer.write("outcomes") as outcomes:
+        outcomes[:4] = 0, 3000, 9000, 1000
+    stage.say(episodes=13000)
+    async with open_app(stage, (80, 24)) as (app, _):
+        await seen(app, "13,000: 3,000✓, 9,000✗, 1,000○", "Return")
+
+
 async def test_without_a_baseline_nothing_is_compared(stage, open_app):
     """N/A, and how to measure it."""
     async with open_app(stage) as (app, _):
@@ -285,6 +295,8 @@ async def test_a_solver_speaks_of_workers_and_iterations(stage, open_app):
         await seen(app, "Workers", "summary, worker")
         await pilot.press("escape", "p")
         await seen(app, "a worker plays no episodes")
+        await pilot.press("i")
+        await seen(app, "stands beside its board")
 
 
 async def test_what_has_no_room_beside_a_board_stands_on_the_next_page(runtime_directory, open_app):

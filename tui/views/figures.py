@@ -36,7 +36,7 @@ from ..ink import (
 )
 from ..numbers import NA, decimal, figure, percent, steady, times, whole
 
-UNIT = 6
+UNIT, LOW = 6, 24
 JUST, JUST_PART = 1.0, 0.25  # s, and part of an episode, that an ended one colours its board at most
 JUST_ENDED = 0.4  # how much of that colour its frame has: early in training, every episode ends at once
 NOTICES = {Notice.BREAK: ("break", ORANGE), Notice.ALARM: ("alarm", RED), Notice.PLAYED: ("by hand", CYAN)}
@@ -167,11 +167,13 @@ def ends(snapshot: Snapshot) -> list[tuple[str, int, str]]:
     return [*named, *([("ended", counts[0], TEXT)] if counts and counts[0] and named else [])]
 
 
-def ends_row(snapshot: Snapshot, width: int) -> list[Row]:
-    """Return `12: 3 cleared, 9 topped out` in a row, or a row for each reason where that is too long."""
+def ends_row(snapshot: Snapshot, width: int, height: int) -> list[Row]:
+    """Return `12: 3 cleared, 9 topped out` in a row; where that is too long, a row for each reason, or their signs."""
     found = ends(snapshot)
     total = int(snapshot.state["episodes"])
     texts = [f"{count:,} {name}" for name, count, _ in found]
+    if height < LOW and len({color for *_, color in found}) == len(found) > 1:
+        texts = [f"{count:,}{_sign(color)}" for _, count, color in found]
     if 2 + len(f"{total:,}") + sum(map(len, texts)) + 2 * (len(texts) - 1) > width:
         return [pair(f"  {name}", whole(count), "", width, color) for name, count, color in found]
     parts = [part(text, color) for text, (_, _, color) in zip(texts, found, strict=True)]
@@ -179,12 +181,17 @@ def ends_row(snapshot: Snapshot, width: int) -> list[Row]:
     return [(part(f"{total:,}: ", BRIGHT), *commas, *parts[-1:])] if found else []
 
 
-def episodes(snapshot: Snapshot, width: int) -> list[Row]:
+def _sign(color: str) -> str:
+    """The sign of an end by the colour of its tone."""
+    return {GREEN: SIGNS.good, RED: SIGNS.bad}.get(color, SIGNS.neutral)
+
+
+def episodes(snapshot: Snapshot, width: int, height: int) -> list[Row]:
     """Episodes with their ends by reason, return and length."""
     state = snapshot.state
     return [
         pair("episodes", whole(float(state["episodes"])), "", width, BRIGHT),
-        *ends_row(snapshot, width),
+        *ends_row(snapshot, width, height),
         pair("return (100)", decimal(float(state["return_mean"])), "mean", width),
         pair("length (100)", decimal(float(state["length_mean"]), 1), "steps", width),
     ]
@@ -277,8 +284,8 @@ def _frame(snapshot: Snapshot, frame: Frame, since: float, values: tuple[int, fl
         return frame._replace(sign=SIGNS.broken, color=MAGENTA, caption="hung" if status == 1 else "dead")
     if ended > since and outcome:
         name, tone = snapshot.description.outcomes[outcome - 1]
-        sign = {"good": SIGNS.good, "bad": SIGNS.bad}.get(tone, SIGNS.neutral)
         mark = TONES.get(tone, YELLOW)
+        sign = _sign(mark)
         return frame._replace(sign=sign, color=mixed(mark, LINE, JUST_ENDED), mark=mark, caption=name)
     caption = decimal(score, 2)
     if snapshot.phase in {Phase.RUNNING, Phase.BASELINE}:

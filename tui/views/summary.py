@@ -123,7 +123,7 @@ class SummaryView(View):
                 curve = Section("Speedup over N", lambda width, _: figures.scaling_curve(snapshot, width, lines))
                 sections.append(curve)
         if snapshot.description.units.episodes:
-            sections.append(Section("Episodes", lambda width, _: figures.episodes(snapshot, width)))
+            sections.append(Section("Episodes", lambda *room: figures.episodes(snapshot, *room)))
         trainer = Section("Trainer", lambda width, _: figures.learning(snapshot, width), fills=True)
         if self._charts.display:
             return [*sections, trainer]

@@ -112,7 +112,7 @@ def test_an_end_is_told_for_a_part_of_an_episode(stage):
         return frames[0].caption == "cleared"
 
     assert [told(after, sps=80.0) for after in (0.1, 0.9, 1.1)] == [True, True, False]
-    assert [told(after, sps=800.0) for after in (0.05, 0.2)] == [True, False]
+    assert [told(after, sps=800.0) for after in (0.05, 0.3)] == [True, False]
 
 
 def test_a_slim_terminal_tells_where_the_time_goes(stage):

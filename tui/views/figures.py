@@ -37,7 +37,7 @@ from ..ink import (
 from ..numbers import NA, decimal, figure, percent, steady, times, whole
 
 UNIT, LOW = 6, 24
-JUST, JUST_PART = 1.0, 0.25  # s, and part of an episode, that an ended one colours its board at most
+JUST, JUST_PART = 1.0, 0.5  # s, and part of an episode, that an ended one colours its board at most
 JUST_ENDED = 0.4  # how much of that colour its frame has: early in training, every episode ends at once
 NOTICES = {Notice.BREAK: ("break", ORANGE), Notice.ALARM: ("alarm", RED), Notice.PLAYED: ("by hand", CYAN)}
 COLORS = {

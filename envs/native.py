@@ -24,6 +24,9 @@ GOLDEN = np.uint64(0x9E37_79B9_7F4A_7C15)
 MIX_1 = np.uint64(0xBF58_476D_1CE4_E5B9)
 MIX_2 = np.uint64(0x94D0_49BB_1331_11EB)
 
+ALL_LEGAL = -1
+"""What a kernel that steps returns in place of the first row whose action is illegal."""
+
 
 def kernel(function: Function, *, inlined: bool = False) -> Function:
     """Return `function` compiled at its first call, unless the disk has it; it calls no kernels of other files.

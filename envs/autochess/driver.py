@@ -1,72 +1,28 @@
-"""Steps games `lo..hi` of the buffers: the Python side of the compiled kernels."""
+"""Games `lo..hi` of the buffers, stepped by the compiled kernels."""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ..errors import IllegalAction
-from ..fields import Buffers, next_slot
+from ..driver import Kernels, NativeEnvironments, compile_kernels
+from ..fields import Buffers
 from ..registry import find
-from ..task import Task, allocate
-from .kernels import ALL_LEGAL, reset_envs, show_envs, step_envs
-from .layout import ACTIONS, EPISODES
+from ..task import Task
+from .kernels import reset_envs, show_envs, step_envs
+from .layout import EPISODES
 from .views import table
 from .work import new_work
 
+KERNELS = Kernels(reset_envs, step_envs, show_envs)
 
-class Games:
+
+class Games(NativeEnvironments):
     """Games `lo..hi` of `autochess`."""
 
     def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
-        self.lo, self.hi = lo, hi
-        self._task, self._buffers = task, buffers
-        self._seed = int(np.uint64(seed).astype(np.int64))
-        self._slots: int = buffers["action"].shape[0]
         self._work = new_work()
-        self.table = table(task, buffers, self._work)
-        buffers["episode"][0, lo:hi] = buffers["state"][0, lo:hi, EPISODES] - 1
-
-    def reset(self, mask: NDArray[np.bool_], slot: int) -> None:
-        """Begin the next game of the masked ones, `(hi - lo,)`, and write their first observations into `slot`."""
-        reset_envs(self.table, self.lo, slot, mask, self._seed)
-
-    def step(self, slot: int) -> None:
-        """Read the actions of `slot`, write everything else into the next slot, auto-reset what ended.
-
-        Raises:
-            IllegalAction: An action is out of range or masked; then nothing was stepped.
-        """
-        wrong = step_envs(self.table, self.lo, self.hi, slot, next_slot(slot, self._slots))
-        if wrong != ALL_LEGAL:
-            raise self._complaint(wrong, slot)
-
-    def show(self, slot: int) -> None:
-        """Write observations, masks, numbers and boards into `slot`, also of states restored from outside."""
-        show_envs(self.table, self.lo, self.hi, slot)
-
-    def close(self) -> None:
-        """Release the buffers."""
-        del self.table, self._buffers
-
-    def _complaint(self, row: int, slot: int) -> IllegalAction:
-        action = int(self._buffers["action"][slot, row])
-        where = f"environment {row // self._task.players}, seat {row % self._task.players}"
-        if not 0 <= action < ACTIONS:
-            return IllegalAction(f"{where} expects an action from 0 to {ACTIONS - 1}, got {action}")
-        name = self._task.action_names[action]
-        return IllegalAction(
-            f"{where} expects an action that its action_mask allows, got {action} ({name}); "
-            "mask the policy's output before choosing"
-        )
+        at = table(task, buffers, self._work)
+        super().__init__(task, lo, hi, buffers, seed, kernels=KERNELS, table=at, episodes=EPISODES)
 
 
 def compile_all() -> None:
     """Compile every kernel, or load it from the disk's cache, so that workers need not."""
-    task = find("autochess")
-    buffers = allocate(task, 1, 2)
-    games = Games(task, 0, 1, buffers, 0)
-    games.reset(np.ones(1, np.bool_), 0)
-    buffers["action"][0, 0] = np.unpackbits(buffers["action_mask"][0, 0], bitorder="little").argmax()
-    games.step(0)
-    games.show(0)
+    compile_kernels(find("autochess"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..fields import DECIDES, OUT, WAITS, Array
-from ..native import episode_seed
+from ..native import ALL_LEGAL, episode_seed
 from .bag import board_size, held_count, player
 from .bots import bot_turn
 from .compiled import compiled
@@ -43,7 +43,6 @@ from .view import draw, draw_numbers, observe
 from .views import Extras, Views, extras, views, working
 from .work import Work
 
-ALL_LEGAL = -1
 TOP_HALF = 4
 
 
@@ -180,7 +179,7 @@ def forget(v: Views, slot: int, env: int) -> None:
 
 
 @compiled
-def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: int) -> None:
+def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64) -> None:
     """Begin the next game of the chosen environments and write their first observations."""
     v, x = views(table), extras(table)
     for index in range(chosen.shape[0]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..fields import Array
-from ..native import episode_seed
+from ..native import ALL_LEGAL, episode_seed
 from .compiled import compiled
 from .layout import (
     ACTIONS,
@@ -41,7 +41,6 @@ from .views import Views, views
 CLEAR_REWARD = np.float32(0.5)
 VIRUS_REWARD = np.float32(0.5)
 TOP_OUT_REWARD = np.float32(-1.0)
-ALL_LEGAL = -1
 FRAME_BUTTONS = np.array(BUTTONS, np.int64)
 
 

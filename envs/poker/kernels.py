@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ..fields import DECIDES, WAITS, Array
-from ..native import episode_seed
+from ..native import ALL_LEGAL, episode_seed
 from .compiled import compiled
 from .hand import NO_EDGE, act, begin, edge_of, observe, won
 from .layout import EPISODES, LAST, NODE, PLAYERS, RUN_SEED, STEPS
 from .picture import draw
 from .views import Numbers, Rules, Views, numbers, rules, views
 
-ALL_LEGAL = -1
 WAITING = 1
 """The mask of a seat that waits: it allows the first action."""
 FIRST_WINS, SECOND_WINS, SPLIT = 1, 2, 3
@@ -77,7 +76,7 @@ def write_end(v: Views, slot: int, env: int, over: bool, chips: float) -> None:
 
 
 @compiled
-def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: int) -> None:
+def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64) -> None:
     """Begin the next hand of the chosen environments and write their first observations."""
     v, r, n = views(table), rules(table), numbers(table)
     for index in range(chosen.shape[0]):

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from pac.envs import allocate, find
 from pac.envs.drmario.driver import Bottles
+from pac.envs.drmario.layout import LONGEST_FALL, SCRATCH, Bytes, Words
+from pac.envs.drmario.plan import plan
 
 from .bottles import State
 
@@ -41,3 +43,10 @@ def legal(mask: NDArray[np.uint8], random: np.random.Generator) -> NDArray[np.in
     """A random legal action for each row of a mask."""
     chosen: NDArray[np.int64] = (mask * random.random(mask.shape)).argmax(axis=-1)
     return chosen
+
+
+def buttons(state: Words, action: int) -> Bytes:
+    """The buttons held on every frame, as bits of `layout`, from control until the frame on which the pill locks."""
+    path = np.zeros(LONGEST_FALL, np.uint8)
+    frames = plan(state, state.view(np.int64), action, np.zeros(SCRATCH, np.uint64), path)
+    return path[:frames]

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pac.envs.drmario.actions import buttons
 from pac.envs.drmario.layout import (
     CLOCK,
     COLUMN,
@@ -29,7 +28,7 @@ from pac.envs.drmario.reach import survey
 
 from .bottles import State, cells
 from .brute import placements
-from .play import Game, legal
+from .play import Game, buttons, legal
 from .twin import CHOICES, Bottle, action_of
 
 NAMES = {HOLD_LEFT: "left", HOLD_RIGHT: "right", HOLD_DOWN: "down", PRESS_A: "A", PRESS_B: "B"}

@@ -1,0 +1,120 @@
+"""Environments of native games: the Python side of compiled kernels, the same for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import IllegalAction
+from .fields import Array, Buffers, next_slot
+from .native import ALL_LEGAL
+from .task import MASK_64, Restorable, Task, allocate
+
+
+class Kernels(NamedTuple):
+    """A game's kernels, all of which read the addresses of what they work on from a table.
+
+    Attributes:
+        reset: Called with the table, the first environment, a slot, the mask of those that begin, and the run's seed.
+        step: Called with the table, the bounds, a slot and the next; returns the first row whose action is illegal,
+            before anything was stepped, or `ALL_LEGAL`.
+        show: Called with the table, the bounds and a slot.
+    """
+
+    reset: Callable[[Array, int, int, Array, np.uint64], None]
+    step: Callable[[Array, int, int, int, int], int]
+    show: Callable[[Array, int, int, int], None]
+
+
+class NativeEnvironments:
+    """Environments `lo..hi` of a native game.
+
+    Args:
+        task: The task.
+        lo: First environment.
+        hi: One past the last.
+        buffers: The arrays of the task's fields, for all environments.
+        seed: The run's seed.
+        kernels: What steps them.
+        table: The addresses of the buffers, and of the game's own memory, which must live as long.
+        episodes: Which word of a state counts the episodes begun: a driver made over buffers in use counts on.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        lo: int,
+        hi: int,
+        buffers: Buffers,
+        seed: int,
+        *,
+        kernels: Kernels,
+        table: NDArray[np.int64],
+        episodes: int,
+    ) -> None:
+        self._slots, rows = buffers["action"].shape[:2]
+        if not 0 <= lo < hi <= rows // task.players:
+            raise ValueError(f"expected 0 <= lo < hi <= {rows // task.players} environments, got {lo} and {hi}")
+        self.lo, self.hi, self.table = lo, hi, table
+        self._task, self._buffers, self._kernels = task, buffers, kernels
+        self._seed = np.uint64(seed & MASK_64)
+        buffers["episode"][0, lo:hi] = buffers["state"][0, lo:hi, episodes].astype(np.int64) - 1
+
+    def reset(self, mask: NDArray[np.bool_], slot: int) -> None:
+        """Begin the next episode of the masked ones, `(hi - lo,)`, and write their first observations into `slot`."""
+        if mask.shape != (self.hi - self.lo,):
+            raise ValueError(f"expected a mask of shape {(self.hi - self.lo,)}, got {mask.shape}")
+        self._check(slot, slot)
+        self._kernels.reset(self.table, self.lo, slot, mask, self._seed)
+
+    def step(self, slot: int) -> None:
+        """Read the actions of `slot`, write everything else into the next slot, auto-reset what ended.
+
+        Raises:
+            IllegalAction: An action is out of range or masked; then nothing was stepped.
+        """
+        following = next_slot(slot, self._slots)
+        self._check(slot, following)
+        wrong = self._kernels.step(self.table, self.lo, self.hi, slot, following)
+        if wrong != ALL_LEGAL:
+            raise self._complaint(wrong, slot)
+
+    def show(self, slot: int) -> None:
+        """Write observations, masks, numbers and boards into `slot`, also of states restored from outside."""
+        self._check(slot, slot)
+        self._kernels.show(self.table, self.lo, self.hi, slot)
+
+    def close(self) -> None:
+        """Release the buffers."""
+        del self.table, self._buffers
+
+    def _check(self, slot: int, following: int) -> None:
+        """Refuse slots that are none: kernels write to addresses."""
+        if not 0 <= slot <= following < self._slots:
+            raise IndexError(f"expected a slot from 0 to {self._slots - 1}, and a step one after it; got {slot}")
+
+    def _complaint(self, row: int, slot: int) -> IllegalAction:
+        task, action = self._task, int(self._buffers["action"][slot, row])
+        env, seat = divmod(row, task.players)
+        who = f"environment {env}" + (f", seat {seat}" if task.players > 1 else "")
+        if not 0 <= action < task.num_actions:
+            return IllegalAction(f"{who} expects an action from 0 to {task.num_actions - 1}, got {action}")
+        name = f" ({task.action_names[action]})" if task.action_names else ""
+        return IllegalAction(
+            f"{who} expects an action that its action_mask allows, got {action}{name}; "
+            "mask the policy's output before choosing"
+        )
+
+
+def compile_kernels(task: Task) -> None:
+    """Compile every kernel of a native task, or load it from the disk's cache, so that workers need not."""
+    buffers = allocate(task, 1, 2)
+    envs = cast("Restorable", task.make(0, 1, buffers, 0))
+    envs.reset(np.ones(1, np.bool_), 0)
+    if task.masked:
+        buffers["action"][0, 0] = np.unpackbits(buffers["action_mask"][0, 0], bitorder="little").argmax()
+    envs.step(0)
+    envs.show(0)

@@ -45,7 +45,7 @@ def make(
     Args:
         task: The task, or the text it is found by.
         num_envs: Number of environments N; if None the task's own, or four per core, at least 8.
-        backend: Its name.
+        backend: Its name, one of `BACKENDS`.
         strict: Whether to fail when it cannot run here, rather than to take the next one down the ladder.
         slots: Time steps that the buffer holds, one more than a rollout has; 1 steps in place.
         seed: The run's seed.
@@ -53,6 +53,9 @@ def make(
         timeout: Time limit of a start or a step, in s.
         hang_timeout: Time after which a worker without a sign of life is replaced, in s.
         copy: Whether Gymnasium's batches are copies rather than views.
+
+    Returns:
+        A vector environment of N times the task's players rows; it is the caller's to close.
 
     Raises:
         UnknownName: No backend, or no task, has the name.

@@ -20,9 +20,12 @@ def vector(
     Args:
         task: The task, or its name.
         num_envs: Number of environments.
-        backend: `inline`, `threads` or `shm`.
+        backend: Its name, one of `pac.backends.BACKENDS`.
         copy: Whether batches are copies; views are overwritten by the next step.
         seed: Seed until `reset` is given one.
         **parameters: The task's parameters.
+
+    Returns:
+        A vector environment of `num_envs` times the task's players rows.
     """
     return make(task_of(task, parameters), num_envs, backend, seed=seed, copy=copy)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..backends.layout import Buffer
 from ..envs import Task
 from ..envs.fields import DECIDES, Array
-from .past.moments import scalars
+from .past.moments import scalars, terms_width
 
 RECENT = 100
 TOTALS = ("steps", "frames", "episodes", "iterations")
@@ -45,7 +45,7 @@ class Counts:
 
     def resize(self, num_envs: int) -> None:
         """Begin anew what is of single environments."""
-        self.terms = np.zeros((num_envs * self._task.players, max(1, len(self._task.reward_terms))), "f4")
+        self.terms = np.zeros((num_envs * self._task.players, terms_width(self._task)), "f4")
         self.last_terms = np.full((num_envs, self.terms.shape[1]), np.nan, "f4")
         self.ended: NDArray[np.void] = np.zeros(num_envs, ENDED)
         self.ended["ret"] = np.nan

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 BAD_USAGE = 2
 FAILED = 1
-FORCE_AFTER = 20.0  # s that a session has to end before it is killed
 
 
 class SessionFailed(PacError):

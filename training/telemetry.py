@@ -24,7 +24,7 @@ from ..backends.segment import Segment
 from ..envs import PacError, Task
 from ..envs.fields import Array
 from .description import Description
-from .past.moments import LINE, counted_actions, moment_dtype
+from .past.moments import LINE, counted_actions, moment_dtype, terms_width
 from .records import (
     AUDIENCE,
     BREAKPOINT,
@@ -84,7 +84,7 @@ class Block:
 def blocks_of(task: Task, num_envs: int) -> list[Block]:
     """The blocks of a session on `task` with `num_envs` environments."""
     boards = [Block(f"board:{item.name}", item.dtype, (num_envs, *item.stored_shape)) for item in task.boards]
-    terms = (num_envs, max(1, len(task.reward_terms)))
+    terms = (num_envs, terms_width(task))
     return [
         Block("state", STATE, ()),
         Block("times", TIMES, ()),

@@ -34,7 +34,6 @@ from .kinds import (
 COMMON, UNCOMMON, RARE, EPIC, ULTRA, UNIQUE, LEGENDARY = range(7)
 RARITIES = ("common", "uncommon", "rare", "epic", "ultra", "unique", "legendary")
 STRIKE, BLAST, SNIPE, MEND, WARD, STUN, FRENZY, DRAIN, RALLY, LANCE = range(10)
-ABILITIES = ("strike", "blast", "snipe", "mend", "ward", "stun", "frenzy", "drain", "rally", "lance")
 TANK, BRUISER, ARCHER, CASTER, DUELIST, MEDIC = range(6)
 
 

@@ -82,7 +82,6 @@ for _number, (_one, _other) in enumerate(PAIRS):
     CRAFTED[_one, _other] = CRAFTED[_other, _one] = COMPONENT_COUNT + _number
 """What two components make."""
 
-WILD_STAGES = (1, 2, 3, 9, 14, 19, 24, 28, 32, 36, 40)
 ITEM_STAGES = (4, 12, 17, 22, 27, 34)
 WILD_TEAMS: Ints = np.zeros((64, 9), np.int64)
 """Species that a stage's wild creatures are; nobody where players fight each other."""

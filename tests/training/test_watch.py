@@ -25,7 +25,7 @@ from pac.training.sessions import sessions
 from pac.training.snapshot import Look, take
 from pac.training.telemetry import TelemetryReader
 from pac.training.watching.boards import Boards
-from pac.training.watching.mirror import SLOTS, Mirror
+from pac.training.watching.mirror import LEAST, TOGETHER, Mirror
 from pac.training.watching.task import action_reader, describe_script
 from pac.training.watching.vector import WatchedVectorEnv
 
@@ -153,7 +153,7 @@ def test_a_stretch_of_steps_is_counted_as_one_by_one(autoreset, steps):
         for mirror, rows, now in ((at_once, seen[0], flush), (singly, seen[1], True)):
             full = mirror.record(np.array(draws) % 2, np.array(draws, np.float64), done, np.zeros(2, np.bool_))
             if now or full or number == len(steps) - 1:
-                before = mirror.slot if mirror.slot < SLOTS - 1 else 0
+                before = mirror.slot % (mirror.buffer.slots - 1)
                 mirror.flush()
                 names = ("reward", "episode_return", "episode_length", "terminated", "outcome", "active", "frames")
                 rows += [
@@ -162,6 +162,21 @@ def test_a_stretch_of_steps_is_counted_as_one_by_one(autoreset, steps):
                 ]
     assert seen[0] == seen[1]
     assert at_once.buffer["episode"].tolist() == singly.buffer["episode"].tolist()
+
+
+def test_a_stretch_that_is_full_is_flushed_and_another_begun():
+    """Of many environments it is short; returns and lengths go on."""
+    many = TOGETHER // LEAST
+    task = describe_script("toy", gymnasium.spaces.Discrete(2), Boards(None, np.zeros((many, 1), np.float32)))
+    mirror, never = Mirror(task, many, "same step", None), np.zeros(many, np.bool_)
+    flushed = [
+        step for step in range(1, 2 * LEAST + 3) if mirror.record(None, never + 2.0, never, never) and mirror.flush()
+    ]
+    mirror.flush()
+    assert flushed == [LEAST, 2 * LEAST]
+    assert mirror.slot == 2
+    assert mirror.buffer["episode_length"][2].tolist() == [2 * LEAST + 2] * many
+    assert mirror.buffer["episode_return"][2].tolist() == [2 * (2 * LEAST + 2)] * many
 
 
 def test_a_watched_script_is_found_and_seen():

@@ -16,7 +16,8 @@ from ...envs.fields import DECIDES, WAITS, Array
 Autoreset: TypeAlias = Literal["same step", "next step", "by hand"]
 """When an environment that ended begins anew: with the last step, with one more whose action is ignored, or never."""
 ActionReader: TypeAlias = Callable[[Array], Array]
-SLOTS = 257
+TOGETHER, LEAST, MOST = 8192, 64, 1024
+"""Steps of single environments that are worked out at once, and bounds for how many steps of all that may be."""
 REAL, FLAG = np.dtype(np.float64), np.dtype(np.bool_)
 TERMINATED, TRUNCATED = 1, 2
 asarray = np.asarray
@@ -26,7 +27,7 @@ class Mirror:
     """N environments that step elsewhere, and a buffer that is told what came of it.
 
     A step only copies what came of it, as bytes: nothing is cheaper; `flush` works that into the buffer, some forty
-    operations on whole stretches of up to 256 steps.
+    operations on whole stretches of up to 1,024 steps.
 
     Attributes:
         buffer: The arrays of the task's fields.
@@ -46,10 +47,10 @@ class Mirror:
             autoreset: When an environment that ended begins anew.
             read_actions: Turns actions `(steps, N, numbers)` into the buffer's, if they fit there.
         """
-        self.buffer = Layout(task, num_envs, SLOTS).map()
+        self._last = self._room = min(MOST, max(LEAST, TOGETHER // num_envs))
+        self.buffer = Layout(task, num_envs, self._last + 1).map()
         self.environments = num_envs
         self.slot = 0
-        self._room = SLOTS - 1
         self._autoreset = autoreset
         self._read_actions = read_actions
         self._action_type: np.dtype[Any] | None = None
@@ -76,7 +77,8 @@ class Mirror:
         """
         if self._read_actions is not None:
             if self._action_type is None:
-                self._action_type = np.asarray(actions).dtype
+                kind = asarray(actions).dtype
+                self._action_type = self.buffer["action"].dtype if kind.hasobject else kind
             self._actions.append(asarray(actions, self._action_type).tobytes())
         results = self._results
         results.append(
@@ -92,7 +94,7 @@ class Mirror:
         """Write the actions of the next step; all steps before must be flushed."""
         if self._read_actions is not None:
             read = self._read_actions(np.reshape(actions, (1, self.environments, -1)))
-            self.buffer["action"][self.slot if self.slot < SLOTS - 1 else 0] = read[0]
+            self.buffer["action"][self.slot % self._last] = read[0]
 
     def flush(self) -> bool:
         """Write what was recorded behind the last slots or from slot 1 on; return whether there was any."""
@@ -104,9 +106,9 @@ class Mirror:
             for column, kind in zip(zip(*self._results, strict=True), (REAL, FLAG, FLAG), strict=True)
         )
         self._results.clear()
-        first = self.slot if self.slot < SLOTS - 1 else 0
+        first = self.slot % self._last
         self.slot = first + count
-        self._room = SLOTS - 1 - self.slot or SLOTS - 1
+        self._room = self._last - self.slot % self._last
         rows, buffer = slice(first + 1, first + 1 + count), self.buffer
         if self._read_actions is not None:
             actions = np.frombuffer(b"".join(self._actions), self._action_type)

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 Render: TypeAlias = Callable[[int], Any]
 MODES = frozenset({"rgb_array", "ansi"})
-SHARE = 0.01
+SHARE = 0.006
 """Of the training's time, the most that drawing takes."""
 TURN = 0.005  # s of drawing at once
 
@@ -81,7 +81,7 @@ class Boards:
         labels = tuple(str(index) for index in range(count))
         return Panel("bars", "Observation", "bars", labels, main=True), Field("bars", "float32", (count,), timed=False)
 
-    def draw(self, task: Task, buffers: Buffers, slot: int, observations: Any, *, hurry: bool) -> None:
+    def draw(self, task: Task, buffers: Buffers, slot: int, observations: Any, *, hurry: bool) -> float:
         """Draw what is looked at, a few at a time.
 
         Args:
@@ -90,10 +90,13 @@ class Boards:
             slot: The newest slot.
             observations: What the environments observe, a batch.
             hurry: Whether to draw all of it now, whatever it takes.
+
+        Returns:
+            How long it took, in s.
         """
         begin = now = time.perf_counter()
         if now < self._paid and not hurry:
-            return
+            return 0.0
         wanted = np.flatnonzero(buffers["looked_at"][0])
         board = buffers[task.panels[0].field][0]
         for env in np.roll(wanted, -int(np.searchsorted(wanted, self._turn))).tolist():
@@ -103,6 +106,7 @@ class Boards:
             self._draw_one(buffers, board, slot, observations, env)
             now = time.perf_counter()
         self._paid = now + (now - begin) / SHARE
+        return now - begin
 
     def _draw_one(self, buffers: Buffers, board: Array, slot: int, observations: Any, env: int) -> None:
         buffers["looked_at"][0, env] = 0

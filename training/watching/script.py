@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Mapping
 from multiprocessing.util import Finalize
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any
 
 import gymnasium
@@ -32,6 +32,8 @@ from .task import action_reader, describe_script
 
 ITERATION = 1.0  # s that an iteration lasts where nobody logs
 LEAST_ITERATION = 0.5  # s
+SHARE = 0.01
+"""Of the training's time, the most that telling of it takes besides drawing: what is much is told less often."""
 LOOKED_AT = b"\x01"
 OURS = frozenset({"restart", "baseline", "act", "sweep", "cancel_sweep", "checkpoint"})
 _open: weakref.WeakSet[WatchedScript] = weakref.WeakSet()
@@ -154,24 +156,29 @@ class WatchedScript(Live):
 
     def _settle(self, now: float) -> None:
         """Do what need not be done after every step."""
+        begun = thread_time()
         self._share_time()
-        self._flush()
+        drawing = self._flush()
         if self._asked_to_end:
             self.close()
         elif now >= self._iteration_due:
             self._end_iteration(now)
-        self._due = min(self.monitor.due, self._iteration_due)
+        told = thread_time() - begun - drawing
+        self._due = max(min(self.monitor.due, self._iteration_due), now + told / SHARE)
         if self.monitor.eager:  # looked at last: who changes that hurries afterwards
             self.hurry()
 
-    def _flush(self) -> None:
-        """Let the monitor see the steps since it last did, and draw what is looked at."""
-        mirror, unknown = self.mirror, self._unknowns.take()
+    def _flush(self) -> float:
+        """Let the monitor see the new steps, and draw what is looked at; return how long drawing took, in s."""
+        mirror, unknown, drawing = self.mirror, self._unknowns.take(), 0.0
         self.monitor.alarms.take_unknown("observation", unknown, self.clock.now())
         if mirror.flush():
             if LOOKED_AT in self._looked_at.tobytes():
-                self._boards.draw(self.task, mirror.buffer, mirror.slot, self._observations, hurry=self.gate.paused)
+                drawing = self._boards.draw(
+                    self.task, mirror.buffer, mirror.slot, self._observations, hurry=self.gate.paused
+                )
             self.monitor.step(mirror.slot - 1)
+        return drawing
 
     def _while_closed(self) -> None:
         self._flush()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..training.mccfr.evaluation import Evaluation
 
 RESOLVER = "resolver."
-HANDS = 100_000
+HANDS = 1_000_000
 """Hands of a match where none are asked for, and where somebody thinks at each decision."""
 THOUGHTFUL_HANDS = 400
 
@@ -85,8 +85,7 @@ def _show(found: Evaluation) -> None:
         table.add_row("NashConv, what best responses gain", f"{found.nash_conv:.6f} chips", "exact", "all")
         table.add_row("exploitability, half of it", f"{found.nash_conv / 2:.6f} chips", "exact", "all")
     if found.local_best_response is not None:
-        of = "lost to a local best response" + (", not thinking" if found.resolved else "")
-        table.add_row(of, *_columns(found.local_best_response, found.unit))
+        table.add_row("lost to a local best response", *_columns(found.local_best_response, found.unit))
     console.print(table)
 
 

@@ -17,6 +17,10 @@ Z_95 = 1.959964
 """Standard deviations to either side that hold 95 % of a normal distribution."""
 
 
+FEW = 30
+"""Results of which no line is drawn: it would follow them, and make the margin too small."""
+
+
 class Estimate(NamedTuple):
     """What something is worth.
 
@@ -31,8 +35,17 @@ class Estimate(NamedTuple):
     hands: int = 0
 
     @classmethod
-    def of(cls, results: Array, each: int = 1) -> Self:
-        """Return the mean of independent results, `(n,)` chips per hand, each of which took `each` hands."""
+    def of(cls, results: Array, each: int = 1, luck: Array | None = None) -> Self:
+        """Return the mean of independent results.
+
+        Args:
+            results: `(n,)` chips per hand.
+            each: Hands that each of them took.
+            luck: `(n,)` what is 0 on average and goes up and down with the results: what they share is taken out, as
+                far as a straight line through them tells it (a control variate).
+        """
+        if luck is not None and len(results) > FEW and luck.any():
+            results = results - np.cov(results, luck)[0, 1] / luck.var(ddof=1) * luck
         margin = Z_95 * float(results.std(ddof=1)) / np.sqrt(len(results)) if len(results) > 1 else np.inf
         return cls(float(results.mean()), float(margin), each * len(results))
 

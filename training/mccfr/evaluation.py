@@ -22,8 +22,8 @@ from .resolving import Resolver
 from .resolving import Settings as Thinking
 from .trained import Trained, holdings_of, trained
 
-RESPONSES = 10
-"""Of so many hands of a match, one is played against a local best response: it takes thousands of times as long."""
+RESPONSES = 500
+"""Of so many hands of a match, one is played against a local best response: it takes ten thousand times as long."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Evaluation:
         won: What it wins of the opponent.
         nash_conv: What best responses gain against it together, twice the exploitability; None for large games.
         local_best_response: What a local best response wins of it, a lower bound of the exploitability; None for small
-            games, whose exploitability is known.
+            games, whose exploitability is known, and where it thought again.
         skipped: What was wrong with newer checkpoints.
     """
 
@@ -137,7 +137,7 @@ def _exactly(job: Job) -> Measured:
 
 
 def _by_playing(job: Job) -> Measured:
-    """Play hands, and let a local best response play some."""
+    """Play hands, and let a local best response play some, if its opponent does not think."""
     game, strategy, holdings = job.game, job.strategy, job.holdings
     threads = usable_cores()
 
@@ -147,11 +147,12 @@ def _by_playing(job: Job) -> Measured:
     if job.resolver is not None:
         thinker = Thinker(job.resolver)
         follower = Follower(game, job.other, holdings)
-        won = thoughtful_match(
-            game, thinker, follower, holdings, job.hands, seed=job.seed, threads=threads, heard=heard
+        return (
+            thoughtful_match(game, thinker, follower, holdings, job.hands, seed=job.seed, threads=threads, heard=heard),
+            None,
+            None,
         )
-    else:
-        won = match(game, strategy, job.other, holdings, job.hands, seed=job.seed, threads=threads, heard=heard)
+    won = match(game, strategy, job.other, holdings, job.hands, seed=job.seed, threads=threads, heard=heard)
     response = local_best_response(
         game,
         strategy,

@@ -5,8 +5,9 @@ action that is best if both only check and call from there on, but for the answe
 would fold do. What it wins is a lower bound of what the best response would win. It bets as the strategy's own tree
 allows, with the hands as they are: it sees what is lost by abstracting cards, and not what is lost by abstracting bets.
 
-The opponent's hand is never dealt: its range is what plays, and at the end all of it is compared; once nobody decides
-any more, so are all boards that may come, or many. That leaves less to luck, and changes no mean.
+The opponent's hand is never dealt: its range is what plays, all that it may do is followed, and at the end all of it is
+compared; once nobody decides any more, so are all boards that may come, or many. What is left to luck is which hand is
+dealt on which board: the more it wins if both follow the strategy, the more it wins here, so that much is taken out.
 """
 
 from __future__ import annotations
@@ -22,8 +23,11 @@ from ...envs.poker.tree import FOLD, SHOWDOWN, STREET
 from .estimate import Estimate, Heard, gathered, unheard
 from .holdings import Board, Holdings
 from .ranges import folds, probabilities, raises
+from .rollout import Nodes, nodes_of, played_below
 
 PLAYERS = 2
+PLAYED = 512
+"""Hands by which it is seen what a hand is worth, in each seat."""
 
 
 class Seat(NamedTuple):
@@ -63,14 +67,30 @@ def local_best_response(
     if holdings.exact:
         return Estimate(_exactly(game, strategy, holdings))
 
+    nodes = nodes_of(game)
+
     def both(pair: int) -> Array:
         random = np.random.default_rng((seed, pair))
         hand, board = holdings.draw(random)
-        seats = (Seat(player, hand, board) for player in range(PLAYERS))
+        seats = [Seat(player, hand, board) for player in range(PLAYERS)]
         won = sum(Response(game, strategy, holdings, seat, random).wins() for seat in seats)
-        return np.array([won / PLAYERS])
+        luck = sum(_worth(nodes, strategy, holdings, seat, random) for seat in seats)
+        return np.array([[won / PLAYERS, luck / PLAYERS]])
 
-    return Estimate.of(gathered(both, max(2, hands // PLAYERS), threads, heard), PLAYERS)
+    won, luck = gathered(both, max(2, hands // PLAYERS), threads, heard).T
+    return Estimate.of(won, PLAYERS, luck)
+
+
+def _worth(nodes: Nodes, strategy: Array, holdings: Holdings, seat: Seat, random: np.random.Generator) -> float:
+    """Return what a hand wins on its board if both follow the strategy: over all hands and both seats nothing."""
+    own, other = np.zeros(len(holdings.names)), holdings.against(seat.player, seat.hand, seat.board)
+    own[seat.hand] = 1
+    ranges = np.array([own, other] if seat.player == 0 else [other, own], np.float64)
+    deals = holdings.deals(seat.board, ranges, PLAYED, random)
+    won = np.empty((len(deals.hands), 1))
+    state = random.integers(1 << 62, size=1, dtype=np.uint64)
+    played_below(nodes, strategy, deals.bucket, deals.sign, np.zeros(1, np.int64), state, won)
+    return float(deals.weight @ won[:, 0]) * (1 - 2 * seat.player)
 
 
 def _exactly(game: Game, strategy: Array, holdings: Holdings) -> float:
@@ -95,7 +115,7 @@ class Response:
         strategy: `(entries,)` probabilities by which the opponent acts.
         holdings: The game's hands.
         seat: Who responds, and the cards.
-        random: Draws the opponent's actions and what cards may come; nothing is drawn where the holdings are `exact`.
+        random: Draws what cards may come; nothing is drawn where the holdings are `exact`.
     """
 
     def __init__(
@@ -143,17 +163,11 @@ class Response:
         return float(tree.paid[end].min() * (may @ fares) / may.sum())
 
     def _answered(self, node: int, held: Array) -> float:
-        """Return what a decision of the opponent is worth: over all that its range does, or as it does once."""
-        acts = self._acts(node)
-        true = held * self._true
+        """Return what a decision of the opponent is worth, over all that its range does."""
+        acts, true = self._acts(node), held * self._true
         likely = true @ acts / true.sum()
-        actions, weights = np.flatnonzero(likely > 0), likely
-        if not self._holdings.exact:
-            actions, weights = self._random.choice(len(likely), 1, p=likely / likely.sum()), np.ones(len(likely))
-        below = ((int(action), held * acts[:, action]) for action in actions)
-        return sum(
-            float(weights[action]) * self._value(self._game.tree.below(node, action), left) for action, left in below
-        )
+        below = ((action, self._game.tree.below(node, action)) for action in map(int, np.flatnonzero(likely > 0)))
+        return sum(float(likely[action]) * self._value(child, held * acts[:, action]) for action, child in below)
 
     def _best(self, node: int, held: Array) -> int:
         """Return the action that is best if after the answer to it both check and call to the end."""

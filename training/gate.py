@@ -42,11 +42,15 @@ class Gate:
     Args:
         directory: Where the words stand, as the segment `gate`.
         waiting: Called some ten times a second while the gate is closed, in the training thread.
+
+    Attributes:
+        attention: One word: as long as it is 0, `enter` does nothing, and who counts microseconds need not call it.
     """
 
     def __init__(self, directory: Path, waiting: Callable[[], None] = lambda: None) -> None:
         self._segment = Segment.create("gate", 8 * len(Word), directory=directory)
         self._words = memoryview(self._segment.map).cast("q")
+        self.attention = self._words[Word.ATTENTION :][:1]
         self._changed = threading.Condition()
         self._waiting = waiting
         self._next_pass = 0
@@ -59,11 +63,6 @@ class Gate:
     def close(self) -> None:
         """Remove the words' name."""
         self._segment.unlink()
-
-    @property
-    def busy(self) -> bool:
-        """Whether those who pass have to look at more than this: somebody paused it, slowed it, or wants it to end."""
-        return bool(self._words[Word.ATTENTION])
 
     @property
     def paused(self) -> bool:

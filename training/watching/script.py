@@ -79,6 +79,7 @@ class WatchedScript(Live):
         self.mirror = mirror
         self._boards = boards
         self._unknowns = Unknowns(observations)
+        self._attention = self.gate.attention
         self._looked_at = memoryview(self.mirror.buffer["looked_at"][0])
         self._observations = observations
         self._actions: Any = None
@@ -116,14 +117,14 @@ class WatchedScript(Live):
             self._flush()
             self.mirror.begin(mask)
 
-    # A script may make thousands of steps per second: what is called at each does not a call too many.
+    # A script may make thousands of steps per second: at each, nothing is done that can wait.
 
     def before(self, actions: Any) -> None:
         """Pass the gate, before a step by `actions`."""
         if self._ended:
             return
         self._actions = actions
-        if self.gate.busy:
+        if self._attention[0]:
             self.pass_gate()
         self._entered = perf_counter()
 

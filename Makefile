@@ -34,7 +34,7 @@ $(STAMP): pyproject.toml setup.py
 run: $(STAMP)  ## Start the app; make run ARGS="--num-envs 16" passes options on
 	@$(BIN)/pac-tui $(ARGS)
 
-quick: $(STAMP)  ## Run the tests that start no session and no server
+quick: $(STAMP)  ## Run the tests that start no process
 	@$(BIN)/python -m pac.envs
 	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow and not session"
 

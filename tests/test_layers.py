@@ -54,6 +54,7 @@ def imported():
     return found
 
 
+@pytest.mark.session
 @pytest.mark.parametrize(("name", "banned"), [item for chain in CHAINS for item in chain.items()])
 def test_an_import_brings_nothing_heavy(imported, name, banned):
     """Importing a room brings along only what it needs."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,21 +14,20 @@ from pac.envs.gym.task import describe
 
 HERE = Path(__file__).parent
 LIMIT = 20.0
-SERVED = {"socket", "http"}
+APART = {"shm", "socket", "http"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave servers to the whole suite: what holds of every backend is shown on `shm` in the quick part."""
+    """Leave workers and servers to the whole suite: the quick part shows in one process what holds of all backends."""
     for item in items:
         chosen = getattr(item, "callspec", None)
-        if HERE in item.path.parents and chosen and SERVED.intersection(map(str, chosen.params.values())):
+        if HERE in item.path.parents and chosen and APART.intersection(map(str, chosen.params.values())):
             item.add_marker(pytest.mark.session)
 
 
 @pytest.fixture(autouse=True)
 def _clean(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.syspath_prepend(str(HERE))
-    gc.collect()
     before = set(own_directory().iterdir())
     yield
     assert set(own_directory().iterdir()) <= before, "a backend left files behind"

@@ -86,6 +86,7 @@ def test_sampled_actions_are_taken(begun, name):
     assert envs.buffer["episode_length"].tolist() == [[1, 1, 1]]
 
 
+@pytest.mark.session
 def test_a_failure_tells_its_action():
     """A worker that fails is data: environment, seed, step, the numbers it was given and the traceback."""
     envs = make(find("kinds:Brittle"), 2, "shm", workers=1, seed=4)

@@ -71,6 +71,7 @@ def test_not_even_one():
         make(TASK, 1, "inline", slots=100_000)
 
 
+@pytest.mark.session
 def test_what_an_environment_takes_is_measured(toy):
     """An environment that holds 4 MiB takes about 4 MiB; what cannot be made takes nothing that is known."""
     assert memory.footprint(toy("Heavy", mebibytes=4).spec) == pytest.approx(4 * MIB, rel=0.2)

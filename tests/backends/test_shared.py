@@ -71,6 +71,7 @@ def test_threads_share_tables_where_there_is_little_shared_memory(tally, monkeyp
     envs.close()
 
 
+@pytest.mark.session
 def test_a_table_that_is_too_large_is_refused(monkeypatch):
     """Fewer environments are no remedy where the table alone does not fit."""
     monkeypatch.setattr(memory, "available_memory", lambda: 1 << 23)

@@ -38,6 +38,7 @@ def test_the_seed_makes_the_trace():
     assert hashes[0] == hashes[1] != hashes[2]
 
 
+@pytest.mark.session
 def test_the_first_difference_is_named():
     """An environment that depends on its process differs at its first observation, and play stops there."""
     found = compare_traces("faulty:Whimsical", games=5, num_envs=2, backends=["shm"])

@@ -24,6 +24,7 @@ def test_gymnasiums_own_checker(name):
     env.close()
 
 
+@pytest.mark.session
 def test_made_in_a_fresh_interpreter():
     """`gym.make("pac.envs.gym:...")` is all that a user needs."""
     code = "import gymnasium; print(gymnasium.make('pac.envs.gym:pac/DrMario-v0', level=3).reset(seed=1)[1]['viruses'])"

@@ -100,7 +100,7 @@ def test_a_task_with_saved_states_conforms():
     assert find("CartPole-v1").state is None
 
 
-@pytest.mark.parametrize("name", ["inline", "shm"])
+@pytest.mark.parametrize("name", ["inline", pytest.param("shm", marks=pytest.mark.session)])
 def test_other_environments_go_on_from_saved_states(name, monkeypatch):
     """Those of another backend of the same kind: all that they give is the same from there on."""
     monkeypatch.chdir(Path(__file__).parents[2])  # where workers find the module

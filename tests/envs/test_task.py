@@ -126,6 +126,7 @@ def test_planes_that_are_told_to_be_uniform_are_looked_at():
         check(replace(task, observation=replace(task.observation, uniform=(0, 3))))
 
 
+@pytest.mark.session
 def test_describing_loads_no_rules():
     """Importing the tasks loads neither torch, numba nor gymnasium."""
     heavy = "', '.join({'torch', 'numba', 'gymnasium'} & set(sys.modules))"

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.session
+
 PAGE = (Path(__file__).parents[2] / "docs" / "tasks.md").read_text()
 BLOCKS = re.findall(r"^```(python|toml)\n(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE)
 FILES = {
@@ -72,7 +74,6 @@ def test_a_task_whose_package_is_broken(installed):
     assert "No module named 'no_such_module'" in result.stderr
 
 
-@pytest.mark.session
 @pytest.mark.parametrize("task", ["coins:Coins,size=9", "ladder:height=9"])
 def test_the_examples_train(installed, task):
     """Each example learns for a moment on worker processes."""

@@ -51,6 +51,7 @@ def test_the_table_tells_what_was_missed():
     assert sum("not measured" in line for line in lines) == len(ROWS) - 2
 
 
+@pytest.mark.session
 def test_scaling_passes_a_refusal_on():
     """A session that cannot begin ends the measurement with its sentence."""
     with pytest.raises(SessionFailed, match="unknown task"):

@@ -103,6 +103,7 @@ def test_none_at_all_is_an_error_that_says_why(tmp_path: Path) -> None:
         load_newest(tmp_path)
 
 
+@pytest.mark.session
 def test_a_full_disk_leaves_the_old_ones_intact(tmp_path: Path) -> None:
     """A write that fails half-way is reported, leaves no rubbish, and the older checkpoint still verifies."""
     write(tmp_path, 1)

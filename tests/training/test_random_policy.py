@@ -55,6 +55,7 @@ def test_random_policy_plays_and_resumes() -> None:
     one.close()
 
 
+@pytest.mark.session
 def test_random_policy_needs_no_torch() -> None:
     """Measuring environments does not wait for PyTorch."""
     code = "import sys, pac.training.random_policy, pac.training.trainers; sys.exit('torch' in sys.modules)"

@@ -114,6 +114,7 @@ def test_a_run_has_one_writer(tmp_path):
     other.release()
 
 
+@pytest.mark.session
 def test_a_run_of_a_killed_process_can_be_claimed(tmp_path):
     """The claim ends with the process, however it ends."""
     run = RunFolder.create(tmp_path, "mine")

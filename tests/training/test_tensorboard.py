@@ -37,6 +37,7 @@ print(json.dumps(points))
 """
 
 
+@pytest.mark.session
 def test_curves_stand_in_event_files_and_pytorch_is_not_loaded_for_them(tmp_path) -> None:
     """A solver's session knows no PyTorch, and needs none to be shown in TensorBoard."""
     subprocess.run([sys.executable, "-c", WRITE, str(tmp_path)], check=True, timeout=60)

@@ -342,6 +342,7 @@ def forked(envs, answers):
     answers.put(os.getpid())
 
 
+@pytest.mark.session
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_fork_is_not_watched():
     """It steps, unseen; what is watched is the process that called `watch`."""

@@ -154,6 +154,7 @@ def test_bars():
     assert cli_bench_show.bar(0.0) == ""
 
 
+@pytest.mark.session
 def test_the_command_is_light():
     """Neither the command line nor its help imports what takes long."""
     code = (

@@ -75,6 +75,7 @@ def test_traces(capsys):
     assert found["difference"] is None
 
 
+@pytest.mark.session
 def test_traces_that_differ(capsys, monkeypatch):
     """The exit code is 1, and the first difference is named."""
     monkeypatch.syspath_prepend(str(TESTS / "backends"))

@@ -120,6 +120,7 @@ def test_too_little_shared_memory(tmp_path):
         until(lambda: not left(folder), f"all gone, but {left(folder)} is left")
 
 
+@pytest.mark.session
 def test_a_terminal_that_cannot_draw(tmp_path):
     """TERM=dumb is told, and leaves the terminal as it was."""
     with runtime() as folder:

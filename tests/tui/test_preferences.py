@@ -89,6 +89,7 @@ def test_ascii_is_as_wide_as_what_it_stands_for(text):
     assert len(in_ascii(text)) == cell_len(text)
 
 
+@pytest.mark.session
 def test_the_app_obeys_the_file(tmp_path):
     """Palette, signs and keys are the file's when the app is imported; the command shows them."""
     folder = tmp_path / "pac-tui"
@@ -104,6 +105,7 @@ def test_the_app_obeys_the_file(tmp_path):
     assert shown["keys"]["pause"] == "z"
 
 
+@pytest.mark.session
 def test_bad_preferences_stop_the_app_before_anything_starts(tmp_path):
     """One sentence and the exit code of bad usage."""
     folder = tmp_path / "pac-tui"

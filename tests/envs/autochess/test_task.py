@@ -18,6 +18,7 @@ from pac.envs.autochess.looks import CODES, FIGHT_GLYPHS, GLYPHS, SHOP_GLYPHS
 from .play import Match
 
 
+@pytest.mark.session
 def test_the_description_loads_no_compiler():
     """Finding the task imports neither numba, torch nor gymnasium."""
     code = "import sys, pac.envs as e; e.find('autochess'); print({'numba', 'torch', 'gymnasium'} & {*sys.modules})"

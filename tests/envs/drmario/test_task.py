@@ -15,6 +15,7 @@ from pac.envs.drmario.looks import GLYPHS
 from .play import Game
 
 
+@pytest.mark.session
 def test_the_description_loads_no_compiler():
     """Finding the task imports neither numba, torch nor gymnasium."""
     code = (

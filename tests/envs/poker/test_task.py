@@ -196,6 +196,7 @@ def test_the_picture_tells_the_hand(spec):
             assert [word for word in text.split() if word in shown] == shown
 
 
+@pytest.mark.session
 def test_the_descriptions_load_no_compiler():
     """Finding the tasks imports neither numba, torch nor gymnasium."""
     names = [family.name for family in TASKS]

@@ -94,6 +94,7 @@ def test_samplers_in_turn_learn_from_each_other():
     assert np.allclose(table, alone, rtol=1e-3, atol=1e-2)
 
 
+@pytest.mark.session
 def test_a_lock_whose_holder_died_is_taken():
     """Work goes on, and the lock is free again."""
     game = kuhn()

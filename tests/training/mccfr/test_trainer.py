@@ -177,6 +177,7 @@ def test_too_few_information_sets_are_one_worker_s():
     assert caught.value.most == 1
 
 
+@pytest.mark.session
 def test_a_killed_worker_costs_its_batch():
     """The other one goes on, what the killed one was asked for does not count, and at its return it does again."""
     with solving(num_envs=2, backend="shm", batch=2000) as (trainer, backend):

@@ -109,6 +109,7 @@ def test_a_file_that_cannot_be_read_at_all_is_unfit(path):
         opened(path)
 
 
+@pytest.mark.session
 def test_a_full_disk_is_a_clear_error(path):
     """Where the file has no room the error says so and what to do, and no piece of it stays."""
     code = MAKE + (
@@ -123,6 +124,7 @@ def test_a_full_disk_is_a_clear_error(path):
     assert list(path.parent.iterdir()) == []
 
 
+@pytest.mark.session
 def test_two_processes_may_make_the_same_at_once(path):
     """Processes that find no file at the same time each end with the whole of it."""
     code = MAKE + (

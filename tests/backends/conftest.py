@@ -13,7 +13,7 @@ from pac.envs import Task
 from pac.envs.gym.task import describe
 
 HERE = Path(__file__).parent
-LIMIT = 20.0
+LIMIT = 60.0
 APART = {"shm", "socket", "http"}
 
 

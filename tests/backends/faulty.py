@@ -84,10 +84,15 @@ class Endless(Counter):
 
 
 class Slow(Counter):
-    """Takes a quarter of a second for a step."""
+    """Does not end a step before a file is there."""
+
+    def __init__(self, until: str) -> None:
+        super().__init__()
+        self.until = Path(until)
 
     def step(self, action):
-        time.sleep(0.25)
+        while not self.until.exists():
+            time.sleep(0.01)
         return super().step(action)
 
 

@@ -24,7 +24,7 @@ from pac.backends.socket_loop import SPARE
 from pac.backends.socket_server import listen
 from pac.envs import Task, find
 
-LIMIT = 20.0
+LIMIT = 60.0
 SEED = 7
 ENVS = 3
 TASK = find("CartPole-v1")

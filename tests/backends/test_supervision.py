@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 
 import numpy as np
 import pytest
@@ -84,7 +83,8 @@ def test_a_worker_killed_in_the_middle_of_training(toy, backend, until, slots):
 )
 def test_a_failure_in_a_step_is_reported_with_its_place(toy, backend, tmp_path, how, reason):
     """The event names the environment, the action and what happened; the only worker's return is waited for."""
-    envs = make(toy("Fragile", how=how, flag=tmp_path / how), 3, backend, workers=1, slots=2, hang_timeout=0.3)
+    limit = 3.0 if how == "hang" else 60.0  # no step of a starved worker may pass for one that hangs
+    envs = make(toy("Fragile", how=how, flag=tmp_path / how), 3, backend, workers=1, slots=2, hang_timeout=limit)
     try:
         envs.start()
         for _ in range(3):
@@ -157,14 +157,15 @@ def test_a_worker_that_is_not_ready_in_time(toy, backend):
         make(toy("Endless"), 1, backend, timeout=0.8)
 
 
-def test_a_step_beyond_its_time_limit_can_be_waited_for_again(toy, backend):
+def test_a_step_beyond_its_time_limit_can_be_waited_for_again(toy, backend, tmp_path):
     """A time limit of one wait is an error that leaves the step pending."""
-    envs = make(toy("Slow"), 1, backend)
+    envs = make(toy("Slow", until=tmp_path / "go"), 1, backend)
     try:
         envs.start()
         envs.send(0)
         with pytest.raises(BackendTimeout, match="wait again"):
             envs.wait(timeout=0.05)
+        (tmp_path / "go").touch()
         envs.wait()
         assert envs.buffer["observation"][0, 0, 0] == 1
     finally:
@@ -173,12 +174,11 @@ def test_a_step_beyond_its_time_limit_can_be_waited_for_again(toy, backend):
 
 def test_closing_does_not_wait_for_a_hung_worker(toy, backend, alive):
     """A worker that hangs in a step is killed at the close."""
-    envs = make(toy("Fragile", how="hang", at=0), 1, backend)
+    envs = make(toy("Fragile", how="hang", at=0), 1, backend, hang_timeout=3600.0)
     envs.start()
     envs.send(0)
-    pid, begun = envs.workers[0].pid, time.monotonic()
+    pid = envs.workers[0].pid
     envs.close()
-    assert time.monotonic() - begun < 10
     assert not alive(pid)
 
 
@@ -207,7 +207,7 @@ def test_what_the_workers_are_doing(toy, backend):
         assert first.state is WorkerState.READY
         assert first.rss > 1 << 20
         assert first.cpu_seconds > 0
-        assert first.heartbeat < 5
+        assert first.heartbeat < 60
         assert envs.busy_seconds > 0
     finally:
         envs.close()

@@ -85,6 +85,6 @@ def test_a_client_in_c(client, runtime_directory, spec):
         assert spec != "CartPole-v1" or int(told.stdout.split()[0]) > 10
     finally:
         server.send_signal(signal.SIGTERM)
-        server.communicate(timeout=20)
+        server.communicate(timeout=60)
     assert server.returncode == 0
     assert not path.exists()

@@ -36,7 +36,7 @@ def server(folder, audience):
     made.close()
 
 
-def wait_until(condition, seconds=10):
+def wait_until(condition, seconds=60):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "condition did not come true in time"

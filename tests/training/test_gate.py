@@ -36,7 +36,7 @@ class Walker(threading.Thread):
 
     def wait_for(self, count):
         with self.moved:
-            return self.moved.wait_for(lambda: self.passed >= count, timeout=10)
+            return self.moved.wait_for(lambda: self.passed >= count, timeout=60)
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def walker(gate):
     thread = Walker(gate)
     yield thread
     gate.stop()
-    thread.join(timeout=10)
+    thread.join(timeout=60)
     assert not thread.is_alive()
 
 
@@ -79,9 +79,9 @@ def test_waiting_is_called_while_the_gate_is_closed():
     gate.pause()
     walker = Walker(gate)
     walker.start()
-    assert called.wait(10)
+    assert called.wait(60)
     gate.stop()
-    walker.join(10)
+    walker.join(60)
     gate.close()
 
 
@@ -90,7 +90,7 @@ def test_stop_is_raised_even_behind_a_closed_gate(gate, walker):
     gate.pause()
     walker.start()
     gate.stop()
-    walker.join(10)
+    walker.join(60)
     assert not walker.is_alive()
 
 

@@ -16,7 +16,7 @@ from pac.training.bench.peer import OURS, PEERS
 from pac.training.bench.peers import COSTS, compare_peers, contestant
 
 CORES = [0]
-LIMIT = 10.0
+LIMIT = 60.0
 
 
 def stands_still(process: psutil.Process) -> None:

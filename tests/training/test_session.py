@@ -355,7 +355,7 @@ def test_a_killed_session_leaves_no_worker_and_its_directory_is_swept(tmp_path, 
         os.kill(watched.process.pid, signal.SIGKILL)
         with pytest.raises(SessionFailed, match="SIGKILL"):
             watched.process.report()
-        psutil.wait_procs([psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)], timeout=10)
+        psutil.wait_procs([psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)], timeout=60)
         assert not [pid for pid in pids if psutil.pid_exists(pid)]
         left = watched.process.directory
         assert left.exists()

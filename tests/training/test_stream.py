@@ -16,7 +16,7 @@ from pac.training.checkpoint import load_newest
 from pac.training.saving import Saver
 from pac.training.stream import Stream
 
-LIMIT = 20.0
+LIMIT = 60.0
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from pac.training.watching.mirror import LEAST, TOGETHER, Mirror
 from pac.training.watching.task import action_reader, describe_script
 from pac.training.watching.vector import WatchedVectorEnv
 
-LIMIT = 20.0
+LIMIT = 60.0
 ALL = Look(focus=0, curves=("loss",))
 
 

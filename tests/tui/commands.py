@@ -22,7 +22,7 @@ import psutil
 
 QUICK = ("--task", "CartPole-v1", "--trainer", "random", "--backend", "inline", "--num-envs", "2")
 """A session that stands within a second: nothing to compile, no PyTorch."""
-LIMIT = 30.0
+LIMIT = 90.0
 
 
 @contextmanager

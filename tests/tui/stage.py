@@ -20,7 +20,7 @@ from pac.training.host import SessionFailed
 from pac.training.records import Level, Phase
 from pac.training.telemetry import TelemetryWriter
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 FACTS = {"trainer": "ppo", "backend": "shm", "device": "cpu", "seed": 7, "version": "0.1.0", "pid": 1}
 
 CHESS = Task(

@@ -132,7 +132,7 @@ def test_the_usual_day(place):
         second = Terminal(("attach", "us"), *place)
         wait(lambda: b"running" in second.drawn, "the second viewer sees it")
         second.press("q\r")
-        assert second.process.wait(30) == 0
+        assert second.process.wait(60) == 0
         wait(lambda: b"usual goes on" in second.drawn, "it says so")
         second.close()
         assert session.poll() is None
@@ -156,7 +156,7 @@ def test_an_app_that_detaches_leaves_its_session(place):
     try:
         wait(lambda: b"running" in terminal.drawn, "boards")
         terminal.press("qd")
-        assert terminal.process.wait(30) == 0
+        assert terminal.process.wait(60) == 0
         wait(lambda: b"pac-tui attach left" in terminal.drawn, "it says how to come back")
     finally:
         terminal.close()
@@ -182,7 +182,7 @@ def test_a_killed_session_can_still_be_looked_at(place):
     try:
         wait(lambda: b"failed" in terminal.drawn, "it is shown as failed")
         terminal.press("q")
-        assert terminal.process.wait(30) == 1
+        assert terminal.process.wait(60) == 1
     finally:
         terminal.close()
 

@@ -12,7 +12,7 @@ from pac.tui.threads import Watcher
 
 
 def wait(condition):
-    limit = time.monotonic() + 10
+    limit = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < limit
         time.sleep(0.01)
@@ -54,7 +54,7 @@ def test_the_screen_does_not_wait_for_the_session(stage):
     stands = threading.Event()
 
     def start():
-        stands.wait(10)
+        stands.wait(60)
         return stage
 
     connection = Connection(start)

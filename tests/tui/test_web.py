@@ -11,7 +11,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 import pytest
 
 pytestmark = pytest.mark.session
-LIMIT = 30.0
+LIMIT = 60.0
 TOKEN = "a-token"
 
 

@@ -10,7 +10,7 @@ from ...envs.fields import Array
 from ...envs.native import draw
 from ...envs.poker.game import Game
 from ...envs.poker.tree import DECISION, FOLD, SHOWDOWN, STREET
-from .compiled import compiled
+from .compiled import compiled, inlined
 
 
 class Nodes(NamedTuple):
@@ -59,6 +59,12 @@ def nodes_of(game: Game) -> Nodes:
     )
 
 
+@inlined
+def entry_of(nodes: Nodes, node: int, bucket: Array) -> int:
+    """The first entry of a decision, for the buckets `(streets, 2)` of a deal."""
+    return int(nodes.base[node] + bucket[nodes.street[node], nodes.player[node]] * nodes.stride[node])
+
+
 @compiled
 def expected(  # noqa: PLR0917 - kernels
     nodes: Nodes, first: Array, second: Array, bucket: Array, sign: Array, root: int, end: int, value: Array
@@ -84,9 +90,8 @@ def expected(  # noqa: PLR0917 - kernels
         elif kind == STREET:
             value[node] = value[nodes.child[nodes.first[node]]]
         else:
-            player, edge = nodes.player[node], nodes.first[node]
-            entry = nodes.base[node] + bucket[nodes.street[node], player] * nodes.stride[node]
-            strategy = first if player == 0 else second
+            edge, entry = nodes.first[node], entry_of(nodes, node, bucket)
+            strategy = first if nodes.player[node] == 0 else second
             total = 0.0
             for action in range(nodes.degree[node]):
                 total += strategy[entry + action] * value[nodes.child[edge + action]]
@@ -112,9 +117,8 @@ def played(  # noqa: PLR0917 - kernels
     while nodes.kind[node] == DECISION or nodes.kind[node] == STREET:
         edge, action = nodes.first[node], 0
         if nodes.kind[node] == DECISION:
-            player = nodes.player[node]
-            entry = nodes.base[node] + bucket[nodes.street[node], player] * nodes.stride[node]
-            strategy = first if player == 0 else second
+            entry = entry_of(nodes, node, bucket)
+            strategy = first if nodes.player[node] == 0 else second
             left = np.float64(draw(random, 0) >> np.uint64(11)) / 2.0**53
             last = nodes.degree[node] - 1
             while action < last and left >= strategy[entry + action]:

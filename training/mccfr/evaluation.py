@@ -147,11 +147,10 @@ def _by_playing(job: Job) -> Measured:
     if job.resolver is not None:
         thinker = Thinker(job.resolver)
         follower = Follower(game, job.other, holdings)
-        return (
-            thoughtful_match(game, thinker, follower, holdings, job.hands, seed=job.seed, threads=threads, heard=heard),
-            None,
-            None,
+        won = thoughtful_match(
+            game, thinker, follower, holdings, job.hands, guess=strategy, seed=job.seed, threads=threads, heard=heard
         )
+        return won, None, None
     won = match(game, strategy, job.other, holdings, job.hands, seed=job.seed, threads=threads, heard=heard)
     response = local_best_response(
         game,

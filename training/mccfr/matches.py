@@ -16,7 +16,7 @@ from .exact import Strategy
 from .holdings import Board, Holdings
 from .ranges import folds, probabilities, raises
 from .resolving import Resolver
-from .rollout import duel, expected, nodes_of
+from .rollout import Nodes, duel, expected, nodes_of
 
 BOTS = ("uniform", "call", "fold")
 """Who needs no training: all actions alike; to check and call; to check and fold."""
@@ -152,14 +152,30 @@ def thoughtful_match(
     holdings: Holdings,
     hands: int,
     *,
+    guess: Strategy,
     seed: int = 0,
     threads: int = 1,
     heard: Heard = unheard,
 ) -> Estimate:
-    """Return what one player wins of another per hand, where they decide as they go; arguments as in `match`.
+    """Return what one player wins of another per hand, where they decide as they go; other arguments as in `match`.
+
+    What a deal is worth after each action is guessed, and what the action that is drawn brings beyond the mean of all
+    that might have been is taken out as luck (Burch et al., 2018). Any guess leaves the mean what it is.
 
     Not for liar's dice: its showdowns have more than one result.
+
+    Args:
+        game: The game.
+        one: Decides.
+        other: Likewise.
+        holdings: The game's hands.
+        hands: Hands to play, two for each deal.
+        guess: `(entries,)` probabilities near those of both: hands are worth what they win if both follow them.
+        seed: Seed of the deals.
+        threads: How many hands are played at once.
+        heard: Is told the share that is done.
     """
+    nodes = nodes_of(game)
 
     def play(pair: int) -> Array:
         random = np.random.default_rng((seed, pair))
@@ -167,8 +183,9 @@ def thoughtful_match(
         against = int(random.choice(np.flatnonzero(holdings.against(0, hand, board))))
         sign = float(holdings.equities(0, hand, board, random)[against])
         deal = Deal((hand, against), board, sign)
-        first = _played(game, holdings, (one, other), deal, random)
-        second = _played(game, holdings, (other, one), deal, random)
+        worth = _worth(nodes, guess, holdings, deal)
+        first = _played(game, holdings, (one, other), deal, worth, random)
+        second = _played(game, holdings, (other, one), deal, worth, random)
         return np.array([(first - second) / PLAYERS])
 
     return Estimate.of(gathered(play, max(2, hands // PLAYERS), threads, heard), PLAYERS)
@@ -182,19 +199,36 @@ class Deal(NamedTuple):
     sign: float
 
 
-def _played(
-    game: Game, holdings: Holdings, players: tuple[Player, Player], deal: Deal, random: np.random.Generator
+def _worth(nodes: Nodes, strategy: Strategy, holdings: Holdings, deal: Deal) -> Array:
+    """Return `(nodes,)` what a deal is worth to player 0 everywhere if both follow a strategy."""
+    boards = [deal.board[:shown] for shown in holdings.shown]
+    held = [[holdings.buckets(player, board)[deal.hands[player]] for player in range(PLAYERS)] for board in boards]
+    worth = np.empty(len(nodes.kind))
+    expected(nodes, strategy, strategy, np.array(held, np.int32), np.array([deal.sign], np.int8), 0, len(worth), worth)
+    return worth
+
+
+def _played(  # noqa: PLR0917
+    game: Game,
+    holdings: Holdings,
+    players: tuple[Player, Player],
+    deal: Deal,
+    worth: Array,
+    random: np.random.Generator,
 ) -> float:
-    """Play a deal; return what player 0 wins."""
-    tree, node = game.tree, 0
+    """Play a deal; return what player 0 wins, but for luck."""
+    tree, node, luck = game.tree, 0, 0.0
     while tree.kind[node] in {DECISION, STREET}:
         action = 0
         if tree.kind[node] == DECISION:
             who = int(tree.player[node])
             board = deal.board[: holdings.shown[tree.street[node]]]
             acts = players[who].acts(node, board, deal.hands[who])
-            action = int(random.choice(len(acts), p=acts / acts.sum()))
+            acts = acts / acts.sum()
+            action = int(random.choice(len(acts), p=acts))
+            below = worth[[tree.below(node, each) for each in range(len(acts))]]
+            luck += float(below[action] - acts @ below)
         node = tree.below(node, action)
     if tree.kind[node] == FOLD:
-        return float(-tree.paid[node, 0] if tree.player[node] == 0 else tree.paid[node, 1])
-    return float(tree.paid[node].min()) * deal.sign
+        return float(-tree.paid[node, 0] if tree.player[node] == 0 else tree.paid[node, 1]) - luck
+    return float(tree.paid[node].min()) * deal.sign - luck

@@ -63,21 +63,31 @@ def test_played_hands_agree_with_all_deals():
 
 
 def test_players_who_decide_as_they_go_agree_too():
-    """Both follow strategies here, so what they should win is known."""
+    """Both follow strategies here, so what they should win is known, whatever hands are guessed to be worth."""
     one, other, holdings = drawn(LEDUC, 5), bot(LEDUC, "call"), SmallHoldings(LEDUC)
     first, second = (Follower(LEDUC, strategy, holdings) for strategy in (one, other))
-    found = thoughtful_match(LEDUC, first, second, holdings, 2000, threads=2)
-    assert found.hands == 2000
-    assert found.mean == pytest.approx(exact_match(LEDUC, one, other).mean, abs=1.5 * found.margin)
+    for guess in (one, other, drawn(LEDUC, 6)):
+        found = thoughtful_match(LEDUC, first, second, holdings, 2000, guess=guess, threads=2)
+        assert found.hands == 2000
+        assert found.mean == pytest.approx(exact_match(LEDUC, one, other).mean, abs=1.5 * found.margin)
+
+
+def test_who_plays_as_guessed_owes_nothing_to_luck():
+    """Two who follow the guess win nothing of each other, and there is no doubt about it."""
+    strategy, holdings = drawn(LEDUC, 5), SmallHoldings(LEDUC)
+    player = Follower(LEDUC, strategy, holdings)
+    found = thoughtful_match(LEDUC, player, player, holdings, 40, guess=strategy)
+    assert (found.mean, found.margin) == pytest.approx((0, 0), abs=1e-9)
 
 
 def test_thinking_again_can_be_played():
     """Who thinks at every decision plays whole hands, and wins of who plays blindly."""
-    cfr, holdings = Cfr(LEDUC, "cfr+"), SmallHoldings(LEDUC)
+    cfr, holdings, blind = Cfr(LEDUC, "cfr+"), SmallHoldings(LEDUC), bot(LEDUC, "uniform")
     cfr.iterate(5)
     chosen = Settings.read("resolver", {"iterations": 3, "time_budget_ms": 60_000.0})
     thinker = Thinker(Resolver(LEDUC, cfr.average(), holdings, chosen))
-    found = thoughtful_match(LEDUC, thinker, Follower(LEDUC, bot(LEDUC, "uniform"), holdings), holdings, 40, threads=2)
+    other = Follower(LEDUC, blind, holdings)
+    found = thoughtful_match(LEDUC, thinker, other, holdings, 40, guess=blind, threads=2)
     assert found.mean + found.margin > 0
 
 

@@ -99,8 +99,7 @@ class SessionProcess:
         code = self._process.wait()
         if line:
             return dict(json.loads(line))
-        ended = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-        text = f"the session's process ended without a report ({ended}); see its session.log"
+        text = f"the session's process ended without a report ({ended_by(code)}); see its session.log"
         return {"title": "Session died", "error": text, "code": FAILED}
 
     def terminate(self) -> None:
@@ -112,6 +111,11 @@ class SessionProcess:
         """End it at once, its workers with it."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
+
+
+def ended_by(code: int) -> str:
+    """Return how a process ended, by its exit code: a signal's name, or the code."""
+    return signal.Signals(-code).name if code < 0 else f"exit code {code}"
 
 
 def launch(config: Config, *, headless: bool = False) -> SessionProcess:

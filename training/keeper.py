@@ -90,7 +90,9 @@ class Keeper:
     @property
     def name(self) -> str:
         """The run's name."""
-        return self.folder.name if self.folder else f"{self._config.resume} (playing)"
+        if self.folder is not None:
+            return self.folder.name
+        return f"{RunFolder.find(self._config.runs_dir, str(self._config.resume)).name} (playing)"
 
     def write_card(self, state: str, *, device: str, num_envs: int, started: float) -> None:
         """Write `run.json`; that of a run which could not be resumed stays as it was.

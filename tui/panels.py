@@ -77,19 +77,24 @@ def column(sections: Sequence[Section], width: int, height: int) -> list[Row]:
 
 
 def pages(sections: Sequence[Section], width: int, height: int) -> list[list[Section]]:
-    """Return sections by page: what a column would cut or leave out for want of room stands on the next one."""
+    """Return sections by page: first come, first served; what there is no room for whole stands on the next one."""
     if width <= FRAME or height < LEAST:
         return [list(sections)]
-    tall = {id(section): len(section.rows(width - FRAME, height)) + 2 for section in sections if not section.fills}
     found: list[list[Section]] = []
-    left = list(sections)
+    left = [
+        (section, section.least if section.fills else len(section.rows(width - FRAME, height))) for section in sections
+    ]
     while left:
-        wanted = {index: tall[id(section)] for index, section in enumerate(left) if not section.fills}
-        heights = _heights(left, wanted, height)
-        shown = [lines >= max(LEAST, wanted.get(index, 0)) for index, lines in enumerate(heights)]
-        shown[0] |= not any(shown)
-        found.append([section for section, here in zip(left, shown, strict=True) if here])
-        left = [section for section, here in zip(left, shown, strict=True) if not here]
+        here: list[Section] = []
+        later, room = [], height
+        for section, rows in left:
+            if rows + 2 <= room or not here:
+                here.append(section)
+                room -= rows + 2
+            else:
+                later.append((section, rows))
+        found.append(here)
+        left = later
     return found or [[]]
 
 

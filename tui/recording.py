@@ -37,6 +37,8 @@ RATE = 6.0
 PATIENCE = 120.0
 LEARNED = 30.0
 """Mean return from which an episode is long enough to go back in."""
+WINDOW = 3.0
+"""Seconds until speeds are known and every board was drawn."""
 CONDITION = "env 1: length > 18"
 SLOW = 5.0
 """Steps per second of the training once it is looked at closely: every step is drawn."""
@@ -53,7 +55,9 @@ class Recorder:
         """Take pictures until cancelled."""
         due = time.monotonic()
         while True:
-            self.screens.append(list(self._pilot.app.screen._compositor.render_strips()))  # noqa: SLF001 - as for pictures
+            seen = list(self._pilot.app.screen._compositor.render_strips())  # noqa: SLF001 - as for pictures
+            whole = len(seen) == SCREEN[1]  # a dialog is none before it was laid out
+            self.screens.append(seen if whole else self.screens[-1])
             due += 1 / RATE
             await asyncio.sleep(max(0.0, due - time.monotonic()))
 
@@ -104,6 +108,7 @@ async def record(found: FoundSession) -> list[list[Strip]]:
     app = PacApp(Connection(lambda: AttachedSession(found), "elsewhere"))
     async with app.run_test(size=SCREEN) as pilot:
         await until(lambda: app.snapshot is not None and app.snapshot.state["return_mean"] > LEARNED, "it to learn")
+        await pilot.pause(WINDOW)
         recorder = Recorder(pilot)
         task = asyncio.create_task(recorder.run())
         try:

@@ -11,6 +11,7 @@ from textual.message import Message
 
 from ..envs import PacError
 from ..training.control import SessionGone
+from ..training.host import ended_by
 from ..training.sessions import UNSEEN
 from ..training.snapshot import Look
 from .connection import Connection
@@ -75,7 +76,7 @@ class Watcher:
 
 
 def _gone(code: int) -> SessionGone:
-    known = "" if code == UNSEEN else f" (exit code {code})"
+    known = "" if code == UNSEEN else f" ({ended_by(code)})"
     return SessionGone(f"the session's process ended without a word{known}")
 
 

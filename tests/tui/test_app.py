@@ -9,7 +9,7 @@ from pac.tui import restart
 from pac.tui.help import Help
 from pac.tui.prompt import Prompt
 
-from .stage import screen_text, until
+from .stage import screen_text, seen, until
 
 
 async def commanded(stage, name):
@@ -237,7 +237,7 @@ async def test_a_session_that_died_is_shown_as_failed(stage, open_app):
     """Its process is gone without a word: the screen says so, and the exit code is 1."""
     async with open_app(stage) as (app, pilot):
         stage.code = -9
-        await until(lambda: "ended without a word" in screen_text(app))
+        await seen(app, "ended without a word", "SIGKILL")
         await pilot.press("q")
         await until(lambda: app.return_code == 1)
 

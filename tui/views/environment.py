@@ -153,7 +153,7 @@ class EnvironmentView(View):
         learning = self._keeping("learning", lambda *room: figures.learning(snapshot, room[0]))
         known = {
             "perf": Section("Perf", perf),
-            "goal": self._curves.section(shot, self.curves[0], LEAST_CURVE),
+            "goal": self._curves.section(shot, self.curves[0]),
             "learning": Section("Learning", learning),
         }
         if about.info:
@@ -183,6 +183,7 @@ class EnvironmentView(View):
     def _fact_sections(self, known: dict[str, Section], others: list[Section]) -> list[Section]:
         """What stands beside the board; all of it where there is but one column, in pages."""
         single = self.has_class("-single")
+        known = known | {"goal": replace(known["goal"], least=LEAST_CURVE)}
         names = ("episode", "policy", "state", "reward", "perf", "goal") if single else ("episode", "state")
         found = [known[name] for name in names if name in known]
         if self._broad and not single:

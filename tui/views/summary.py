@@ -192,7 +192,7 @@ class SummaryView(View):
     @property
     def pages(self) -> tuple[int, int]:
         """The page that is shown, from 1, and how many there are."""
-        if self.grid.fitting is None:
+        if self.grid.fitting is None or not self.grid.display:
             return 1, 1
         page = self.grid.page
         return self._first // page + 1, max(1, -(-self._count // page))

@@ -91,7 +91,8 @@ async def _stands(pilot: Pilot[int], step: int) -> None:
     app = pilot.app
     assert isinstance(app, ReplayApp)
     limit = time.monotonic() + PATIENCE
-    while app.moment is None or app.moment.step != step:
+    scrubber = app.query_one("#scrubber")
+    while app.moment is None or app.moment.step != step or not scrubber.size.width:
         if time.monotonic() > limit:
             raise CannotExport(f"step {step} was not drawn within {PATIENCE:.0f} s: is the machine busy?")
         await asyncio.sleep(0.005)

@@ -10,6 +10,9 @@ from ..training.past.moments import Moment
 from ..training.snapshot import Snapshot
 from ..training.trainer import PolicyOutput
 
+UNKNOWN = {"episode": -1, "episode_length": -1, "episode_return": np.nan, "frames": -1}
+"""What stands for what was not kept of a step."""
+
 
 def as_it_was(snapshot: Snapshot, moment: Moment) -> Snapshot:
     """Return the snapshot with the environment of `moment` as its seat found it then; NaN or blank where unknown.
@@ -22,8 +25,8 @@ def as_it_was(snapshot: Snapshot, moment: Moment) -> Snapshot:
     if env >= len(environments):
         return snapshot
     row = environments[env]
-    for name in ("episode", "episode_length", "episode_return", "frames"):
-        row[name] = values[name] if moment.info is not None else 0
+    for name, unknown in UNKNOWN.items():
+        row[name] = values[name] if moment.info is not None else unknown
     row["reward"] = values["reward"]
     single = moment.action is not None and moment.action.ndim == 0
     row["action"] = moment.action if single else -1

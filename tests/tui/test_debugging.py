@@ -163,6 +163,11 @@ async def test_boards_of_several_layers_go_back_too(runtime_directory, open_app)
     stage.close()
 
 
+def _lengths(app):
+    """How many lengths of episodes are said not to be known."""
+    return sum(row.count("N/A") for row in screen_text(app).splitlines() if " length " in row)
+
+
 async def test_what_is_not_kept_says_why(stage, open_app):
     """A note, and no board."""
     stage.board("bottle", 2)
@@ -172,6 +177,7 @@ async def test_what_is_not_kept_says_why(stage, open_app):
         note = b"not deterministic: reward was 1, and is 2"
         at_step(stage, "moment", 99, source=Source.MISSING, full=0, note=note)
         await seen(app, "1 step back", "not kept: not deterministic")
+        await until(lambda: _lengths(app) == 2)  # of this episode, and of the last one
         assert not app.view._board._rows.any()
 
 

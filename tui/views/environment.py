@@ -160,12 +160,12 @@ class EnvironmentView(View):
             known["state"] = Section("State", lambda width, _: thoughts.info(snapshot, env, width))
         if not about.units.episodes:
             return known
-        note = " · ".join(filter(None, (f"{int(snapshot.environments['episode'][env]) + 1:,}", seat)))
-        thought = partial(thoughts.policy, snapshot, env)
-        known |= {
-            "episode": Section("Episode", lambda width, _: thoughts.episode(snapshot, env, width), note=note),
-            "policy": Section("Policy", lambda width, _: thought(width), fills=not tall, least=3, note=seat),
-        }
+        number = thoughts.counted(int(snapshot.environments["episode"][env]), first=1)
+        note = " · ".join(filter(None, (number, seat)))
+        known["episode"] = Section("Episode", lambda width, _: thoughts.episode(snapshot, env, width), note=note)
+        if not about.watched:  # the policy of a script is its own
+            thought = partial(thoughts.policy, snapshot, env)
+            known["policy"] = Section("Policy", lambda width, _: thought(width), fills=not tall, least=3, note=seat)
         if about.reward_terms:
             known["reward"] = Section("Reward", lambda width, _: thoughts.reward(snapshot, env, width), whole=tall)
         return known
@@ -208,7 +208,8 @@ class EnvironmentView(View):
     def _show_more(self, known: dict[str, Section], others: list[Section]) -> None:
         """Policy, reward, perf and the curve; where there is room, the trainer's figures beside them."""
         width, height = self._more.size
-        names = ("policy", "reward", "perf", "goal") if self._tall else ("policy", "reward", "perf")
+        goal = self._tall or "policy" not in known
+        names = ("policy", "reward", "perf", "goal") if goal else ("policy", "reward", "perf")
         sections = [known[name] for name in names if name in known]
         if not self._broad:
             self._more.show(column(sections, width, height))

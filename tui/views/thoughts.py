@@ -21,6 +21,11 @@ NAME = 15
 PAIRED = 40
 
 
+def counted(number: int, first: int = 0) -> str:
+    """Return a number that counts from `first` on, where it is known: none is below 0."""
+    return whole(number + first) if number >= 0 else NA
+
+
 def episode(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     """The running episode beside the last one, and the last step."""
     record = snapshot.environments[env]
@@ -37,7 +42,7 @@ def episode(snapshot: Snapshot, env: int, width: int) -> list[Row]:
         ),
         (
             part(fit("length", label), SOFT),
-            part(f"{whole(int(record['episode_length'])):>{COLUMN}}", TEXT),
+            part(f"{counted(int(record['episode_length'])):>{COLUMN}}", TEXT),
             part(f"{length:>{COLUMN}}", TEXT if outcome else FAINT),
         ),
         _ended("end", name, width, TONES.get(tone, TEXT) if outcome else FAINT),
@@ -108,8 +113,8 @@ def perf(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     entries = [
         *speeds(snapshot),
         Entry(f"{units.sps}(per-{units.env})", decimal(float(state["sps"]) / n, 1), "/s"),
-        Entry(f"{plural(units.frame)}, last {units.step}", whole(int(record["frames"]))),
-        Entry("worker", whole(worker + 1) if worker >= 0 else NA),
+        Entry(f"{plural(units.frame)}, last {units.step}", counted(int(record["frames"]))),
+        Entry("worker", counted(worker, first=1)),
         *([Entry("return (100)", decimal(float(state["return_mean"])), "mean")] if units.episodes else []),
     ]
     return pairs(entries, width)
@@ -119,9 +124,7 @@ def policy(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     """Value, entropy and the likeliest actions, or the numbers that are expected."""
     output = snapshot.policy if snapshot.focus == env else None
     if output is None:
-        watched = snapshot.description.watched
-        said = "it is the script's own" if watched else "nothing published yet: the policy speaks when it next acts"
-        return hint(said, width)
+        return hint("nothing published yet: the policy speaks when it next acts", width)
     rows = [
         pair("value", decimal(output.value, 3), "", width, CYAN),
         pair("entropy", decimal(output.entropy, 3), "nats", width),

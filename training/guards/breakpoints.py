@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +13,10 @@ from numpy.typing import NDArray
 from ...backends.status import Status
 from ...envs import Field, Task
 from ...envs.fields import Array, Buffers
-from ...envs.task import first_seats
 from ..config import MAX_ENVS
 from ..past.moments import scalars
 from ..records import BREAKPOINT, MAX_BREAKPOINTS
-from .conditions import WORDS, BadCondition, Condition, Lookup, parse
+from .conditions import WORDS, BadCondition, Condition, parse
 
 STANDARD = {
     "reward",
@@ -87,14 +85,19 @@ class Readings:
         self._known: dict[str, Array] = {}
 
     def __call__(self, name: str) -> Array:
-        """Return the numbers `(N,)` that `name` stands for; of several seats, the first one's."""
+        """Return the numbers `(rows,)` that `name` stands for; what an environment's seats share, each has."""
         if name not in self._known:
             self._known[name] = self._read(name)
         return self._known[name]
 
     @property
+    def players(self) -> int:
+        """Seats of an environment."""
+        return self._task.players
+
+    @property
     def ended(self) -> NDArray[np.bool_]:
-        """Which environments ended an episode at this step."""
+        """Which seats ended an episode at this step."""
         return self("ended")
 
     def _read(self, name: str) -> Array:
@@ -102,23 +105,25 @@ class Readings:
             found: Array = reader()
             return found
         if name in SEAT_FIELDS:
-            return self._seats(SEAT_FIELDS[name], self._acted if name == "action" else self._slot)
+            return self._at(SEAT_FIELDS[name], self._acted if name == "action" else self._slot)
         if name in FIELDS:
-            return self._at(FIELDS[name])
+            return self._shared(self._at(FIELDS[name], self._slot))
         if name in {"terminated", "truncated"}:
-            return np.not_equal(self._seats(name, self._slot), 0)
+            return np.not_equal(self._at(name, self._slot), 0)
         if name in (outcomes := _outcomes(self._task)):
-            return np.equal(self._at("outcome"), outcomes[name])
-        return first_seats(self._task, self._buffer, _info(self._task)[name], self._slot)
+            return self._shared(np.equal(self._at("outcome", self._slot), outcomes[name]))
+        item = _info(self._task)[name]
+        values = self._at(item.name, self._slot)
+        return values if item.per == "seat" else self._shared(values)
 
-    def _at(self, name: str) -> Array:
+    def _at(self, name: str, slot: int) -> Array:
         blocks = self._buffer[name]
-        found: Array = blocks[self._slot if len(blocks) > 1 else 0]
+        found: Array = blocks[slot if len(blocks) > 1 else 0]
         return found
 
-    def _seats(self, name: str, slot: int) -> Array:
-        found: Array = self._buffer[name][slot, :: self._task.players]
-        return found
+    def _shared(self, values: Array) -> Array:
+        """Return for each seat what is one for all of an environment."""
+        return np.repeat(values, self.players)
 
     def _read_ended(self) -> Array:
         ended: Array = self("terminated") | self("truncated")
@@ -126,8 +131,7 @@ class Readings:
 
     def _read_hung(self) -> Array:
         """Whose worker hangs or died, until it is back."""
-        away: Array = self._buffer["status"][0] != Status.READY
-        return away
+        return self._shared(self._buffer["status"][0] != Status.READY)
 
     def _read_obs(self) -> Array:
         """NaN where the observation has one, the last of an episode included; else 0."""
@@ -138,19 +142,17 @@ class Readings:
 
     def _not_numbers(self, name: str) -> Array:
         rows = self._buffer[name][self._slot]
-        count = len(rows) // self._task.players
         if rows.dtype.kind != "f":
-            return np.zeros(count, np.bool_)
-        found: Array = np.isnan(rows.reshape(count, -1)).any(axis=1)
+            return np.zeros(len(rows), np.bool_)
+        found: Array = np.isnan(rows.reshape(len(rows), -1)).any(axis=1)
         return found
 
     def _read_value(self) -> Array:
         values = self._value()
-        return np.full(len(self("length")), np.nan) if values is None else values[:: self._task.players]
+        return np.full(len(self.ended), np.nan) if values is None else values
 
     def _read_entropy(self) -> Array:
-        players = self._task.players
-        return np.array([self._entropy(env * players) for env in range(len(self("length")))])
+        return np.array([self._entropy(row) for row in range(len(self.ended))])
 
 
 @dataclass
@@ -163,7 +165,7 @@ class Breakpoint:
         on: Whether it is looked at.
         hits: How often it has stopped the training.
         env: Where it did so last; -1 before.
-        held: Where it held at the step before, `(N,)`.
+        held: Where it held at the step before, `(rows,)`.
     """
 
     number: int
@@ -174,11 +176,11 @@ class Breakpoint:
     held: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
 
     def fresh(self, readings: Readings) -> NDArray[np.intp]:
-        """Return where it holds and did not at the step before of the same episode."""
+        """Return the rows where it holds and did not at the step before of the same episode."""
         ended = readings.ended
         count = len(ended)
         now = np.zeros(count, np.bool_)
-        now[self.condition.hits(readings, count)] = True
+        now[self.condition.hits(readings, count, readings.players)] = True
         found = now & ~self.held if len(self.held) == count else now
         self.held = now & ~ended
         return np.flatnonzero(found)
@@ -257,8 +259,9 @@ class Breakpoints:
         for item in self.armed:
             found = item.fresh(readings)
             if len(found):
-                item.hits, item.env = item.hits + 1, int(found[0])
-                self.hit = (*self.hit, *(env for env in found.tolist() if env not in self.hit))
+                envs = (found // readings.players).tolist()
+                item.hits, item.env = item.hits + 1, envs[0]
+                self.hit = tuple(dict.fromkeys((*self.hit, *envs)))
                 told = told or _told(item.condition, readings, found)
         return told
 
@@ -277,14 +280,16 @@ class Breakpoints:
             block[index] = (item.number, item.on, item.hits, item.env, item.condition.text.encode())
 
 
-def _told(condition: Condition, readings: Lookup, found: Collection[Any]) -> str:
+def _told(condition: Condition, readings: Readings, found: NDArray[np.intp]) -> str:
     """Return in a sentence where a condition holds, and by what numbers."""
-    env, *others = found
+    row, players = int(found[0]), readings.players
     numbers = [
-        f"{name} {readings(name)[env]:.4g}"
+        f"{name} {readings(name)[row]:.4g}"
         for name in sorted(condition.names - {"obs"})
         if readings(name).dtype != np.bool_
     ]
     shown = f" ({', '.join(numbers)})" if numbers else ""
-    more = f", and in {len(others):,} more" if others else ""
-    return f"break: env {env + 1}: {SCOPE.sub('', condition.text)}{shown}{more}"
+    others = len(np.unique(found // players)) - 1
+    more = f", and in {others:,} more" if others else ""
+    seat = f", seat {row % players + 1}" if players > 1 else ""
+    return f"break: env {row // players + 1}{seat}: {SCOPE.sub('', condition.text)}{shown}{more}"

@@ -70,16 +70,17 @@ class Condition:
     names: frozenset[str]
     _node: Node
 
-    def hits(self, lookup: Lookup, num_envs: int) -> NDArray[np.intp]:
-        """Return the environments where it holds.
+    def hits(self, lookup: Lookup, rows: int, players: int = 1) -> NDArray[np.intp]:
+        """Return the rows where it holds.
 
         Args:
-            lookup: Returns the numbers `(N,)` that a name stands for.
-            num_envs: N.
+            lookup: Returns the numbers `(rows,)` that a name stands for.
+            rows: Seats of all environments.
+            players: Seats of each.
         """
         with np.errstate(all="ignore"):
-            found = np.flatnonzero(np.broadcast_to(_true(self._node(lookup)), num_envs))
-        return found if self.env is None else found[found == self.env]
+            found = np.flatnonzero(np.broadcast_to(_true(self._node(lookup)), rows))
+        return found if self.env is None else found[found // players == self.env]
 
 
 def parse(text: str, names: Collection[str], num_envs: int) -> Condition:

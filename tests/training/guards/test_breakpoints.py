@@ -91,20 +91,23 @@ def test_observations_of_whole_numbers_are_numbers():
     assert not steps.check(terminated=[1, 1, 1])
 
 
-def test_of_several_seats_the_first_one_counts():
-    """An environment is one number."""
+def test_of_several_seats_any_one_counts():
+    """The environment is pointed at once, whoever of it meets the condition; the first such seat is named."""
     steps = Steps(Task(**{**vars(TOY), "players": 2}))
-    steps.breakpoints.add("reward > 0", 3)
-    assert steps.check(reward=[0, 5, 0, 5, 1, 5]) == "break: env 3: reward > 0 (reward 1)"
+    steps.breakpoints.add("env 2: reward > 0", 3)
+    assert steps.check(reward=[5, 5, 0, 2, 1, 0]) == "break: env 2, seat 2: reward > 0 (reward 2)"
+    steps.breakpoints.add("reward > 2", 3)
+    assert steps.check(reward=[5, 5, 0, 0, 0, 3]) == "break: env 1, seat 1: reward > 2 (reward 5), and in 1 more"
+    assert steps.breakpoints.hit == (0, 2)
 
 
-def test_of_several_seats_numbers_of_their_own_are_the_first_ones():
-    """The task's info may be per environment or per seat."""
+def test_what_a_seat_has_and_what_all_share_are_looked_at_together():
+    """The task's info may be per environment or per seat; one seat must meet all of a condition."""
     info = (Field("life", "float32", per="seat"), Field("stage", "float32"))
     steps = Steps(Task(**{**vars(TOY), "players": 2, "info": info}))
-    steps.breakpoints.add("life < 5 and stage > 1", 3)
-    assert steps.check(life=[9, 0, 9, 0, 4, 9], stage=[1, 1, 2]) == (
-        "break: env 3: life < 5 and stage > 1 (life 4, stage 2)"
+    steps.breakpoints.add("life < 5 and stage > 1 and not ended", 3)
+    assert steps.check(life=[0, 0, 9, 9, 9, 4], stage=[1, 2, 2], terminated=[0, 0, 0, 0, 1, 0]) == (
+        "break: env 3, seat 2: life < 5 and stage > 1 and not ended (life 4, stage 2)"
     )
 
 

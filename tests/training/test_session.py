@@ -1,77 +1,26 @@
 """A real session in a real process: seen through telemetry, commanded over its socket, gone without a trace."""
 
-import contextlib
 import os
 import signal
-import time
 from pathlib import Path
 
 import psutil
 import pytest
 
-from pac.backends import TooManyEnvironments
 from pac.training.config import Config
-from pac.training.control import CommandRefused, SessionClient
+from pac.training.control import CommandRefused
 from pac.training.host import SessionFailed, launch
 from pac.training.past.episode import check, read
 from pac.training.records import Notice, Phase
 from pac.training.runs import RunFolder
-from pac.training.session import Session
-from pac.training.snapshot import Look, take
-from pac.training.telemetry import TelemetryReader
+
+from .watched import running, session
 
 pytestmark = pytest.mark.session
 
-LIMIT = 60.0
 ISOLATED = pytest.mark.parametrize(
     "backend", ["shm", *(pytest.param(name, marks=pytest.mark.slow) for name in ("socket", "http"))]
 )
-
-
-class Watched:
-    """A session with a viewer."""
-
-    def __init__(self, **options):
-        options = {"trainer": "random", "backend": "inline", "num_envs": 4, **options}
-        self.process = launch(Config(**options))
-        self.reader = TelemetryReader(self.process.directory)
-        self.client = SessionClient(self.process.directory)
-        self.call("look", focus=0)
-
-    def call(self, command, **arguments):
-        return self.client.call(command, **arguments)
-
-    def see(self, **look):
-        return take(self.reader, Look(**{"focus": 0, **look}))
-
-    def until(self, condition, seconds=LIMIT):
-        end = time.monotonic() + seconds
-        while not condition(snapshot := self.see()):
-            assert time.monotonic() < end, (snapshot.phase, snapshot.message, dict(snapshot.state))
-            assert self.process.poll() is None, "the session ended"
-            time.sleep(0.02)  # a look at telemetry costs both processes: not as fast as possible
-        return snapshot
-
-    def end(self):
-        self.call("stop")
-        self.client.close()
-        return self.process.report()
-
-
-@contextlib.contextmanager
-def session(tmp_path, **options):
-    watched = Watched(runs_dir=tmp_path, **options)
-    try:
-        yield watched
-    finally:
-        watched.client.close()
-        watched.process.kill()
-        with contextlib.suppress(SessionFailed):
-            watched.process.report()
-
-
-def running(snapshot):
-    return snapshot.phase is Phase.RUNNING and snapshot.state["steps"] > 0
 
 
 def test_a_session_trains_reports_and_leaves_nothing(tmp_path):
@@ -207,50 +156,6 @@ def test_an_episode_can_be_run_to_its_end(tmp_path):
         )
 
 
-def test_a_restart_keeps_counters_and_moves_readers(tmp_path):
-    """At another N the segment is new and the counters go on."""
-    with session(tmp_path) as watched:
-        steps = watched.until(running).state["steps"]
-        watched.call("restart", num_envs=7)
-        seen = watched.until(lambda snapshot: snapshot.num_envs == 7 and running(snapshot))
-        assert len(seen.environments) == 7
-        assert seen.state["steps"] > steps
-
-
-def test_a_restart_of_a_paused_session_happens(tmp_path):
-    """The gate lets a restart through; the session stays paused."""
-    with session(tmp_path) as watched:
-        watched.until(running)
-        watched.call("pause")
-        watched.call("restart", num_envs=2)
-        watched.until(lambda snapshot: snapshot.num_envs == 2 and snapshot.phase is Phase.PAUSED)
-
-
-def test_an_impossible_n_leaves_the_session_as_it_was(tmp_path):
-    """Too many environments for the memory: an event says so and training goes on at the old N."""
-    with session(tmp_path, task="drmario", backend="shm") as watched:
-        watched.until(running)
-        psutil.Process(watched.process.pid).rlimit(psutil.RLIMIT_FSIZE, (2**24, 2**24))  # a small /dev/shm
-        watched.call("restart", num_envs=100_000)
-        seen = watched.until(lambda snapshot: any("Back to 4" in event.text for event in snapshot.events))
-        assert "shared memory" in seen.events[-1].text
-        watched.until(lambda snapshot: snapshot.num_envs == 4 and snapshot.phase is Phase.RUNNING)
-
-
-def test_the_baseline_is_measured_and_n_comes_back(tmp_path):
-    """`baseline` runs one environment for at least 2 s, then returns to N with speedup and efficiency."""
-    with session(tmp_path) as watched:
-        watched.until(running)
-        assert watched.see().efficiency is None
-        watched.call("baseline")
-        seen = watched.until(
-            lambda snapshot: snapshot.baseline is not None and snapshot.num_envs == 4 and snapshot.fps > 0
-        )
-        assert seen.speedup == pytest.approx(seen.fps / seen.baseline)
-        assert seen.efficiency == pytest.approx(100 * seen.speedup / 4)
-        assert next(entry.num_envs for entry in seen.scaling) == 1
-
-
 def test_a_person_plays_an_environment(tmp_path):
     """While paused, an action is one step of all, in which the environment takes it; the board is marked."""
     with session(tmp_path, task="drmario-frames") as watched:
@@ -269,30 +174,6 @@ def test_a_person_plays_an_environment(tmp_path):
             watched.call("act", env=2, action=999)
         watched.call("step")
         watched.until(lambda snapshot: not snapshot.environments["notice"].any())
-
-
-def test_a_sweep_measures_every_n_and_comes_back(tmp_path):
-    """One after the other, then home; meanwhile no other measurement begins."""
-    with session(tmp_path) as watched:
-        watched.until(running)
-        watched.call("sweep", counts=[2, 1])
-        watched.until(lambda snapshot: snapshot.message == "measuring num_envs=1 (1 of 2)")
-        with pytest.raises(CommandRefused, match="a measurement is going on"):
-            watched.call("baseline")
-        watched.until(lambda snapshot: snapshot.message == "measuring num_envs=2 (2 of 2)")
-        seen = watched.until(lambda snapshot: snapshot.num_envs == 4 and running(snapshot))
-        assert {item.num_envs for item in seen.scaling if item.seconds >= 4} >= {1, 2}
-        watched.until(lambda snapshot: snapshot.events[-1].text == "restarted with num_envs=4")
-
-
-def test_a_sweep_can_be_cancelled(tmp_path):
-    """The session returns to the N it came from."""
-    with session(tmp_path) as watched:
-        watched.until(running)
-        watched.call("sweep", counts=[3])
-        watched.until(lambda snapshot: snapshot.num_envs == 3)
-        watched.call("cancel_sweep")
-        watched.until(lambda snapshot: snapshot.num_envs == 4 and running(snapshot))
 
 
 def test_bad_commands_are_refused_with_a_sentence(tmp_path):
@@ -437,43 +318,3 @@ def test_a_session_says_what_it_runs_on(tmp_path, monkeypatch):
     assert any("TRAINING_SHM_NAME has no effect" in text for text in events)
     (log,) = tmp_path.glob("*/session.log")
     assert "INFO using transport: inline, 4 envs, inference on cpu" in log.read_text()
-
-
-@pytest.fixture
-def crowd(tmp_path, monkeypatch):
-    """Run many environments in this process, which believes that 400 KiB are free."""
-    monkeypatch.setattr("pac.backends.memory.available_memory", lambda: 400 << 10)
-
-    def run(*, num_envs=1000, restart=0, **options):
-        options |= {"task": "CartPole-v1", "trainer": "random", "backend": "inline", "runs_dir": tmp_path}
-        session = Session(Config(num_envs=num_envs, steps=500, **options), tmp_path, headless=True)
-        if restart:
-            session.sizing.restart(restart)
-        return session.run()
-
-    return run
-
-
-def test_as_many_environments_as_there_is_memory_for(crowd):
-    """Fewer run than were asked for, and a sentence says why."""
-    report = crowd()
-    assert 1 <= report["num_envs"] < 1000
-    assert report["steps"] >= 500
-    (event,) = report["events"]
-    assert event.startswith("N=1,000 would need about")
-    assert event.endswith(f"are free for them: using {report['num_envs']:,}")
-
-
-def test_a_restart_takes_as_many_environments_as_there_is_memory_for(crowd):
-    """A restart at too many is told the same, and happens with those that fit."""
-    report = crowd(num_envs=2, restart=1000)
-    assert 2 < report["num_envs"] < 1000
-    assert report["restarts"] == 1
-    (event,) = report["events"]
-    assert event.startswith("N=1,000 would need about")
-
-
-def test_strictly_as_many_environments_as_were_asked_for(crowd):
-    """With `strict`, too many are an error."""
-    with pytest.raises(TooManyEnvironments, match="use at most"):
-        crowd(strict=True)

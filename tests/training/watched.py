@@ -1,0 +1,59 @@
+"""A real session in a real process, and a viewer of it."""
+
+import contextlib
+import time
+
+from pac.training.config import Config
+from pac.training.control import SessionClient
+from pac.training.host import SessionFailed, launch
+from pac.training.records import Phase
+from pac.training.snapshot import Look, take
+from pac.training.telemetry import TelemetryReader
+
+LIMIT = 60.0
+
+
+class Watched:
+    """A session with a viewer."""
+
+    def __init__(self, **options):
+        options = {"trainer": "random", "backend": "inline", "num_envs": 4, **options}
+        self.process = launch(Config(**options))
+        self.reader = TelemetryReader(self.process.directory)
+        self.client = SessionClient(self.process.directory)
+        self.call("look", focus=0)
+
+    def call(self, command, **arguments):
+        return self.client.call(command, **arguments)
+
+    def see(self, **look):
+        return take(self.reader, Look(**{"focus": 0, **look}))
+
+    def until(self, condition, seconds=LIMIT):
+        end = time.monotonic() + seconds
+        while not condition(snapshot := self.see()):
+            assert time.monotonic() < end, (snapshot.phase, snapshot.message, dict(snapshot.state))
+            assert self.process.poll() is None, "the session ended"
+            time.sleep(0.02)  # a look at telemetry costs both processes: not as fast as possible
+        return snapshot
+
+    def end(self):
+        self.call("stop")
+        self.client.close()
+        return self.process.report()
+
+
+@contextlib.contextmanager
+def session(tmp_path, **options):
+    watched = Watched(runs_dir=tmp_path, **options)
+    try:
+        yield watched
+    finally:
+        watched.client.close()
+        watched.process.kill()
+        with contextlib.suppress(SessionFailed):
+            watched.process.report()
+
+
+def running(snapshot):
+    return snapshot.phase is Phase.RUNNING and snapshot.state["steps"] > 0

@@ -2,13 +2,14 @@
 
 import socket
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
 
 from pac.training.audience import Audience
 from pac.training.control import SOCKET, CommandRefused, ControlServer, SessionClient, SessionGone
+
+from ..waiting import until
 
 
 @pytest.fixture
@@ -34,12 +35,6 @@ def server(folder, audience):
     made = ControlServer(folder, handle, audience)
     yield made
     made.close()
-
-
-def wait_until(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "condition did not come true in time"
 
 
 def test_a_command_is_answered(server, folder):
@@ -87,7 +82,7 @@ def test_open_connections_are_the_viewers(server, audience, folder):
     client.call("hello")
     assert len(audience) == 1
     client.close()
-    wait_until(lambda: not len(audience))
+    until(lambda: not len(audience))
 
 
 def test_no_session_is_a_clear_error(folder):

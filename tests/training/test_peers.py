@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-import time
 from contextlib import closing
 
 import psutil
@@ -15,16 +14,14 @@ from pac.training.bench.facts import core_times, stolen
 from pac.training.bench.peer import OURS, PEERS
 from pac.training.bench.peers import COSTS, compare_peers, contestant
 
+from ..waiting import until
+
 CORES = [0]
-LIMIT = 60.0
 
 
 def stands_still(process: psutil.Process) -> None:
     """Wait until a process is stopped."""
-    end = time.monotonic() + LIMIT
-    while process.status() != psutil.STATUS_STOPPED:
-        assert time.monotonic() < end, "it runs although nobody measures it"
-        time.sleep(0.002)
+    until(lambda: process.status() == psutil.STATUS_STOPPED, "it is stopped while nobody measures it")
 
 
 @pytest.mark.parametrize("name", ["loop", "loops", "inline", "gymnasium-sync"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,10 @@ from pac.training.config import Config
 from pac.training.host import launch
 from pac.training.runs import RunFolder
 
+from ..waiting import until
 from .wanderer import WANDERER
 
 pytestmark = pytest.mark.session
-LIMIT = 60.0
 STEPS = 1536
 PPO = {"batch": 256, "minibatch": 64, "epochs": 1, "threads": 1}
 MCCFR = {"batch": 100, "weighting": "discounted", "discount_interval": 3000}
@@ -46,13 +45,6 @@ def trained(config: Config, *, stop_after: int | None = None) -> Checkpoint:
 def lines(config: Config) -> int:
     metrics = config.runs_dir / str(config.name) / "metrics.jsonl"
     return len(metrics.read_text().splitlines()) if metrics.exists() else 0
-
-
-def until(condition) -> None:
-    end = time.monotonic() + LIMIT
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ import sys
 import tempfile
 import termios
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -52,14 +51,6 @@ def start(arguments: tuple[str, ...], folder: Path, cwd: Path) -> subprocess.Pop
         env=environment(folder),
         cwd=cwd,
     )
-
-
-def until(condition: Callable[[], object], what: str) -> None:
-    """Wait for a condition."""
-    end = time.monotonic() + LIMIT
-    while not condition():
-        assert time.monotonic() < end, f"not within {LIMIT:.0f} s: {what}"
-        time.sleep(0.02)
 
 
 def left(folder: Path) -> list[str]:

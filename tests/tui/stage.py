@@ -20,7 +20,8 @@ from pac.training.host import SessionFailed
 from pac.training.records import Level, Phase
 from pac.training.telemetry import TelemetryWriter
 
-PATIENCE = 60.0
+from ..waiting import LIMIT
+
 FACTS = {"trainer": "ppo", "backend": "shm", "device": "cpu", "seed": 7, "version": "0.1.0", "pid": 1}
 
 CHESS = Task(
@@ -200,7 +201,7 @@ class Stage:
 
 async def until(condition: Callable[[], object], what: str = "") -> None:
     """Wait for a condition."""
-    limit = time.monotonic() + PATIENCE
+    limit = time.monotonic() + LIMIT
     while not condition():
         assert time.monotonic() < limit, f"still waiting for {what or condition}"
         await asyncio.sleep(0.01)

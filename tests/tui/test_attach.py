@@ -11,8 +11,8 @@ import pytest
 from pac.tui.application import PacApp
 from pac.tui.connection import Connection
 
+from ..waiting import until as wait
 from .commands import QUICK, Terminal, environment, left, runtime
-from .commands import until as wait
 from .stage import screen_text, until
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from pac.tui.cli import main
 
-from .commands import QUICK, Terminal, environment, left, runtime, start, until
+from ..waiting import until
+from .commands import QUICK, Terminal, environment, left, runtime, start
 
 
 class Case(NamedTuple):

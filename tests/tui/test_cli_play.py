@@ -1,12 +1,11 @@
 """A person plays: presses become buttons, buttons become frames."""
 
-import asyncio
-import time
-
 import pytest
 
 from pac.envs import BadParameter
 from pac.tui.play import DOWN_FRAMES, Game, Pad, PlayApp
+
+from .stage import until
 
 NOTHING: frozenset[str] = frozenset()
 
@@ -85,12 +84,6 @@ def test_what_has_no_buttons_is_not_played():
 async def test_keys_play():
     """In the app, space drops the pill, p holds the game still, q leaves."""
     app = PlayApp(Game("drmario", seed=1))
-
-    async def until(condition) -> None:
-        end = time.monotonic() + 60
-        while not condition():
-            assert time.monotonic() < end
-            await asyncio.sleep(0.01)
 
     async with app.run_test(size=(100, 40)) as pilot:
         pills = app.game.info["pills"]

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from .commands import QUICK, Terminal, left, runtime, start, until
+from ..waiting import until
+from .commands import QUICK, Terminal, left, runtime, start
 
 pytestmark = pytest.mark.session
 

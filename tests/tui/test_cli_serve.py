@@ -15,7 +15,8 @@ from pac.backends.protocol import HEADER, Kind
 from pac.tui.cli import main
 from pac.tui.cli_serve import token_of
 
-from .commands import left, runtime, start, until
+from ..waiting import until
+from .commands import left, runtime, start
 
 TASK = ("env-server", "--task", "noop")
 

@@ -10,8 +10,8 @@ import pytest
 from pac.training.runs import RunFolder
 from pac.tui.picker import Picker
 
+from ..waiting import until as wait
 from .commands import QUICK, Terminal, environment, left, runtime
-from .commands import until as wait
 from .stage import screen_text, seen, until
 
 

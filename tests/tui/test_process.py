@@ -9,7 +9,8 @@ import pytest
 
 from pac.tui import ink
 
-from .commands import QUICK, Terminal, left, runtime, until
+from ..waiting import until
+from .commands import QUICK, Terminal, left, runtime
 
 pytestmark = pytest.mark.session
 

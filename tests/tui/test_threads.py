@@ -1,7 +1,6 @@
 """The watcher's requests collapse, and what it cannot see is told once."""
 
 import threading
-import time
 
 from textual.message import Message
 
@@ -10,12 +9,7 @@ from pac.tui.connection import Connection
 from pac.tui.messages import SessionLost, SnapshotTaken
 from pac.tui.threads import Watcher
 
-
-def wait(condition):
-    limit = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < limit
-        time.sleep(0.01)
+from ..waiting import until
 
 
 def test_requests_collapse(stage):
@@ -25,10 +19,10 @@ def test_requests_collapse(stage):
     watcher = Watcher(connection, posted.append)
     for _ in range(100):
         watcher.request(Look())
-    wait(lambda: posted)
+    until(lambda: posted)
     stage.shuffle()
     watcher.request(Look())
-    wait(lambda: len(posted) >= 2)
+    until(lambda: len(posted) >= 2)
     assert len(posted) < 10
     assert all(isinstance(message, SnapshotTaken) for message in posted)
     watcher.close()
@@ -41,10 +35,10 @@ def test_a_session_that_is_gone_is_told_once(stage):
     posted: list[Message] = []
     watcher = Watcher(connection, posted.append)
     watcher.request(Look())
-    wait(lambda: any(isinstance(message, SessionLost) for message in posted))
+    until(lambda: any(isinstance(message, SessionLost) for message in posted))
     stage.shuffle()
     watcher.request(Look())
-    wait(lambda: sum(isinstance(message, SnapshotTaken) for message in posted) >= 2)
+    until(lambda: sum(isinstance(message, SnapshotTaken) for message in posted) >= 2)
     assert sum(isinstance(message, SessionLost) for message in posted) == 1
     watcher.close()
 
@@ -61,4 +55,4 @@ def test_the_screen_does_not_wait_for_the_session(stage):
     assert not connection.running
     assert connection.over() is None
     stands.set()
-    wait(lambda: connection.running)
+    until(lambda: connection.running)

@@ -4,11 +4,12 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from urllib.error import HTTPError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import pytest
+
+from ..waiting import until
 
 pytestmark = pytest.mark.session
 LIMIT = 60.0
@@ -28,6 +29,11 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def answers(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
 @pytest.fixture(scope="module")
 def served():
     """A server of `pac-tui tasks`, and its address."""
@@ -42,13 +48,7 @@ def served():
     assert process.stderr is not None
     line = process.stderr.readline()
     assert f"http://127.0.0.1:{port}/?token={TOKEN}" in line
-    end = time.monotonic() + LIMIT
-    while True:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                break
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    until(lambda: answers(port), "it answers")
     yield f"http://127.0.0.1:{port}"
     process.terminate()
     process.wait(LIMIT)

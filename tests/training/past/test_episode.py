@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +15,7 @@ from pac.training.past.recorder import Recorder
 from pac.training.past.replay import Differs
 from pac.training.records import RECORDING, WAITING
 
+from ...waiting import until
 from ..dice import DICE
 from ..journey import Journey
 from ..wanderer import WANDERER
@@ -30,10 +30,7 @@ def recorded(folder, spec, steps=400, env=1, **options):
     assert recorder.want(env)
     journey = Journey(spec, steps, seed=SEED, recorder=recorder, **options)
     assert not recorder, "no episode ended"
-    end = time.monotonic() + 60
-    while not events.recent:
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    until(lambda: events.recent, "the recording is written")
     (path,) = folder.glob("*.jsonl")
     return path, journey, events.recent[-1][4]
 

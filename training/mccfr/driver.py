@@ -16,6 +16,7 @@ from ...envs.poker.task import game_of
 from .boards import Boards
 from .exact import average_strategy, game_value, nash_conv
 from .full import Cfr
+from .orders import Orders
 from .sampling import Batch, Sampler
 from .settings import Settings
 from .task import INFO
@@ -102,6 +103,9 @@ class Worker:
 
     Attributes:
         rows: Its partition.
+        made: What it has made of the step's iterations.
+        count: How many these were.
+        seconds: How long it took.
     """
 
     def __init__(
@@ -111,31 +115,38 @@ class Worker:
         self.rows, self._mine, self._beats = rows, updates[slice(*rows)], beats
         self._piece = PIECE
         self._visited, self._due = 0, 0.0
+        self.begin()
 
-    def run(self, first: int, count: int) -> tuple[float, list[float]]:
-        """Make a batch; return player 0's mean utility, and the values of `INFO`."""
-        begun = time.perf_counter()
-        pieces, done = [Batch(0.0, 0, 0)], 0
-        while done < count:
-            size = min(count - done, self._piece)
-            pieces.append(self._in_time(first + done, size))
-            done += size
-        utility, nodes, updates = map(sum, zip(*pieces, strict=True))
-        self._count()
-        seconds = max(time.perf_counter() - begun, 1e-9)
-        rates = [number / seconds for number in (count, nodes, updates)]
-        first_row, end = self.rows
-        return utility / max(1, count), [*rates, seconds, self._visited, first_row, end - first_row]
+    def begin(self) -> None:
+        """Forget what the step before was."""
+        self.made, self.count, self.seconds = Batch(0.0, 0, 0), 0, 0.0
 
-    def _in_time(self, first: int, count: int) -> Batch:
-        """Make a piece of a batch, give a sign of life, and find out how much can be done until the next."""
+    def work(self, orders: Orders, of: int) -> None:
+        """Make what is left of a worker's order, be it this one's or another's."""
+        while True:
+            first, count = orders.take(of, self._piece)
+            if not count:
+                return
+            self._make(first, count)
+
+    def _make(self, first: int, count: int) -> None:
+        """Make some iterations, give a sign of life, and find out how much can be done until the next."""
         begun = time.perf_counter()
         made = self._solver.run(first, count)
         self._beats += np.uint64(1)
         seconds = time.perf_counter() - begun
         if seconds > PIECE_SECONDS or count == self._piece:
             self._piece = max(1, 2 * count if seconds < PIECE_SECONDS / 2 else int(count * PIECE_SECONDS / seconds))
-        return made
+        self.made = self.made.and_then(made)
+        self.count, self.seconds = self.count + count, self.seconds + seconds
+
+    def told(self) -> list[float]:
+        """Return the values of `INFO`."""
+        self._count()
+        seconds = max(self.seconds, 1e-9)
+        rates = [number / seconds for number in (self.count, self.made.nodes, self.made.updates)]
+        first, end = self.rows
+        return [*rates, self.seconds, self._visited, first, end - first]
 
     def _count(self) -> None:
         """Count the rows of the partition that anybody has visited, if it is time to."""
@@ -153,7 +164,9 @@ class Traversals:
         game = game_of(task)
         settings = Settings.read("mccfr", task.settings["mccfr"])
         tables, workers = Tables(buffers["table"][0, 0], buffers["updates"][0, 0]), buffers["first"].shape[1]
-        lock = buffers["lock"][0, 0] if hi - lo < workers else None
+        self._span, self._all, self._shared = range(lo, hi), range(workers), hi - lo < workers
+        self._orders: dict[str, Array] = {name: buffers[name] for name in ("action", "first", "taken")}
+        lock = buffers["lock"][0, 0] if self._shared else None
         own = [item.name for item in task.fields if item.per != "all"]
         self._part: dict[str, Array] = {name: buffers[name][:, lo:hi] for name in own}
         self._slots = len(self._part["action"])
@@ -176,16 +189,23 @@ class Traversals:
         self._boards.draw()
 
     def step(self, slot: int) -> None:
-        """Make every worker's batch: `action` iterations, the first of which has the number `first`."""
+        """Make every worker's batch, `action` iterations from number `first` on, and help others with theirs."""
         part, target = self._part, next_slot(slot, self._slots)
         part["active"][target], part["terminated"][target], part["truncated"][target] = DECIDES, 1, 0
         part["outcome"][target], part["episode_length"][target] = 0, 1
+        action, first, taken = (self._orders[name] for name in ("action", "first", "taken"))
+        orders = Orders(first[0], action[slot, :, 0], taken[0], self._shared)
+        for worker, own in zip(self._workers, self._span, strict=True):
+            worker.begin()
+            worker.work(orders, own)
+        for worker in self._workers:
+            for other in self._all:
+                worker.work(orders, other)
         for index, worker in enumerate(self._workers):
-            count = int(part["action"][slot, index, 0])
-            utility, values = worker.run(int(part["first"][0, index]), count)
-            part["frames"][target, index] = count
+            part["frames"][target, index] = worker.count
+            utility = worker.made.utility_sum / max(1, worker.count)
             part["reward"][target, index] = part["episode_return"][target, index] = utility
-            for item, value in zip(INFO, values, strict=True):
+            for item, value in zip(INFO, worker.told(), strict=True):
                 part[item.name][target, index] = value
             part["episode"][0, index] += 1
         self._boards.draw()
@@ -193,6 +213,7 @@ class Traversals:
     def close(self) -> None:
         """Release the buffers."""
         self._part.clear()
+        self._orders.clear()
         self._workers.clear()
         del self._boards
 
@@ -223,6 +244,8 @@ def _solver(
 def warm_up(game: Game, settings: Settings) -> None:
     """Make an iteration for nothing: the kernels are then there."""
     _solver(game, Tables.private(game, settings), 0, settings, lock=np.zeros(1, np.int32)).run(0, 1)
+    nothing = np.zeros(1, np.int64)
+    Orders(nothing, np.zeros(1, np.float32), nothing, shared=True).take(0, 1)
 
 
 def compile_external() -> None:

@@ -53,13 +53,13 @@ def _first(context: Any, builder: Any, kind: Any, array: Any) -> Any:
 
 
 def _swap(_context: Any, lock: Any, _old: Any, _new: Any) -> Any:
-    """Set a lock from one value to another; whether it had that value."""
+    """Set the first word of an array from one value to another; whether it had that value."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         at = _first(context, builder, signature.args[0], arguments[0])
         return builder.extract_value(builder.cmpxchg(at, *arguments[1:], "acquire", "monotonic"), 1)
 
-    return types.boolean(lock, types.int32, types.int32), build
+    return types.boolean(lock, lock.dtype, lock.dtype), build
 
 
 def _leave(_context: Any, lock: Any) -> Any:

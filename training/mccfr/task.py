@@ -62,6 +62,7 @@ def traversals(task: Task, given: Mapping[str, Any]) -> Task:
     table = Field("table", kind, (game.entries, 2), per="all", timed=False)
     updates = Field("updates", "uint32", (game.rows,), per="all", timed=False)
     lock = Field("lock", "int32", (1,), per="all", timed=False)
+    first, taken = Field("first", "int64", timed=False), Field("taken", "int64", timed=False)
     return replace(
         task,
         factory=f"{__package__}.driver:Traversals",
@@ -83,5 +84,5 @@ def traversals(task: Task, given: Mapping[str, Any]) -> Task:
         reward_terms=(),
         settings=MappingProxyType({**task.settings, "mccfr": settings.model_dump()}),
         num_envs=most_workers(game, settings)[0] or usable_cores(),
-        shared=(table, updates, lock, Field("first", "int64", timed=False)),
+        shared=(table, updates, lock, first, taken),
     )

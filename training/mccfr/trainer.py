@@ -115,10 +115,11 @@ class MCCFR:
         return metrics | self._looked
 
     def _order(self) -> None:
-        """Say who makes which iterations."""
+        """Say who makes which iterations; who is done takes over what others have not begun."""
         assert self._envs is not None
         self._envs.buffer["action"][0, :, 0] = self._counts
         self._envs.buffer["first"][0] = self._next + np.cumsum(self._counts) - self._counts
+        self._envs.buffer["taken"][0] = 0
 
     def _take(self, frames: NDArray[np.int32]) -> int:
         """Count what was made, give every worker as many iterations as it makes in time, and return how many were."""
@@ -128,7 +129,7 @@ class MCCFR:
         self.iterations += made
         if not self._settings.batch:
             seconds = self._envs.buffer["seconds"][0]
-            wanted = np.where(frames > 0, self._counts * BATCH_SECONDS / np.maximum(seconds, 1e-6), self._counts)
+            wanted = np.where(frames > 0, frames * BATCH_SECONDS / np.maximum(seconds, 1e-6), self._counts)
             self._counts = np.clip(wanted, self._counts // 2, 2 * self._counts).clip(1, LARGEST).astype(np.int64)
         return made
 

@@ -23,7 +23,7 @@ WEIGHTINGS = ("vanilla", "linear", "discounted")
 INTERVAL = 10_000
 """Iterations from one discounting to the next, unless told otherwise."""
 SMALL = 1 << 14
-"""Entries of a table that several workers learn into by copies: more would cost more to exchange than it saves."""
+"""Entries of a table that stays near a core; several workers learn into copies of it, which cost little to exchange."""
 STRETCH = 32
 """Iterations between exchanges. The more, the older is what a worker knows of what the others have learned."""
 
@@ -40,6 +40,10 @@ class Batch(NamedTuple):
     utility_sum: float
     nodes: int
     updates: int
+
+    def and_then(self, more: Batch) -> Batch:
+        """Return what these and some more iterations were together."""
+        return Batch(self.utility_sum + more.utility_sum, self.nodes + more.nodes, self.updates + more.updates)
 
 
 class Sampler:
@@ -90,7 +94,8 @@ class Sampler:
         self._dealer = dealer or dealer_of(game)
         self._table = table
         self._flat, self._updates, self._shared = table.reshape(-1), updates, alone(table, updates)
-        if lock is not None and len(table) <= SMALL:
+        self._large = len(table) > SMALL
+        if lock is not None and not self._large:
             self._shared, self._flat, self._updates = copied(table, updates, lock, STRETCH)
         self._seed = seed & MASK_64
         self._interval = interval if weighting == "discounted" else 0
@@ -99,24 +104,23 @@ class Sampler:
 
     def run(self, first: int, count: int) -> Batch:
         """Make `count` iterations from number `first` on."""
-        utility, nodes, updates, done = 0.0, 0, 0, 0
+        batch, done = Batch(0.0, 0, 0), 0
         self._exchange()
         while done < count:
             self._discount(first + done)
             size = min(count - done, self._dealer.block, self._until_discounting(first + done))
-            made = self._block(first + done, size)
-            utility, nodes, updates, done = utility + made[0], nodes + made[1], updates + made[2], done + size
+            batch, done = batch.and_then(self._block(first + done, size)), done + size
         self._exchange()
-        return Batch(utility, nodes, updates)
+        return batch
 
     def _exchange(self) -> None:
         if self._shared.stretch:
             exchange_surely(self._shared, self._flat, self._updates)
 
-    def _block(self, first: int, count: int) -> tuple[float, int, int]:
+    def _block(self, first: int, count: int) -> Batch:
         hands, chosen = self._dealer.deal(self._seed, first, count)
-        work = Work(self._plan, hands, self._flat, self._updates, self._visits, self._shared)
-        return self._sample(work, chosen, np.uint64(self._seed), np.uint64(first), self._linear)
+        work = Work(self._plan, hands, self._flat, self._updates, self._visits, self._shared, self._large)
+        return Batch(*self._sample(work, chosen, np.uint64(self._seed), np.uint64(first), self._linear))
 
     def _until_discounting(self, iteration: int) -> int:
         return self._interval - iteration % self._interval if self._interval else self._dealer.block

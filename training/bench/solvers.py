@@ -14,8 +14,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
-BATCHES = {"kuhn": 50_000, "leduc": 20_000, "liars_dice": 4_000, "holdem": 4_000}
-"""Iterations that a worker makes at once: some 10 ms of them."""
 HOLDEM = (
     "universal_poker(betting=nolimit,numPlayers=2,numRounds=4,blind=100 50,firstPlayer=2 1 1 1,numSuits=4,numRanks=13,"
     "numHoleCards=2,numBoardCards=0 3 1 1,stack=20000 20000,bettingAbstraction=fcpa)"
@@ -58,7 +56,7 @@ class Ours:
 
         self.close()
         task = find(self._spec)
-        settings = trainer_settings("mccfr", task, {"batch": BATCHES[task.name]})
+        settings = trainer_settings("mccfr", task, {})
         dressed = dressed_for("mccfr", task, settings)
 
         def envs(count: int, slots: int) -> Envs:
@@ -68,7 +66,7 @@ class Ours:
         self._trainer.start(self._workers)
 
     def iterate(self) -> int:
-        """Let every worker make a batch."""
+        """Let every worker make some batches."""
         before = self._trainer.iterations
         self._trainer.iterate()
         return int(self._trainer.iterations - before)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ LOG_LIMIT = 1 << 20
 
 # A worker is killed when the thread that spawned it ends, so one thread that lives as long as the process spawns all.
 _spawner = ThreadPoolExecutor(1, thread_name_prefix="pac-spawner")
+_ahead: deque[tuple[subprocess.Popen[bytes], Path]] = deque()
+"""Workers that were started ahead, and where their output goes; touched by the spawner alone."""
 
 
 @dataclass
@@ -70,8 +73,32 @@ class Member:
 
 
 def start(log: Path, told: bytes) -> subprocess.Popen[bytes]:
-    """Spawn a worker whose output goes to `log`, and tell it what to do."""
+    """Spawn a worker whose output goes to `log`, or take one that was started ahead, and tell it what to do."""
     return _spawner.submit(_start, log, told).result()
+
+
+def start_ahead(log: Path, told: bytes, pipe: int) -> None:
+    """Spawn a worker that gets `pipe` and loads what `told` says; `start` will tell it what to do."""
+
+    def spawn() -> None:
+        process = _spawn(log, pipe)
+        _tell(process, told)
+        _ahead.append((process, log))
+
+    _spawner.submit(spawn).result()
+
+
+def dismiss() -> None:
+    """End the workers that were started ahead and that nobody took."""
+
+    def end() -> None:
+        while _ahead:
+            process, log = _ahead.popleft()
+            kill(process)
+            _shut(process)
+            log.unlink(missing_ok=True)
+
+    _spawner.submit(end).result()
 
 
 def kill(process: subprocess.Popen[bytes] | None) -> None:
@@ -124,20 +151,40 @@ def status(member: Member) -> WorkerStatus:
 
 
 def _start(log: Path, told: bytes) -> subprocess.Popen[bytes]:
+    if _ahead:
+        process, before = _ahead.popleft()
+        before.replace(log)
+    else:
+        process = _spawn(log)
+    _tell(process, told)
+    _shut(process)
+    return process
+
+
+def _spawn(log: Path, *pipes: int) -> subprocess.Popen[bytes]:
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_TRUNC, 0o600)
     try:
-        process = subprocess.Popen(
+        return subprocess.Popen(
             [sys.executable, "-P", "-m", "pac.backends.worker"],
             stdin=subprocess.PIPE,
             stdout=descriptor,
             stderr=descriptor,
+            pass_fds=pipes,
             start_new_session=True,
             env={**os.environ, **ONE_THREAD, "PYTHONUNBUFFERED": "1"},
         )
     finally:
         os.close(descriptor)
+
+
+def _tell(process: subprocess.Popen[bytes], told: bytes) -> None:
     assert process.stdin is not None
-    # One that is dead already is found out soon.
-    with suppress(BrokenPipeError), process.stdin as pipe:
-        pipe.write(told)
-    return process
+    with suppress(BrokenPipeError):  # one that is dead already is found out soon
+        process.stdin.write(told + b"\n")
+        process.stdin.flush()
+
+
+def _shut(process: subprocess.Popen[bytes]) -> None:
+    assert process.stdin is not None
+    with suppress(BrokenPipeError):
+        process.stdin.close()

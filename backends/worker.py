@@ -1,6 +1,7 @@
 """A worker process: `python -m pac.backends.worker`, told by JSON on its standard input what to do.
 
-It dies with its parent, ignores Ctrl-C (the session decides), and reports what goes wrong as data.
+One that is started ahead is first told, by a line of its own, what to load. It dies with its parent, ignores
+Ctrl-C (the session decides), and reports what goes wrong as data.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -38,14 +40,41 @@ def report(path: Path, error: BaseException, **facts: int | list[float] | None) 
     beside.replace(path)
 
 
+def heard() -> Mapping[str, Any]:
+    """Return the next line of what this worker is told; leave if nobody has anything to say."""
+    line = sys.stdin.readline()
+    if not line:
+        sys.exit(0)
+    told: Mapping[str, Any] = json.loads(line)
+    die_with(told["parent"])
+    sys.path[:] = told["path"]
+    return told
+
+
+def load_ahead(told: Mapping[str, Any]) -> None:
+    """Load kernels: the first worker at once, the others when it closes its end of the pipe.
+
+    What goes wrong here goes wrong again where it is reported.
+    """
+    from ..envs.task import load
+
+    with suppress(Exception):
+        compile_all = load(told["kernels"])
+        if not told["first"]:
+            os.read(told["pipe"], 1)
+        compile_all()
+    os.close(told["pipe"])
+
+
 def main() -> int:
     """Run the function that standard input names, until it returns or fails."""
-    told: Mapping[str, Any] = json.load(sys.stdin)
-    die_with(told["parent"])
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     faulthandler.enable()
     faulthandler.register(signal.SIGUSR1, all_threads=True)
-    sys.path[:] = told["path"]
+    told = heard()
+    if "kernels" in told:
+        load_ahead(told)
+        told = heard()
     from .control import FAILED, Link
     from .segment import Segment
 

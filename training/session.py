@@ -107,12 +107,12 @@ class Session(Live):
 
     def _begin(self) -> None:
         self.pulse.start()
-        with Preparation(self.task) as preparation:
+        with Preparation(self.task, self.config, self.sizing.num_envs) as preparation:
             self._trainer = self._build_trainer()
             self.keeper.resume(self._trainer)
             preparation.finish(lambda: self.say(Phase.STARTING, "compiling the game (first start only)"))
-        self._write_card("running")
-        self.sizing.begin(baseline=self.config.baseline)
+            self._write_card("running")
+            self.sizing.begin(baseline=self.config.baseline)
         self._go_on()
         self._announce()
         self.sizing.measure()

@@ -1,0 +1,87 @@
+"""Workers that are started before there is anything for them to do."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from contextlib import closing
+
+import pytest
+
+from pac.backends import make
+from pac.backends import member as spawned
+from pac.backends.reserve import Reserve
+from pac.backends.segment import own_directory
+
+LIMIT = 60.0
+
+
+@pytest.fixture
+def reserve():
+    """Return a function that starts a reserve; all are let go at the end."""
+    started = []
+
+    def start(kernels: str, count: int) -> Reserve:
+        started.append(Reserve(kernels, count))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.close()
+
+
+def pids() -> set[int]:
+    """Return the processes that wait to be told what to do."""
+    return {process.pid for process, _ in spawned._ahead}
+
+
+def test_a_backend_takes_the_workers_that_stand_ready(reserve) -> None:
+    """They step like any other, and those that are missing are started."""
+    prepared = reserve("time:localtime", 2)
+    assert prepared.loaded(LIMIT)
+    ahead = pids()
+    with closing(make("noop", 3, "shm", workers=3)) as envs:
+        envs.reset()
+        assert len(ahead) == 2
+        assert ahead < {worker.pid for worker in envs.workers}
+        assert not pids()
+
+
+def test_those_that_nobody_took_are_gone(alive) -> None:
+    """No process and no file is left of them."""
+    prepared = Reserve("time:localtime", 2)
+    waiting = pids()
+    assert all(alive(pid) for pid in waiting)
+    prepared.close()
+    assert not any(alive(pid) for pid in waiting)
+    assert not list(own_directory().glob("reserve-*"))
+
+
+def test_what_cannot_be_loaded_is_told_when_it_is_needed(reserve) -> None:
+    """An error while loading ahead keeps no worker from what it is told later."""
+    assert reserve("nowhere:at_all", 2).loaded(LIMIT)
+    with closing(make("noop", 2, "shm", workers=2)) as envs:
+        envs.reset()
+        assert len(envs.workers) == 2
+
+
+PARENT = """
+import sys
+from pac.backends import member
+from pac.backends.reserve import Reserve
+reserve = Reserve("time:localtime", 2)
+assert reserve.loaded(60)
+print(*(process.pid for process, _ in member._ahead), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_they_do_not_outlive_a_killed_parent(until, alive) -> None:
+    """After kill -9 of the session nobody waits for orders that never come."""
+    command = [sys.executable, "-c", PARENT]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        waiting = [int(word) for word in parent.stdout.readline().split()]
+        assert len(waiting) == 2
+        parent.kill()
+    until(lambda: not any(alive(pid) for pid in waiting))

@@ -50,6 +50,8 @@ REFUSED = 3
 POLLS = range(200)
 LONG_SPIN = 300_000
 """Nanoseconds that a side yields before it blocks, as long as answers come within that time."""
+SHORT_SPIN = 100_000
+"""The same for a fleet whose workers want all cores: it yields to them, and is there when they are done."""
 ONE_YIELD = 1
 SLOW_YIELD = 100_000
 """Nanoseconds above which a yield has lost a time slice."""
@@ -102,9 +104,9 @@ class Patience:
                 self._next = min(MOST_SHY, 2 * self._next)
         return False
 
-    def learn(self, waited: int) -> None:
-        """Expect the next answer as late as the last one, which took `waited` ns."""
-        self._budget = self._limit if waited < self._limit else 0
+    def learn(self, took: int) -> None:
+        """Expect the next answer to take as long as the last one, which took so many ns."""
+        self._budget = self._limit if took < self._limit else 0
 
 
 class Block:

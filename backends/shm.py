@@ -24,6 +24,7 @@ from .control import (
     RESET,
     SAVE,
     SEED,
+    SHORT_SPIN,
     STEP,
     Patience,
 )
@@ -65,7 +66,7 @@ class ShmBackend(SupervisedBackend):
         self._ticket = 0
         roomy = len(spans) < usable_cores()
         self._polls = POLLS if roomy else FEW_POLLS
-        self._patience = Patience(LONG_SPIN if roomy else 0)
+        self._patience = Patience(LONG_SPIN if roomy else SHORT_SPIN)
         self._gather()
         self._pending = self._present
         return buffer
@@ -117,6 +118,7 @@ class ShmBackend(SupervisedBackend):
                 longest = busy
         if not STRONGLY_ORDERED:
             fence()
+        self._patience.learn(longest)
         self.busy_seconds += longest * 1e-9
 
     def _replies(self, member: Member, slot: int, timeout: float | None) -> bool:
@@ -130,7 +132,6 @@ class ShmBackend(SupervisedBackend):
         while True:
             member.block.block_on_reply(ticket, LOOK)
             if words[REPLY] == ticket:
-                self._patience.learn(time.monotonic_ns() - begun)
                 return True
             if not observed:
                 self._fleet.observe(member)

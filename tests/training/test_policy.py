@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pac.envs import Field, Task
+from pac.training.ppo.adam import Adam
 from pac.training.ppo.distribution import FORBIDDEN, log_probability_and_entropy, sample
 from pac.training.ppo.policy import Policy
 from pac.training.ppo.settings import Settings
@@ -132,6 +133,31 @@ def test_uniform_planes_change_the_work_and_not_the_function(uniform: tuple[int,
         results.append((logits, value, *gradients))
     for told, expected in zip(*reversed(results), strict=True):
         assert torch.allclose(told, expected, atol=1e-5, rtol=1e-3)
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_a_rollout_sees_the_weights_as_they_are(fused: bool) -> None:
+    """What is kept of the weights between steps is renewed after a gradient step, and after others were loaded."""
+    observation = Field("observation", "uint8", (4, 7, 5), low=0, high=255, uniform=(1, 3))
+    net, other = (policy(task(observation, 3 * 7 * 5, (3, 7, 5))) for _ in range(2))
+    board = torch.randint(0, 256, (6, 4, 7, 5), dtype=torch.uint8, generator=torch.Generator().manual_seed(2))
+    before = {name: value.clone() for name, value in net.state_dict().items()}
+
+    def acted() -> torch.Tensor:
+        with torch.inference_mode():
+            logits: torch.Tensor = net(board, None)[0]
+            return logits.clone()
+
+    first = acted()
+    logits, value = net(board, None)
+    (logits.square().sum() + value.square().sum()).backward()
+    Adam(net, learning_rate=0.1, fused=fused).step()
+    stepped = acted()
+    other.load_state_dict(net.state_dict())
+    assert not torch.allclose(stepped, first)
+    assert torch.allclose(stepped, other(board, None)[0], atol=1e-5)
+    net.load_state_dict(before)
+    assert torch.equal(acted(), first)
 
 
 @pytest.mark.parametrize(

@@ -57,20 +57,39 @@ class Line(nn.Conv2d):
         kernel, padding = ((size, 1), (REACH, 0)) if axis == 1 else ((1, size), (0, REACH))
         super().__init__(planes, channels, kernel, padding=padding)
         self.across, self.uniform = 3 - axis, uniform
+        self._kept: tuple[tuple[int, int], tuple[Tensor, Tensor | None]] | None = None
         seen = torch.arange(length).unsqueeze(1) + torch.arange(-REACH, REACH + 1)
         self.register_buffer("inside", ((seen >= 0) & (seen < length)).float(), persistent=False)
 
     def forward(self, varying: Tensor, values: Tensor) -> Tensor:  # type: ignore[override]
         """Return `(rows, H, W, channels)` of the varying planes and the uniform planes' values `(rows, hi - lo)`."""
-        lo, hi = self.uniform
-        kernel = without(self.weight, lo, hi)
+        kernel, sums = self._parts()
         cells = functional.conv2d(varying, kernel, self.bias, padding=self.padding).permute(0, 2, 3, 1)
-        if lo == hi:
+        if sums is None:
             return cells
-        taps = self.weight[:, lo:hi].reshape(-1, self.inside.shape[1])
-        sums = functional.linear(self.inside, taps).view(-1, hi - lo)
         added = functional.linear(values, sums).view(len(values), len(self.inside), -1)
         return cells + added.unsqueeze(self.across)
+
+    def _parts(self) -> tuple[Tensor, Tensor | None]:
+        """Return the kernel of the varying planes, and what each uniform plane adds to the cells of a line.
+
+        A rollout takes them many times from the same weights: they are kept until those change. A gradient step may
+        leave the version as it is (the fused one does), but not without gradients taken before it.
+        """
+        if not torch.is_inference_mode_enabled():
+            self._kept = None
+            return self._taken_apart()
+        state = self.weight.data_ptr(), self.weight._version  # noqa: SLF001
+        if self._kept is None or self._kept[0] != state:
+            self._kept = state, self._taken_apart()
+        return self._kept[1]
+
+    def _taken_apart(self) -> tuple[Tensor, Tensor | None]:
+        lo, hi = self.uniform
+        if lo == hi:
+            return self.weight, None
+        taps = self.weight[:, lo:hi].reshape(-1, self.inside.shape[1])
+        return without(self.weight, lo, hi), functional.linear(self.inside, taps).view(-1, hi - lo)
 
 
 def without(planes: Tensor, lo: int, hi: int) -> Tensor:

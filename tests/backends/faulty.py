@@ -180,14 +180,6 @@ class Painted(Counter):
         return picture
 
 
-class Continuous(Counter):
-    """Has actions that are not Discrete."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.action_space = Box(-1, 1, (2,), np.float32)
-
-
 HERE = 5
 
 

@@ -274,7 +274,7 @@ class Backend(VectorEnv[Array, Array, Array]):
             self.seed = seed
             self._reseed(seed)
         if self._slot and not mask.all():
-            self.carry()
+            self.buffer.carry()
         self._slot = 0
         self._run_reset(mask, 0)
         return self._views.field("observation", 0), self._views.infos(0, ends=False)
@@ -283,7 +283,7 @@ class Backend(VectorEnv[Array, Array, Array]):
         """Let all environments step by `actions`, `(num_envs, *shape)` of the space of actions."""
         self._expect(State.READY)
         if self._slot and self._slot == self.slots - 1:
-            self.carry()
+            self.buffer.carry()
             self._slot = 0
         given, wanted = np.asarray(actions), self.buffer["action"][self._slot]
         kinds, kind = ("iuf", "numbers") if self.task.bounds else ("iu", "integers")

@@ -54,7 +54,10 @@ class Counts:
         """Add what the slots of `span` say; return the environments that ended episodes, in that order."""
         players = self._task.players
         self.frames += int(buffer["frames"][span].sum())
-        self.steps += int(np.count_nonzero(buffer["active"][span] == DECIDES)) // players
+        decides = buffer["active"][span] == DECIDES
+        if players > 1:  # an environment makes a step whoever of its seats decides
+            decides = decides.reshape(len(decides), -1, players).any(axis=2)
+        self.steps += int(np.count_nonzero(decides))
         ended = (buffer["terminated"][span] | buffer["truncated"][span])[:, ::players]
         steps, envs = ended.nonzero()
         if self._task.reward_terms:

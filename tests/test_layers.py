@@ -48,7 +48,7 @@ def imported():
     ]
     found = {}
     for process in started:
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=120)
         assert process.returncode == 0, err
         found.update({name: set(modules) for name, modules in map(json.loads, out.splitlines())})
     return found

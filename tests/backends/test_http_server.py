@@ -32,7 +32,7 @@ class Client:
         server = Server(task, 0, num_envs, seed=seed, token=TOKEN)
         self.thread = threading.Thread(target=lambda: asyncio.run(server.run(listener, lambda: self.ended)))
         self.thread.start()
-        self.connection = http.client.HTTPConnection(HOME, self.port, timeout=60)
+        self.connection = http.client.HTTPConnection(HOME, self.port, timeout=120)
 
     def ask(self, method: str, path: str, body=None, token: str = TOKEN):
         """Return the status and the answer."""

@@ -79,12 +79,12 @@ def test_a_client_in_c(client, runtime_directory, spec):
     try:
         assert server.stdout is not None
         assert server.stdout.readline() == "ready\n"
-        told = subprocess.run([client, path, str(STEPS)], capture_output=True, text=True, timeout=60, check=False)
+        told = subprocess.run([client, path, str(STEPS)], capture_output=True, text=True, timeout=120, check=False)
         assert told.stderr == ""
         assert told.stdout == expected(spec)
         assert spec != "CartPole-v1" or int(told.stdout.split()[0]) > 10
     finally:
         server.send_signal(signal.SIGTERM)
-        server.communicate(timeout=60)
+        server.communicate(timeout=120)
     assert server.returncode == 0
     assert not path.exists()

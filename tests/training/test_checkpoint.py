@@ -108,7 +108,7 @@ def test_a_full_disk_leaves_the_old_ones_intact(tmp_path: Path) -> None:
     """A write that fails half-way is reported, leaves no rubbish, and the older checkpoint still verifies."""
     write(tmp_path, 1)
     done = subprocess.run(
-        [sys.executable, "-c", FILL_THE_DISK, str(tmp_path)], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", FILL_THE_DISK, str(tmp_path)], capture_output=True, text=True, check=True, timeout=120
     )
     assert "could not be written" in done.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["step-000000000001"]

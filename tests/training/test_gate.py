@@ -36,7 +36,7 @@ class Walker(threading.Thread):
 
     def wait_for(self, count):
         with self.moved:
-            return self.moved.wait_for(lambda: self.passed >= count, timeout=60)
+            return self.moved.wait_for(lambda: self.passed >= count, timeout=120)
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def walker(gate):
     thread = Walker(gate)
     yield thread
     gate.stop()
-    thread.join(timeout=60)
+    thread.join(timeout=120)
     assert not thread.is_alive()
 
 
@@ -79,7 +79,7 @@ def test_waiting_is_called_while_the_gate_is_closed():
     gate.pause()
     walker = Walker(gate)
     walker.start()
-    assert called.wait(60)
+    assert called.wait(120)
     gate.stop()
     walker.join(60)
     gate.close()

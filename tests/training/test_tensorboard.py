@@ -40,8 +40,8 @@ print(json.dumps(points))
 @pytest.mark.session
 def test_curves_stand_in_event_files_and_pytorch_is_not_loaded_for_them(tmp_path) -> None:
     """A solver's session knows no PyTorch, and needs none to be shown in TensorBoard."""
-    subprocess.run([sys.executable, "-c", WRITE, str(tmp_path)], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", WRITE, str(tmp_path)], check=True, timeout=120)
     told = subprocess.run(
-        [sys.executable, "-c", READ, str(tmp_path)], check=True, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", READ, str(tmp_path)], check=True, capture_output=True, text=True, timeout=120
     )
     assert json.loads(told.stdout) == {"approx_kl": [[10, 0.5], [20, 0.5]], "return": [[10, 2.5], [20, 5.0]]}

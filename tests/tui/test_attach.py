@@ -104,7 +104,7 @@ def told(place, *arguments):
         text=True,
         env=environment(place[0]),
         cwd=place[1],
-        timeout=60,
+        timeout=120,
     )
     return done.returncode, done.stdout, done.stderr
 
@@ -132,16 +132,16 @@ def test_the_usual_day(place):
         second = Terminal(("attach", "us"), *place)
         wait(lambda: b"running" in second.drawn, "the second viewer sees it")
         second.press("q\r")
-        assert second.process.wait(60) == 0
+        assert second.process.wait(120) == 0
         wait(lambda: b"usual goes on" in second.drawn, "it says so")
         second.close()
         assert session.poll() is None
         third = Terminal(("attach", "latest"), *place)
         wait(lambda: b"running" in third.drawn, "the third viewer sees it")
         third.press("qs")
-        assert third.process.wait(60) == 0
+        assert third.process.wait(120) == 0
         third.close()
-        assert session.wait(60) == 0
+        assert session.wait(120) == 0
     finally:
         session.kill()
         session.wait()
@@ -152,11 +152,11 @@ def test_the_usual_day(place):
 @pytest.mark.session
 def test_an_app_that_detaches_leaves_its_session(place):
     """`q d`: the app is gone, the session trains on without lingering, and can be stopped later."""
-    terminal = Terminal(("run", *QUICK, "--name", "left", "--linger", "0.5"), *place)
+    terminal = Terminal(("run", *QUICK, "--name", "left", "--linger", "3"), *place)
     try:
         wait(lambda: b"running" in terminal.drawn, "boards")
         terminal.press("qd")
-        assert terminal.process.wait(60) == 0
+        assert terminal.process.wait(120) == 0
         wait(lambda: b"pac-tui attach left" in terminal.drawn, "it says how to come back")
     finally:
         terminal.close()
@@ -172,7 +172,7 @@ def test_a_killed_session_can_still_be_looked_at(place):
     wait(lambda: [each for each in listed(place) if each["phase"] == "running"], "it runs")
     (found,) = listed(place)
     os.kill(found["pid"], signal.SIGKILL)
-    session.wait(60)
+    session.wait(120)
     code, out, _ = told(place, "runs", "list")
     assert code == 0
     assert "died" in out
@@ -182,7 +182,7 @@ def test_a_killed_session_can_still_be_looked_at(place):
     try:
         wait(lambda: b"failed" in terminal.drawn, "it is shown as failed")
         terminal.press("q")
-        assert terminal.process.wait(60) == 1
+        assert terminal.process.wait(120) == 1
     finally:
         terminal.close()
 
@@ -199,7 +199,7 @@ def test_nothing_to_attach_to_is_told(place, arguments):
 @pytest.mark.session
 def test_an_orphaned_session_lingers_and_ends(place):
     """kill -9 of the app that started a session: it goes on for `--linger`, then saves and ends."""
-    terminal = Terminal(("run", *QUICK, "--name", "orphan", "--linger", "1"), *place)
+    terminal = Terminal(("run", *QUICK, "--name", "orphan", "--linger", "3"), *place)
     wait(lambda: b"running" in terminal.drawn, "boards")
     terminal.process.kill()
     terminal.close()

@@ -161,7 +161,7 @@ def test_the_command_is_light():
         "import sys; from pac.tui.cli import main; main(['--help']); import pac.tui.cli_run; "
         "heavy = {'torch', 'numba', 'gymnasium', 'textual'} & set(sys.modules); sys.exit(str(heavy) if heavy else 0)"
     )
-    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
 
 

@@ -82,7 +82,7 @@ def test_the_session_refuses(folder):
     with runtime() as shared:
         started = {name: start(case.arguments, shared, folder) for name, case in REFUSED_BY_THE_SESSION.items()}
         for name, process in started.items():
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=120)
             check(REFUSED_BY_THE_SESSION[name], process.returncode, out, err)
         until(lambda: not left(shared), f"all gone, but {left(shared)} is left")
 
@@ -113,7 +113,7 @@ def test_too_little_shared_memory(tmp_path):
             text=True,
             env=environment(folder),
             cwd=tmp_path,
-            timeout=60,
+            timeout=120,
         )
         assert done.returncode == 1
         assert "of shared memory are needed" in done.stderr
@@ -126,7 +126,7 @@ def test_a_terminal_that_cannot_draw(tmp_path):
     """TERM=dumb is told, and leaves the terminal as it was."""
     with runtime() as folder:
         terminal = Terminal(("run",), folder, tmp_path, TERM="dumb")
-        assert terminal.process.wait(60) == 2
+        assert terminal.process.wait(120) == 2
         until(lambda: b"--headless" in terminal.drawn, "the sentence is drawn")
         assert terminal.echoes
         terminal.close()

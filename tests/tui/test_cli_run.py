@@ -55,7 +55,7 @@ def test_two_at_once(shared, tmp_path):
         folder.mkdir()
     both = [start(("run", "--headless", *QUICK, *limits), shared, folder) for folder in folders]
     for folder, process in zip(folders, both, strict=True):
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=120)
         assert process.returncode == 0, err
         report = json.loads(out)
         assert set(report) >= KEYS
@@ -71,7 +71,7 @@ def test_a_signal_saves_and_ends(shared, tmp_path, number):
     process = start(("run", "--headless", *QUICK, "--json"), shared, tmp_path)
     until(lambda: trains(tmp_path) or process.poll() is not None, "it trains")
     process.send_signal(number)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=120)
     assert process.returncode == 130, err
     assert "Traceback" not in err
     assert json.loads(out)["steps"] > 0
@@ -85,17 +85,17 @@ def test_an_interrupt_while_it_starts(shared, tmp_path):
     assert process.stderr is not None
     assert process.stderr.readline()
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "Traceback" not in err
 
 
 def test_a_killed_command_leaves_no_orphan(shared, tmp_path):
     """A session whose command was killed ends itself."""
-    process = start(("run", "--headless", *QUICK, "--linger", "0.1"), shared, tmp_path)
+    process = start(("run", "--headless", *QUICK, "--linger", "2"), shared, tmp_path)
     until(lambda: trains(tmp_path), "it trains")
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=120)
     until(lambda: card(tmp_path)["state"] == "interrupted", "the session ended itself")
 
 
@@ -108,7 +108,7 @@ def test_the_app_gives_the_terminal_back(shared, tmp_path, how):
         terminal.press(how)
     else:
         terminal.process.send_signal(how)
-    assert terminal.process.wait(60) == (0 if how == "qs" else 130)
+    assert terminal.process.wait(120) == (0 if how == "qs" else 130)
     assert terminal.echoes
     terminal.close()
     assert b"Traceback" not in terminal.drawn
@@ -124,16 +124,16 @@ def test_a_trained_policy_plays(shared, tmp_path):
         shared,
         tmp_path,
     )
-    _, err = train.communicate(timeout=60)
+    _, err = train.communicate(timeout=120)
     assert train.returncode == 0, err
     before = card(tmp_path)
     play = start(("eval", "one", "--headless", "--episodes", "3", "--json"), shared, tmp_path)
-    out, err = play.communicate(timeout=60)
+    out, err = play.communicate(timeout=120)
     assert play.returncode == 0, err
     assert json.loads(out)["episodes"] >= 3
     assert card(tmp_path) == before
     again = start(("run", "--headless", "--resume", "one", "--steps", "200", "--json"), shared, tmp_path)
-    out, err = again.communicate(timeout=60)
+    out, err = again.communicate(timeout=120)
     assert again.returncode == 0, err
     assert card(tmp_path)["steps"] >= 200  # type: ignore[operator]
 
@@ -153,7 +153,7 @@ def test_the_screen_is_drawn_on_the_terminal_when_stderr_is_not_one(tmp_path):
             stdout=terminal,
             stderr=file,
             env={**os.environ, "TERM": "xterm"},
-            timeout=60,
+            timeout=120,
             check=True,
         )
     assert os.read(screen, 100) == b"drawn"

@@ -39,10 +39,10 @@ def test_http_from_the_command_line(shared, tmp_path, monkeypatch):
     assert re.match(r"serving 2 x noop at http://127\.0\.0\.1:\d+, token [\w-]{32}; try: curl ", line)
     if shutil.which("curl"):
         shell = ["sh", "-c", line.partition("try: ")[2]]
-        answer = json.loads(subprocess.run(shell, capture_output=True, check=True, timeout=60).stdout)
+        answer = json.loads(subprocess.run(shell, capture_output=True, check=True, timeout=120).stdout)
         assert len(answer["observation"]) == 612
     process.send_signal(signal.SIGTERM)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=120)
     assert (process.returncode, out, err) == (0, "", "")
 
 
@@ -59,7 +59,7 @@ def test_a_socket_from_the_command_line(shared, tmp_path):
         wire.sendall(HEADER.pack(Kind.HEALTH_REQ, 7, 0))
         assert HEADER.unpack(wire.recv(HEADER.size)) == (Kind.HEALTH_RESP, 7, 1)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    process.communicate(timeout=120)
     assert process.returncode == 130
     assert not path.exists()
 
@@ -103,7 +103,7 @@ def test_a_port_that_is_taken(shared, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         process = start((*TASK, "--backend", "http", "--port", port), shared, tmp_path)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=120)
     assert process.returncode == 1
     assert f"127.0.0.1:{port} cannot be listened on" in err
     assert "Traceback" not in err

@@ -4,6 +4,7 @@ import contextlib
 import json
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
@@ -120,7 +121,7 @@ def test_from_one_session_to_another_and_back(tmp_path):
             env=environment(folder),
             cwd=tmp_path,
             check=True,
-            timeout=60,
+            timeout=120,
             capture_output=True,
         )
         other = subprocess.Popen(
@@ -133,17 +134,15 @@ def test_from_one_session_to_another_and_back(tmp_path):
         wait(lambda: _state(tmp_path, "other") == "running", "the other session")
         terminal = Terminal(("run", *QUICK, "--name", "mine"), folder, tmp_path)
         try:
-            _pressed(terminal, "", b"running")
+            wait(lambda: b"running" in terminal.drawn, "the first session")
             _pressed(terminal, "R", b"type to filter")
             _pressed(terminal, "other", b"Enter shows it")
             _pressed(terminal, "\r", b"Leave mine for other")
-            _pressed(terminal, "s", b"run: runs/mine")
-            _pressed(terminal, "", b"running")
+            _pressed(terminal, "s", b"run: runs/mine", b"running")
             _pressed(terminal, "R", b"type to filter")
             _pressed(terminal, "done", b"Enter resumes it")
             _pressed(terminal, "\r", b"Leave other for done")
-            _pressed(terminal, "d", b"other goes on")
-            _pressed(terminal, "", b"resumed done")
+            _pressed(terminal, "d", b"other goes on", b"resumed done")
             _pressed(terminal, "q", b"Leave done")
             _pressed(terminal, "s", b"/runs/done")
             wait(lambda: terminal.process.poll() == 0, "the end")
@@ -151,7 +150,7 @@ def test_from_one_session_to_another_and_back(tmp_path):
         finally:
             terminal.close()
             other.terminate()
-            other.wait(30)
+            other.wait(120)
         wait(lambda: not left(folder), "nothing is left")
 
 
@@ -161,8 +160,14 @@ def _state(place, name):
     return None
 
 
-def _pressed(terminal, keys, text):
-    """Press keys, a moment apart as a person does, and wait until a text is drawn after them."""
-    before = len(terminal.drawn)
+def _pressed(terminal, keys, *texts):
+    """Press keys, a moment apart as a person does, and wait until texts are drawn after them, one after the other."""
+    at = len(terminal.drawn)
     terminal.press(keys)
-    wait(lambda: text in terminal.drawn[before:], text)
+    for text in texts:
+        wait(partial(_found, terminal, text, at), text)
+        at = terminal.drawn.index(text, at)
+
+
+def _found(terminal, text, at):
+    return text in terminal.drawn[at:]

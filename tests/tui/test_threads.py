@@ -48,7 +48,7 @@ def test_the_screen_does_not_wait_for_the_session(stage):
     stands = threading.Event()
 
     def start():
-        stands.wait(60)
+        stands.wait(120)
         return stage
 
     connection = Connection(start)

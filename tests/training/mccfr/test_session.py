@@ -48,8 +48,9 @@ def until(session: SessionProcess, condition: Any) -> Snapshot:
 
 def test_a_session_solves_and_reports(tmp_path):
     """Two workers over shared memory: NashConv falls, fps are iterations, the memory was told before it began."""
-    session = started(tmp_path, seconds=2, name="run")
-    texts = [event.text for event in until(session, lambda seen: seen.state["frames"] > 0).events]
+    session = started(tmp_path, name="run")
+    texts = [event.text for event in until(session, lambda seen: seen.state["frames"] > 200_000).events]
+    session.terminate()
     assert next(place for place, text in enumerate(texts) if text.startswith("table: ")) < next(
         place for place, text in enumerate(texts) if text.startswith("using transport: shm, 2 workers")
     )
@@ -57,8 +58,8 @@ def test_a_session_solves_and_reports(tmp_path):
     assert (report["trainer"], report["backend"], report["num_envs"]) == ("mccfr", "shm", 2)
     assert 0 < report["nash_conv"] < 0.5
     assert report["information_sets"] == 936
-    assert report["fps"] == pytest.approx(report["frames"] / report["seconds"], rel=0.5)
-    assert sum(report["time_ms"].values()) * report["steps"] == pytest.approx(1000 * report["seconds"], rel=0.1)
+    assert report["fps"] > report["sps"] > 0
+    assert sum(report["time_ms"].values()) * report["steps"] == pytest.approx(1000 * report["seconds"], rel=0.5)
     assert RunFolder.find(tmp_path, "run").card()["nash_conv"] == report["nash_conv"]
 
 
@@ -88,11 +89,12 @@ def test_it_stops_after_so_many_iterations(tmp_path):
 
 def test_kuhn_says_why_it_has_one_worker(tmp_path):
     """Where two are asked for, one is taken; what it learns is no episode that could be recorded."""
-    session = started(tmp_path, task="kuhn", seconds=3)
+    session = started(tmp_path, task="kuhn")
     seen = until(session, lambda seen: seen.state["frames"] > 0)
     assert any(event.text.startswith("one worker: kuhn has 12 information sets") for event in seen.events)
     with closing(SessionClient(session.directory)) as client, pytest.raises(CommandRefused, match="no episodes"):
         client.call("record", env=0)
+    session.terminate()
     assert session.report()["num_envs"] == 1
 
 

@@ -58,7 +58,7 @@ def together(name, workers, iterations, folder):
             assert process.stdin is not None
             process.stdin.write("\n")
             process.stdin.flush()
-        counted = sum(int(process.communicate(timeout=60)[0]) for process in running)
+        counted = sum(int(process.communicate(timeout=120)[0]) for process in running)
     finally:
         for process in running:
             process.kill()
@@ -100,7 +100,7 @@ def test_a_lock_whose_holder_died_is_taken():
     game = kuhn()
     table, updates = tables(game)
     holder = subprocess.Popen([sys.executable, "-c", ""])
-    holder.wait(60)
+    holder.wait(120)
     lock = np.full(1, holder.pid, np.int32)
     batch = Sampler(game, table, updates, 4, lock=lock).run(0, 64)
     assert batch.updates == updates.sum()

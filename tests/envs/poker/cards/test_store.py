@@ -117,7 +117,7 @@ def test_a_full_disk_is_a_clear_error(path):
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))\n"
         "try:\n    kept(path, facts, make)\nexcept NotKept as error:\n    print(error)\n"
     )
-    ran = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, timeout=60, check=True)
+    ran = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, timeout=120, check=True)
     assert str(path) in ran.stdout
     assert "make room" in ran.stdout
     assert "PAC_CACHE_DIR" in ran.stdout
@@ -143,7 +143,7 @@ def test_two_processes_may_make_the_same_at_once(path):
     for process in pair:
         assert process.stdout is not None
         assert process.stdout.readline() == "making\n"
-    outs = [process.communicate("\n", timeout=60)[0] for process in pair]
+    outs = [process.communicate("\n", timeout=120)[0] for process in pair]
     assert outs == [f"{sum(range(200_000))}\n"] * 2
     assert [entry.name for entry in path.parent.iterdir()] == [path.name]
 
@@ -151,7 +151,7 @@ def test_two_processes_may_make_the_same_at_once(path):
 def test_what_a_killed_process_left_is_removed(path):
     """A piece that a dead process had begun is removed by the next one, one of a living process is not."""
     dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait(timeout=60)
+    dead.wait(timeout=120)
     path.parent.mkdir()
     left, living = (path.with_name(f"{path.name}.{pid}{PARTIAL}") for pid in (dead.pid, os.getppid()))
     for piece in (left, living):

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..envs import BadParameter, PacError
 from .config import Config
+from .imports import importing
 
 if TYPE_CHECKING:
     from .session import Session
@@ -257,7 +258,8 @@ def main() -> int:
     request = json.loads(sys.stdin.buffer.read())
     headless = request.pop("headless")
     try:
-        session, close = _open(Config.model_validate(request), headless=headless)
+        with importing():
+            session, close = _open(Config.model_validate(request), headless=headless)
     except Exception as error:
         if not isinstance(error, PacError):
             traceback.print_exc()

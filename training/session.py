@@ -22,6 +22,7 @@ from .device import resolve_device
 from .flags import unused_flags
 from .gate import Interrupted, Stopped
 from .gated import GatedEnvs
+from .imports import importing
 from .keeper import Keeper
 from .last import keep_last
 from .live import Live
@@ -108,7 +109,8 @@ class Session(Live):
     def _begin(self) -> None:
         self.pulse.start()
         with Preparation(self.task, self.config, self.sizing.num_envs) as preparation:
-            self._trainer = self._build_trainer()
+            with importing():
+                self._trainer = self._build_trainer()
             self.keeper.resume(self._trainer)
             preparation.finish(lambda: self.say(Phase.STARTING, "compiling the game (first start only)"))
             self._write_card("running")

@@ -6,8 +6,10 @@ import sys
 def main() -> int:
     """Run a command and return its exit code."""
     try:
-        from .cli import main as run
+        from ..training.imports import importing
 
+        with importing():
+            from .cli import main as run
         return run()
     except KeyboardInterrupt:
         return 130

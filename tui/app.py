@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..training.config import Config
 from ..training.host import RunningSession, SessionFailed, SessionThread, launch
+from ..training.imports import importing
 from ..training.loading import load
 from ..training.records import Phase
 from ..training.sessions import AttachedSession, choose
@@ -100,8 +101,9 @@ def _show(connection: Connection) -> Left:
     modes = _terminal_modes()
     before = signal.signal(signal.SIGHUP, lambda *_: _hang_up(connection, modes))
     try:
-        from .application import PacApp
-        from .theme import before_app
+        with importing():
+            from .application import PacApp
+            from .theme import before_app
 
         before_app()
         app = PacApp(connection)

@@ -22,8 +22,8 @@ from .work import Work
 def visit(w: Work, deal: np.uint64, player: np.uint64, random: np.uint64, weight: np.float32) -> tuple[np.uint64, int]:
     """List what a traversal visits, with the values of terminals; return the list's length and the other's decisions.
 
-    What the other does at a decision comes from the output of that number of the random stream. Rows of a large table
-    are asked for as soon as it is known that they will be needed; there are others to go on with until they come.
+    What the other does at a decision comes from the output of that number of the random stream. Rows are asked for
+    as soon as it is known that they will be needed; there are others to go on with until they come.
     """
     plan, hands, visits = w.plan, w.hands, w.visits
     visits.node[0] = np.uint32(0)
@@ -37,25 +37,21 @@ def visit(w: Work, deal: np.uint64, player: np.uint64, random: np.uint64, weight
             node = plan.nodes[node, CHILDREN + action]
             others += 1
         visits.node[place] = node
-        if w.large and node < TERMINAL:
-            seat = plan.nodes[node, SEAT]
-            prefetch(w.table, TWO * (hands.entries[deal, seat] + plan.nodes[node, PLACE]))
-            prefetch(w.updates, hands.rows[deal, seat] + plan.nodes[node, ORDER])
         if node >= TERMINAL:
             end = node - TERMINAL
             value = plan.amounts[end] * hands.signs[deal, plan.results[end]]
             visits.value[place] = -value if player else value
         else:
+            seat = plan.nodes[node, SEAT]
+            prefetch(w.table, TWO * (hands.entries[deal, seat] + plan.nodes[node, PLACE]))
+            prefetch(w.updates, hands.rows[deal, seat] + plan.nodes[node, ORDER])
             visits.below[place] = count
             for tried in range(np.uint64(plan.nodes[node, DEGREE])):
-                visits.node[count] = plan.nodes[node, CHILDREN + tried]
+                child = plan.nodes[node, CHILDREN + tried]
+                if child < TERMINAL:
+                    prefetch(w.table, TWO * (hands.entries[deal, plan.nodes[child, SEAT]] + plan.nodes[child, PLACE]))
+                visits.node[count] = child
                 count += np.uint64(1)
-            if w.large:
-                for below in range(np.uint64(visits.below[place]), count):
-                    child = visits.node[below]
-                    if child < TERMINAL:
-                        seat = plan.nodes[child, SEAT]
-                        prefetch(w.table, TWO * (hands.entries[deal, seat] + plan.nodes[child, PLACE]))
         place += np.uint64(1)
     return count, others
 

@@ -23,7 +23,7 @@ WEIGHTINGS = ("vanilla", "linear", "discounted")
 INTERVAL = 10_000
 """Iterations from one discounting to the next, unless told otherwise."""
 SMALL = 1 << 14
-"""Entries of a table that stays near a core; several workers learn into copies of it, which cost little to exchange."""
+"""Entries of a table that several workers learn into by copies: more would cost more to exchange than it saves."""
 STRETCH = 32
 """Iterations between exchanges. The more, the older is what a worker knows of what the others have learned."""
 
@@ -94,8 +94,7 @@ class Sampler:
         self._dealer = dealer or dealer_of(game)
         self._table = table
         self._flat, self._updates, self._shared = table.reshape(-1), updates, alone(table, updates)
-        self._large = len(table) > SMALL
-        if lock is not None and not self._large:
+        if lock is not None and len(table) <= SMALL:
             self._shared, self._flat, self._updates = copied(table, updates, lock, STRETCH)
         self._seed = seed & MASK_64
         self._interval = interval if weighting == "discounted" else 0
@@ -119,7 +118,7 @@ class Sampler:
 
     def _block(self, first: int, count: int) -> Batch:
         hands, chosen = self._dealer.deal(self._seed, first, count)
-        work = Work(self._plan, hands, self._flat, self._updates, self._visits, self._shared, self._large)
+        work = Work(self._plan, hands, self._flat, self._updates, self._visits, self._shared)
         return Batch(*self._sample(work, chosen, np.uint64(self._seed), np.uint64(first), self._linear))
 
     def _until_discounting(self, iteration: int) -> int:

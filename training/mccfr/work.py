@@ -35,7 +35,6 @@ class Work(NamedTuple):
         updates: `(rows,)` uint32, how often each row's regrets were updated.
         visits: Working memory.
         shared: What other workers see of `table` and `updates`, if those are copies.
-        large: Whether fetching ahead pays: the tables do not stay near the core, or others write them.
     """
 
     plan: Plan
@@ -44,7 +43,6 @@ class Work(NamedTuple):
     updates: NDArray[np.uint32]
     visits: Visits
     shared: Shared
-    large: bool
 
 
 def visits_for(plan: Plan) -> Visits:

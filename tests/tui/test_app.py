@@ -226,7 +226,7 @@ async def test_a_failure_stays_on_the_screen(stage, open_app):
     async with open_app(stage) as (app, pilot):
         stage.say(phase=Phase.FAILED, message=b"Worker failed: environment 3 raised ValueError")
         await until(lambda: "environment 3 raised ValueError" in screen_text(app))
-        assert "session.log" in screen_text(app)
+        await until(lambda: "session.log" in screen_text(app))
         await pilot.press("w")
         await until(lambda: app.view.id == "workers")
         await pilot.press("q")

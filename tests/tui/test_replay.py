@@ -66,7 +66,7 @@ async def test_an_episode_is_shown_from_its_first_state(path):
         length = read(path).length
         await until(lambda: f"{length} steps back at step 0" in screen_text(app))
         for text in ("CartPole-v1", "episode 5 of environment 2", "episode 5, step 0", "next: 1", "played again"):
-            assert text in screen_text(app), text
+            await until(partial(shows, app, text), text)
 
 
 async def test_keys_step_play_and_leave(path):

@@ -241,7 +241,7 @@ async def test_workers_and_events_are_listed(stage, open_app):
     async with open_app(stage) as (app, pilot):
         await pilot.press("w")
         await seen(app, "4242", "1-4", "5-8", "dead", "150.0 MiB", "ValueError: no such move")
-        await seen(app, "18.8 MiB per environment")
+        await seen(app, "18.8 MiB per environment", "worker 2 died", "restarted with num_envs=8")
         log = screen_text(app)
         assert log.index("worker 2 died") < log.index("restarted with num_envs=8")
 

@@ -100,7 +100,9 @@ async def test_what_tells_least_of_a_step_has_no_place_on_a_narrow_terminal(stag
     """What was done and comes next is told; where among all steps that was is left out."""
     paused(stage)
     async with open_app(stage, (80, 24)) as (app, pilot):
-        await pilot.press("3", "left")
+        await pilot.press("3")
+        await seen(app, "episode 5, step 40")
+        await pilot.press("left")
         at_step(stage, "moment", 99, source=Source.REBUILT)
         await seen(app, "1 step back", "episode 5, step 39", "right 0,3 gave 0.50", "next: right 1,4")
         assert "at step" not in screen_text(app)

@@ -52,6 +52,7 @@ MAX_EVENTS = 256
 MAX_WORKERS = 256
 MAX_SCALING = 64
 PATIENCE = 2.0  # s that a read waits for a writer to leave a block
+TRIES = 1000  # and how often it looks at least: a machine that stood still for so long tells nothing about the writer
 NAP = 1e-4
 
 
@@ -244,12 +245,13 @@ class TelemetryReader:
             Torn: The writer died inside the block.
         """
         sequence, array = self._mapped.sequences[name], self._mapped.arrays[name]
-        deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline:
+        deadline, tries = time.monotonic() + PATIENCE, 0
+        while tries < TRIES or time.monotonic() < deadline:
             before = int(sequence[0])
             copy = np.array(array[at])
             if before % 2 == 0 and int(sequence[0]) == before:
                 return copy
+            tries += 1
             time.sleep(NAP)  # also lets a writer of this very process go on
         raise Torn(f"the block {name!r} of {self._mapped.segment.path} stayed half written")
 

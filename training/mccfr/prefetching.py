@@ -9,8 +9,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-TO_WRITE = KEEP = DATA = 1
-"""What `llvm.prefetch` is told, in this order; KEEP is in no hurry."""
+TO_WRITE, KEEP, DATA = 1, 3, 1
+"""What `llvm.prefetch` is told, in this order: what for, how near to the core, of which cache."""
 
 
 def _prefetch(_context: Any, array: Any, place: Any) -> Any:
@@ -24,7 +24,7 @@ def _prefetch(_context: Any, array: Any, place: Any) -> Any:
         fetch = builder.module.declare_intrinsic(
             "llvm.prefetch", [word], ir.FunctionType(ir.VoidType(), [word, flag, flag, flag])
         )
-        builder.call(fetch, [builder.bitcast(at, word), flag(1), flag(3), flag(1)])
+        builder.call(fetch, [builder.bitcast(at, word), flag(TO_WRITE), flag(KEEP), flag(DATA)])
         return context.get_dummy_value()
 
     return types.void(array, place), build

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from pac.envs import Task
 from pac.envs.gym.task import describe
 
 HERE = Path(__file__).parent
-LIMIT = 60.0
 APART = {"shm", "socket", "http"}
 
 
@@ -43,20 +41,6 @@ def toy() -> Callable[..., Task]:
         return describe(spec, f"faulty:{name}", {key: str(value) for key, value in arguments.items()})
 
     return build
-
-
-@pytest.fixture
-def until() -> Callable[..., None]:
-    """Call a condition until it is true; raise TimeoutError where it is not within the limit."""
-
-    def wait(condition: Callable[[], bool], limit: float = LIMIT) -> None:
-        end = time.monotonic() + limit
-        while not condition():
-            if time.monotonic() > end:
-                raise TimeoutError("the condition did not come true")
-            time.sleep(0.002)
-
-    return wait
 
 
 @pytest.fixture

@@ -14,6 +14,8 @@ import pytest
 from pac.backends import BACKENDS, make
 from pac.backends.segment import own_directory, remove_stale, runtime_directory
 
+from ..waiting import until
+
 pytestmark = pytest.mark.session
 
 PROCESSES = ("shm", "socket", "http")
@@ -40,7 +42,7 @@ def parent_of_two(spec: str, backend: str) -> tuple[subprocess.Popen[str], list[
 
 @pytest.mark.parametrize("backend", PROCESSES)
 @pytest.mark.parametrize("spec", ["CartPole-v1", "faulty:Fragile:how=hang,at=0"])
-def test_no_worker_outlives_a_killed_parent(until, alive, spec, backend):
+def test_no_worker_outlives_a_killed_parent(alive, spec, backend):
     """After kill -9 of the session its workers end, hanging ones too, and the next start removes its directory."""
     parent, pids = parent_of_two(spec, backend)
     assert all(alive(pid) for pid in pids)
@@ -54,7 +56,7 @@ def test_no_worker_outlives_a_killed_parent(until, alive, spec, backend):
 
 
 @pytest.mark.parametrize("backend", PROCESSES)
-def test_a_session_that_ends_without_closing_leaves_nothing(until, alive, backend):
+def test_a_session_that_ends_without_closing_leaves_nothing(alive, backend):
     """A parent that returns without close() leaves neither processes nor files."""
     parent, pids = parent_of_two("CartPole-v1", backend)
     parent.communicate("")

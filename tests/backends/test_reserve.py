@@ -13,6 +13,8 @@ from pac.backends import member as spawned
 from pac.backends.reserve import Reserve
 from pac.backends.segment import own_directory
 
+from ..waiting import until
+
 LIMIT = 60.0
 
 
@@ -76,7 +78,7 @@ sys.stdin.read()
 """
 
 
-def test_they_do_not_outlive_a_killed_parent(until, alive) -> None:
+def test_they_do_not_outlive_a_killed_parent(alive) -> None:
     """After kill -9 of the session nobody waits for orders that never come."""
     command = [sys.executable, "-c", PARENT]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:

@@ -24,6 +24,8 @@ from pac.backends.socket_loop import SPARE
 from pac.backends.socket_server import listen
 from pac.envs import Task, find
 
+from ..waiting import until
+
 LIMIT = 60.0
 SEED = 7
 ENVS = 3
@@ -134,7 +136,7 @@ def test_health_and_spaces_take_no_environment(server):
         plays(server)
 
 
-def test_a_connection_gets_a_free_environment(server, until):
+def test_a_connection_gets_a_free_environment(server):
     """The first three play different ones, the fourth is told that there is none; one that leaves makes room."""
     with ExitStack() as stack:
         peers = [stack.enter_context(Peer(server)) for _ in range(ENVS)]

@@ -13,6 +13,8 @@ from pac.backends.segment import own_directory
 from pac.backends.status import Status
 from pac.envs import EnvironmentFailed
 
+from ..waiting import until
+
 
 @pytest.fixture(params=["shm", "socket", "http"])
 def backend(request):
@@ -30,7 +32,7 @@ def step(envs, slot):
 
 
 @pytest.mark.parametrize("slots", [1, 4])
-def test_a_worker_killed_in_the_middle_of_training(toy, backend, until, slots):
+def test_a_worker_killed_in_the_middle_of_training(toy, backend, slots):
     """The others step on; its rows are inactive; at its return its episodes are truncated and the next ones begin."""
     envs = make(toy("Counter", length=10**6), 6, backend, workers=2, slots=slots)
     try:
@@ -214,7 +216,7 @@ def test_what_the_workers_are_doing(toy, backend):
         envs.close()
 
 
-def test_a_paused_session_costs_nothing(toy, backend, until):
+def test_a_paused_session_costs_nothing(toy, backend):
     """Between two signs of life an idle worker uses no processor: it is blocked."""
     envs = make(toy("Counter"), 1, backend)
     try:

@@ -29,7 +29,8 @@ from pac.training.watching.mirror import LEAST, TOGETHER, Mirror
 from pac.training.watching.task import action_reader, describe_script
 from pac.training.watching.vector import WatchedVectorEnv
 
-LIMIT = 60.0
+from ..waiting import LIMIT, until
+
 ALL = Look(focus=0, curves=("loss",))
 
 
@@ -37,14 +38,6 @@ def cartpoles(num_envs=3, mode=AutoresetMode.NEXT_STEP, render_mode=None):
     """Some poles on carts."""
     make = [lambda: gymnasium.make("CartPole-v1", render_mode=render_mode, max_episode_steps=15)] * num_envs
     return SyncVectorEnv(make, autoreset_mode=mode)
-
-
-def until(condition, what):
-    """Wait for a condition."""
-    end = time.monotonic() + LIMIT
-    while not condition():
-        assert time.monotonic() < end, what
-        time.sleep(0.005)
 
 
 class Training:

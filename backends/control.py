@@ -88,6 +88,8 @@ class Patience:
 
     def sees(self, look: Callable[[], object], most: int = LONG_SPIN) -> bool:
         """Yield until `look` finds something, at most for `most` ns; return whether it did."""
+        if not self._budget:
+            return False
         if self._shy:
             self._shy -= 1
             return False

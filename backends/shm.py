@@ -104,18 +104,22 @@ class ShmBackend(SupervisedBackend):
             self._fill(slot)
 
     def _collect(self, slot: int, timeout: float | None) -> None:
-        """Wait for the replies of all pending workers."""
-        ticket, polls, longest = self._ticket, self._polls, 0
-        for words, quads, member in self._pending:
+        """Wait for the replies of all pending workers, first for the one that was last the last time."""
+        ticket, polls, longest, pending = self._ticket, self._polls, 0, self._pending
+        last = 0
+        for index, (words, quads, member) in enumerate(pending):
             for _ in polls:
                 if words[REPLY] == ticket:
                     break
             else:
                 if not self._replies(member, slot, timeout):
                     continue
+                last = index
             busy = quads[BUSY]
             if busy > longest:  # noqa: PLR1730
                 longest = busy
+        if last:
+            pending.insert(0, pending.pop(last))
         if not STRONGLY_ORDERED:
             fence()
         self._patience.learn(longest)
@@ -123,25 +127,27 @@ class ShmBackend(SupervisedBackend):
 
     def _replies(self, member: Member, slot: int, timeout: float | None) -> bool:
         """Wait for a reply: yield while there is a core to spare, then block; return whether one came."""
-        words, ticket, begun = member.block.words, self._ticket, time.monotonic_ns()
+        words, ticket = member.block.words, self._ticket
         old = words[REPLY]
         if old == ticket or self._patience.outlasts(words, REPLY, old):
             return True
-        limit = begun + int((self.timeout if timeout is None else timeout) * 1e9)
-        observed = False
-        while True:
-            member.block.block_on_reply(ticket, LOOK)
-            if words[REPLY] == ticket:
-                return True
-            if not observed:
-                self._fleet.observe(member)
-                observed = True
-            if self._lost(member, slot):
-                return False
-            if time.monotonic_ns() > limit:
+        member.block.block_on_reply(ticket, LOOK)
+        return words[REPLY] == ticket or self._answers(member, slot, timeout)
+
+    def _answers(self, member: Member, slot: int, timeout: float | None) -> bool:
+        """Look at a worker that takes long, again and again, until it replies; return whether it did."""
+        words, ticket = member.block.words, self._ticket
+        limit = time.monotonic() + (self.timeout if timeout is None else timeout)
+        self._fleet.observe(member)
+        while not self._lost(member, slot):
+            if time.monotonic() > limit:
                 raise BackendTimeout(
                     f"worker {member.index} did not finish within its limit; wait again, or close the backend"
                 )
+            member.block.block_on_reply(ticket, LOOK)
+            if words[REPLY] == ticket:
+                return True
+        return False
 
     def _begin_anew(self, members: Sequence[Member], slot: int) -> None:
         self._pending = [(member.block.words, member.block.quads, member) for member in members]

@@ -53,6 +53,7 @@ class Keeper:
 
     Attributes:
         folder: The run's folder, or None if nothing is kept.
+        pauses: Seconds that the training stood still at most for each checkpoint that was begun while it went on.
     """
 
     def __init__(
@@ -68,9 +69,10 @@ class Keeper:
         self._begun = not config.resume
         self._monitor, self._events = monitor, events
         self.folder = self._open()
+        self.pauses: list[float] = []
         self._standing: Standing | None = None
         self._saved_at = 0.0
-        self._saving = ""
+        self._saving, self._beside = "", False
         self._saver = Saver(self.folder.checkpoints, self._told) if self.folder else None
         self._curves = EventFiles(self.folder.path) if self.folder else None
 
@@ -155,10 +157,16 @@ class Keeper:
             bool(every) and saver is not None and not saver.busy and self._monitor.clock.now() - self._saved_at >= every
         )
 
+    @property
+    def saving(self) -> bool:
+        """Whether a checkpoint is being written."""
+        return self._saver is not None and self._saver.busy
+
     def checkpoint(self, trainer: Trainer, *, wait: bool = False) -> None:
         """Save what was learned by the end of the last iteration, beside the training unless told to `wait`."""
         if self._saver is None or self._standing is None:
             return
+        begun = time.perf_counter()
         self._saved_at = self._monitor.clock.now()
         tensors, data = trainer.state()
         standing = self._standing
@@ -172,6 +180,9 @@ class Keeper:
             "data": data,
         }
         self._saving = self._said(standing.counters)
+        self._beside = not wait
+        if self._beside:
+            self.pauses.append(time.perf_counter() - begun)
         self._saver.save(standing.counters["steps"], tensors, facts)
         if wait:
             self._saver.wait()
@@ -184,7 +195,9 @@ class Keeper:
     def feed(self) -> None:
         """Hand the checkpoint its next slice, between two steps."""
         if self._saver is not None and self._saver.streaming:
+            begun = time.perf_counter()
             self._saver.feed()
+            self.pauses[-1] = max(self.pauses[-1], time.perf_counter() - begun)
 
     def release(self) -> None:
         """Let the checkpoint have the rest of what it saves: its writers are about to end."""
@@ -198,7 +211,8 @@ class Keeper:
 
     def _told(self, _step: int, error: CheckpointNotWritten | None) -> None:
         if error is None:
-            self._events.add(Level.GOOD, f"checkpoint at {self._saving}")
+            pause = f"; the training stood still for {1000 * self.pauses[-1]:.0f} ms at most" if self._beside else ""
+            self._events.add(Level.GOOD, f"checkpoint at {self._saving}{pause}")
         else:
             again = f"; the next try is in {self._config.checkpoint_every:g} s" if self._config.checkpoint_every else ""
             self._events.add(Level.ERROR, f"no checkpoint was saved: {error}{again}")

@@ -56,6 +56,7 @@ def make_report(session: Session) -> dict[str, Any]:
         "scaling": [vars(entry) for entry in monitor.throughput.scaling()],
         "workers": len(session.backend.workers) if session.backend else 0,
         "restarts": session.sizing.restarts,
+        "checkpoint_pauses_ms": [1000 * pause for pause in session.keeper.pauses],
         "events": [text for _, _, level, _, text in session.events.recent if level >= Level.WARNING],
         "alarms": session.monitor.alarms.told,
         "run": str(session.keeper.folder.path) if session.keeper.folder else None,

@@ -210,6 +210,14 @@ def poker(*, quick: Quick = False, json: Json = False) -> int:
     return 0
 
 
+@app.command
+def checkpoints(*, quick: Quick = False, json: Json = False) -> int:
+    """What a checkpoint every 30 seconds takes from a training: how long it stands still, how much slower it gets."""
+    with telling("checkpoints") as tell:
+        result = parts.measure_checkpoints(quick=quick, tell=tell)
+    return shown.show("checkpoints", result, json=json)
+
+
 @app.command(name="app")
 def cost_of_app(*, quick: Quick = False, json: Json = False) -> int:
     """What watching costs: training with the app over training without; the app's CPU and memory."""

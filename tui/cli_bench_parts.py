@@ -84,6 +84,13 @@ def measure_poker(*, quick: bool, tell: Progress) -> Figures:
     return compare_solvers(progress=tell)
 
 
+def measure_checkpoints(*, quick: bool, tell: Progress) -> Figures:
+    """Train with a checkpoint every 30 seconds."""
+    from ..training.bench.saving import saving_cost
+
+    return saving_cost(every=4.0, times=1, progress=tell) if quick else saving_cost(progress=tell)
+
+
 def measure_app(*, quick: bool, tell: Progress) -> Figures:
     """Train with the app on a terminal and headless, in turn."""
     from ..training.bench.app_cost import app_cost
@@ -121,6 +128,7 @@ PARTS: Mapping[str, Callable[..., Figures]] = {
     "peers": measure_peers,
     "sb3": measure_sb3,
     "poker": measure_poker,
+    "checkpoints": measure_checkpoints,
     "app": measure_app,
     "watch": measure_watch,
     "keys": measure_keys,

@@ -83,6 +83,19 @@ def test_traces_that_differ(capsys, monkeypatch):
     assert "shm differs in observation of environment 0 at step 0" in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.session
+@pytest.mark.slow
+def test_checkpoints(capsys):
+    """A solver's and a learner's checkpoints have their pauses, and the training its rates."""
+    found = told(capsys, "checkpoints")
+    for task in ("holdem", "drmario"):
+        figures = found[task]
+        assert figures["longest_pause_ms"] == max(figures["pauses_ms"]) > 0
+        assert figures["rate_between"] > 0
+        assert figures["megabytes"] > 0
+        assert 0 < figures["share_saving"] < 1
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_peers(capsys):

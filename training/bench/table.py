@@ -210,6 +210,22 @@ ROWS = (
         _times,
     ),
     Row(
+        "hold'em, a checkpoint: how long training stands still at most",
+        ("checkpoints", "holdem", "longest_pause_ms"),
+        100,
+        50,
+        _milliseconds,
+        most=True,
+    ),
+    Row(
+        "hold'em: training lost to a checkpoint every 30 s",
+        ("checkpoints", "holdem", "lost_percent"),
+        3,
+        1,
+        _percent,
+        most=True,
+    ),
+    Row(
         "training with the app on a 200x60 terminal, 16 boards, over headless",
         ("app", "ratio", "median"),
         0.95,

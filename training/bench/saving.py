@@ -1,0 +1,91 @@
+"""Measures what checkpoints take from a training: how long it stands still for each, and how much slower it gets."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from .facts import Figures, Progress
+
+TASKS = {"holdem": 2, "drmario": 16}
+"""What is trained, and with how many workers or environments."""
+SAMPLE = 0.02  # s between two looks at a training
+LIMIT = 300.0  # s on top of the training time: hold'em may have to build its card abstraction
+
+
+def saving_cost(*, every: float = 30.0, times: int = 4, progress: Progress) -> Figures:
+    """Train with a checkpoint every so many seconds.
+
+    Args:
+        every: Seconds from one checkpoint to the next.
+        times: How many checkpoints.
+        progress: Told what is being measured.
+
+    Returns:
+        By task: `longest_pause_ms`, how long the training stood still at most, and the pauses of all checkpoints;
+        `lost_percent`, by how much its rate falls short of the one between checkpoints; both rates, in frames or
+        iterations per second; `megabytes` of one checkpoint; `share_saving`, of the time.
+
+    Raises:
+        MeasurementFailed: A training failed.
+    """
+    from .app_cost import MeasurementFailed
+
+    figures: Figures = {"every": every}
+    for number, (task, num_envs) in enumerate(TASKS.items()):
+        progress(task, number / len(TASKS))
+        seconds = every * (times + 0.5)
+        command = [sys.executable, "-m", __name__, task, str(num_envs), str(every), str(seconds)]
+        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=seconds + LIMIT)
+        if done.returncode:
+            raise MeasurementFailed(f"the training that is measured failed:\n{done.stderr.strip()}")
+        figures[task] = json.loads(done.stdout)
+    return figures
+
+
+def _measure(task: str, num_envs: int, every: float, seconds: float, folder: Path) -> Figures:
+    """Train in this process, and look at the counters while something is written and while nothing is."""
+    from ...backends.segment import own_directory
+    from ..config import Config
+    from ..session import Session
+
+    config = Config(task=task, num_envs=num_envs, checkpoint_every=every, seconds=seconds, runs_dir=folder)
+    session = Session(config, own_directory(), headless=True)
+    counts, saver, over = session.monitor.counts, session.keeper, "frames"
+    reports: list[dict[str, Any]] = []
+    training = threading.Thread(target=lambda: reports.append(session.run()), name="training")
+    training.start()
+    done, spent = {False: 0, True: 0}, {False: 0.0, True: 0.0}
+    before, last = 0, time.perf_counter()
+    while training.is_alive() and session.clock.now() < seconds:
+        time.sleep(SAMPLE)
+        saving, now, count = saver.saving, time.perf_counter(), counts.totals()[over]
+        if before:
+            done[saving] += count - before
+            spent[saving] += now - last
+        before, last = count, now
+    training.join()
+    between, overall = done[False] / spent[False], sum(done.values()) / sum(spent.values())
+    pauses = reports[0]["checkpoint_pauses_ms"]
+    newest = max(saver.folder.checkpoints.iterdir(), key=lambda path: path.stat().st_mtime) if saver.folder else folder
+    return {
+        "longest_pause_ms": max(pauses),
+        "pauses_ms": pauses,
+        "lost_percent": 100 * (1 - overall / between),
+        "rate": overall,
+        "rate_between": between,
+        "megabytes": sum(file.stat().st_size for file in newest.rglob("*")) / 1e6,
+        "share_saving": spent[True] / sum(spent.values()),
+    }
+
+
+if __name__ == "__main__":
+    chosen, size, interval, duration = sys.argv[1:]
+    with tempfile.TemporaryDirectory(prefix="pac-bench-") as where:
+        print(json.dumps(_measure(chosen, int(size), float(interval), float(duration), Path(where))))

@@ -134,7 +134,7 @@ class PacApp(DebuggedApp):
         if self.snapshot is None:
             self._draw_head()
         # Files grow without news, and the last news may have come before figures were due.
-        elif self.snapshot.phase is Phase.STARTING or self._place == "logs" or self.governor.owed("figures"):
+        elif self.snapshot.phase is Phase.STARTING or self._place == "logs" or self.governor.owed("figures", "closely"):
             self._show(self.snapshot)
 
     def _request(self) -> None:
@@ -184,7 +184,7 @@ class PacApp(DebuggedApp):
             snapshot = replace(snapshot, phase=Phase.FAILED, message=f"{self.lost.title}: {self.lost}")
         figures = self.governor.due("figures", FIGURES)
         snapshot = self.as_of_then(snapshot)
-        closely = self.inspecting and (snapshot.phase is Phase.PAUSED or self.governor.due("inspect", GRID))
+        closely = self.governor.due("closely", GRID) or figures or self.moved(snapshot)
         self.view.show(Shot(snapshot, time.time(), self.env, figures, self.by_time, self.inspecting, closely))
         self._show_time(snapshot)
         if figures:

@@ -44,9 +44,10 @@ class Governor:
         self._due[part] = now + period * self.stretch - FOCUS / 2
         return True
 
-    def owed(self, part: str) -> bool:
-        """Whether `part` was asked for before its time, and its time has come: without news nobody asks again."""
-        return part in self._early and self._clock() >= self._due.get(part, 0.0)
+    def owed(self, *parts: str) -> bool:
+        """Whether a part was asked for before its time, and its time has come: without news nobody asks again."""
+        now = self._clock()
+        return any(part in self._early and now >= self._due.get(part, 0.0) for part in parts)
 
     def at_once(self) -> None:
         """Draw everything at the next occasion: a key was pressed."""

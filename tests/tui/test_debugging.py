@@ -1,5 +1,6 @@
 """Inspecting, and going back in time: keys, what the session hears, and what the screen says."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from pac.training.past.moments import Source
 from pac.training.records import Phase
+from pac.tui.views import Shot
 
 from .stage import Stage, screen_text, seen, until
 
@@ -52,6 +54,19 @@ async def test_inspecting_asks_for_detail_and_shows_it(stage, open_app):
         await seen(app, "Observation", "20 x 16 x 8", "amber", "hand_first", "Legal", "0 of 512", "virus_clear", "1.00")
         await pilot.press("i")
         await until(lambda: "Observation" not in screen_text(app) and not stage.looks[-1]["detail"])
+
+
+async def test_what_is_inspected_is_drawn_whenever_it_is_due(stage, open_app):
+    """However short the time since it was drawn last."""
+    at_step(stage, "detail", 100)
+    async with open_app(stage, (200, 60)) as (app, pilot):
+        await pilot.press("3", "i")
+        await seen(app, "Observation", "40 steps")
+        shot = Shot(app.snapshot, 1000.0, 2, figures=False, inspecting=True, closely=True)
+        app.view.show(shot)
+        moment = replace(app.snapshot.moment, values={**app.snapshot.moment.values, "episode_length": 41})
+        app.view.show(replace(shot, snapshot=replace(app.snapshot, moment=moment)))
+        assert "41 steps" in screen_text(app)
 
 
 async def test_the_summary_inspects_the_selected_board(stage, open_app):
@@ -181,6 +196,17 @@ async def test_what_is_not_kept_says_why(stage, open_app):
         await seen(app, "1 step back", "not kept: not deterministic")
         await until(lambda: _lengths(app) == 2)  # of this episode, and of the last one
         assert not app.view._board._rows.any()
+
+
+async def test_who_plays_by_hand_plays_now(stage, open_app):
+    """A step that was gone back to is left."""
+    paused(stage)
+    async with open_app(stage) as (app, pilot):
+        await go_back(pilot)
+        await until(lambda: looks_back(stage, 1))
+        await pilot.press("p")
+        await seen(app, "you play Env 3", "paused at step 100")
+        await until(lambda: looks_back(stage, 0))
 
 
 async def test_a_rebuilding_says_how_far_it_is(stage, open_app):

@@ -20,7 +20,7 @@ class Shot:
         figures: Whether figures and curves are due too, not only boards.
         by_time: Whether curves run over wall time instead of steps.
         inspecting: Whether all that is known of the environment is shown.
-        closely: Whether that is due too.
+        closely: Whether what is known of the environment is due too.
     """
 
     snapshot: Snapshot

@@ -12,7 +12,6 @@ from textual.widget import Widget
 from ...training.description import PanelLook
 from ...training.snapshot import Look, Snapshot
 from ..boards import Boards, Drawing, drawing_of
-from ..governor import GRID
 from ..lines import Lines
 from ..panels import FRAME, Maker, Rows, Section, beside, column, pages, shares
 from ..plain import PlainVertical
@@ -45,7 +44,6 @@ class EnvironmentView(View):
         self._kept: dict[tuple[str, int, int], Rows] = {}
         self._curves = Curves()
         self._env = 0
-        self._said = 0.0
         self._page, self._count = 0, 1
         self._waiting, self._board = Waiting(), Boards(id="board")
         self._below, self._facts, self._more = Lines(id="below"), Lines(id="details"), Lines(id="more")
@@ -76,9 +74,8 @@ class EnvironmentView(View):
             self._kept.clear()
         board = stacked(self._main, snapshot.focus_boards) if self._main else np.zeros((1, 1), np.uint8)
         self._board.show(board[None], figures.frames_of(snapshot, env, 1, shot.now, None))
-        if not shot.figures and 0 <= shot.now - self._said < GRID:
+        if not shot.closely:
             return
-        self._said = shot.now
         others = [self._curves.section(shot, name, LEAST_CURVE) for name in self.curves[1:]]
         below, rest = self._divided(shot, others)
         known = self._known(shot)
@@ -86,7 +83,7 @@ class EnvironmentView(View):
         self._show_facts([*rest, *self._fact_sections(known, others)])
         if not shot.inspecting:
             self._show_more(known, others)
-        elif shot.closely or shot.figures:
+        else:
             self._more.show(inspected(snapshot, *self._more.size))
 
     def _prepare(self, snapshot: Snapshot, env: int) -> None:

@@ -73,7 +73,7 @@ class SummaryView(View):
             frames = figures.frames_of(shot.snapshot, self._first, len(boards), shot.now, shot.env)
             self.grid.show(boards, self._headline.added(frames, shot.snapshot, self.grid.fitting))
         self._inspector.display = shot.inspecting and not quiet
-        if shot.inspecting and (shot.closely or shot.figures):
+        if shot.inspecting and shot.closely:
             self._inspector.show(self._inspected(shot))
         if shot.figures:
             self._side.show(column(self._sections(shot), *self._side.size))

@@ -38,6 +38,7 @@ class DebuggedApp(CommandedApp):
         self._hits = 0
         self._past: Moment | None = None
         self.moment: Moment | None = None
+        self._shown: tuple[object, ...] = ()
 
     @property
     def travels(self) -> bool:
@@ -75,6 +76,7 @@ class DebuggedApp(CommandedApp):
             return
         if self.phase is not Phase.PAUSED:
             self.command("pause")
+        self.back = 0
         self.push_screen(TakeOver(self.command, self.env, self.seat, self.snapshot))
 
     def action_sweep(self) -> None:
@@ -104,6 +106,12 @@ class DebuggedApp(CommandedApp):
             return look
         detail = self.inspecting or self.seat > 0
         return replace(look, seat=self.seat, detail=detail, back=self.back if self.travels else 0)
+
+    def moved(self, snapshot: Snapshot) -> bool:
+        """Whether a session that stands still has another moment to show than the last time."""
+        before, known = self._shown, self.moment
+        self._shown = () if known is None else (known.env, known.seat, known.step, known.now, known.source)
+        return snapshot.phase is Phase.PAUSED and self._shown != before
 
     def as_of_then(self, snapshot: Snapshot) -> Snapshot:
         """Return the snapshot as of the step that was gone back to; the newest one goes on from where it was."""

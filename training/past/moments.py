@@ -111,13 +111,13 @@ def fill(moment: Array, task: Task, buffers: Buffers, slot: int, env: int, *, se
     """Write what stands in a slot of the buffers about a seat into a record: all but source, action, value."""
     row = env * task.players + seat
     moment["env"], moment["seat"], moment["full"] = env, seat, 1
-    moment["episode"] = buffers["episode"][0, env]
     for name in ("episode_length", "outcome", "frames"):
         moment[name] = buffers[name][slot, env]
     for name in ("episode_return", "reward"):
         moment[name] = buffers[name][slot, row]
     ended = TERMINATED if buffers["terminated"][slot, row] else TRUNCATED if buffers["truncated"][slot, row] else 0
     moment["end"] = ended
+    moment["episode"] = buffers["episode"][0, env] - (ended > 0)  # the next one has begun in the same step
     moment["observation"] = buffers["observation"][slot, row]
     if task.masked:
         moment["mask"] = buffers["action_mask"][slot, row]

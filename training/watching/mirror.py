@@ -66,8 +66,8 @@ class Mirror:
     def begin(self, mask: NDArray[np.bool_] | None = None) -> None:
         """Note that the masked environments, or all, began an episode; all steps before must be flushed."""
         begun: Any = slice(None) if mask is None else mask
+        self.buffer["episode"][0, begun] += ~self._over[begun]
         self._returns[begun] = self._lengths[begun] = self._over[begun] = 0
-        self.buffer["episode"][0, begun] += 1
 
     def record(self, actions: Any, rewards: Any, terminated: Any, truncated: Any) -> bool:
         """Note a step of all environments, `(N,)` each; whoever owns the arrays may write into them afterwards.
@@ -134,8 +134,7 @@ class Mirror:
         self._over = ended[-1]
         self._returns = np.where(self._over, 0.0, returns[-1])
         self._lengths = np.where(self._over, -int(later), lengths[-1])
-        if self._autoreset != "by hand":
-            self.buffer["episode"][0] += (waits if later else ended).sum(axis=0)
+        self.buffer["episode"][0] += ended.sum(axis=0)
         return waits
 
     def _sum_up(

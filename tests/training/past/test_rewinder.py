@@ -39,6 +39,17 @@ def test_every_step_back_is_what_was_there(spec, seat):
             assert np.array_equal(moment[name], truth[name], equal_nan=name == "terms"), (name, steps)
 
 
+def test_the_step_that_ends_an_episode_is_that_episodes():
+    """Though the next one has begun in it; the step after it is the next one's first."""
+    moments = [moments[0] for moments in Journey("CartPole-v1", 100).truth]
+    numbers = [int(moment["episode"]) for moment in moments]
+    lengths = [int(moment["episode_length"]) for moment in moments]
+    ends = [step for step, moment in enumerate(moments) if moment["end"]]
+    assert len(ends) > 1
+    for count, end in enumerate(ends[:-1], 1):
+        assert (numbers[end], numbers[end + 1], lengths[end + 1]) == (count - 1, count, 1)
+
+
 def test_decisions_and_values_are_those_that_were_made():
     """The action that led to a state, the one decided in it, and the value of that decision."""
     journey = Journey("drmario", 60)

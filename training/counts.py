@@ -29,7 +29,7 @@ class Counts:
         iterations: Trainer iterations so far.
         outcomes: Episodes by outcome, the nameless first.
         terms: Every seat's terms of the rewards of the running episode, `(num_envs * players, terms)`.
-        last_terms: Those of the first seats in every environment's last episode, NaN before the first.
+        last_terms: Those of the last episode, NaN before the first.
         ended: The last episode of every environment, `(num_envs,)` of `ENDED`.
     """
 
@@ -46,7 +46,7 @@ class Counts:
     def resize(self, num_envs: int) -> None:
         """Begin anew what is of single environments."""
         self.terms = np.zeros((num_envs * self._task.players, terms_width(self._task)), "f4")
-        self.last_terms = np.full((num_envs, self.terms.shape[1]), np.nan, "f4")
+        self.last_terms = np.full_like(self.terms, np.nan)
         self.ended: NDArray[np.void] = np.zeros(num_envs, ENDED)
         self.ended["ret"] = np.nan
 
@@ -69,13 +69,14 @@ class Counts:
 
     def _add_terms(self, terms: Array, steps: NDArray[np.intp], envs: NDArray[np.intp]) -> None:
         """Sum up the terms `(steps, rows, terms)` by episode; `envs` ended theirs at `steps`, which rise."""
-        by_env, added = self.terms.reshape(len(self.last_terms), self._task.players, -1), 0
+        shape, added = (len(self.ended), self._task.players, -1), 0
+        running, last = self.terms.reshape(shape), self.last_terms.reshape(shape)
         for step in np.unique(steps).tolist():
             self.terms += terms[added : step + 1].sum(axis=0)
             added = step + 1
             over = envs[steps == step]
-            self.last_terms[over] = by_env[over, 0]
-            by_env[over] = 0
+            last[over] = running[over]
+            running[over] = 0
         self.terms += terms[added:].sum(axis=0)
 
     def _add_ends(self, buffer: Buffer, slots: NDArray[np.intp], envs: NDArray[np.intp]) -> None:

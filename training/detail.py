@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ..envs import Task
 from ..envs.fields import Array, Buffers
+from .counts import Counts
 from .past.history import History
 from .past.moments import Source, counted_actions, fill, moment_dtype
 from .telemetry import TelemetryWriter
@@ -38,7 +39,7 @@ class Detail:
         env: int,
         *,
         seat: int,
-        terms: NDArray[np.float32],
+        counts: Counts,
         deciding: int | None,
     ) -> None:
         """Write the moment of now.
@@ -49,14 +50,15 @@ class Detail:
             slot: The newest slot.
             env: Whose moment.
             seat: Whose there.
-            terms: Its sums of the reward terms in the episode so far.
+            counts: What was counted, the slot included.
             deciding: The slot in which the next action stands, if it is decided already.
         """
         moment, row, history = self._moment, env * self._task.players + seat, self.history
         fill(moment, self._task, buffer, slot, env, seat=seat)
         last = history.decision(env, history.now, seat)
         moment["step"] = moment["now"] = history.now
-        moment["source"], moment["terms"] = Source.NOW, terms[: len(self._task.reward_terms)]
+        terms = counts.last_terms if moment["end"] else counts.terms
+        moment["source"], moment["terms"] = Source.NOW, terms[row, : len(self._task.reward_terms)]
         moment["acted"], moment["decided"] = last is not None, deciding is not None
         moment["value"] = np.nan if last is None else last.value
         if last is not None:

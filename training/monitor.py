@@ -243,8 +243,7 @@ class Monitor:
         if self.look.detail or decided:
             first = self._written == self._slots - 1  # a rollout's last slot is the next's first
             deciding = (0 if first else self._written) if decided else None
-            terms = self.counts.terms[env * self._task.players + seat]
-            detail.write(writer, backend.buffer, self._written, env, seat=seat, terms=terms, deciding=deciding)
+            detail.write(writer, backend.buffer, self._written, env, seat=seat, counts=self.counts, deciding=deciding)
         if decided:
             detail.write_line(writer, env, seat)
         if self.look.detail and time.monotonic() >= self._counts_due:

@@ -56,7 +56,7 @@ def write_environments(
     with writer.write("terms") as terms:
         terms[:] = counts.terms[::players]
     with writer.write("last_terms") as terms:
-        terms[:] = counts.last_terms
+        terms[:] = counts.last_terms[::players]
     with writer.write("outcomes") as outcomes:
         outcomes[:] = counts.outcomes
 

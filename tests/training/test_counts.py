@@ -50,5 +50,5 @@ def test_the_last_of_several_episodes_is_an_environments_last():
     assert (counts.episodes, counts.return_mean, counts.length_mean) == (3, (0 + 8 + 10) / 3, 2)
     assert counts.ended["ret"].tolist() == [8, 10]
     assert counts.ended["length"].tolist() == [2, 3]
-    assert counts.last_terms.tolist() == [[2, 20], [3, 30]]
+    assert counts.last_terms.tolist() == [[2, 20], [2, 20], [3, 30], [3, 30]]
     assert not counts.terms.any()

@@ -120,7 +120,8 @@ class Rewinder:
             for index in range(count):
                 machine.draw(wanted=count - index <= WINDOW)
                 follow(machine, stretch, index)
-                terms = terms + terms_of(machine)
+                begins = index > 0 and stretch.ends[index - 1]
+                terms = terms_of(machine) + (0 if begins else terms)
                 if count - index <= WINDOW:
                     self._keep(history, machine, seat, stretch.first + index + 1, terms)
                 now = time.monotonic()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import numpy as np
@@ -13,6 +14,7 @@ from ..errors import EnvironmentFailed
 from ..fields import DECIDES, Array, Buffers
 from ..task import Task, episode_seed
 from .board import MODE_OF, draw
+from .infos import number_of
 from .making import create
 
 log = logging.getLogger(__name__)
@@ -45,6 +47,13 @@ class Adapted:
     @abstractmethod
     def _begin(self, index: int, slot: int) -> None:
         """Begin the next episode of one environment and write its first observations into `slot`."""
+
+    def _show_info(self, row: int, slot: int, info: Mapping[str, Any]) -> None:
+        """Write the task's scalars of the first state of an episode, where there are not those of one that ended."""
+        part = self._part
+        if not part["terminated"][slot, row] and not part["truncated"][slot, row]:
+            for item in self._task.info:
+                part[item.name][slot, row] = number_of(info.get(item.name))
 
     def reset(self, mask: NDArray[np.bool_], slot: int) -> None:
         """Begin the next episode of the masked ones, write their first observations into `slot`, draw what is due."""

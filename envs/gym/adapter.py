@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..fields import DECIDES, Array, Buffers, next_slot
 from ..task import Task
 from .adapted import BEGUN, TERMINATED, TRUNCATED, Adapted
+from .infos import number_of
 from .spaces import Plain, action_reader, writer_of
 from .states import LENGTH, Memory, pack, unpack
 from .task import MaskReader, mask_reader
@@ -30,15 +31,17 @@ class Slot:
         rewards: One number per environment, as are the next two.
         returns: Of the running episodes.
         lengths: Of the running episodes.
+        infos: The task's scalars, one number per environment each, by name.
         settled: Whether everything that is the same at every step without an end stands there already.
     """
 
-    def __init__(self, part: dict[str, Array], slot: int) -> None:
+    def __init__(self, task: Task, part: dict[str, Array], slot: int) -> None:
         self.actions = part["action"][slot]
         self.observations = [part["observation"][slot, index, ...] for index in range(len(self.actions))]
         self.rewards: Any = memoryview(part["reward"][slot])
         self.returns: Any = memoryview(part["episode_return"][slot])
         self.lengths = memoryview(part["episode_length"][slot])
+        self.infos: list[tuple[str, Any]] = [(item.name, memoryview(part[item.name][slot])) for item in task.info]
         self.settled = False
 
 
@@ -51,7 +54,7 @@ class GymEnvironments(Adapted):
 
     def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
         super().__init__(task, lo, hi, buffers, seed)
-        self._views = [Slot(self._part, slot) for slot in range(len(buffers["action"]))]
+        self._views = [Slot(task, self._part, slot) for slot in range(len(buffers["action"]))]
         self._steps = list(enumerate(env.step for env in self._envs))
         self._actions_of = action_reader(self._envs[0].action_space)
         self._writer = writer_of(task.name, self._envs[0].observation_space)
@@ -77,7 +80,7 @@ class GymEnvironments(Adapted):
         observations, rewards, returns, lengths = into.observations, into.rewards, into.returns, into.lengths
         totals, born, beats = self._returns, self._born, self._beats
         plain, write = self._plain, self._writer.write
-        masks, mask_of = self._masks, self._mask_of if self._task.masked else None
+        masks, mask_of, infos = self._masks, self._mask_of if self._task.masked else None, into.infos
         self._beat = beat = self._beat + 1
         ended: list[tuple[int, bool]] = []
         index = 0
@@ -94,6 +97,8 @@ class GymEnvironments(Adapted):
                 beats[index] = beat
                 if mask_of:
                     masks[index] = mask_of[index](info)  # type: ignore[misc]
+                for name, numbers in infos:
+                    numbers[index] = number_of(info.get(name))
                 if terminated or truncated:
                     ended.append((index, terminated))
         except Exception as error:
@@ -128,6 +133,7 @@ class GymEnvironments(Adapted):
             if self._task.masked:
                 self._mask_of[index] = reader = mask_reader(env, info, self._task.num_actions)
                 self._masks[index] = reader(info) if reader else True
+            self._show_info(index, slot, info)
         except Exception as error:
             self._fail(error, index, None)
         self._returns[index], self._born[index] = 0.0, self._beat
@@ -166,6 +172,7 @@ class GymEnvironments(Adapted):
             "length": self._beat - self._born[index],
             "seen": self._views[slot].observations[index],
             "mask": self._masks[index],
+            "info": np.array([numbers[index] for _, numbers in self._views[slot].infos], np.float32),
         }
 
     def _restore(self, index: int, slot: int, saved: dict[str, Any]) -> None:
@@ -178,5 +185,7 @@ class GymEnvironments(Adapted):
         part["active"][slot, index] = DECIDES
         part["observation"][slot, index] = saved["seen"]
         self._masks[index] = saved["mask"]
+        for (_, numbers), value in zip(self._views[slot].infos, saved["info"].tolist(), strict=True):
+            numbers[index] = value
         self._returns[index], self._born[index] = saved["return"], self._beat - saved["length"]
         part["episode_return"][slot, index], part["episode_length"][slot, index] = saved["return"], saved["length"]

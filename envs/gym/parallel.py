@@ -9,6 +9,7 @@ import numpy as np
 from ..fields import DECIDES, OUT, Buffers, next_slot
 from ..task import Task
 from .adapted import TERMINATED, TRUNCATED, Adapted
+from .infos import number_of
 from .spaces import action_reader, writer_of
 from .task import flat_mask
 
@@ -69,6 +70,8 @@ class ParallelEnvironments(Adapted):
             absent = [row for row in range(*self._rows(index).indices(len(self._masks))) if row not in present]
             self._part["observation"][slot, absent] = 0
             self._masks[absent] = True
+            for item in self._task.info:
+                self._part[item.name][slot, absent] = np.nan
 
     def _store(self, seats: list[tuple[int, Any]], results: tuple[dict[Any, Any], ...], target: int) -> None:
         """Write what one environment gave the agents that acted."""
@@ -80,6 +83,8 @@ class ParallelEnvironments(Adapted):
             part["truncated"][target, row] = truncations[agent] and not terminations[agent]
             self._returns[row] += part["reward"][target, row]
             self._show_mask(row, infos.get(agent, {}))
+            for item in self._task.info:
+                part[item.name][target, row] = number_of(infos.get(agent, {}).get(item.name))
 
     def _show_mask(self, row: int, info: Any) -> None:
         if self._task.masked:
@@ -112,6 +117,7 @@ class ParallelEnvironments(Adapted):
             for row, agent in self._seats(index):
                 self._writer.write(observations[agent], self._part["observation"][slot, row, ...])
                 self._show_mask(row, infos.get(agent, {}))
+                self._show_info(row, slot, infos.get(agent, {}))
         except Exception as error:
             self._fail(error, index, None)
         self._show_seats(index, slot)

@@ -28,6 +28,7 @@ KINDS = "biufcSU"
 LENGTH = 4  # bytes before those of a state, which are its number
 SPARE, MOST = 2, 2**18
 """At least so many times the size of the first state is kept free, and the most bytes of that."""
+BOOKS = 256  # bytes for what the adapter itself goes on from
 
 
 class NotStorable(BadParameter):
@@ -124,10 +125,10 @@ class Memory:
             limit._elapsed_steps = elapsed  # noqa: SLF001
 
 
-def state_size(env: Any) -> int:
+def state_size(env: Any, shown: Any) -> int:
     """Return the bytes to keep free for a state of an environment whose episode has begun; 0 if it offers none.
 
-    The state is put back once: what comes out then must be the same.
+    The state is put back once: what comes out then must be the same. What it has `shown` is kept beside.
 
     Raises:
         NotStorable: It offers one that cannot be kept.
@@ -148,7 +149,8 @@ def state_size(env: Any) -> int:
         raise NotStorable("get_state gives something else after set_state than what was set")
     if len(first) > MOST:
         raise NotStorable(f"get_state gives {len(first):,} bytes, up to {MOST:,} are kept")
-    return 1 << (SPARE * (LENGTH + len(first))).bit_length()  # the same where the first state differs a little
+    beside = BOOKS + len(pack(shown))
+    return 1 << (SPARE * (LENGTH + len(first)) + beside).bit_length()  # the same where the first state differs a little
 
 
 def _parts(env: gymnasium.Env[Any, Any]) -> tuple[list[gymnasium.Wrapper[Any, Any, Any, Any]], Any]:

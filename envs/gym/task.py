@@ -16,6 +16,7 @@ from ..fields import Field
 from ..panels import Panel
 from ..task import Outcome, Task
 from .board import board_of
+from .infos import numbers_in
 from .making import create, drawing_modes, is_parallel, literal
 from .spaces import UnsupportedSpaces, Writer, describe_actions, writer_of
 from .states import NotStorable, state_size
@@ -78,6 +79,7 @@ def describe(spec: str, name: str, params: Mapping[str, str]) -> Task:
         masked=look.masked,
         players=look.players,
         outcomes=(Outcome("terminated", "neutral"), Outcome("truncated", "neutral")),
+        info=tuple(Field(name, "float32", per="seat" if look.parallel else "env") for name in look.info),
         panels=(look.panel,),
         boards=(look.board, Field("looked_at", "uint8", timed=False)),
         state=Field("state", "uint8", (look.state_bytes,), timed=False) if look.state_bytes else None,
@@ -136,6 +138,7 @@ class _Look:
     parallel: bool
     panel: Panel
     board: Field
+    info: tuple[str, ...]
     trouble: str = ""
     state_bytes: int = 0
     forgets: str = ""
@@ -157,7 +160,8 @@ def _look(name: str, values: Mapping[str, Any], mode: str | None) -> _Look:
             raise BadParameter(f"{name} failed at its first reset: {type(error).__name__}: {error}") from error
         if parallel:
             first, info = first[agents[0]], info.get(agents[0], {})
-        writer.write(first, np.zeros(writer.item.stored_shape, writer.item.dtype))
+        seen = np.zeros(writer.item.stored_shape, writer.item.dtype)
+        writer.write(first, seen)
         masked = "bounds" not in facts and (
             "action_mask" in info if parallel else mask_reader(env, info, facts["num_actions"]) is not None
         )
@@ -169,16 +173,19 @@ def _look(name: str, values: Mapping[str, Any], mode: str | None) -> _Look:
             except Exception as error:
                 drawn, trouble = None, str(error)
         panel, board = board_of(drawn, writer)
-        state_bytes, forgets = _offered_state(env)
+        told = numbers_in(info)
+        shown = (seen, np.zeros(facts["num_actions"], np.bool_), np.zeros(len(told), np.float32))
+        state_bytes, forgets = _offered_state(env, shown)
     finally:
         env.close()
-    return _Look(writer, facts, masked, max(1, len(agents)), parallel, panel, board, trouble, state_bytes, forgets)
+    players = max(1, len(agents))
+    return _Look(writer, facts, masked, players, parallel, panel, board, told, trouble, state_bytes, forgets)
 
 
-def _offered_state(env: Any) -> tuple[int, str]:
+def _offered_state(env: Any, shown: Any) -> tuple[int, str]:
     """Return the bytes to keep free for a state, 0 where none can be kept, and why not if one is offered."""
     try:
-        return state_size(env), ""
+        return state_size(env, shown), ""
     except NotStorable as error:
         return 0, str(error)
     except Exception as error:

@@ -168,6 +168,20 @@ class Needy(Small):
         import_module("no_such_dependency")
 
 
+class Telling(Small):
+    """Tells numbers and other things; `speed` at its even steps only."""
+
+    def tell(self):
+        info = {"lives": 3 - self.count, "far": np.bool_(self.count > 1), "reward": 9, "name": "x", "at": np.zeros(2)}
+        return info if self.count % 2 else {**info, "speed": np.float32(self.count / 2)}
+
+    def reset(self, *, seed=None, **_):
+        return super().reset(seed=seed)[0], self.tell()
+
+    def step(self, action):
+        return *super().step(action)[:4], self.tell()
+
+
 class Tag:
     """A parallel environment: `b` is out at the third step, `a` goes on to the fifth; what is reached is the action."""
 
@@ -188,7 +202,10 @@ class Tag:
         return {agent: np.array([self.count, self.key], np.float32) for agent in self.possible_agents}
 
     def masks(self):
-        return {agent: {"action_mask": np.arange(3) >= self.count % 3} for agent in self.possible_agents}
+        return {
+            agent: {"action_mask": np.arange(3) >= self.count % 3, "age": self.count + place}
+            for place, agent in enumerate(self.possible_agents)
+        }
 
     def reset(self, seed=None, **_):
         self.agents, self.count = ["a", "b"], 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import gymnasium
@@ -32,7 +33,8 @@ def made(spec: str, num_envs: int = 2, slots: int = 1):
 
 
 @pytest.mark.parametrize(
-    "spec", ["CartPole-v1", "faulty:Counter:length=4", "faulty:Masked", "faulty:MaskMethod", "faulty:Painted"]
+    "spec",
+    ["CartPole-v1", "faulty:Counter:length=4", "faulty:Masked", "faulty:MaskMethod", "faulty:Painted", "kinds:Telling"],
 )
 def test_adapted_environments_conform(spec):
     """Adapted environments keep what every task promises."""
@@ -85,6 +87,20 @@ def test_masks_from_info_and_from_a_method():
             buffers["action"][0] = mask.argmax()
             environments.step(0)
     assert not find("CartPole-v1").masked
+
+
+def test_the_numbers_of_infos_are_the_tasks_scalars():
+    """Those of the first info, but for what a buffer calls so already; at an end those of the ended episode."""
+    task, buffers, environments = made("kinds:Telling")
+    assert [item.name for item in task.info] == ["lives", "far", "speed"]
+    told = [[float(buffers[item.name][0, 1]) for item in task.info]]
+    for _ in range(6):
+        environments.step(0)
+        told.append([float(buffers[item.name][0, 1]) for item in task.info])
+    expected = [[3 - count, count > 1, math.nan if count % 2 else count / 2] for count in (0, 1, 2, 3, 4, 5, 1)]
+    assert np.array_equal(told, expected, equal_nan=True)
+    environments.reset(np.ones(2, np.bool_), 0)
+    assert buffers["lives"].tolist() == [[3, 3]]
 
 
 def test_pictures_are_drawn_while_someone_looks():

@@ -176,12 +176,14 @@ def test_agents_that_leave(monkeypatch):
     seen = []
     for _ in range(6):
         environments.step(0)
-        names = ("active", "reward", "terminated", "episode_return")
+        names = ("active", "reward", "terminated", "episode_return", "age")
         seen.append([buffers[name][0].tolist() for name in names])
     assert [step[0] for step in seen] == [[1, 1], [1, 1], [1, 2], [1, 2], [1, 1], [1, 1]]
     assert [step[1] for step in seen] == [[2, 2], [2, 2], [2, 2], [2, 0], [2, 0], [2, 2]]
     assert [step[2] for step in seen] == [[0, 0], [0, 0], [0, 0], [0, 0], [1, 1], [0, 0]]
     assert seen[4][3] == [10, 6]
+    ages = np.array([[1, 2], [2, 3], [3, 4], [4, np.nan], [5, np.nan], [1, 2]])
+    assert np.array_equal(np.array([step[4] for step in seen]), ages, equal_nan=True)
     assert buffers["episode_length"][0, 0] == 1
 
 

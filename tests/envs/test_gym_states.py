@@ -6,6 +6,7 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.spaces import Box
 from gymnasium.wrappers import FrameStackObservation, TimeLimit, TransformObservation
 from hypothesis import given
 from hypothesis import strategies as st
@@ -76,11 +77,11 @@ def test_a_state_that_cannot_be_trusted_is_not_taken():
     ):
         env.reset(seed=0)
         with pytest.raises(NotStorable, match=reason):
-            state_size(env)
+            state_size(env, None)
     plain = TransformObservation(Wanderer(), lambda seen: seen, None)
     plain.reset(seed=0)
-    assert state_size(plain) > 0
-    assert state_size(gymnasium.make("CartPole-v1")) == 0
+    assert state_size(plain, None) > 0
+    assert state_size(gymnasium.make("CartPole-v1"), None) == 0
 
 
 class Calm(Wanderer):
@@ -91,9 +92,19 @@ class Calm(Wanderer):
         return super().reset(seed=seed, options=options)
 
 
-def test_a_task_with_saved_states_conforms():
+class Panorama(Calm):
+    """Shows far more than it remembers."""
+
+    observation_space = Box(-np.inf, np.inf, (3000,), np.float32)
+
+    def _seen(self):
+        return np.resize(super()._seen(), 3000)
+
+
+@pytest.mark.parametrize("name", ["Calm", "Panorama"])
+def test_a_task_with_saved_states_conforms(name):
     """Its state, restored in the midst of a play, goes on as it did."""
-    task = find(f"{__name__}:Calm")
+    task = find(f"{__name__}:{name}")
     assert task.saves
     assert not task.state_at_hand
     check(task, steps=50)

@@ -1,0 +1,41 @@
+"""The numbers of somebody's infos: which there are, and what they are at a step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from ..fields import STANDARD_FIELDS
+from .board import MODE_OF
+
+MOST, LONGEST = 32, 35
+TAKEN = {
+    *(item.name for item in STANDARD_FIELDS),
+    *("action", "action_mask", "observation", "final_observation", "state", "looked_at", "seen", "bars"),
+    *MODE_OF,
+}
+"""What a buffer calls something else."""
+
+
+def numbers_in(info: Mapping[Any, Any]) -> tuple[str, ...]:
+    """Return the names of what is one number in an environment's info, if a buffer can have them."""
+    names = (name for name, value in info.items() if isinstance(name, str) and _is_number(value))
+    return tuple(name for name in names if name not in TAKEN and len(name.encode()) <= LONGEST)[:MOST]
+
+
+def number_of(value: Any) -> float:
+    """Return a value of an info as a number; NaN where it is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return not value.ndim and value.dtype.kind in "biuf"
+    return isinstance(value, Real | np.bool_)

@@ -1,4 +1,4 @@
-"""An observation, drawn: planes as small pictures, named slices as rows of bars, or plain numbers."""
+"""An observation, drawn: a picture, planes as small ones, named slices as rows of bars, or plain numbers."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ...training.past.moments import Moment
 from ..ink import CYAN, FAINT, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, part
 from ..numbers import figure
 from .figures import hint
+from .pictures import channels_first, drawn, pictures_in
 
 NAME = 14
 TILE, LEAST_TILE = 8, 5
@@ -27,11 +28,14 @@ BRAILLE = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
 
 
 def observed(about: Description, moment: Moment, width: int, height: int) -> list[Row]:
-    """The observation: planes as small pictures, named slices as rows of bars, or numbers."""
+    """The observation: a picture, planes as small ones, named slices as rows of bars, or numbers."""
     values = moment.observation
     if values is None:
         return hint(moment.note or "the observation of this step is not kept", width)
+    if not about.slices and (pictures := pictures_in(values)) is not None:
+        return drawn(pictures, width, height)
     if values.ndim == 3:
+        values = values if about.slices else channels_first(values)
         return _planes(about, np.asarray(values, np.float32), width, height)
     flat = np.asarray(values, np.float64).reshape(-1)
     if about.slices and values.ndim == 1:

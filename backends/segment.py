@@ -1,20 +1,24 @@
 """Shared memory as files, mapped: who may see it, what happens when it is full, and what a crash leaves behind.
 
-Every process that shares something owns one directory, `PID-STARTTIME-TOKEN`, mode 0700, below the per-user runtime
-directory. Segments (0600) and sockets stand in it. A directory whose owner is dead is removed at the next start.
+Every process that shares something owns one directory, `PID-START-TOKEN`, mode 0700, below the per-user runtime
+directory, and locks it. Segments (0600) and sockets stand in it. A directory whose owner is dead is removed at the next
+start; one that is locked has an owner, though it be in a container whose processes nobody else sees.
 """
 
 from __future__ import annotations
 
 import atexit
 import errno
+import fcntl
 import mmap
 import os
 import secrets
 import shutil
 import stat
+import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -24,6 +28,9 @@ from ..envs import PacError
 
 SHM = Path("/dev/shm")  # noqa: S108
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+_locks: dict[Path, int] = {}
+"""The open file by which each directory of this process is locked."""
 
 
 class SharedMemoryFull(PacError):
@@ -68,10 +75,12 @@ def runtime_directory() -> Path:
 
 
 def start_ticks(pid: int) -> int | None:
-    """Return when process `pid` started, in ms since the epoch, or None if there is none."""
+    """Return when process `pid` started, as a number that no change of the clock moves, or None if there is none."""
     try:
+        if sys.platform == "linux":  # psutil adds the time of the boot, which moves with the clock
+            return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19])
         return int(psutil.Process(pid).create_time() * 1000)
-    except psutil.Error:
+    except (OSError, psutil.Error):
         return None
 
 
@@ -85,13 +94,27 @@ def new_directory() -> Path:
     pid = os.getpid()
     path = runtime_directory() / f"{pid}-{start_ticks(pid)}-{secrets.token_hex(8)}"
     path.mkdir(mode=0o700)
-    atexit.register(_remove_own, pid, path)
+    _locks[path] = os.open(path, os.O_RDONLY)
+    with suppress(OSError):  # a file system without locks
+        fcntl.flock(_locks[path], fcntl.LOCK_EX)
+    atexit.register(remove_directory, path)
     return path
 
 
-def _remove_own(pid: int, path: Path) -> None:
-    if os.getpid() == pid:
+def remove_directory(path: Path) -> None:
+    """Remove a directory of this process, if it has not been removed yet; a fork leaves its parent's alone."""
+    if path in _locks:
         shutil.rmtree(path, ignore_errors=True)
+        os.close(_locks.pop(path))
+
+
+def _unlock_fork() -> None:
+    """Leave the locks to the parent: they hold as long as one process has their files open."""
+    while _locks:
+        os.close(_locks.popitem()[1])
+
+
+os.register_at_fork(after_in_child=_unlock_fork)
 
 
 def own_directory() -> Path:
@@ -99,14 +122,40 @@ def own_directory() -> Path:
     return _directory_of(os.getpid())
 
 
+def owner_of(path: Path) -> int | None:
+    """Return the process that a directory belongs to; None if it has ended, or cannot be seen from here."""
+    pid, started, *_ = (*path.name.split("-"), "", "")
+    known = pid.isdigit() and started.isdigit() and start_ticks(int(pid)) == int(started)
+    return int(pid) if known else None
+
+
+def is_owned(path: Path) -> bool:
+    """Whether the process that a directory belongs to lives, here or in another container."""
+    return owner_of(path) is not None or _is_locked(path)
+
+
+def _is_locked(path: Path) -> bool:
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return False
+
+
 def directories() -> Iterator[tuple[Path, int, bool]]:
     """Yield every process's directory, the process, and whether it lives."""
     for path in runtime_directory().iterdir():
-        pid, _, rest = path.name.partition("-")
-        started = rest.partition("-")[0]
-        if pid.isdigit() and started.isdigit():
-            found = start_ticks(int(pid))
-            yield path, int(pid), found is not None and abs(found - int(started)) <= 1000
+        pid = path.name.partition("-")[0]
+        if pid.isdigit():
+            yield path, int(pid), is_owned(path)
 
 
 def remove_stale() -> list[Path]:

@@ -16,7 +16,7 @@ import psutil
 
 from ..backends import usable_cores
 from ..backends.memory import available_memory
-from ..backends.segment import human_bytes, runtime_directory
+from ..backends.segment import directories, human_bytes, runtime_directory
 from ..envs import PacError
 
 SMALL_SHM = 64 << 20
@@ -94,10 +94,8 @@ def _shared_memory() -> Iterator[Finding]:
     advice = "start the container with --shm-size=1g, or set PAC_RUNTIME_DIR to a larger file system"
     value = f"{human_bytes(usage.free)} of {human_bytes(usage.total)} free at {path}"
     yield Finding("shared memory", enough, value, "" if enough else advice)
-    owners = [entry.name.partition("-")[0] for entry in path.iterdir()]
-    dead = [owner for owner in owners if owner.isdigit() and not psutil.pid_exists(int(owner))]
-    if dead:
-        yield Finding("left behind", True, f"{len(dead)} directories of dead processes; the next session removes them")
+    if dead := sum(not alive for _, _, alive in directories()):
+        yield Finding("left behind", True, f"{dead} directories of dead processes; the next session removes them")
 
 
 def _gpu() -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..backends.segment import directories, start_ticks
+from ..backends.segment import directories, is_owned, owner_of
 from ..envs import BadParameter, PacError, UnknownName
 from .runs import LATEST
 from .snapshot import Look, Snapshot, take
@@ -53,7 +53,6 @@ class AttachedSession:
         self.directory, self.pid = found.directory, found.pid
         self._watched = found.snapshot.description.watched
         self._reader = TelemetryReader(found.directory)
-        self._started = start_ticks(found.pid) if found.alive else None
 
     def ended(self) -> Snapshot | None:
         """Return the last that it published, if it has ended."""
@@ -62,7 +61,7 @@ class AttachedSession:
 
     def poll(self) -> int | None:
         """Return None while its process lives, then `UNSEEN`."""
-        return None if self._started is not None and start_ticks(self.pid) == self._started else UNSEEN
+        return None if is_owned(self.directory) else UNSEEN
 
     def report(self) -> dict[str, Any]:
         """Its report goes to who started it."""
@@ -72,10 +71,11 @@ class AttachedSession:
         """Leave it running."""
 
     def kill(self) -> None:
-        """End it at once; a script that is watched is not ours to end."""
-        if not self._watched and self._started is not None and self.poll() is None:
+        """End it at once, if it is a process of this machine's; a script that is watched is not ours to end."""
+        pid = owner_of(self.directory)
+        if not self._watched and pid is not None:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)
+                os.kill(pid, signal.SIGKILL)
 
 
 def read_session(directory: Path, pid: int, *, alive: bool) -> FoundSession | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import os
-import shutil
 import sys
 import weakref
 from collections.abc import Mapping
@@ -16,7 +15,7 @@ from typing import Any
 
 import gymnasium
 
-from ...backends.segment import new_directory, remove_stale
+from ...backends.segment import new_directory, remove_directory, remove_stale
 from ...envs import BadParameter, Task
 from ...envs.fields import Array
 from ..audience import Viewer
@@ -230,7 +229,7 @@ class WatchedScript(Live):
             self.say(Phase.FAILED, f"{type(error).__name__}: {error}")
         self.pulse.stop()
         self._server.close()
-        shutil.rmtree(self.directory, ignore_errors=True)
+        remove_directory(self.directory)
 
     def _exit(self) -> None:
         """Say to whoever looks how the process ended."""

@@ -1,0 +1,48 @@
+"""The directories of processes: whose they are, and which of them are removed."""
+
+import fcntl
+import os
+
+import pytest
+
+from pac.backends.segment import is_owned, new_directory, owner_of, remove_directory, remove_stale, runtime_directory
+
+UNSEEN = 2**31 - 1  # no process has this number
+
+
+@pytest.fixture
+def elsewhere():
+    """A directory of a process that nobody sees here."""
+    path = runtime_directory() / f"{UNSEEN}-7-0123456789abcdef"
+    path.mkdir(mode=0o700)
+    return path
+
+
+def test_a_directory_is_its_processes_own():
+    """It is known by process and start, and goes when it is removed."""
+    path = new_directory()
+    assert owner_of(path) == os.getpid()
+    assert is_owned(path)
+    remove_directory(path)
+    assert not path.exists()
+
+
+def test_a_directory_of_a_dead_process_is_removed(elsewhere):
+    """Nobody is known by that number, and nobody holds it."""
+    assert not is_owned(elsewhere)
+    assert elsewhere in remove_stale()
+    assert not elsewhere.exists()
+
+
+def test_a_locked_directory_is_somebodys(elsewhere):
+    """A process of another container cannot be seen, and lives all the same."""
+    descriptor = os.open(elsewhere, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        assert owner_of(elsewhere) is None
+        assert is_owned(elsewhere)
+        assert elsewhere not in remove_stale()
+        assert elsewhere.exists()
+    finally:
+        os.close(descriptor)
+    remove_stale()

@@ -133,8 +133,9 @@ class Gate:
                 if self._words[Word.PAUSED] and not self._words[Word.CREDITS]:
                     self._changed.wait(MAX_NAP)
             self._check()
-        if self._words[Word.CREDITS]:
-            self._set(CREDITS=self._words[Word.CREDITS] - 1)
+        with self._changed:  # who pauses meanwhile takes all credits away
+            if self._words[Word.CREDITS]:
+                self._set(CREDITS=self._words[Word.CREDITS] - 1)
         return self._slow_down() or waited
 
     def _check(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
 
@@ -14,12 +15,14 @@ class EventLog:
 
     def __init__(self) -> None:
         self.count = 0
+        self._adding = threading.Lock()
         self.recent: deque[tuple[int, float, Level, int, str]] = deque(maxlen=MAX_EVENTS)
 
     def add(self, level: Level, text: str, env: int = -1) -> None:
         """Add an event of now."""
-        self.count += 1
-        self.recent.append((self.count, time.time(), level, env, text))
+        with self._adding:
+            self.count += 1
+            self.recent.append((self.count, time.time(), level, env, text))
 
     def write(self, writer: TelemetryWriter) -> None:
         """Write all that is kept."""

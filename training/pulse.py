@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import psutil
@@ -121,9 +122,13 @@ class Pulse:
 
 
 def _size_of(directory: os.PathLike[str]) -> int:
-    """Bytes of the files of a session's directory."""
+    """Bytes of the files of a session's directory; they come and go meanwhile."""
+    size = 0
     with os.scandir(directory) as entries:
-        return sum(entry.stat().st_size for entry in entries if entry.is_file(follow_symlinks=False))
+        for entry in entries:
+            with suppress(FileNotFoundError):
+                size += entry.stat(follow_symlinks=False).st_size
+    return size
 
 
 class _Gpu:

@@ -9,6 +9,7 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -95,11 +96,13 @@ class ControlServer:
             return {"ok": True, **(self._handle(viewer, request) or {})}
         except PacError as error:
             return {"ok": False, "title": error.title, "error": str(error)}
-        except (ValueError, TypeError, KeyError) as error:
+        except Exception as error:
             return {"ok": False, "title": "Bad command", "error": f"{type(error).__name__}: {error}"}
 
     def close(self) -> None:
         """Stop listening."""
+        with suppress(OSError):  # a close alone leaves Linux waiting in `accept`, and a Mac knows no other
+            self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
 

@@ -6,14 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..envs import BadParameter, Task
+from ..backends import BadAction
+from ..envs import Task
 from ..envs.fields import WAITS, Array, Buffers
-
-
-class BadAction(BadParameter):
-    """An action that cannot be taken."""
-
-    title = "Bad action"
 
 
 class Hand:

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import torch
 
+from pac.backends import BadAction
 from pac.envs import Field, Task
 from pac.envs.fields import DECIDES, WAITS
 from pac.envs.task import allocate
-from pac.training.hand import BadAction, Hand
+from pac.training.hand import Hand
 from pac.training.ppo.gae import gae
 from pac.training.ppo.storage import Storage
 

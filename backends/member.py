@@ -130,9 +130,10 @@ def status(member: Member) -> WorkerStatus:
     pid = process.pid if process else 0
     used, rss = 0.0, 0
     try:
-        with psutil.Process(pid).oneshot():
-            times = psutil.Process(pid).cpu_times()
-            used, rss = times.user + times.system, psutil.Process(pid).memory_info().rss
+        known = psutil.Process(pid)
+        with known.oneshot():
+            times, rss = known.cpu_times(), known.memory_info().rss
+            used = times.user + times.system
     except psutil.Error:
         pass
     if member.log.exists() and member.log.stat().st_size > LOG_LIMIT:

@@ -84,6 +84,7 @@ class History:
     """A ring of steps, written by the training thread; other threads read it through its methods.
 
     Attributes:
+        num_envs: Number of environments N.
         now: The newest step.
         back: How many steps a viewer can go back from it.
     """
@@ -94,7 +95,7 @@ class History:
         kept = np.dtype("i4") if kind.kind in "iu" else kind
         row = num_envs * (players * (kept.itemsize * int(np.prod(action.shape)) + 8) + 9)
         self._depth = max(LEAST_DEPTH, min(DEPTH, BUDGET // row))
-        self._task, self._num_envs = task, num_envs
+        self._task, self.num_envs = task, num_envs
         self._lock = threading.Lock()
         self._actions = _zeros((self._depth, num_envs * players, *action.shape), kept)
         self._values = _zeros((self._depth, num_envs * players), "f4")
@@ -112,17 +113,17 @@ class History:
 
     def _plan_keyframes(self, state_bytes: int) -> None:
         """Keep as many keyframes as the budget holds; none where it does not hold two."""
-        frames = min(BACK // STRIDE + 2, BUDGET // (state_bytes * self._num_envs)) if state_bytes else 0
+        frames = min(BACK // STRIDE + 2, BUDGET // (state_bytes * self.num_envs)) if state_bytes else 0
         self._most_frames = frames if frames >= 2 else 0
         self._stride = max(STRIDE, ceil(BACK / (frames - 1))) if frames >= 2 else 0
 
     def _plan_boards(self) -> None:
         """Keep the boards of as many steps as the budget holds."""
         boards = boards_of(self._task)
-        row = self._num_envs * sum(item.row_bytes for item in boards)
+        row = self.num_envs * sum(item.row_bytes for item in boards)
         steps = min(BACK + 1, BUDGET // row) if row else 0
-        self._boards = {item.name: _zeros((steps, self._num_envs, *item.stored_shape), item.dtype) for item in boards}
-        self._seen = np.full((steps, self._num_envs), -1, "i8")
+        self._boards = {item.name: _zeros((steps, self.num_envs, *item.stored_shape), item.dtype) for item in boards}
+        self._seen = np.full((steps, self.num_envs), -1, "i8")
 
     @property
     def back(self) -> int:
@@ -140,7 +141,7 @@ class History:
                 self._prints[0] = fingerprints(source.buffer["observation"][:1, :: self._task.players])
             self._frames.clear()
             self._seen.fill(-1)
-        rows = self._num_envs * self._task.players
+        rows = self.num_envs * self._task.players
         self._keep_states(source, 0, np.zeros((rows, len(self._task.reward_terms)), "f4"))
 
     def extend(self, source: Stepped, span: slice, values: Array | None, terms: NDArray[np.float32]) -> None:

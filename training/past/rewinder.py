@@ -64,7 +64,8 @@ class Rewinder:
                 while self._wanted is None:
                     self._wish.wait()
                 wanted, self._wanted = self._wanted, None
-            self._publish(self.moment(*wanted))
+            if wanted[0] < self._current().num_envs:  # a restart at another N may have come between
+                self._publish(self.moment(*wanted))
 
     def moment(self, env: int, back: int, seat: int = 0) -> Array:
         """Return what a seat of environment `env` was `back` steps ago."""

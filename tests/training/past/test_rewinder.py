@@ -1,11 +1,14 @@
 """What is found by going back is what was there, to the byte; what is not there is said."""
 
+import threading
+
 import numpy as np
 import pytest
 
 from pac.training.past.moments import BACK, Source
 from pac.training.past.rewinder import Rewinder
 
+from ...waiting import until
 from ..dice import DICE
 from ..journey import Journey
 from ..wanderer import WANDERER
@@ -64,6 +67,24 @@ def test_decisions_and_values_are_those_that_were_made():
     first = back.moment(2, 60)
     assert not first["acted"]
     assert first["decided"]
+
+
+def test_an_environment_that_is_gone_is_not_looked_for():
+    """A wish from before a restart with fewer environments is forgotten; the next one is granted."""
+    journey, looked = Journey("noop", 10), threading.Event()
+    said: list[np.ndarray] = []
+
+    def history():
+        looked.set()
+        return journey.history
+
+    back = Rewinder(journey.task, journey.seed, history, said.append)
+    back.want(99, 1)
+    until(looked.is_set)
+    assert not said
+    back.want(1, 2)
+    until(lambda: said)
+    assert {int(moment["env"]) for moment in said} == {1}
 
 
 def test_an_environment_that_does_not_replay_says_so_and_shows_what_was_kept():

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter
 
 from .audience import Viewer
 from .config import MAX_ENVS
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
     from .session import Session
 
 MOST_COUNTS = 32
+LOOK = TypeAdapter(Look)
+"""Reads what a viewer sent: what it says it looks at goes into the training thread."""
 
 
 class LiveCommands:
@@ -70,13 +75,13 @@ class LiveCommands:
 
     def as_look(self, viewer: Viewer, **look: Any) -> None:
         """Say what the viewer looks at; only that is recorded in detail."""
-        seat = min(max(0, int(look.get("seat", 0))), self._live.task.players - 1)
-        viewer.look = Look(**{**look, "curves": tuple(look.get("curves", ())), "seat": seat})
+        found = LOOK.validate_python(look)
+        viewer.look = found = replace(found, seat=min(found.seat, self._live.task.players - 1))
         monitor = self._live.monitor
         monitor.look = self._live.audience.look()
         monitor.watched = True
-        if viewer.look.focus is not None and viewer.look.back:
-            self._live.rewinder.want(viewer.look.focus, viewer.look.back, seat)
+        if found.focus is not None and found.back:
+            self._live.rewinder.want(found.focus, found.back, found.seat)
 
     def as_detach(self, _viewer: Viewer) -> None:
         """Let the training go on without a viewer."""

@@ -90,10 +90,7 @@ class ControlServer:
 
     def _answer(self, viewer: Viewer, line: bytes) -> Mapping[str, Any]:
         try:
-            request = json.loads(line)
-            if not isinstance(request, dict) or "command" not in request:
-                raise CommandRefused('a command is {"command": NAME, ...} on one line of at most 64 KiB')
-            return {"ok": True, **(self._handle(viewer, request) or {})}
+            return {"ok": True, **(self._handle(viewer, _request(line)) or {})}
         except PacError as error:
             return {"ok": False, "title": error.title, "error": str(error)}
         except Exception as error:
@@ -104,6 +101,14 @@ class ControlServer:
         with suppress(OSError):  # a close alone leaves Linux waiting in `accept`, and a Mac knows no other
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
+
+
+def _request(line: bytes) -> Mapping[str, Any]:
+    """Read what a viewer sent."""
+    request = json.loads(line)
+    if not isinstance(request, dict) or "command" not in request:
+        raise CommandRefused('a command is {"command": NAME, ...} on one line of at most 64 KiB')
+    return request
 
 
 class SessionClient:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import NonNegativeInt
 
 from ..envs.fields import Array
 from .description import Description
@@ -35,13 +36,13 @@ class Look:
         back: How many steps before the newest the focus is looked at, while the session is paused.
     """
 
-    first: int = 0
-    count: int = MAX_INT
-    focus: int | None = None
-    seat: int = 0
+    first: NonNegativeInt = 0
+    count: NonNegativeInt = MAX_INT
+    focus: NonNegativeInt | None = None
+    seat: NonNegativeInt = 0
     curves: tuple[str, ...] = ()
     detail: bool = False
-    back: int = 0
+    back: NonNegativeInt = 0
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pac.training.audience import Audience
+from pac.training.commands import LOOK
 from pac.training.control import SOCKET, CommandRefused, ControlServer, SessionClient, SessionGone
 
 from ..waiting import until
@@ -30,6 +31,8 @@ def server(folder, audience):
             raise CommandRefused("not today")
         if request["command"] == "crash":
             raise ValueError("boom")
+        if request["command"] == "divide":
+            return {"never": 1 / 0}
         return {"heard": request}
 
     made = ControlServer(folder, handle, audience)
@@ -69,6 +72,30 @@ def test_a_malformed_line_is_refused_and_the_connection_lives(server, folder, li
         raw.connect(str(folder / SOCKET))
         raw.sendall(line)
         assert b'"ok": false' in raw.recv(65_536)
+
+
+def test_an_error_of_any_kind_is_an_answer(server, folder):
+    """What a handler did not foresee is told, too."""
+    client = SessionClient(folder)
+    with pytest.raises(CommandRefused, match="ZeroDivisionError"):
+        client.call("divide")
+    assert client.call("again")
+    client.close()
+
+
+@pytest.mark.parametrize("look", [{"first": -1}, {"count": "all"}, {"focus": [1]}, {"back": 0.5}])
+def test_a_look_that_is_none_is_refused(look):
+    """What a viewer says it looks at is checked before the training sees it."""
+    with pytest.raises(ValueError, match=next(iter(look))):
+        LOOK.validate_python(look)
+
+
+def test_a_closed_server_hears_nobody(folder, audience):
+    """Whoever comes after the end finds no session."""
+    made = ControlServer(folder, lambda _viewer, _request: None, audience)
+    made.close()
+    with pytest.raises(SessionGone, match="no session answers"):
+        SessionClient(folder)
 
 
 def test_the_socket_is_for_this_user_alone(server, folder):

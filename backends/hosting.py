@@ -7,7 +7,9 @@ seeded by `episode_seed(seed, i, k)`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,19 @@ from .errors import BackendBusy, BadAction
 
 STILL = ("reward", "reward_terms", "terminated", "truncated", "outcome", "frames", "episode_return", "episode_length")
 """What is zero until an episode's first step."""
+
+
+@contextmanager
+def endings() -> Iterator[list[int]]:
+    """Yield a list to which the SIGTERMs and SIGINTs that come are added, instead of ending the process."""
+    came: list[int] = []
+    names = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.signal(name, lambda number, _: came.append(number)) for name in names]
+    try:
+        yield came
+    finally:
+        for name, handler in zip(names, before, strict=True):
+            signal.signal(name, handler)
 
 
 class Host:

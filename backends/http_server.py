@@ -10,7 +10,6 @@ import asyncio
 import hmac
 import json
 import logging
-import signal
 import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -22,7 +21,7 @@ from pydantic import ValidationError
 from ..envs import BadParameter, EnvironmentFailed, PacError, Task, allocate, find
 from .control import IDLE, Link
 from .errors import BackendBusy, BackendUnavailable
-from .hosting import Host
+from .hosting import Host, endings
 from .http_format import LONGEST, Action, Asked, Reset, Step, StepMulti, health, observed, refusal, result, spaces
 from .serve import warm_up
 
@@ -34,7 +33,6 @@ KEEP = 7 * 24 * 3600.0
 """Seconds that an idle connection is kept: a paused training may come back."""
 PULSE = 0.1
 """Seconds between two looks at whether to end."""
-ENDINGS = (signal.SIGTERM, signal.SIGINT)
 
 Kind = TypeVar("Kind", bound=Asked)
 Answer = Callable[[Kind, Host], Mapping[str, Any]]
@@ -221,14 +219,8 @@ def listen(port: int) -> socket.socket:
 
 def serve(task: Task, listener: socket.socket, lo: int, hi: int, *, seed: int, token: str) -> int:
     """Serve environments `lo..hi` until SIGTERM or SIGINT; return which of them came."""
-    came: list[int] = []
-    before = {number: signal.signal(number, lambda number, _: came.append(number)) for number in ENDINGS}
-    try:
+    with endings() as came, listener:
         asyncio.run(Server(task, lo, hi, seed=seed, token=token).run(listener, lambda: bool(came)))
-    finally:
-        listener.close()
-        for number, handler in before.items():
-            signal.signal(number, handler)
     return came[0]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import stat
 from collections.abc import Callable, Mapping
@@ -13,11 +12,11 @@ from typing import Any
 from ..envs import Task, find
 from .control import IDLE, Link
 from .errors import BackendUnavailable
+from .hosting import endings
 from .serve import warm_up
 from .socket_loop import Server
 
 BACKLOG = 4096
-ENDINGS = (signal.SIGTERM, signal.SIGINT)
 
 
 def listen(path: Path) -> socket.socket:
@@ -65,22 +64,19 @@ def serve(task: Task, path: Path, lo: int, hi: int, seed: int, *, ready: Callabl
         BackendUnavailable: It cannot listen there.
     """
     task.prepare()
-    came: list[int] = []
-    before = {number: signal.signal(number, lambda number, _: came.append(number)) for number in ENDINGS}
-    listener = listen(path)
-    try:
-        server = Server(task, listener, lo, hi, seed)
+    with endings() as came:
+        listener = listen(path)
         try:
-            ready()
-            while not came:
-                server.turn(IDLE)
+            server = Server(task, listener, lo, hi, seed)
+            try:
+                ready()
+                while not came:
+                    server.turn(IDLE)
+            finally:
+                server.close()
         finally:
-            server.close()
-    finally:
-        listener.close()
-        path.unlink(missing_ok=True)
-        for number, handler in before.items():
-            signal.signal(number, handler)
+            listener.close()
+            path.unlink(missing_ok=True)
     return came[0]
 
 

@@ -13,6 +13,7 @@ from enum import IntEnum
 from pathlib import Path
 
 from ..backends.segment import Segment
+from .trainer import Interrupted, Stopped
 
 MAX_NAP = 0.05  # s between two looks at the words while the gate is closed or slow
 
@@ -26,14 +27,6 @@ class Word(IntEnum):
     PAUSED = 3
     CREDITS = 4  # steps that may pass although paused
     PERIOD = 5  # least ns between two passes, 0 = no limit
-
-
-class Stopped(Exception):
-    """The session is to end. Raised at the gate; the algorithm lets it pass."""
-
-
-class Interrupted(Exception):
-    """The session has something to do between two steps, a restart say. Raised at the gate; the rollout is given up."""
 
 
 class Gate:

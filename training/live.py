@@ -16,14 +16,14 @@ from ..envs.fields import Array
 from .audience import Audience
 from .description import describe
 from .events import EventLog
-from .gate import Gate, Stopped
+from .gate import Gate
 from .monitor import Monitor
 from .past.rewinder import Rewinder
 from .pulse import Pulse
 from .records import Level, Phase
 from .telemetry import TelemetryWriter
 from .throughput import TrainingClock
-from .trainer import Timer
+from .trainer import Stopped, Timer
 
 
 class Live:

@@ -20,7 +20,6 @@ from ..envs import PacError, UnknownName, find
 from .config import Config
 from .device import resolve_device
 from .flags import unused_flags
-from .gate import Interrupted, Stopped
 from .gated import GatedEnvs
 from .imports import importing
 from .keeper import Keeper
@@ -32,7 +31,7 @@ from .records import Level, Phase
 from .report import make_report
 from .runs import RunFolder
 from .sizing import Sizing
-from .trainer import Context, Trainer
+from .trainer import Context, Interrupted, Stopped, Trainer
 from .trainers import build_player, build_trainer, dressed_for, trainer_kind, trainer_settings
 from .units import plural
 

@@ -14,6 +14,14 @@ Metrics: TypeAlias = dict[str, float]
 PHASES = ("environment", "transport", "inference", "learner", "python")
 
 
+class Stopped(Exception):
+    """The session is to end. Raised by a step; the algorithm lets it pass."""
+
+
+class Interrupted(Exception):
+    """The session has something to do between two steps, a restart say. Raised by a step; the rollout is given up."""
+
+
 class Envs(Protocol):
     """The environments as a trainer sees them: a buffer and a step. A backend is one, a session's gate too."""
 
@@ -29,7 +37,12 @@ class Envs(Protocol):
         """Begin an episode in every environment and write the first observations into `slot`."""
 
     def advance(self, slot: int) -> None:
-        """Step all environments by the actions of `slot`; the results stand in the next slot."""
+        """Step all environments by the actions of `slot`; the results stand in the next slot.
+
+        Raises:
+            Stopped: The session is to end.
+            Interrupted: The session wants the training thread between two steps.
+        """
 
     def carry(self) -> None:
         """Copy the last slot to slot 0, between two rollouts."""

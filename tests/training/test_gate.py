@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from pac.backends.segment import own_directory
-from pac.training.gate import Gate, Interrupted, Stopped
+from pac.training.gate import Gate
+from pac.training.trainer import Interrupted, Stopped
 
 
 @pytest.fixture

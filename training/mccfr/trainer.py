@@ -13,9 +13,8 @@ from ...backends import TooManyEnvironments
 from ...backends.segment import human_bytes
 from ...envs.fields import Array
 from ...envs.poker.task import game_of
-from ..gate import Interrupted, Stopped
 from ..stream import Stream
-from ..trainer import Context, Envs, Metrics, PolicyOutput
+from ..trainer import Context, Envs, Interrupted, Metrics, PolicyOutput, Stopped
 from .dealing import prepare
 from .exact import average_strategy, nash_conv
 from .marks import marks_of, refuse_others

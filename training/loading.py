@@ -18,7 +18,7 @@ from ..envs import BadParameter, UnknownName, find
 from .config import Config
 from .device import CHOICES
 from .flags import aliases
-from .runs import RunFolder
+from .runs.folder import RunFolder
 from .trainers import TRAINERS, default_trainer, trainer_kind, trainer_settings
 
 PREFIX = "PAC_"

@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..training.config import Config
-from ..training.host import RunningSession, SessionFailed, SessionThread, launch
 from ..training.imports import importing
 from ..training.loading import load
-from ..training.records import Phase
-from ..training.sessions import AttachedSession, choose
+from ..training.runs.sessions import AttachedSession, choose
+from ..training.session.host import RunningSession, SessionFailed, SessionThread, launch
+from ..training.telemetry.records import Phase
 from .connection import STOP_LIMIT, Connection
 from .preferences import preferences
 
 if TYPE_CHECKING:
-    from ..training.overview import Overview
+    from ..training.runs.overview import Overview
 
 INTERRUPTED = 130
 NAP = 0.05

@@ -14,8 +14,8 @@ from textual.app import ComposeResult, SystemCommand
 from textual.binding import BindingType
 from textual.screen import Screen
 
-from ..training.records import Level, Phase
-from ..training.snapshot import Look, Snapshot
+from ..training.telemetry.records import Level, Phase
+from ..training.telemetry.snapshot import Look, Snapshot
 from ..training.units import plural
 from .commanded import INTERRUPTED
 from .connection import Connection

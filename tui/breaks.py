@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from ..envs.fields import Array
-from ..training.snapshot import Snapshot
+from ..training.telemetry.snapshot import Snapshot
 from .dialog import Dialog
 from .ink import ACCENT, BRIGHT, FAINT, ORANGE, RED, SIGNS, SOFT, Row, fit, part
 from .panels import FRAME

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..envs import BadParameter
-from ..training.sessions import AttachedSession, FoundSession, choose, sessions
+from ..training.runs.sessions import AttachedSession, FoundSession, choose, sessions
 from .cli_run import NoTerminal, check_terminal
 from .cli_show import console, plain_table, show_json
 from .numbers import clock

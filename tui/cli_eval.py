@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..training.config import Config
 from ..training.loading import trainer_of
-from ..training.runs import RunFolder
+from ..training.runs.folder import RunFolder
 from ..training.trainers import evaluator, trainer_kind
 from .cli_bench_show import telling
 from .cli_show import console, plain_table, show_json

@@ -15,11 +15,11 @@ from typing import Any, Self
 
 from ..envs import BadParameter, PacError
 from ..training.config import Config
-from ..training.control import SessionClient, SessionGone
-from ..training.host import SessionFailed, SessionProcess, launch
-from ..training.records import Phase
-from ..training.snapshot import Look, Snapshot, take
-from ..training.telemetry import TelemetryReader
+from ..training.session.control import SessionClient, SessionGone
+from ..training.session.host import SessionFailed, SessionProcess, launch
+from ..training.telemetry.blocks import TelemetryReader
+from ..training.telemetry.records import Phase
+from ..training.telemetry.snapshot import Look, Snapshot, take
 from ..training.trainers import trainer_kind
 from ..training.units import RETURN, first_of, plural
 from .numbers import figure

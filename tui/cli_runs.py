@@ -11,8 +11,8 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 from ..envs import BadParameter
-from ..training.overview import Overview, goal_of, overviews
-from ..training.runs import RunFolder
+from ..training.runs.folder import RunFolder
+from ..training.runs.overview import Overview, goal_of, overviews
 from ..training.units import Figure
 from .cli_show import console, plain_table, show_json
 from .numbers import figure

@@ -11,8 +11,8 @@ from textual.app import App
 from textual.reactive import reactive
 
 from ..envs import PacError
-from ..training.records import Phase
-from ..training.snapshot import Snapshot
+from ..training.telemetry.records import Phase
+from ..training.telemetry.snapshot import Snapshot
 from ..training.units import STEPPED, Units, plural
 from .connection import Connection
 from .dialog import Dialog
@@ -26,7 +26,7 @@ from .restart import DEBOUNCE, PendingRestart
 from .threads import Commander, Watcher
 
 if TYPE_CHECKING:
-    from ..training.overview import Overview
+    from ..training.runs.overview import Overview
 
 FAILED, INTERRUPTED = 1, 130
 RUNS = Path("runs")

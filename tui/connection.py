@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from ..envs import PacError
-from ..training.control import SessionClient, SessionGone
-from ..training.host import RunningSession
-from ..training.snapshot import Look, Snapshot, take
-from ..training.telemetry import TelemetryReader
+from ..training.session.control import SessionClient, SessionGone
+from ..training.session.host import RunningSession
+from ..training.telemetry.blocks import TelemetryReader
+from ..training.telemetry.snapshot import Look, Snapshot, take
 
 Origin: TypeAlias = Literal["process", "thread", "elsewhere"]
 START_LIMIT = 30.0

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..training.past.moments import Moment, Source
-from ..training.records import Notice, Phase
-from ..training.snapshot import Look, Snapshot
+from ..training.telemetry.moments import Moment, Source
+from ..training.telemetry.records import Notice, Phase
+from ..training.telemetry.snapshot import Look, Snapshot
 from .breaks import Breakpoints
 from .commanded import CommandedApp
 from .connection import Connection

@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from ..training.snapshot import Snapshot
+from ..training.telemetry.snapshot import Snapshot
 from .ink import Row
 from .lines import Lines
 from .panels import framed

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.segment import Segment
 from textual.events import Click
 
-from ..training.records import Phase
-from ..training.snapshot import Snapshot
+from ..training.telemetry.records import Phase
+from ..training.telemetry.snapshot import Snapshot
 from ..training.units import STEPPED, plural
 from .ink import (
     ACCENT,

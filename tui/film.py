@@ -13,13 +13,13 @@ from typing import Any, cast
 import numpy as np
 
 from ..envs.fields import Array
-from ..training.control import CommandRefused
-from ..training.description import describe
 from ..training.past.episode import Episode, moments
-from ..training.past.moments import Line, Moment
-from ..training.records import Phase
-from ..training.snapshot import Look, Snapshot, take
-from ..training.telemetry import TelemetryReader, TelemetryWriter
+from ..training.session.control import CommandRefused
+from ..training.telemetry.blocks import TelemetryReader, TelemetryWriter
+from ..training.telemetry.description import describe
+from ..training.telemetry.moments import Line, Moment
+from ..training.telemetry.records import Phase
+from ..training.telemetry.snapshot import Look, Snapshot, take
 from .connection import Connection
 from .past import as_it_was
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from textual.message import Message
 
 from ..envs import PacError
-from ..training.snapshot import Snapshot
+from ..training.telemetry.snapshot import Snapshot
 
 
 @dataclass

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..training.past.moments import Moment
-from ..training.snapshot import Snapshot
+from ..training.telemetry.moments import Moment
+from ..training.telemetry.snapshot import Snapshot
 from ..training.trainer import PolicyOutput
 
 UNKNOWN = {"episode": -1, "episode_length": -1, "episode_return": np.nan, "frames": -1}

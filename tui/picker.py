@@ -16,7 +16,7 @@ from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from ..training.overview import Overview, overviews
+from ..training.runs.overview import Overview, overviews
 from .lines import Lines
 from .panels import FRAME, beside, framed
 from .run_rows import curve, facts, heading, line

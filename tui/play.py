@@ -16,7 +16,7 @@ from ..envs import BadParameter, Outcome, Task, allocate, families, find
 from ..envs.fields import Array
 from ..envs.poker.families import FAMILIES
 from ..envs.registry import split_spec
-from ..training.description import PanelLook
+from ..training.telemetry.description import PanelLook
 from .boards import Boards, Frame, drawing_of
 from .cli_run import check_terminal
 from .ink import BRIGHT, FAINT, SOFT, TONES, YELLOW, part

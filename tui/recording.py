@@ -14,8 +14,8 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.strip import Strip
 
-from ..training.records import Phase
-from ..training.sessions import AttachedSession, FoundSession, sessions
+from ..training.runs.sessions import AttachedSession, FoundSession, sessions
+from ..training.telemetry.records import Phase
 from .application import PacApp
 from .connection import Connection
 from .export import SCREEN, write_cast, write_gif

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..training.snapshot import Snapshot
+from ..training.telemetry.snapshot import Snapshot
 from .application import PacApp
 from .film import FilmConnection
 

@@ -7,7 +7,7 @@ import time
 import numpy as np
 from rich.segment import Segment
 
-from ..training.overview import DAMAGED, DIED, LIVE, Overview
+from ..training.runs.overview import DAMAGED, DIED, LIVE, Overview
 from .chart import Plot, chart
 from .ink import (
     ACCENT,

@@ -16,9 +16,9 @@ from typing import NamedTuple
 from textual.pilot import Pilot
 
 from ..training.config import Config
-from ..training.host import launch
-from ..training.records import Phase
-from ..training.snapshot import Snapshot
+from ..training.session.host import launch
+from ..training.telemetry.records import Phase
+from ..training.telemetry.snapshot import Snapshot
 from .application import PacApp
 from .connection import Connection
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from rich.segment import Segment
 
-from ..training.description import Description
-from ..training.past.moments import Line, Moment, Source
+from ..training.telemetry.description import Description
+from ..training.telemetry.moments import Line, Moment, Source
 from .ink import ACCENT, BRIGHT, FAINT, GREEN, LINE, RED, SIGNS, SOFT, TEXT, YELLOW, Row, padded, part, width_of
 from .numbers import decimal, percent, whole
 from .views.thoughts import action_text

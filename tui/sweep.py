@@ -9,10 +9,10 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
-from ..training.records import Phase
-from ..training.snapshot import Snapshot
-from ..training.sweep import usual_counts
-from ..training.throughput import knee, marginal_efficiencies
+from ..training.session.sweep import usual_counts
+from ..training.telemetry.records import Phase
+from ..training.telemetry.snapshot import Snapshot
+from ..training.telemetry.throughput import knee, marginal_efficiencies
 from ..training.units import Units
 from .dialog import Dialog
 from .ink import ACCENT, BRIGHT, CYAN, FAINT, GREEN, ORANGE, SIGNS, SOFT, TEXT, YELLOW, Row, bar, fit, part

@@ -9,8 +9,8 @@ from typing import ClassVar
 from textual.binding import BindingType
 from textual.widgets import Input
 
-from ..training.description import Description
-from ..training.snapshot import Snapshot
+from ..training.telemetry.description import Description
+from ..training.telemetry.snapshot import Snapshot
 from .dialog import Dialog
 from .ink import CYAN, ORANGE, SOFT, Row, fit, part
 from .numbers import decimal, percent

@@ -10,10 +10,10 @@ from typing import Any
 from textual.message import Message
 
 from ..envs import PacError
-from ..training.control import SessionGone
-from ..training.host import ended_by
-from ..training.sessions import UNSEEN
-from ..training.snapshot import Look
+from ..training.runs.sessions import UNSEEN
+from ..training.session.control import SessionGone
+from ..training.session.host import ended_by
+from ..training.telemetry.snapshot import Look
 from .connection import Connection
 from .messages import Refused, SessionLost, SnapshotTaken
 

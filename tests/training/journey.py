@@ -9,8 +9,8 @@ import numpy as np
 from pac.backends import make
 from pac.envs import Task, find
 from pac.training.past.history import History
-from pac.training.past.moments import fill, moment_dtype, terms_width
 from pac.training.past.recorder import Recorder
+from pac.training.telemetry.moments import fill, moment_dtype, terms_width
 
 SLOTS = 9
 

@@ -107,7 +107,7 @@ def test_a_team_returns_results_in_order(size: int) -> None:
 
 def test_parts_of_a_gradient_add_up_to_the_whole() -> None:
     """A gradient step over two threads' rows is that of one thread, but for rounding."""
-    from .test_ppo import training, weights
+    from .ppo.test_ppo import training, weights
 
     results = []
     for threads, size in ((1, 10_000), (2, 16)):

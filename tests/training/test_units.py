@@ -3,7 +3,7 @@
 from dataclasses import asdict
 
 from pac.envs import find
-from pac.training.description import Description, describe
+from pac.training.telemetry.description import Description, describe
 from pac.training.units import RETURN, STEPPED, Figure, Units, first_of, plural
 
 SOLVER = Units("worker", "worker", "batch", "iteration", "it/s", "batches/s", "frames", episodes=False)

@@ -4,11 +4,11 @@ import contextlib
 import time
 
 from pac.training.config import Config
-from pac.training.control import SessionClient
-from pac.training.host import SessionFailed, launch
-from pac.training.records import Phase
-from pac.training.snapshot import Look, take
-from pac.training.telemetry import TelemetryReader
+from pac.training.session.control import SessionClient
+from pac.training.session.host import SessionFailed, launch
+from pac.training.telemetry.blocks import TelemetryReader
+from pac.training.telemetry.records import Phase
+from pac.training.telemetry.snapshot import Look, take
 
 LIMIT = 60.0
 

@@ -13,12 +13,12 @@ import pytest
 from textual._context import visible_screen_stack
 
 from pac.envs import Field, Glyph, Outcome, Panel, Task, find
-from pac.training.audience import Audience
-from pac.training.control import CommandRefused, ControlServer
-from pac.training.description import describe
-from pac.training.host import SessionFailed
-from pac.training.records import Level, Phase
-from pac.training.telemetry import TelemetryWriter
+from pac.training.session.audience import Audience
+from pac.training.session.control import CommandRefused, ControlServer
+from pac.training.session.host import SessionFailed
+from pac.training.telemetry.blocks import TelemetryWriter
+from pac.training.telemetry.description import describe
+from pac.training.telemetry.records import Level, Phase
 
 from ..waiting import LIMIT
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pac.training.snapshot import Look, Snapshot, take
-from pac.training.telemetry import TelemetryReader
+from pac.training.telemetry.blocks import TelemetryReader
+from pac.training.telemetry.snapshot import Look, Snapshot, take
 from pac.tui.views import thoughts
 
 from .stage import CHESS, Stage

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from pac.training.records import Level, Phase
+from pac.training.telemetry.records import Level, Phase
 from pac.tui import restart
 from pac.tui.help import Help
 from pac.tui.prompt import Prompt

@@ -8,7 +8,7 @@ from textual.geometry import Region
 from pac.envs import find
 from pac.envs.panels import Glyph
 from pac.envs.text import cells_of
-from pac.training.description import PanelLook
+from pac.training.telemetry.description import PanelLook
 from pac.tui.boards import Boards, Frame, drawing_of
 from pac.tui.boards.cells import enlarged, essence
 from pac.tui.boards.fitting import fitting

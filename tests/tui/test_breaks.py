@@ -3,7 +3,7 @@
 import pytest
 from textual.widgets import Input
 
-from pac.training.records import Level, Notice, Phase
+from pac.training.telemetry.records import Level, Notice, Phase
 from pac.tui.breaks import Breakpoints
 
 from .stage import screen_text, until

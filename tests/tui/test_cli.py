@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from pac.training.runs import RunFolder
+from pac.training.runs.folder import RunFolder
 from pac.tui import cli, cli_bench_show, cli_show
 from pac.tui.cli import Flags, main, with_settings
 from pac.tui.spark import sparkline

@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from pac.training.past.moments import Source
-from pac.training.records import Phase
+from pac.training.telemetry.moments import Source
+from pac.training.telemetry.records import Phase
 from pac.tui.views import Shot
 
 from .stage import Stage, screen_text, seen, until

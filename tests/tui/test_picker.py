@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from pac.training.runs import RunFolder
+from pac.training.runs.folder import RunFolder
 from pac.tui.picker import Picker
 
 from ..waiting import until as wait

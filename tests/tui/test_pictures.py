@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pac.envs import Field
-from pac.training.past.moments import Source
+from pac.training.telemetry.moments import Source
 from pac.tui.ink import width_of
 from pac.tui.views.pictures import drawn, pictures_in
 

@@ -10,7 +10,7 @@ import pytest
 
 from pac.envs import BadParameter, find
 from pac.training.past.episode import CHECKED, FIRST, LAST, Episode, Step, play, prints_of, read, write
-from pac.training.records import RECORDING, WAITING
+from pac.training.telemetry.records import RECORDING, WAITING
 from pac.tui.cli import main
 from pac.tui.export import SCREEN, export_episode
 from pac.tui.film import Film, FilmConnection

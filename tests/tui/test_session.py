@@ -3,8 +3,8 @@
 import pytest
 
 from pac.training.config import Config
-from pac.training.host import SessionFailed, launch
-from pac.training.records import Phase
+from pac.training.session.host import SessionFailed, launch
+from pac.training.telemetry.records import Phase
 from pac.tui.application import PacApp
 from pac.tui.connection import Connection
 

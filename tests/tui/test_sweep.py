@@ -3,7 +3,7 @@
 import pytest
 from textual.widgets import Input
 
-from pac.training.records import Phase
+from pac.training.telemetry.records import Phase
 from pac.tui.sweep import Sweep
 
 from .stage import screen_text, until

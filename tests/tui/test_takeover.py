@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from pac.training.description import describe
-from pac.training.records import Notice, Phase
+from pac.training.telemetry.description import describe
+from pac.training.telemetry.records import Notice, Phase
 from pac.tui.takeover import TakeOver, action_of, button
 
 from .stage import CHESS, FACTS, Stage, screen_text, until

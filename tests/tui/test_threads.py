@@ -4,7 +4,7 @@ import threading
 
 from textual.message import Message
 
-from pac.training.snapshot import Look
+from pac.training.telemetry.snapshot import Look
 from pac.tui.connection import Connection
 from pac.tui.messages import SessionLost, SnapshotTaken
 from pac.tui.threads import Watcher

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from pac.backends.status import Status
-from pac.training.records import Level, Phase
-from pac.training.snapshot import Look, take
-from pac.training.telemetry import TelemetryReader
+from pac.training.telemetry.blocks import TelemetryReader
+from pac.training.telemetry.records import Level, Phase
+from pac.training.telemetry.snapshot import Look, take
 from pac.training.units import RETURN, Figure, Units
 from pac.tui.views import timing
 from pac.tui.views.figures import Entry, frames_of, pairs

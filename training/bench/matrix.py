@@ -11,11 +11,11 @@ from typing import Any
 from ...backends import BACKENDS, BackendUnavailable
 from ...envs import PacError, find
 from ..config import Config
-from ..host import SessionFailed, SessionProcess
 from ..loading import trainer_of
-from ..records import Phase
-from ..snapshot import Look, take
-from ..telemetry import TelemetryReader
+from ..session.host import SessionFailed, SessionProcess
+from ..telemetry.blocks import TelemetryReader
+from ..telemetry.records import Phase
+from ..telemetry.snapshot import Look, take
 from .facts import Figures, Progress, summed_up
 from .scaling import training
 

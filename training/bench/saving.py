@@ -53,7 +53,7 @@ def _measure(task: str, num_envs: int, every: float, seconds: float, folder: Pat
     """Train in this process, and look at the counters while something is written and while nothing is."""
     from ...backends.segment import own_directory
     from ..config import Config
-    from ..session import Session
+    from ..session.session import Session
 
     config = Config(task=task, num_envs=num_envs, checkpoint_every=every, seconds=seconds, runs_dir=folder)
     session = Session(config, own_directory(), headless=True)

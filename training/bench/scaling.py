@@ -9,8 +9,8 @@ from pathlib import Path
 from statistics import median
 
 from ..config import Config
-from ..host import SessionProcess, launch
-from ..throughput import knee
+from ..session.host import SessionProcess, launch
+from ..telemetry.throughput import knee
 from .facts import Figures, Progress, summed_up
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs.fields import Array, Buffers
-from ..throughput import WINDOW, Mark
+from ..telemetry.throughput import WINDOW, Mark
 
 CALM = 60.0  # s of training without the trouble, after which an alarm may ring anew
 CALM_ITERATIONS = 10

@@ -14,8 +14,8 @@ from ...backends.status import Status
 from ...envs import Field, Task
 from ...envs.fields import Array, Buffers
 from ..config import MAX_ENVS
-from ..past.moments import scalars
-from ..records import BREAKPOINT, MAX_BREAKPOINTS
+from ..telemetry.moments import scalars
+from ..telemetry.records import BREAKPOINT, MAX_BREAKPOINTS
 from .conditions import WORDS, BadCondition, Condition, parse
 
 STANDARD = {

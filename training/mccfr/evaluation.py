@@ -12,7 +12,7 @@ from ...envs import BadParameter, UnknownName
 from ...envs.poker.cards.parallel import Progress, unheard
 from ...envs.poker.game import Game
 from ...envs.poker.live import rules_of
-from ..runs import RunFolder
+from ..runs.folder import RunFolder
 from .estimate import Estimate
 from .exact import Strategy, nash_conv
 from .holdings import Holdings

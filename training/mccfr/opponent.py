@@ -13,7 +13,7 @@ from ...envs.fields import Array
 from ...envs.poker.cards.parallel import Progress, unheard
 from ...envs.poker.live import LiveHand
 from ...envs.poker.tree import DECISION
-from ..runs import LATEST, RunFolder
+from ..runs.folder import LATEST, RunFolder
 from .holdings import Holdings
 from .matches import Follower, Player, Thinker
 from .resolving import Resolver, Settings

@@ -10,8 +10,8 @@ from ...envs import BadParameter, Task, find
 from ...envs.poker.cards.parallel import Progress, unheard
 from ...envs.poker.game import Game
 from ...envs.poker.task import game_of
-from ..checkpoint import load_newest
-from ..runs import RunFolder
+from ..runs.checkpoint import load_newest
+from ..runs.folder import RunFolder
 from .exact import Strategy, average_strategy
 from .holdings import Holdings, SmallHoldings
 from .marks import betting_mark, cards_mark, refuse_others

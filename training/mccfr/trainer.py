@@ -13,7 +13,7 @@ from ...backends import TooManyEnvironments
 from ...backends.segment import human_bytes
 from ...envs.fields import Array
 from ...envs.poker.task import game_of
-from ..stream import Stream
+from ..runs.stream import Stream
 from ..trainer import Context, Envs, Interrupted, Metrics, PolicyOutput, Stopped
 from .dealing import prepare
 from .exact import average_strategy, nash_conv

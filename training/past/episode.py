@@ -20,7 +20,7 @@ import numpy as np
 
 from ...envs import BadParameter, Field, Task, find
 from ...envs.fields import Array
-from .moments import Source, boards_of, field_of, moment_dtype
+from ..telemetry.moments import Source, boards_of, field_of, moment_dtype
 from .replay import Differs, Machine, terms_of
 
 FORMAT, VERSION = "pac-episode", 1

@@ -18,8 +18,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from ...envs import Task
 from ...envs.fields import Array, Buffers
-from ..stepped import Stepped
-from .moments import BACK, TRUNCATED, boards_of, field_of
+from ..telemetry.moments import BACK, TRUNCATED, boards_of, field_of
+from ..telemetry.stepped import Stepped
 
 DEPTH, LEAST_DEPTH = 4096, 1024
 STRIDE = 64

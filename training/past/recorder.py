@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from ...envs import Task
 from ...envs.fields import Array, Buffers
-from ..events import EventLog
-from ..records import RECORDING, WAITING, Level
-from ..stepped import Stepped
+from ..telemetry.events import EventLog
+from ..telemetry.records import RECORDING, WAITING, Level
+from ..telemetry.stepped import Stepped
 from .episode import CHECKED, FIRST, LAST, SUFFIX, Episode, Step, check, prints_of, write
 from .history import History
 from .replay import Differs

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from ...envs import PacError, Task, allocate
 from ...envs.fields import Array
 from ...envs.task import Restorable, Savable
+from ..telemetry.moments import field_of, fill
 from .history import Stretch, fingerprints
-from .moments import field_of, fill
 
 
 class Differs(PacError):

@@ -11,8 +11,8 @@ import numpy as np
 
 from ...envs import PacError, Task
 from ...envs.fields import Array
+from ..telemetry.moments import NOTE_BYTES, Source, boards_of, moment_dtype
 from .history import History, Stretch
-from .moments import NOTE_BYTES, Source, boards_of, moment_dtype
 from .replay import Differs, Machine, follow, set_off, terms_of
 
 LIMIT = 10.0  # s for one rebuilding

@@ -18,12 +18,12 @@ import gymnasium
 from ...backends.segment import new_directory, remove_directory, remove_stale
 from ...envs import BadParameter, Task
 from ...envs.fields import Array
-from ..audience import Viewer
-from ..commands import LiveCommands
-from ..control import ControlServer
-from ..last import keep_last_of_dead
-from ..live import Live
-from ..records import Phase
+from ..runs.last import keep_last_of_dead
+from ..session.audience import Viewer
+from ..session.commands import LiveCommands
+from ..session.control import ControlServer
+from ..session.live import Live
+from ..telemetry.records import Phase
 from .boards import Boards, Render
 from .mirror import Autoreset, Mirror
 from .numbers import Unknowns

@@ -9,7 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from ...envs.fields import Array
-from ...training.description import PanelLook
+from ...training.telemetry.description import PanelLook
 from ..ink import FAINT, Row, fit, part
 from .cells import CellLooks
 from .letters import Letters

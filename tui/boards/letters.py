@@ -11,7 +11,7 @@ from rich.style import Style
 
 from ...envs.fields import Array
 from ...envs.text import CODE, GROUND, LETTER
-from ...training.description import PanelLook
+from ...training.telemetry.description import PanelLook
 from .. import ink
 from .scale import Scale
 

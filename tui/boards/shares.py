@@ -9,7 +9,7 @@ from rich.segment import Segment
 
 from ...envs.fields import Array
 from ...envs.panels import Glyph
-from ...training.description import PanelLook
+from ...training.telemetry.description import PanelLook
 from ..ink import FAINT, GROUND, SOFT, Row, blank, fit, ink, part
 from .scale import Scale
 

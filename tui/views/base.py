@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...training.snapshot import Look, Snapshot
+from ...training.telemetry.snapshot import Look, Snapshot
 from ...training.units import RETURN
 from ..plain import PlainContainer
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...training.snapshot import Snapshot
+from ...training.telemetry.snapshot import Snapshot
 from ...training.units import LENGTH, RETURN, first_of
 from ..chart import Plot, Reals, chart, sparkline
 from ..ink import ACCENT, CYAN, GREEN, ORANGE

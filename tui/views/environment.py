@@ -9,8 +9,8 @@ import numpy as np
 from textual.app import ComposeResult
 from textual.widget import Widget
 
-from ...training.description import PanelLook
-from ...training.snapshot import Look, Snapshot
+from ...training.telemetry.description import PanelLook
+from ...training.telemetry.snapshot import Look, Snapshot
 from ..boards import Boards, Drawing, drawing_of
 from ..lines import Lines
 from ..panels import FRAME, Maker, Rows, Section, beside, column, pages, shares

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...training.records import RECORDING, Notice, Phase
-from ...training.snapshot import Snapshot
+from ...training.telemetry.records import RECORDING, Notice, Phase
+from ...training.telemetry.snapshot import Snapshot
 from ..boards import Frame, mixed
 from ..chart import against_ideal, axis_of
 from ..ink import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...training.description import Description
-from ...training.snapshot import Snapshot
+from ...training.telemetry.description import Description
+from ...training.telemetry.snapshot import Snapshot
 from ..boards import Fitting, Frame, Steps
 from ..ink import FAINT, SOFT, TEXT, Row, part
 from ..numbers import figure, spoken

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...training.description import Description
-from ...training.past.moments import Moment
-from ...training.snapshot import Snapshot
+from ...training.telemetry.description import Description
+from ...training.telemetry.moments import Moment
+from ...training.telemetry.snapshot import Snapshot
 from ..ink import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, part
 from ..numbers import decimal, figure, percent, spoken, whole
 from ..panels import Rows, Section, beside, column

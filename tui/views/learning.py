@@ -6,7 +6,7 @@ from itertools import groupby
 
 from textual.app import ComposeResult
 
-from ...training.snapshot import Look
+from ...training.telemetry.snapshot import Look
 from ..ink import Row
 from ..lines import Lines
 from ..panels import beside, column, shares

@@ -8,7 +8,7 @@ from pathlib import Path
 from textual.app import ComposeResult
 
 from ...training.logs import Logs, Printed, Weight
-from ...training.snapshot import Snapshot
+from ...training.telemetry.snapshot import Snapshot
 from ..ink import ACCENT, CYAN, FAINT, GROUND, RED, SIGNS, TEXT, YELLOW, Row, fit, part
 from ..lines import Lines
 from ..panels import FRAME, framed

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from rich.segment import Segment
 
 from ...envs.fields import Array
-from ...training.description import Description
-from ...training.past.moments import Moment
+from ...training.telemetry.description import Description
+from ...training.telemetry.moments import Moment
 from ..ink import CYAN, FAINT, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, part
 from ..numbers import figure
 from .figures import hint

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...envs.fields import Array
-from ...training.description import PanelLook
+from ...training.telemetry.description import PanelLook
 from ..boards import Drawing, Scale, heading, named
 from ..ink import Row, blank
 from ..panels import FRAME, Section

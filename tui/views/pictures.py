@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs.fields import Array
-from ...training.description import PanelLook
+from ...training.telemetry.description import PanelLook
 from ..boards import Drawing, drawing_of
 from ..ink import FAINT, Row, blank, fit, part
 

@@ -9,8 +9,8 @@ from textual.app import ComposeResult
 from textual.message import Message
 
 from ...envs.fields import Array
-from ...training.description import PanelLook
-from ...training.snapshot import Look, Snapshot
+from ...training.telemetry.description import PanelLook
+from ...training.telemetry.snapshot import Look, Snapshot
 from ..boards import Boards, Drawing, drawing_of
 from ..ink import Row
 from ..lines import Lines

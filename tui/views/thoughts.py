@@ -8,8 +8,8 @@ import numpy as np
 from rich.segment import Segment
 
 from ...envs.fields import Array
-from ...training.description import Description
-from ...training.snapshot import Snapshot
+from ...training.telemetry.description import Description
+from ...training.telemetry.snapshot import Snapshot
 from ...training.units import plural
 from ..ink import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SOFT, TEXT, TONES, Row, bar, blank, fit, part
 from ..numbers import NA, decimal, figure, percent, spoken, whole

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 
-from ...training.snapshot import Snapshot
+from ...training.telemetry.snapshot import Snapshot
 from ...training.units import Units, plural
 from ..ink import BRIGHT, FAINT, SOFT, TEXT, Row, bar, blank, fit, part, width_of
 from ..lines import Lines

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ...training.records import Phase
-from ...training.snapshot import Snapshot
+from ...training.telemetry.records import Phase
+from ...training.telemetry.snapshot import Snapshot
 from ..ink import ACCENT, BRIGHT, FAINT, RED, SOFT, TEXT, Row, bar, blank, part, width_of
 from ..lines import Lines
 from ..numbers import clock, percent

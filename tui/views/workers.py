@@ -8,8 +8,8 @@ import numpy as np
 from textual.app import ComposeResult
 
 from ...envs.fields import Array
-from ...training.records import Level
-from ...training.snapshot import Event, Snapshot
+from ...training.telemetry.records import Level
+from ...training.telemetry.snapshot import Event, Snapshot
 from ...training.units import plural
 from ..ink import BRIGHT, FAINT, GREEN, MAGENTA, RED, SOFT, TEXT, YELLOW, Row, fit, part
 from ..lines import Lines

@@ -17,7 +17,7 @@ from pac.training.guards.alarms import (
     Alarms,
     Pace,
 )
-from pac.training.throughput import Mark
+from pac.training.telemetry.throughput import Mark
 
 
 class Training:

@@ -9,7 +9,7 @@ from pac.envs.fields import DECIDES
 from pac.envs.task import allocate
 from pac.training.guards.breakpoints import Breakpoints, Readings, names_of
 from pac.training.guards.conditions import BadCondition
-from pac.training.records import BREAKPOINT, MAX_BREAKPOINTS
+from pac.training.telemetry.records import BREAKPOINT, MAX_BREAKPOINTS
 
 TOY = Task(
     spec="toy",

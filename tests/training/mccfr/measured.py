@@ -14,9 +14,9 @@ import psutil
 from pac.backends import make
 from pac.envs import find
 from pac.envs.task import dressed
-from pac.training.checkpoint import load_newest
 from pac.training.mccfr.trainer import MCCFR
-from pac.training.saving import Saver
+from pac.training.runs.checkpoint import load_newest
+from pac.training.runs.saving import Saver
 from pac.training.trainer import Context, Envs, Timer
 
 WORKERS = 2

@@ -6,9 +6,9 @@ import numpy as np
 
 from pac.envs import find
 from pac.envs.poker.task import game_of
-from pac.training.checkpoint import save
 from pac.training.mccfr.full import Cfr
-from pac.training.runs import RunFolder
+from pac.training.runs.checkpoint import save
+from pac.training.runs.folder import RunFolder
 
 
 def solved(runs_dir, name="small", task="kuhn", iterations=50):

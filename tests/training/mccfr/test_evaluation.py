@@ -8,12 +8,12 @@ import pytest
 
 from pac.envs import BadParameter, UnknownName
 from pac.envs.poker.small import kuhn
-from pac.training.checkpoint import NoCheckpoint
 from pac.training.mccfr.evaluation import evaluate
 from pac.training.mccfr.exact import nash_conv
 from pac.training.mccfr.full import Cfr
 from pac.training.mccfr.trained import trained
-from pac.training.runs import RunFolder
+from pac.training.runs.checkpoint import NoCheckpoint
+from pac.training.runs.folder import RunFolder
 
 from .solved import solved
 

@@ -18,13 +18,13 @@ import numpy as np
 import psutil
 import pytest
 
-from pac.training.checkpoint import DATA, TENSORS, load_newest, save
 from pac.training.config import Config
-from pac.training.control import CommandRefused, SessionClient
-from pac.training.host import SessionFailed, SessionProcess, launch
-from pac.training.runs import RunFolder
-from pac.training.snapshot import Look, Snapshot, take
-from pac.training.telemetry import TelemetryReader
+from pac.training.runs.checkpoint import DATA, TENSORS, load_newest, save
+from pac.training.runs.folder import RunFolder
+from pac.training.session.control import CommandRefused, SessionClient
+from pac.training.session.host import SessionFailed, SessionProcess, launch
+from pac.training.telemetry.blocks import TelemetryReader
+from pac.training.telemetry.snapshot import Look, Snapshot, take
 
 pytestmark = pytest.mark.session
 LIMIT = 100.0

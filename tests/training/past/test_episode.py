@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from pac.envs import find
-from pac.training.events import EventLog
 from pac.training.past.episode import BadEpisode, check, moments, read, write
-from pac.training.past.moments import Source
 from pac.training.past.recorder import Recorder
 from pac.training.past.replay import Differs
-from pac.training.records import RECORDING, WAITING
+from pac.training.telemetry.events import EventLog
+from pac.training.telemetry.moments import Source
+from pac.training.telemetry.records import RECORDING, WAITING
 
 from ...waiting import until
 from ..dice import DICE

@@ -5,8 +5,8 @@ import threading
 import numpy as np
 import pytest
 
-from pac.training.past.moments import BACK, Source
 from pac.training.past.rewinder import Rewinder
+from pac.training.telemetry.moments import BACK, Source
 
 from ...waiting import until
 from ..dice import DICE

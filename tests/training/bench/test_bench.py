@@ -1,0 +1,71 @@
+"""The benchmarks: how figures are summed up, told and compared with their bounds."""
+
+import pytest
+
+from pac.training.bench.facts import facts, summed_up
+from pac.training.bench.scaling import scaling
+from pac.training.bench.table import ROWS, markdown
+from pac.training.config import Config
+from pac.training.session.host import SessionFailed
+
+
+def results(**parts):
+    """Return results of a run that measured only `parts`."""
+    return {**parts, "facts": facts()}
+
+
+def test_repetitions_are_summed_up():
+    """The median and the extremes are kept, with the number of repetitions."""
+    assert summed_up([3.0, 1.0, 2.0]) == {"median": 2.0, "min": 1.0, "max": 3.0, "repetitions": 3}
+
+
+def test_facts_name_the_versions_and_the_machine():
+    """A measurement says what it was made with."""
+    known = facts()
+    assert known["versions"]["torch"]
+    assert known["cores"] >= 1
+    assert known["cpu"]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: "/".join(row.place))
+def test_rows_read_their_place(row):
+    """Each row of the table finds its figure, and knows whether its bound is reached."""
+    nested: object = row.aim
+    for key in reversed(row.place):
+        nested = {key: nested}
+    assert isinstance(nested, dict)
+    assert row.read(nested) == row.aim
+    assert row.passed(row.aim)
+    assert not row.passed(row.bound * (1.01 if row.most else 0.99))
+    assert row.read({}) is None
+
+
+def test_the_table_tells_what_was_missed():
+    """A figure that misses its bound is marked, and one that is missing is not invented."""
+    slow = {"burn-20us": {"shm_over_loop": 1.2}}
+    lines = markdown(results(peers={"by_environment": slow, "async": {"ratio": 12.0}})).splitlines()
+    (python,) = (line for line in lines if "over a plain loop" in line)
+    (gymnasium,) = (line for line in lines if "AsyncVectorEnv" in line)
+    assert "1.20x (missed)" in python
+    assert "| 12.0x | >= 10.0x | 30.0x |" in gymnasium
+    assert sum("not measured" in line for line in lines) == len(ROWS) - 2
+
+
+@pytest.mark.session
+def test_scaling_passes_a_refusal_on():
+    """A session that cannot begin ends the measurement with its sentence."""
+    with pytest.raises(SessionFailed, match="unknown task"):
+        scaling(Config(task="drmaro"), [1], seconds=2, repeat=1, progress=lambda _text, _share: None)
+
+
+@pytest.mark.slow
+def test_scaling_measures_every_n():
+    """Each N is trained in a process of its own; speedup and efficiency follow from the baseline at N = 1."""
+    told: list[str] = []
+    config = Config(task="CartPole-v1", trainer="random", backend="inline")
+    found = scaling(config, [2, 4], seconds=2.5, repeat=1, progress=lambda text, _share: told.append(text))
+    assert [row["num_envs"] for row in found["rows"]] == [2, 4]
+    for row in found["rows"]:
+        assert row["speedup"] == pytest.approx(row["fps"]["median"] / found["baseline_fps"])
+        assert row["efficiency"] == pytest.approx(100 * row["speedup"] / row["num_envs"])
+    assert told == ["N=1", "N=2", "N=4", "done"]

@@ -1,0 +1,76 @@
+"""The comparison with other vector environments: contestants are real processes, stopped while others are measured."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from contextlib import closing
+
+import psutil
+import pytest
+
+from pac.training.bench.contestant import Absent, PeerFailed
+from pac.training.bench.facts import core_times, stolen
+from pac.training.bench.peer import OURS, PEERS
+from pac.training.bench.peers import COSTS, compare_peers, contestant
+
+from ...waiting import until
+
+CORES = [0]
+
+
+def stands_still(process: psutil.Process) -> None:
+    """Wait until a process is stopped."""
+    until(lambda: process.status() == psutil.STATUS_STOPPED, "it is stopped while nobody measures it")
+
+
+@pytest.mark.parametrize("name", ["loop", "loops", "inline", "gymnasium-sync"])
+@pytest.mark.session
+def test_a_contestant_tells_its_rate_and_rests(name):
+    """It steps for as long as it is told, and stands still before and after."""
+    with closing(contestant(name, "burn:10", 2, CORES, sys.executable)) as one:
+        process = psutil.Process(one.pid)
+        stands_still(process)
+        assert one.measure(0.02)["sps"] > 0
+        stands_still(process)
+        assert process.cpu_affinity() == CORES
+    assert not process.is_running()
+
+
+def test_stolen_time_is_a_share():
+    """Of the cores' time between two looks; where nobody tells, it is not known."""
+    assert stolen((10, 100), (30, 300)) == pytest.approx(0.1)
+    assert stolen(None, (30, 300)) is None
+    taken, everything = core_times(CORES) or (0, 1)
+    assert 0 <= taken < everything
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pufferlib") is not None, reason="PufferLib is installed")
+@pytest.mark.session
+def test_a_peer_that_is_not_installed_is_absent():
+    """The reason is that of the import."""
+    with pytest.raises(Absent, match="pufferlib"):
+        contestant("pufferlib-serial", "CartPole-v1", 2, CORES, sys.executable)
+
+
+@pytest.mark.session
+def test_a_contestant_that_fails_says_why():
+    """The last line of what it said is in the error."""
+    with pytest.raises(PeerFailed, match=r"loop ended: .*NoSuchEnvironment"):
+        contestant("loop", "NoSuchEnvironment-v0", 2, CORES, sys.executable)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_everybody_is_measured_on_every_environment():
+    """Each row has its rate; the ratios rest on the fastest peer; who is absent has a reason and no row."""
+    found = compare_peers(seconds=0.05, rounds=1, num_envs=2)
+    assert set(found["by_environment"]) == set(COSTS)
+    for environment, ratios in found["by_environment"].items():
+        rows = {row["peer"]: row["sps"] for row in found["rows"] if row["environment"] == environment}
+        assert set(rows) | set(found["absent"]) == {*OURS, *PEERS}
+        assert not set(rows) & set(found["absent"])
+        assert ratios["fastest_peer"] in PEERS
+        assert ratios["shm_over_fastest"] == pytest.approx(rows["shm"] / rows[ratios["fastest_peer"]])
+        assert ratios["share_of_loops"] == pytest.approx(rows["shm"] / rows["loops"])
+        assert ratios["share_of_limit"] == pytest.approx(rows["shm"] / rows["loop"] / len(found["cores"]))

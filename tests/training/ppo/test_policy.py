@@ -1,0 +1,198 @@
+"""The policy's parts: widening, masks, sampling, and which network a task gets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pac.envs import Field, Task
+from pac.training.ppo.adam import Adam
+from pac.training.ppo.distribution import FORBIDDEN, log_probability_and_entropy, sample
+from pac.training.ppo.policy import Policy
+from pac.training.ppo.settings import Settings
+from pac.training.ppo.widen import WidenBits, widen
+
+from ..corridor import corridor
+
+
+def task(observation: Field, actions: int = 3, action_shape: tuple[int, ...] = ()) -> Task:
+    return Task(
+        spec="t",
+        name="t",
+        title="T",
+        factory="",
+        observation=observation,
+        num_actions=actions,
+        action_shape=action_shape,
+    )
+
+
+def policy(of: Task, **options) -> Policy:
+    return Policy(of, Settings.for_task(of, options), torch.Generator().manual_seed(0))
+
+
+def masked(rows: int = 2_000, actions: int = 11) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(1)
+    legal = torch.rand(rows, actions, generator=generator) < 0.4
+    legal[:, 3] = True
+    return torch.randn(rows, actions, generator=generator) + torch.where(legal, 0.0, FORBIDDEN), legal
+
+
+@given(st.integers(1, 40), st.integers(1, 5), st.randoms(use_true_random=False))
+@settings(max_examples=20)
+def test_bits_are_widened_as_the_field_says(count: int, rows: int, random) -> None:
+    """The device's unpacking agrees with the field's own, for any number of bits."""
+    field = Field("observation", "uint8", (count,), encoding="bits")
+    stored = np.frombuffer(random.randbytes(rows * field.stored_shape[0]), np.uint8).reshape(rows, -1)
+    assert np.array_equal(WidenBits((count,))(torch.tensor(stored)).numpy(), field.widen(stored))
+
+
+def test_images_are_scaled_and_have_their_channels_first() -> None:
+    """Bytes `(H, W, 3)` become floats 0 to 1 `(3, H, W)`."""
+    field = Field("observation", "uint8", (4, 5, 3), low=0, high=255)
+    wide = widen(field)(torch.full((2, 4, 5, 3), 255, dtype=torch.uint8))
+    assert wide.shape == (2, 3, 4, 5)
+    assert torch.all(wide == 1)
+
+
+def test_illegal_actions_are_never_drawn() -> None:
+    """Not once in many draws from masked logits."""
+    logits, legal = masked()
+    for seed in range(20):
+        drawn, _ = sample(logits, torch.Generator().manual_seed(seed))
+        assert legal.gather(1, drawn.unsqueeze(1)).all()
+
+
+def test_draws_follow_the_probabilities() -> None:
+    """Frequencies of many draws agree with the softmax."""
+    logits = torch.tensor([0.0, 1.0, FORBIDDEN, -1.0])
+    drawn, _ = sample(logits.expand(100_000, 4), torch.Generator().manual_seed(0))
+    frequencies = torch.bincount(drawn, minlength=4) / len(drawn)
+    assert torch.allclose(frequencies, logits.softmax(-1), atol=0.01)
+
+
+def test_a_row_without_legal_actions_is_uniform_and_finite() -> None:
+    """Rows of absent seats have empty masks and must not poison the batch."""
+    logits = torch.full((1, 4), FORBIDDEN)
+    logprob, entropy = log_probability_and_entropy(logits, torch.tensor([2]))
+    assert torch.isclose(logprob, torch.tensor(0.25).log()).all()
+    assert torch.isfinite(entropy).all()
+
+
+def test_log_probabilities_and_entropy_are_those_of_torch() -> None:
+    """They agree with `torch.distributions.Categorical` over the legal actions."""
+    logits, legal = masked()
+    action, at_sampling = sample(logits, torch.Generator().manual_seed(0))
+    expected = torch.distributions.Categorical(logits=logits.masked_fill(~legal, -torch.inf).clamp(min=-1e30))
+    logprob, entropy = log_probability_and_entropy(logits, action)
+    assert torch.allclose(logprob, expected.log_prob(action), atol=1e-5)
+    assert torch.allclose(at_sampling, logprob, atol=1e-5)
+    assert torch.allclose(entropy, expected.entropy(), atol=1e-5)
+
+
+def test_masked_logits_send_no_gradient_to_illegal_actions() -> None:
+    """Neither the log-probability nor the entropy moves what cannot be chosen."""
+    logits, legal = masked(rows=50)
+    logits.requires_grad_()
+    logprob, entropy = log_probability_and_entropy(logits, sample(logits.detach(), torch.Generator())[0])
+    (logprob.sum() + entropy.sum()).backward()
+    assert logits.grad is not None
+    assert torch.all(logits.grad[~legal] == 0)
+    assert torch.isfinite(logits.grad).all()
+
+
+def test_a_board_of_actions_gets_an_equivariant_head() -> None:
+    """Moving the board's content moves the logits, where the edges are out of sight."""
+    observation = Field("observation", "uint8", (2, 16, 8), encoding="bits")
+    net = policy(task(observation, 4 * 16 * 8, (4, 16, 8)), layers=2)
+    board = np.zeros((2, 2, 16, 8), np.uint8)
+    board[0, :, 7, 3] = 1
+    board[1, :, 8, 3] = 1
+    stored = torch.from_numpy(np.packbits(board.reshape(2, -1), axis=1, bitorder="little"))
+    logits = net(stored, None)[0].detach().view(2, 4, 16, 8)
+    assert torch.allclose(logits[0, :, 4:11], logits[1, :, 5:12], atol=1e-6)
+    assert not torch.allclose(logits[0], logits[1], atol=1e-6)
+
+
+@pytest.mark.parametrize("uniform", [(1, 3), (2, 4)], ids=["between others", "the last"])
+def test_uniform_planes_change_the_work_and_not_the_function(uniform: tuple[int, int]) -> None:
+    """Told or not that planes are uniform, the same weights give the same outputs and gradients."""
+    board = torch.randint(0, 256, (6, 4, 7, 5), dtype=torch.uint8, generator=torch.Generator().manual_seed(2))
+    board[:, slice(*uniform)] = board[:, slice(*uniform), :1, :1]
+    plain = Field("observation", "uint8", (4, 7, 5), low=0, high=255)
+    results = []
+    for observation in (plain, replace(plain, uniform=uniform)):
+        net = policy(task(observation, 3 * 7 * 5, (3, 7, 5)))
+        logits, value = net(board, None)
+        gradients = torch.autograd.grad(logits.square().sum() + value.square().sum(), list(net.parameters()))
+        results.append((logits, value, *gradients))
+    for told, expected in zip(*reversed(results), strict=True):
+        assert torch.allclose(told, expected, atol=1e-5, rtol=1e-3)
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_a_rollout_sees_the_weights_as_they_are(fused: bool) -> None:
+    """What is kept of the weights between steps is renewed after a gradient step, and after others were loaded."""
+    observation = Field("observation", "uint8", (4, 7, 5), low=0, high=255, uniform=(1, 3))
+    net, other = (policy(task(observation, 3 * 7 * 5, (3, 7, 5))) for _ in range(2))
+    board = torch.randint(0, 256, (6, 4, 7, 5), dtype=torch.uint8, generator=torch.Generator().manual_seed(2))
+    before = {name: value.clone() for name, value in net.state_dict().items()}
+
+    def acted() -> torch.Tensor:
+        with torch.inference_mode():
+            logits: torch.Tensor = net(board, None)[0]
+            return logits.clone()
+
+    first = acted()
+    logits, value = net(board, None)
+    (logits.square().sum() + value.square().sum()).backward()
+    Adam(net, learning_rate=0.1, fused=fused).step()
+    stepped = acted()
+    other.load_state_dict(net.state_dict())
+    assert not torch.allclose(stepped, first)
+    assert torch.allclose(stepped, other(board, None)[0], atol=1e-5)
+    net.load_state_dict(before)
+    assert torch.equal(acted(), first)
+
+
+@pytest.mark.parametrize(
+    "observation",
+    [
+        Field("observation", "float32", (4,)),
+        Field("observation", "uint8", (12,), low=0, high=9),
+        Field("observation", "uint8", (84, 84, 3), low=0, high=255),
+        Field("observation", "uint8", (4, 84, 84), low=0, high=255),
+        Field("observation", "uint8", (84, 84, 12), low=0, high=255),
+        Field("observation", "uint8", (210, 160), low=0, high=255),
+        Field("observation", "uint8", (34, 100, 3), low=0, high=255),
+        Field("observation", "uint8", (5, 6, 7), encoding="bits"),
+        Field("observation", "uint8", (9,), encoding="bits"),
+    ],
+    ids=lambda field: f"{field.encoding}-{field.dtype}-{field.shape}",
+)
+def test_every_kind_of_observation_has_a_network(observation: Field) -> None:
+    """Vectors, bytes, images and bits all give logits per action and a value per row."""
+    stored = torch.zeros(2, *observation.stored_shape, dtype=getattr(torch, observation.dtype))
+    logits, value = policy(task(observation))(stored, None)
+    assert logits.shape == (2, 3)
+    assert value.shape == (2,)
+
+
+def test_large_pictures_are_reduced() -> None:
+    """A console's whole screen takes a network of about the size that a small picture takes."""
+    small, large = (Field("observation", "uint8", shape, low=0, high=255) for shape in ((84, 84, 3), (210, 160, 3)))
+    sizes = [sum(weight.numel() for weight in policy(task(field)).parameters()) for field in (small, large)]
+    assert sizes[1] < 1.5 * sizes[0]
+
+
+def test_the_first_policy_is_nearly_uniform() -> None:
+    """An untrained policy prefers no legal action."""
+    of = corridor()
+    stored = torch.randint(0, 256, (32, 2), dtype=torch.uint8)
+    logits, _ = policy(of)(stored, torch.full((32, 1), 63, dtype=torch.uint8))
+    assert logits.softmax(-1).std() < 0.05

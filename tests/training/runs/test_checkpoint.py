@@ -1,0 +1,192 @@
+"""Checkpoints are whole or not there at all, and damaged ones are passed over with a sentence."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from pac.training.runs.checkpoint import DATA, TENSORS, NoCheckpoint, load_newest, save
+from pac.training.runs.saving import Saver
+
+FILL_THE_DISK = """
+import resource, sys, numpy
+from pathlib import Path
+from pac.training.checkpoint import CheckpointNotWritten, save
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+try:
+    save(Path(sys.argv[1]), 2, {"w": numpy.zeros(10_000)}, {})
+except CheckpointNotWritten as error:
+    print(error)
+"""
+
+
+def write(directory: Path, *steps: int, keep: int = 3) -> list[Path]:
+    return [save(directory, step, {"w": np.full(100, step)}, {"episodes": step}, keep=keep) for step in steps]
+
+
+def test_what_was_saved_comes_back(tmp_path: Path) -> None:
+    """Arrays, tensors of every layout, and data survive, bit for bit."""
+    image = torch.randn(2, 3, 4, 5).contiguous(memory_format=torch.channels_last)
+    tensors: dict[str, Any] = {"a": np.arange(6, dtype=np.int64).reshape(2, 3), "b": image, "c": torch.tensor(3.5)}
+    save(tmp_path, 7, tensors, {"n": [1, 2]})
+    found = load_newest(tmp_path)
+    assert found.step == 7
+    assert found.data == {"n": [1, 2]}
+    assert found.skipped == ()
+    assert np.array_equal(found.tensors["a"], tensors["a"])
+    assert torch.equal(torch.as_tensor(found.tensors["b"]), image)
+    assert float(found.tensors["c"]) == 3.5
+
+
+def test_nothing_but_data_is_fine(tmp_path: Path) -> None:
+    """A trainer without weights has checkpoints too."""
+    save(tmp_path, 1, {}, {"decisions": 3})
+    assert load_newest(tmp_path).data == {"decisions": 3}
+
+
+def test_the_newest_is_loaded_and_only_the_last_are_kept(tmp_path: Path) -> None:
+    """Of five, the last three stand; the newest one is taken by number, not by text."""
+    write(tmp_path, 5, 9, 10, 100, 2_000)
+    assert load_newest(tmp_path).step == 2_000
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_the_same_step_is_replaced(tmp_path: Path) -> None:
+    """Saving a step again replaces it and leaves nothing beside it."""
+    save(tmp_path, 4, {}, {"take": 1})
+    save(tmp_path, 4, {}, {"take": 2})
+    assert load_newest(tmp_path).data == {"take": 2}
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("file", "harm", "sentence"),
+    [
+        (TENSORS, lambda body: body[: len(body) // 2], "another checksum"),
+        (TENSORS, lambda body: body[:-1] + bytes([body[-1] ^ 1]), "another checksum"),
+        (DATA, lambda body: body[:20], "not JSON"),
+        (DATA, lambda _: b"{}", "lacks"),
+        (DATA, lambda body: json.dumps(json.loads(body) | {"version": 99}).encode(), "version 99"),
+        (TENSORS, None, "cannot be read"),
+    ],
+)
+def test_a_damaged_one_is_passed_over_with_a_sentence(tmp_path, file, harm, sentence) -> None:
+    """Truncated, flipped, foreign or missing files make the one before be taken, and the reason is said."""
+    _, newest = write(tmp_path, 1, 2)
+    target = newest / file
+    if harm:
+        target.write_bytes(harm(target.read_bytes()))
+    else:
+        target.unlink()
+    found = load_newest(tmp_path)
+    assert found.step == 1
+    assert len(found.skipped) == 1
+    assert sentence in found.skipped[0]
+    assert newest.name in found.skipped[0]
+
+
+def test_none_at_all_is_an_error_that_says_why(tmp_path: Path) -> None:
+    """An empty or damaged directory gives one sentence that names it."""
+    with pytest.raises(NoCheckpoint, match="holds none"):
+        load_newest(tmp_path / "missing")
+    (only,) = write(tmp_path, 1)
+    (only / DATA).write_bytes(b"")
+    with pytest.raises(NoCheckpoint, match="not JSON"):
+        load_newest(tmp_path)
+
+
+@pytest.mark.session
+def test_a_full_disk_leaves_the_old_ones_intact(tmp_path: Path) -> None:
+    """A write that fails half-way is reported, leaves no rubbish, and the older checkpoint still verifies."""
+    write(tmp_path, 1)
+    done = subprocess.run(
+        [sys.executable, "-c", FILL_THE_DISK, str(tmp_path)], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert "could not be written" in done.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["step-000000000001"]
+    assert load_newest(tmp_path).step == 1
+
+
+def test_an_interrupted_write_is_never_loaded(tmp_path: Path) -> None:
+    """What a crash leaves beside the checkpoints does not count as one."""
+    (newest,) = write(tmp_path, 1)
+    newest.rename(tmp_path / ".step-000000000002.123")
+    with pytest.raises(NoCheckpoint):
+        load_newest(tmp_path)
+
+
+KILLED_WHILE_SAVING = """
+import itertools, sys, numpy
+from pathlib import Path
+from pac.training.checkpoint import save
+for step in itertools.count(int(sys.argv[2])):
+    save(Path(sys.argv[1]), step, {"w": numpy.full(200_000, step)}, {"step": step})
+    print(step, flush=True)
+"""
+
+KILLED_WHILE_STREAMING = """
+import itertools, sys, numpy
+from pathlib import Path
+from pac.training import stream
+from pac.training.saving import Saver
+stream.SLICE = 1 << 16
+table = numpy.zeros(200_000)
+saver = Saver(Path(sys.argv[1]), lambda step, error: print(step, flush=True))
+for step in itertools.count(int(sys.argv[2])):
+    table[:] = step
+    saver.save(step, {"w": stream.Stream(table)}, {"step": step})
+    while saver.streaming:
+        saver.feed()
+    saver.wait()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("script", [KILLED_WHILE_SAVING, KILLED_WHILE_STREAMING], ids=["copied", "streamed"])
+def test_a_kill_at_any_moment_costs_the_one_being_written_at_most(tmp_path, script) -> None:
+    """Killed a hundred times at random moments, what was said to be saved loads, and nothing piles up."""
+    random = np.random.default_rng(0)
+    saved = 0
+    for _ in range(100):
+        command = [sys.executable, "-c", script, str(tmp_path), str(saved + 1)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        saved = int(process.stdout.readline())
+        time.sleep(random.uniform(0, 0.05))
+        process.kill()
+        saved = max([saved, *map(int, process.stdout.read().split())])
+        process.stdout.close()
+        process.wait()
+        found = load_newest(tmp_path)
+        assert found.step >= saved
+        assert found.data == {"step": found.step}
+        assert (found.tensors["w"] == found.step).all()
+        saved = found.step
+    assert len(list(tmp_path.iterdir())) <= 5
+
+
+def test_saving_goes_on_beside(tmp_path) -> None:
+    """The caller gets its thread back at once; what went wrong is told, and the next one is written."""
+    told: list[tuple[int, bool]] = []
+    saver = Saver(tmp_path / "here", lambda step, error: told.append((step, error is None)))
+    saver.save(1, {"w": np.zeros(10)}, {})
+    saver.wait()
+    assert not saver.busy
+    assert load_newest(tmp_path / "here").step == 1
+    (tmp_path / "here").rename(tmp_path / "there")
+    (tmp_path / "here").write_text("not a folder")
+    saver.save(2, {}, {})
+    saver.wait()
+    (tmp_path / "here").unlink()
+    saver.save(3, {}, {})
+    saver.wait()
+    assert told == [(1, True), (2, False), (3, True)]

@@ -1,0 +1,130 @@
+"""Run folders are made, found, listed and never overwritten."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from pac.envs import BadParameter, UnknownName
+from pac.training.runs.folder import RunFolder, RunFolderError, new_name
+
+CLAIMING = """
+import sys, time
+from pathlib import Path
+from pac.training.runs import RunFolder
+
+run = RunFolder(Path(sys.argv[1]))
+run.claim()
+print("claimed", flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_taken_name_gets_a_number(tmp_path):
+    """Two runs of one name stand side by side."""
+    assert [RunFolder.create(tmp_path, "a").name for _ in range(3)] == ["a", "a-2", "a-3"]
+
+
+def test_a_run_is_found_by_name_and_by_folder(tmp_path):
+    """Both the name and the path lead to the run."""
+    run = RunFolder.create(tmp_path, "a")
+    run.write_card({"task": "drmario"})
+    assert RunFolder.find(tmp_path, "a").path == RunFolder.find(tmp_path, str(run.path)).path == run.path
+
+
+def test_an_unknown_run_lists_the_known_ones(tmp_path):
+    """The nearest name is suggested."""
+    RunFolder.create(tmp_path, "drmario-1").write_card({})
+    with pytest.raises(UnknownName, match="Did you mean drmario-1"):
+        RunFolder.find(tmp_path, "drmario-2")
+
+
+def test_without_any_run_there_is_nothing_to_suggest(tmp_path):
+    """The sentence says how to begin one."""
+    with pytest.raises(BadParameter, match="no runs yet"):
+        RunFolder.find(tmp_path, "drmario-2")
+
+
+def test_the_latest_is_the_one_that_saved_last(tmp_path):
+    """One that saved nothing cannot be resumed."""
+    runs = [RunFolder.create(tmp_path, name) for name in ("a", "b", "c")]
+    for age, run in enumerate(reversed(runs)):
+        run.write_card({})
+        os.utime(run.path / "run.json", (1000 - age, 1000 - age))
+    for run in runs[:2]:
+        (run.checkpoints / "step-000000000001").mkdir()
+    assert RunFolder.find(tmp_path, "latest").name == "b"
+
+
+def test_runs_dir_that_is_a_file_is_a_clear_error(tmp_path):
+    """The sentence says what to do."""
+    (tmp_path / "runs").write_text("")
+    with pytest.raises(RunFolderError, match="--runs-dir"):
+        RunFolder.create(tmp_path / "runs", "a")
+
+
+def test_metrics_are_lines_of_json_without_nan(tmp_path):
+    """What is not known is left out: NaN is not JSON."""
+    run = RunFolder.create(tmp_path, "a")
+    run.append_metrics({"fps": 1.5, "return_mean": float("nan")})
+    run.append_metrics({"fps": 2})
+    lines = (run.path / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == [{"fps": 1.5}, {"fps": 2}]
+
+
+def test_an_unreadable_card_is_a_clear_error(tmp_path):
+    """A broken run.json names the file."""
+    run = RunFolder.create(tmp_path, "a")
+    (run.path / "run.json").write_text("{")
+    with pytest.raises(RunFolderError, match=r"run\.json"):
+        run.card()
+
+
+def test_a_name_holds_task_and_trainer():
+    """Parameters and punctuation of the task stay out of the folder's name."""
+    assert new_name("my_pkg.mod:MyEnv", "ppo").startswith("my-pkg-mod-ppo-")
+
+
+def test_some_metrics_are_spread_over_all_and_have_the_last(tmp_path):
+    """A long file is sampled without being read, a short one is read."""
+    run = RunFolder.create(tmp_path, "a")
+    assert run.some_metrics(10) == []
+    for step in range(3000):
+        run.append_metrics({"steps": step, "filling": "x" * (step % 90)})
+    steps = [row["steps"] for row in run.some_metrics(50)]
+    assert 40 <= len(steps) <= 55
+    assert steps == sorted(set(steps))
+    assert (steps[0], max(np.diff(steps)) < 200) == (0, True)
+    assert steps[-1] >= 2980
+
+
+def test_a_run_has_one_writer(tmp_path):
+    """Another one is told who it is; it may begin when the first has left."""
+    run = RunFolder.create(tmp_path, "mine")
+    run.write_card({})
+    run.claim()
+    other = RunFolder.find(tmp_path, "mine")
+    with pytest.raises(BadParameter, match=f"being trained by process {os.getpid()}"):
+        other.claim()
+    run.release()
+    other.claim()
+    other.release()
+
+
+@pytest.mark.session
+def test_a_run_of_a_killed_process_can_be_claimed(tmp_path):
+    """The claim ends with the process, however it ends."""
+    run = RunFolder.create(tmp_path, "mine")
+    with subprocess.Popen(
+        [sys.executable, "-c", CLAIMING, str(run.path)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "claimed\n"
+        with pytest.raises(BadParameter, match=f"process {process.pid}"):
+            run.claim()
+        process.kill()
+    run.claim()
+    run.release()

@@ -1,0 +1,64 @@
+"""Runs at a glance: their state, how far they came, how their goal went."""
+
+import os
+
+import pytest
+
+from pac.training.runs.folder import RunFolder
+from pac.training.runs.overview import overviews
+
+
+@pytest.fixture
+def kept(runtime_directory, tmp_path):
+    """Return what keeps a run, the later the younger; no session lives."""
+    ages = iter(range(1000, 2000))
+
+    def keep(name, rows=(), **card):
+        run = RunFolder.create(tmp_path, name)
+        run.write_card({"task": "drmario", "trainer": "ppo", "state": "completed", **card})
+        for row in rows:
+            run.append_metrics(row)
+        os.utime(run.path / "run.json", (age := next(ages), age))
+        return run
+
+    return keep
+
+
+def test_runs_come_newest_first_with_the_state_they_are_in(kept, tmp_path):
+    """What says that it runs and does not was killed; what cannot be read says why, and the others are there."""
+    kept("a")
+    kept("b", state="running")
+    (kept("c").path / "run.json").write_text("{")
+    found = overviews(tmp_path)
+    assert {run.name: run.state for run in found} == {"a": "completed", "b": "died", "c": "damaged"}
+    assert [run.name for run in found][1:] == ["b", "a"]
+    assert "cannot be read" in found[0].error
+    assert not found[0].resumable
+
+
+def test_the_goal_is_that_of_the_trainer(kept, tmp_path):
+    """Of a solver NashConv, the lower the better; before it is known, and for others, what comes next."""
+    rows = [{"seconds": k, "frames": 10 * k, "nash_conv": v, "utility": 1.0} for k, v in enumerate((3, 1, 2))]
+    kept("solver", rows, task="leduc", trainer="mccfr")
+    kept("learner", [{"seconds": 1, "steps": 5, "return_mean": 4.0}, {"seconds": 2, "steps": 9, "return_mean": 3.0}])
+    kept("stranger", [{"seconds": 1, "steps": 5, "return_mean": 4.0}], trainer="somebody's")
+    found = {run.name: run for run in overviews(tmp_path)}
+    assert (found["solver"].goal.name, found["solver"].best) == ("nash_conv", 1.0)
+    assert found["solver"].points("frames") == [(0.0, 3.0), (10.0, 1.0), (20.0, 2.0)]
+    assert (found["learner"].goal.name, found["learner"].best) == ("return_mean", 4.0)
+    assert found["stranger"].best == 4.0
+
+
+def test_only_what_saved_can_be_resumed(kept, tmp_path):
+    """A run without a checkpoint cannot."""
+    kept("a")
+    (kept("b").checkpoints / "step-000000000001").mkdir()
+    assert {run.name: run.resumable for run in overviews(tmp_path)} == {"a": False, "b": True}
+
+
+def test_more_metrics_are_seen(kept, tmp_path):
+    """What is kept of a file is read again once the file has grown."""
+    run = kept("a", [{"seconds": 1, "steps": 5, "return_mean": 4.0}])
+    assert len(overviews(tmp_path)[0].rows) == 1
+    run.append_metrics({"seconds": 2, "steps": 6, "return_mean": 5.0})
+    assert overviews(tmp_path)[0].best == 5.0

@@ -1,0 +1,118 @@
+"""Commands over the socket: answers, refusals, malformed lines, and viewers that leave."""
+
+import socket
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from pac.training.session.audience import Audience
+from pac.training.session.commands import LOOK
+from pac.training.session.control import SOCKET, CommandRefused, ControlServer, SessionClient, SessionGone
+
+from ...waiting import until
+
+
+@pytest.fixture
+def folder(runtime_directory):
+    with tempfile.TemporaryDirectory(dir=runtime_directory) as name:
+        yield Path(name)
+
+
+@pytest.fixture
+def audience():
+    return Audience()
+
+
+@pytest.fixture
+def server(folder, audience):
+    def handle(_viewer, request):
+        if request["command"] == "refuse":
+            raise CommandRefused("not today")
+        if request["command"] == "crash":
+            raise ValueError("boom")
+        if request["command"] == "divide":
+            return {"never": 1 / 0}
+        return {"heard": request}
+
+    made = ControlServer(folder, handle, audience)
+    yield made
+    made.close()
+
+
+def test_a_command_is_answered(server, folder):
+    """Arguments arrive and the answer comes back."""
+    client = SessionClient(folder)
+    assert client.call("step", count=3) == {"heard": {"command": "step", "count": 3}}
+    client.close()
+
+
+def test_a_refusal_is_an_error_with_its_sentence(server, folder):
+    """What the session will not do raises CommandRefused."""
+    client = SessionClient(folder)
+    with pytest.raises(CommandRefused, match="not today"):
+        client.call("refuse")
+    client.close()
+
+
+def test_a_handler_that_fails_does_not_end_the_server(server, folder):
+    """A bad argument is answered; the next command works."""
+    client = SessionClient(folder)
+    with pytest.raises(CommandRefused, match="boom"):
+        client.call("crash")
+    assert client.call("again")
+    client.close()
+
+
+@pytest.mark.parametrize("line", [b"\n", b"[]\n", b"{\n", b'{"no": 1}\n', b"\xff\xfe\n", b"x" * 70_000 + b"\n"])
+def test_a_malformed_line_is_refused_and_the_connection_lives(server, folder, line):
+    """Garbage gets an answer that is not ok."""
+    with socket.socket(socket.AF_UNIX) as raw:
+        raw.settimeout(10)
+        raw.connect(str(folder / SOCKET))
+        raw.sendall(line)
+        assert b'"ok": false' in raw.recv(65_536)
+
+
+def test_an_error_of_any_kind_is_an_answer(server, folder):
+    """What a handler did not foresee is told, too."""
+    client = SessionClient(folder)
+    with pytest.raises(CommandRefused, match="ZeroDivisionError"):
+        client.call("divide")
+    assert client.call("again")
+    client.close()
+
+
+@pytest.mark.parametrize("look", [{"first": -1}, {"count": "all"}, {"focus": [1]}, {"back": 0.5}])
+def test_a_look_that_is_none_is_refused(look):
+    """What a viewer says it looks at is checked before the training sees it."""
+    with pytest.raises(ValueError, match=next(iter(look))):
+        LOOK.validate_python(look)
+
+
+def test_a_closed_server_hears_nobody(folder, audience):
+    """Whoever comes after the end finds no session."""
+    made = ControlServer(folder, lambda _viewer, _request: None, audience)
+    made.close()
+    with pytest.raises(SessionGone, match="no session answers"):
+        SessionClient(folder)
+
+
+def test_the_socket_is_for_this_user_alone(server, folder):
+    """Mode 0600."""
+    assert (folder / SOCKET).stat().st_mode & 0o777 == 0o600
+
+
+def test_open_connections_are_the_viewers(server, audience, folder):
+    """A viewer counts while it is connected."""
+    client = SessionClient(folder)
+    client.call("hello")
+    assert len(audience) == 1
+    client.close()
+    until(lambda: not len(audience))
+
+
+def test_no_session_is_a_clear_error(folder):
+    """Connecting to nothing says so."""
+    with pytest.raises(SessionGone, match="no session answers"):
+        SessionClient(folder)

@@ -1,0 +1,124 @@
+"""The gate lets the training thread through, holds it, counts its steps and slows it."""
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from pac.backends.segment import own_directory
+from pac.training.session.gate import Gate
+from pac.training.trainer import Interrupted, Stopped
+
+
+@pytest.fixture
+def gate():
+    made = Gate(own_directory())
+    yield made
+    made.close()
+
+
+class Walker(threading.Thread):
+    """A thread that passes the gate again and again until it is stopped."""
+
+    def __init__(self, gate):
+        super().__init__(daemon=True)
+        self.gate, self.passed, self.moved = gate, 0, threading.Condition()
+
+    def run(self):
+        try:
+            while True:
+                self.gate.enter()
+                with self.moved:
+                    self.passed += 1
+                    self.moved.notify_all()
+        except Stopped:
+            return
+
+    def wait_for(self, count):
+        with self.moved:
+            return self.moved.wait_for(lambda: self.passed >= count, timeout=120)
+
+
+@pytest.fixture
+def walker(gate):
+    thread = Walker(gate)
+    yield thread
+    gate.stop()
+    thread.join(timeout=120)
+    assert not thread.is_alive()
+
+
+def test_an_open_gate_is_passed_without_waiting(gate):
+    """Nothing set: `enter` returns at once and says that it did not wait."""
+    assert gate.enter() is False
+
+
+def test_a_closed_gate_lets_exactly_the_credited_steps_pass(gate, walker):
+    """While paused, `step(3)` lets three passes through and no fourth."""
+    gate.step(3)
+    walker.start()
+    assert walker.wait_for(3)
+    assert gate.credits == 0
+    assert gate.paused
+    with walker.moved:
+        assert not walker.moved.wait_for(lambda: walker.passed > 3, timeout=0.2)
+
+
+def test_resume_opens_a_closed_gate(gate, walker):
+    """A paused thread goes on when resumed."""
+    gate.pause()
+    walker.start()
+    gate.resume()
+    assert walker.wait_for(100)
+
+
+def test_waiting_is_called_while_the_gate_is_closed():
+    """The callback runs in the waiting thread, so that viewers stay informed."""
+    called = threading.Event()
+    gate = Gate(own_directory(), waiting=called.set)
+    gate.pause()
+    walker = Walker(gate)
+    walker.start()
+    assert called.wait(120)
+    gate.stop()
+    walker.join(60)
+    gate.close()
+
+
+def test_stop_is_raised_even_behind_a_closed_gate(gate, walker):
+    """A paused session can be stopped."""
+    gate.pause()
+    walker.start()
+    gate.stop()
+    walker.join(60)
+    assert not walker.is_alive()
+
+
+def test_interrupt_is_raised_once(gate):
+    """The training thread learns of a wish once, then passes again."""
+    gate.interrupt()
+    with pytest.raises(Interrupted):
+        gate.enter()
+    assert gate.enter() is False
+
+
+def test_a_speed_limit_spaces_the_passes(gate):
+    """At 200 passes per second, 20 passes take at least 95 ms, and `enter` says that it waited."""
+    gate.set_speed(200)
+    begin = time.monotonic()
+    waited = [gate.enter() for _ in range(20)]
+    assert time.monotonic() - begin >= 0.09
+    assert any(waited)
+
+
+def test_no_speed_limit_after_zero(gate):
+    """Speed 0 removes the limit."""
+    gate.set_speed(1)
+    gate.set_speed(0)
+    assert [gate.enter() for _ in range(5)] == [False] * 5
+
+
+def test_the_words_stand_in_a_file_of_this_user_alone(gate):
+    """The segment is mode 0600."""
+    assert Path(gate.path).stat().st_mode & 0o777 == 0o600

@@ -1,0 +1,153 @@
+"""An environment that a person plays: whose action is taken, and that nothing is learned from it."""
+
+import numpy as np
+import pytest
+import torch
+
+from pac.backends import BadAction
+from pac.envs import Field, Task
+from pac.envs.fields import DECIDES, WAITS
+from pac.envs.task import allocate
+from pac.training.ppo.gae import gae
+from pac.training.ppo.storage import Storage
+from pac.training.session.hand import Hand
+
+TOY = Task(
+    spec="toy",
+    name="toy",
+    title="Toy",
+    factory="nowhere:nothing",
+    observation=Field("observation", "float32", (2,), per="seat"),
+    num_actions=10,
+    masked=True,
+    players=2,
+)
+LEGAL = np.packbits(np.arange(10) != 7, bitorder="little")
+
+
+@pytest.fixture
+def buffer():
+    """Three environments of two seats, four steps."""
+    made = allocate(TOY, 3, slots=5)
+    made["active"][:] = DECIDES
+    made["action_mask"][:] = LEGAL
+    made["observation"][:] = np.arange(5)[:, None, None]
+    made["reward"][:] = 1
+    return made
+
+
+def test_the_action_is_taken_once(buffer):
+    """By the environment's first seat, at the next step; the one after is the policy's again."""
+    hand = Hand(TOY)
+    hand.want(1, 0, 9, buffer, 0)
+    hand.play(buffer, 2)
+    assert buffer["action"][2].tolist() == [0, 0, 9, 0, 0, 0]
+    assert (hand.played, hand.wanted) == (1, None)
+    hand.play(buffer, 3)
+    assert hand.played is None
+    assert not buffer["action"][3].any()
+
+
+def test_nothing_is_learned_from_it_nor_from_what_it_finds(buffer):
+    """The decision is no part of the loss, and the one before is worth what the policy expected then."""
+    values = torch.arange(30.0).reshape(5, 6)
+
+    def advantages(rewards):
+        buffer["reward"][3:, 2] = rewards
+        experience = Storage(TOY, buffer, "cpu").experience()
+        finals = torch.zeros(4, 6)
+        finals[1, 2] = values[2, 2]  # of the observation that the person found
+        found, _ = gae(
+            rewards=experience.rewards, values=values, terminated=experience.terminated,
+            truncated=experience.truncated, active=experience.active, final_values=finals,
+            discounts=torch.ones(4, 6), gae_lambda=0.95,
+        )  # fmt: skip
+        return experience, found
+
+    hand = Hand(TOY)
+    for slot in (2, 3):
+        hand.want(1, 0, 1, buffer, 0)
+        hand.play(buffer, slot)
+    poor, before = advantages(0.0)
+    assert poor.active[:, 2].tolist() == [True, True, False, False]
+    assert poor.active[:, [0, 1, 3, 4, 5]].all()
+    assert buffer["final_observation"][2, 2].tolist() == [2, 2]
+    _, after = advantages(1000.0)
+    assert torch.equal(before[:2], after[:2])
+    assert before[1, 2] == 1 + values[2, 2] - values[1, 2]
+
+
+def test_an_end_stays_what_it_was(buffer):
+    """A terminated episode is not cut short."""
+    buffer["terminated"][2, 2] = 1
+    hand = Hand(TOY)
+    hand.want(1, 0, 1, buffer, 0)
+    hand.play(buffer, 2)
+    assert buffer["truncated"][2, 2] == 0
+    assert buffer["active"][2, 2] == WAITS
+
+
+@pytest.mark.parametrize(
+    ("env", "seat", "action", "sentence"),
+    [
+        (3, 0, 1, "environments are numbered 1 to 3, got 4"),
+        (0, 2, 1, "seats are numbered 1 to 2, got 3"),
+        (0, 0, 10, "0 to 9, got 10"),
+        (0, 0, 1.5, "got 1.5"),
+        (0, 0, [1, 2], "one number, got 2"),
+        (0, 0, 7, "action 7 is not legal now"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(buffer, env, seat, action, sentence):
+    """With a sentence, and nothing is asked for."""
+    hand = Hand(TOY)
+    with pytest.raises(BadAction, match=sentence):
+        hand.want(env, seat, action, buffer, 0)
+    assert hand.wanted is None
+
+
+def test_another_seat_is_played(buffer):
+    """The chosen one, and no other."""
+    hand = Hand(TOY)
+    hand.want(1, 1, 9, buffer, 0)
+    hand.play(buffer, 2)
+    assert buffer["action"][2].tolist() == [0, 0, 0, 9, 0, 0]
+    assert buffer["active"][2].tolist() == [DECIDES] * 3 + [WAITS] + [DECIDES] * 2
+
+
+def test_several_choices_are_taken_where_each_is_legal():
+    """A choice per component, each within its own and by its own part of the mask."""
+    task = Task(**{**vars(TOY), "choices": (3, 7)})
+    made = allocate(task, 1)
+    made["action_mask"][:] = LEGAL
+    hand = Hand(task)
+    for action, sentence in (([3, 0], "0 to 2, got 3"), ([0, 4], "not legal now"), (1, "2 numbers, got 1")):
+        with pytest.raises(BadAction, match=sentence):
+            hand.want(0, 1, action, made, 0)
+    hand.want(0, 1, [2, 6], made, 0)
+    hand.play(made, 0)
+    assert made["action"][0].tolist() == [[0, 0], [2, 6]]
+
+
+def test_continuous_numbers_are_clipped_to_their_bounds():
+    """As the policy's own are; what is no number is refused."""
+    task = Task(**{**vars(TOY), "bounds": ((-1.0, 1.0), (0.0, 9.0)), "masked": False})
+    made = allocate(task, 1)
+    hand = Hand(task)
+    with pytest.raises(BadAction, match="finite numbers"):
+        hand.want(0, 0, [0.5, float("nan")], made, 0)
+    hand.want(0, 0, [-3, 4.5], made, 0)
+    hand.play(made, 0)
+    assert made["action"][0].tolist() == [[-1.0, 4.5], [0.0, 0.0]]
+
+
+def test_what_is_no_longer_legal_is_left_to_the_policy(buffer):
+    """As when the environments are others by now."""
+    hand = Hand(TOY)
+    before = {**buffer, "action": np.zeros((5, 20), np.int64), "action_mask": np.full((5, 20, 2), 255, np.uint8)}
+    for env, action in ((1, 7), (9, 1)):
+        hand.want(env, 0, action, before, 0)
+        hand.play(buffer, 2)
+        assert hand.played is None
+    assert not buffer["action"].any()
+    assert (buffer["active"] == DECIDES).all()

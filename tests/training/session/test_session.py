@@ -1,0 +1,320 @@
+"""A real session in a real process: seen through telemetry, commanded over its socket, gone without a trace."""
+
+import os
+import signal
+from pathlib import Path
+
+import psutil
+import pytest
+
+from pac.training.config import Config
+from pac.training.past.episode import check, read
+from pac.training.runs.folder import RunFolder
+from pac.training.session.control import CommandRefused
+from pac.training.session.host import SessionFailed, launch
+from pac.training.telemetry.records import Notice, Phase
+
+from ..watched import running, session
+
+pytestmark = pytest.mark.session
+
+ISOLATED = pytest.mark.parametrize(
+    "backend", ["shm", *(pytest.param(name, marks=pytest.mark.slow) for name in ("socket", "http"))]
+)
+
+
+def test_a_session_trains_reports_and_leaves_nothing(tmp_path):
+    """Steps are counted, boards move, the report has the figures, and its directory is gone."""
+    with session(tmp_path, task="drmario") as watched:
+        watched.until(lambda snapshot: running(snapshot) and snapshot.state["episodes"] > 0)
+        watched.call("pause")  # a snapshot's blocks are each whole, but taken one after the other
+        seen = watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED)
+        assert seen.boards["bottle"].any()
+        assert sum(seen.outcomes[1:]) == seen.state["episodes"]
+        report = watched.end()
+        assert report["steps"] > 0
+        assert report["frames"] > report["steps"]
+        assert report["fps"] > report["sps"]
+        assert not watched.process.directory.exists()
+
+
+def test_times_add_up_to_the_wall_clock(tmp_path):
+    """Per window, the phases sum to no more than the wall time, and to most of it on a busy machine, too."""
+    with session(tmp_path, task="drmario") as watched:
+        times = watched.until(lambda snapshot: snapshot.times["wall"] > 1).times
+        accounted = sum(value for name, value in times.items() if name not in {"wall", "steps"})
+        assert 0.5 * times["wall"] <= accounted <= 1.01 * times["wall"]
+
+
+def test_a_paused_session_stands_still_and_steps_on_request(tmp_path):
+    """Pause holds the counters; `step` adds exactly its count of steps in every environment; resume goes on."""
+    with session(tmp_path) as watched:
+        watched.until(running)
+        watched.call("pause")
+        paused = watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED).state["steps"]
+        watched.call("step", count=3)
+        stepped = watched.until(lambda snapshot: snapshot.state["steps"] > paused and not snapshot.state["credits"])
+        assert stepped.state["steps"] == paused + 3 * 4
+        watched.call("resume")
+        watched.until(lambda snapshot: snapshot.state["steps"] > paused + 100)
+
+
+def test_a_breakpoint_stops_the_session_before_the_next_step(tmp_path):
+    """The step that hits is the last one; resumed, it goes on; at another N, the breakpoint is still there."""
+    with session(tmp_path, task="drmario", breakpoints=("env 3: length == 5",)) as watched:
+        stopped = watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED)
+        assert stopped.environments["episode_length"][2] == 5
+        assert stopped.environments["notice"].tolist() == [0, 0, Notice.BREAK, 0]
+        assert stopped.events[-1].text == "break: env 3: length == 5 (length 5)"
+        assert stopped.breakpoints["hits"].tolist() == [1]
+        watched.call("step")
+        watched.until(lambda snapshot: snapshot.environments["episode_length"][2] == 6)
+        watched.until(lambda snapshot: not snapshot.environments["notice"].any())
+        assert watched.call("break", text="ended and reward < -1e9") == {"number": 2}
+        watched.call("unbreak", number=2)
+        with pytest.raises(CommandRefused, match="expected a number or a name"):
+            watched.call("break", text="reward <")
+        watched.call("restart", num_envs=3)
+        watched.call("resume")
+        again = watched.until(lambda snapshot: snapshot.num_envs == 3 and snapshot.phase is Phase.PAUSED)
+        assert again.breakpoints["number"].tolist() == [1]
+        assert again.environments["episode_length"][2] == 5
+
+
+def test_of_several_seats_the_first_ones_numbers_are_shown(tmp_path):
+    """In the table and in the moment they are those that the board shows of the first seat."""
+    with session(tmp_path, task="autochess:players=8", breakpoints=("env 3: length == 60",)) as watched:
+        watched.call("look", focus=2, count=4, detail=True)
+        watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED)
+        watched.until(lambda _: (now := watched.see(focus=2)).moment and now.moment.env == 2 and now.moment.shown)
+        shown = watched.see(focus=2)
+        at = [shown.description.info.index(name) for name in ("life", "rank")]
+        first = shown.focus_boards["seats"].reshape(8, 2)[0].tolist()
+        assert shown.info[2, at].tolist() == shown.moment.info[at].tolist() == first
+        assert first[1] > 0
+
+
+def test_a_paused_session_shows_what_was(tmp_path):
+    """Some steps ago, an environment was what a viewer saw then; what goes on is not touched."""
+    with session(tmp_path, task="drmario", backend="shm") as watched:
+        watched.until(lambda snapshot: running(snapshot) and snapshot.state["steps"] > 4000)
+        watched.call("look", focus=2, count=4, detail=True)
+        watched.call("pause")
+        watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED)
+        seen = []
+        for _ in range(6):
+            steps = watched.see().state["steps"]
+            watched.call("step", count=1)
+            watched.until(lambda snapshot, steps=steps: snapshot.state["steps"] == steps + 4)
+            seen.append(watched.until(lambda _: (now := watched.see(focus=2).moment) and now.next_action is not None))
+            seen[-1] = watched.see(focus=2)
+        for back in range(1, 6):
+            watched.call("look", focus=2, count=4, detail=True, back=back)
+
+            def there(_, back=back):
+                moment = watched.see(focus=2, back=back).moment
+                return moment is not None and moment.back == back and moment.shown
+
+            watched.until(there)
+            was, now = watched.see(focus=2, back=back).moment, seen[5 - back].moment
+            assert (was.boards["bottle"] == now.boards["bottle"]).all()
+            assert (was.observation == now.observation).all()
+            assert was.action == now.action
+            assert was.next_action == now.next_action
+            assert was.values["reward"] == now.values["reward"]
+        line = watched.see(focus=2).line
+        assert len(line.ends) == 500
+        assert line.now == was.now
+        assert watched.see().state["steps"] == steps + 4
+
+
+def test_an_episode_is_recorded_and_plays_again(tmp_path):
+    """From the next reset of the environment on, into the run's folder; an event names the file."""
+    with session(tmp_path, task="drmario", backend="shm", name="first") as watched:
+        watched.until(running)
+        assert watched.call("record", env=1) == {"recording": True}
+        assert watched.call("record", env=2) == {"recording": True}
+        assert watched.call("record", env=2) == {"recording": False}
+        watched.until(lambda snapshot: any(event.text.startswith("recorded") for event in snapshot.events))
+        with pytest.raises(CommandRefused):
+            watched.call("record", env=9)
+    (path,) = (tmp_path / "first" / "episodes").iterdir()
+    episode = read(path)
+    assert (episode.env, episode.run, episode.replays) == (1, "first", True)
+    check(episode)
+
+
+def test_an_episode_can_be_run_to_its_end(tmp_path):
+    """`episode` pauses as soon as that environment has ended an episode."""
+    with session(tmp_path, task="drmario") as watched:
+        watched.until(running)
+        watched.call("pause")
+        before = watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED).environments["episode"][2]
+        watched.call("episode", env=2)
+        watched.until(
+            lambda snapshot: snapshot.phase is Phase.PAUSED and snapshot.environments["episode"][2] == before + 1
+        )
+
+
+def test_a_person_plays_an_environment(tmp_path):
+    """While paused, an action is one step of all, in which the environment takes it; the board is marked."""
+    with session(tmp_path, task="drmario-frames") as watched:
+        watched.until(running)
+        with pytest.raises(CommandRefused, match="Space pauses"):
+            watched.call("act", env=2, action=1)
+        watched.call("pause")
+        steps = watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED).state["steps"]
+        for count, action in enumerate((1, 3, 2, 1), start=1):
+            watched.call("act", env=2, action=action)
+            played = watched.until(lambda snapshot, done=4 * count: snapshot.state["steps"] == steps + done)
+            played = watched.until(lambda snapshot: snapshot.environments["notice"][2])
+            assert played.environments["action"][2] == action
+            assert played.environments["notice"].tolist() == [0, 0, Notice.PLAYED, 0]
+        with pytest.raises(CommandRefused, match="actions are numbered"):
+            watched.call("act", env=2, action=999)
+        watched.call("step")
+        watched.until(lambda snapshot: not snapshot.environments["notice"].any())
+
+
+def test_bad_commands_are_refused_with_a_sentence(tmp_path):
+    """Unknown commands and values out of range change nothing."""
+    with session(tmp_path) as watched:
+        watched.until(running)
+        for command, arguments in (
+            ("dance", {}),
+            ("restart", {"num_envs": 0}),
+            ("step", {"count": 0}),
+            ("episode", {"env": 9}),
+        ):
+            with pytest.raises(CommandRefused):
+                watched.call(command, **arguments)
+        assert watched.see().num_envs == 4
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_the_session_with_its_report(tmp_path, number):
+    """SIGTERM, SIGINT and SIGHUP save and stop; nothing stays in the runtime directory."""
+    with session(tmp_path) as watched:
+        watched.until(running)
+        os.kill(watched.process.pid, number)
+        assert watched.process.report()["steps"] > 0
+        assert not watched.process.directory.exists()
+
+
+def test_a_session_that_nobody_watches_ends(tmp_path):
+    """After `linger` seconds without a viewer it stops by itself."""
+    with session(tmp_path, linger=3) as watched:
+        watched.until(running)
+        watched.client.close()
+        assert watched.process.report()["steps"] > 0
+
+
+def test_what_was_learned_is_saved_and_resumed(tmp_path):
+    """Stop saves a checkpoint; `resume` counts on from it."""
+    options = {
+        "task": "drmario",
+        "trainer": "ppo",
+        "device": "cpu",
+        "settings": {"batch": 64, "minibatch": 32, "epochs": 1},
+    }
+    with session(tmp_path, name="first", **options) as watched:
+        watched.until(lambda snapshot: snapshot.state["iterations"] >= 2)
+        first = watched.end()
+    assert list((tmp_path / "first" / "checkpoints").iterdir())
+    with session(tmp_path, resume="first", **options) as watched:
+        watched.until(lambda snapshot: snapshot.state["iterations"] > first["iterations"])
+        report = watched.end()
+    assert report["steps"] > first["steps"]
+    assert report["metrics"]["updates"] > first["metrics"]["updates"]
+
+
+@ISOLATED
+def test_a_killed_session_leaves_no_worker_and_its_directory_is_swept(tmp_path, runtime_directory, backend):
+    """kill -9 of the session: workers end by themselves, and the next session removes what it left."""
+    with session(tmp_path, task="drmario", backend=backend) as watched:
+        pids = watched.until(lambda snapshot: running(snapshot) and len(snapshot.workers)).workers["pid"].tolist()
+        os.kill(watched.process.pid, signal.SIGKILL)
+        with pytest.raises(SessionFailed, match="SIGKILL"):
+            watched.process.report()
+        psutil.wait_procs([psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)], timeout=120)
+        assert not [pid for pid in pids if psutil.pid_exists(pid)]
+        left = watched.process.directory
+        assert left.exists()
+    with session(tmp_path):
+        assert not left.exists()
+
+
+@ISOLATED
+def test_a_killed_worker_is_replaced_and_training_goes_on(tmp_path, backend):
+    """kill -9 of a worker: an event names it, a new one takes over, steps keep coming."""
+    with session(tmp_path, task="drmario", backend=backend) as watched:
+        seen = watched.until(lambda snapshot: running(snapshot) and len(snapshot.workers))
+        os.kill(int(seen.workers["pid"][0]), signal.SIGKILL)
+        seen = watched.until(
+            lambda snapshot: (
+                snapshot.workers["restarts"].sum() >= 1 and any("SIGKILL" in event.text for event in snapshot.events)
+            )
+        )
+        steps = seen.state["steps"]
+        watched.until(lambda snapshot: snapshot.state["steps"] > steps + 1000)
+
+
+def test_an_alarm_ends_a_session_that_asks_for_it(tmp_path):
+    """A lost worker is one: the session fails with its sentence, and what was learned is saved."""
+    quick = {"batch": 64, "minibatch": 64, "epochs": 1}
+    options = {"task": "drmario", "backend": "shm", "trainer": "ppo", "settings": quick, "alarm_exit": True}
+    with session(tmp_path, name="run", **options) as watched:
+        seen = watched.until(lambda snapshot: snapshot.state["iterations"] > 0 and len(snapshot.workers))
+        os.kill(int(seen.workers["pid"][0]), signal.SIGKILL)
+        with pytest.raises(SessionFailed, match="SIGKILL") as caught:
+            watched.process.report()
+        assert (caught.value.title, caught.value.code) == ("Alarm", 1)
+        assert list(RunFolder.find(tmp_path, "run").checkpoints.iterdir())
+
+
+def test_a_number_that_is_none_rings_and_marks_its_board(tmp_path):
+    """An observation with NaN is told of, before anybody asks; the report has it."""
+    with session(tmp_path, task="tests.training.nowhere:Nowhere", num_envs=2) as watched:
+        told = "alarm: env 1: its observation is not a number, nor that of 1 more"
+        watched.until(lambda snapshot: any(event.text == told for event in snapshot.events))
+        watched.until(lambda snapshot: (snapshot.environments["notice"] == Notice.ALARM).all())
+        assert watched.end()["alarms"] == [told]
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "sentence"),
+    [
+        ({"task": "drmaria"}, 2, "Did you mean drmario"),
+        ({"trainer": "pqo"}, 2, "Did you mean ppo"),
+        ({"backend": "shn"}, 2, "Did you mean shm"),
+        ({"trainer": "ppo", "settings": {"learning_rat": 1}}, 2, "learning_rate"),
+        ({"resume": "nothing"}, 2, "unknown run"),
+    ],
+)
+def test_a_session_that_cannot_begin_says_why(tmp_path, options, code, sentence):
+    """One sentence, the code for bad usage, no process."""
+    with pytest.raises(SessionFailed, match=sentence) as caught:
+        launch(Config(runs_dir=tmp_path, **options))
+    assert caught.value.code == code
+    assert not RunFolder.all(Path(tmp_path))
+
+
+def test_an_unknown_device_fails_after_the_start_with_its_sentence(tmp_path):
+    """The device is known once PyTorch is loaded; the session ends with the sentence and code 2."""
+    with session(tmp_path, trainer="ppo", device="tpu") as watched:
+        with pytest.raises(SessionFailed, match="auto, cpu, cuda"):
+            watched.process.report()
+        assert watched.process.poll() == 2
+
+
+def test_a_session_says_what_it_runs_on(tmp_path, monkeypatch):
+    """Transport, environments and device stand in the events and in the log, and so do flags without an effect."""
+    monkeypatch.setenv("TRAINING_SHM_NAME", "mine")
+    with session(tmp_path, task="CartPole-v1", backend="threads") as watched:
+        events = [event.text for event in watched.until(running).events]
+        watched.end()
+    assert "using transport: inline, 4 envs, inference on cpu" in events
+    assert any("threads cannot run CartPole-v1 here" in text for text in events)
+    assert any("TRAINING_SHM_NAME has no effect" in text for text in events)
+    (log,) = tmp_path.glob("*/session.log")
+    assert "INFO using transport: inline, 4 envs, inference on cpu" in log.read_text()

@@ -1,0 +1,151 @@
+"""What the session writes, readers see: whole records, the newest segment, and nothing that is not telemetry."""
+
+import tempfile
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pac.envs import Field, Glyph, Outcome, Panel, Task
+from pac.training.telemetry.blocks import NotTelemetry, TelemetryReader, TelemetryWriter, Torn, path_of
+from pac.training.telemetry.description import describe
+from pac.training.telemetry.records import Level, Phase
+from pac.training.telemetry.snapshot import Look, take
+
+TASK = Task(
+    spec="toy:size=3",
+    name="toy",
+    title="Toy",
+    factory="nowhere:nothing",
+    observation=Field("observation", "float32", (4,), per="seat"),
+    num_actions=2,
+    reward_terms=("win", "loss"),
+    outcomes=(Outcome("won", "good"), Outcome("lost", "bad")),
+    info=(Field("score", "int32"),),
+    panels=(Panel("cells", "Board", "board", glyphs=(Glyph("  ", " ", "#ffffff", "#000000"),), main=True),),
+    boards=(Field("board", "uint8", (2, 3), timed=False),),
+)
+
+
+@pytest.fixture
+def folder(runtime_directory):
+    with tempfile.TemporaryDirectory(dir=runtime_directory) as name:
+        yield Path(name)
+
+
+def write(folder, num_envs=4, generation=1):
+    facts = {"run": "r", "trainer": "random", "backend": "inline", "device": "cpu", "seed": 1, "version": "0", "pid": 1}
+    return TelemetryWriter(TASK, describe(TASK, **facts), num_envs, generation, folder)
+
+
+def test_the_description_survives_the_segment(folder):
+    """What the header says is what was described."""
+    writer = write(folder)
+    description = TelemetryReader(folder).description
+    assert description.task == "toy:size=3"
+    assert description.outcomes == (("won", "good"), ("lost", "bad"))
+    assert description.board
+    assert description.board.shape == (2, 3)
+    assert description.board.glyphs == TASK.panels[0].glyphs
+    writer.unlink()
+
+
+def test_a_snapshot_holds_what_was_written(folder):
+    """State, boards, events and outcomes arrive."""
+    writer = write(folder)
+    with writer.write("state") as state:
+        state["phase"], state["num_envs"], state["message"] = Phase.RUNNING, 4, b"hello"
+        state["baseline"], state["fps"] = 100.0, 300.0
+    with writer.write("board:board") as boards:
+        boards[:] = np.arange(24).reshape(4, 2, 3)
+    with writer.write("events") as events:
+        events[1] = (2, 20.0, Level.ERROR, 3, b"second")
+        events[0] = (1, 10.0, Level.INFO, -1, b"first")
+    snapshot = take(TelemetryReader(folder), Look(first=1, count=2, focus=3))
+    assert (snapshot.phase, snapshot.message) == (Phase.RUNNING, "hello")
+    assert snapshot.boards["board"].tolist() == np.arange(24).reshape(4, 2, 3)[1:3].tolist()
+    assert snapshot.focus_boards["board"].ravel().tolist() == list(range(18, 24))
+    assert [event.text for event in snapshot.events] == ["first", "second"]
+    assert snapshot.speedup == 3.0
+    assert snapshot.efficiency == 75.0
+
+
+def test_speedup_is_not_available_without_a_baseline(folder):
+    """N/A, not a number."""
+    writer = write(folder)
+    with writer.write("state") as state:
+        state["baseline"], state["fps"], state["num_envs"] = np.nan, 300.0, 4
+    snapshot = take(TelemetryReader(folder), Look(count=0))
+    assert (snapshot.baseline, snapshot.speedup, snapshot.efficiency) == (None, None, None)
+
+
+def test_a_reader_follows_to_the_next_generation(folder):
+    """After a restart at another N the reader sees the new segment."""
+    first = write(folder, num_envs=4)
+    reader = TelemetryReader(folder)
+    second = write(folder, num_envs=8, generation=2)
+    first.hand_over(2)
+    assert len(take(reader, Look()).environments) == 8
+    assert reader.generation == 2
+    assert not path_of(folder, 1).exists()
+    second.unlink()
+
+
+def test_a_reader_never_sees_half_a_record(folder):
+    """While a thread writes matching pairs again and again, every read is a matching pair."""
+    writer = write(folder)
+    done, paused = threading.Event(), threading.Event()
+
+    def scribble():
+        number = 0
+        while not done.is_set():
+            number += 1
+            with writer.write("environments") as table:
+                for env in range(len(table)):
+                    table["episode"][env] = number
+            paused.wait(1e-4)
+
+    thread = threading.Thread(target=scribble, daemon=True)
+    thread.start()
+    reader = TelemetryReader(folder)
+    try:
+        for _ in range(100):
+            assert len(set(reader.read("environments")["episode"].tolist())) == 1
+    finally:
+        done.set()
+        thread.join()
+
+
+def test_a_writer_that_died_inside_a_block_is_noticed(folder):
+    """A record that stays half written is an error, not garbage and not a hang."""
+    writer = write(folder)
+    reader = TelemetryReader(folder)
+    with writer.write("state"), pytest.raises(Torn, match="half written"):
+        reader.read("state")
+
+
+def test_a_folder_without_telemetry_is_a_clear_error(folder):
+    """Nothing there: says so."""
+    with pytest.raises(NotTelemetry, match="holds no telemetry"):
+        TelemetryReader(folder)
+
+
+@pytest.mark.parametrize("change", [(0, b"XXXX"), (4, b"\x09\x00\x00\x00"), (24, b"\x01")])
+def test_a_foreign_file_is_refused(folder, change):
+    """Magic, version and size are checked before anything else is touched."""
+    writer = write(folder)
+    path = path_of(folder, 1)
+    data = bytearray(path.read_bytes())
+    at, text = change
+    data[at : at + len(text)] = text
+    path.write_bytes(data)
+    with pytest.raises(NotTelemetry, match="use the same pac-tui"):
+        TelemetryReader(folder)
+    writer.unlink()
+
+
+def test_segments_are_for_this_user_alone(folder):
+    """Mode 0600."""
+    write(folder)
+    assert path_of(folder, 1).stat().st_mode & 0o777 == 0o600

@@ -1,0 +1,54 @@
+"""What steps add up to."""
+
+import numpy as np
+
+from pac.backends.layout import Layout
+from pac.envs import Field, Task
+from pac.envs.fields import DECIDES, WAITS
+from pac.training.telemetry.counts import Counts
+
+PAIR = Task(
+    spec="pair",
+    name="pair",
+    title="Pair",
+    factory="nowhere:nothing",
+    observation=Field("observation", "float32", (1,), per="seat"),
+    num_actions=2,
+    players=2,
+    reward_terms=("gain", "loss"),
+)
+
+
+def counted(**fields):
+    """Counts of three steps of two environments with two seats each, whose results stand in slots 1 to 3."""
+    buffer, counts = Layout(PAIR, 2, slots=4).map(), Counts(PAIR)
+    counts.resize(2)
+    for name, values in fields.items():
+        buffer[name][1:] = values
+    return counts, counts.add(buffer, slice(1, 4))
+
+
+def test_a_step_is_one_whoever_of_the_seats_decides():
+    """Seats that take turns make as many steps as seats that decide at once; where all wait there is none."""
+    counts, _ = counted(
+        active=[[DECIDES, WAITS, DECIDES, DECIDES], [WAITS, DECIDES, DECIDES, DECIDES], [DECIDES, WAITS, WAITS, WAITS]]
+    )
+    assert counts.steps == 5
+
+
+def test_the_last_of_several_episodes_is_an_environments_last():
+    """Ends come in the order of the steps; the terms of each episode are its own."""
+    terms = np.ones((3, 4, 2)) * [1, 10]
+    ends = [[1, 1, 0, 0], [0, 0, 0, 0], [1, 1, 1, 1]]
+    counts, ended = counted(
+        terminated=ends,
+        reward_terms=terms,
+        episode_return=np.arange(12).reshape(3, 4),
+        episode_length=[[1, 1], [1, 2], [2, 3]],
+    )
+    assert ended == [0, 0, 1]
+    assert (counts.episodes, counts.return_mean, counts.length_mean) == (3, (0 + 8 + 10) / 3, 2)
+    assert counts.ended["ret"].tolist() == [8, 10]
+    assert counts.ended["length"].tolist() == [2, 3]
+    assert counts.last_terms.tolist() == [[2, 20], [2, 20], [3, 30], [3, 30]]
+    assert not counts.terms.any()

@@ -1,0 +1,92 @@
+"""Windows of whole iterations, medians per N, and the baseline rule."""
+
+import pytest
+
+from pac.training.telemetry.throughput import Mark, Throughput, TrainingClock
+
+
+def marks(fps, seconds=0.5, count=20, start=0.0):
+    """Marks of iterations of `seconds` each at `fps` frames per second."""
+    return [Mark(start + i * seconds, int(i * seconds * fps), i) for i in range(count)]
+
+
+def fed(num_envs, fps, **kwargs):
+    found = Throughput()
+    first, *rest = marks(fps, **kwargs)
+    found.begin(num_envs, first)
+    for mark in rest:
+        found.add(mark)
+    return found, rest[-1]
+
+
+def test_fps_is_frames_over_the_window():
+    """A steady 1,000 frames per second is measured as that."""
+    found, last = fed(4, 1000)
+    assert found.rates(last) == pytest.approx((1000, 2))
+
+
+def test_the_window_spans_at_least_two_seconds():
+    """Iterations of half a second: the window holds four of them."""
+    found, last = fed(4, 1000)
+    first, end = found.span(last)
+    assert end.seconds - first.seconds == pytest.approx(2.0)
+
+
+def test_a_slow_iteration_is_its_own_window():
+    """Where one iteration takes ten seconds, the window is that iteration."""
+    found, last = fed(4, 1000, seconds=10, count=4)
+    first, end = found.span(last)
+    assert end.seconds - first.seconds == pytest.approx(10)
+
+
+def test_the_first_iteration_is_warm_up():
+    """A slow first iteration does not show in what follows."""
+    found = Throughput()
+    found.begin(1, Mark(0, 0, 0))
+    for mark in (Mark(100.0, 1, 1), *marks(500, start=100.0)[1:]):
+        found.add(mark)
+    (entry,) = found.scaling()
+    assert entry.fps == pytest.approx(500, rel=0.01)
+
+
+def test_no_baseline_before_one_environment_ran_two_seconds():
+    """N/A until N = 1 was measured."""
+    assert fed(8, 1000)[0].baseline is None
+    assert fed(1, 1000, count=4)[0].baseline is None
+
+
+def test_the_baseline_is_the_median_at_one_environment():
+    """One fast window among slow ones does not move the baseline."""
+    found = Throughput()
+    frames, seconds = 0, 0.0
+    found.begin(1, Mark(0, 0, 0))
+    for fps in (100, 100, 100, 900, 100, 100, 100):
+        frames, seconds = frames + 2 * fps, seconds + 2
+        found.add(Mark(seconds, frames, 0))
+    assert found.baseline == pytest.approx(100)
+
+
+def test_every_n_tried_is_kept():
+    """Restarting at another N keeps the medians of those before."""
+    found, _ = fed(1, 100)
+    last = Mark(50, 5000, 10)
+    found.begin(4, last)
+    for i in range(1, 12):
+        found.add(Mark(50 + i, 5000 + 300 * i, 10 + i))
+    assert [(entry.num_envs, round(entry.fps)) for entry in found.scaling()] == [(1, 100), (4, 300)]
+
+
+def test_the_clock_counts_training_only():
+    """Time before the first step and between stop and go is not training."""
+    now = 10.0
+    clock = TrainingClock(lambda: now)
+    now = 20.0
+    assert clock.now() == 0
+    clock.go()
+    now = 23.0
+    clock.stop()
+    now = 100.0
+    assert clock.now() == 3
+    clock.go()
+    now = 101.0
+    assert clock.now() == 4

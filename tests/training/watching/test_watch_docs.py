@@ -1,0 +1,74 @@
+"""The scripts of `docs/watch.md` run as they stand, and can be attached to while they do."""
+
+import contextlib
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pac.training.runs.sessions import sessions
+from pac.training.session.control import SessionClient
+from pac.training.telemetry.blocks import TelemetryReader
+from pac.training.telemetry.records import Phase
+from pac.training.telemetry.snapshot import Look, take
+
+pytestmark = pytest.mark.session
+
+PAGE = Path(__file__).parents[3] / "docs" / "watch.md"
+SCRIPTS = dict(
+    re.findall(r"^## ([^\n]+)\n(?:(?!^## ).)*?^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+)
+LIMIT = 90.0
+
+
+def until(condition, script, what):
+    """Wait for a condition, as long as the script runs."""
+    end = time.monotonic() + LIMIT
+    while not (found := condition()):
+        assert time.monotonic() < end, what
+        if script.poll() is not None:
+            raise AssertionError(f"{what}: the script has ended: {script.communicate()[1]}")
+        time.sleep(0.02)
+    return found
+
+
+def test_there_are_three():
+    """Gymnasium, Stable-Baselines3, and a script in one file."""
+    assert len(SCRIPTS) == 3
+
+
+@pytest.mark.parametrize("title", SCRIPTS)
+def test_a_script_runs_and_can_be_paused(tmp_path, title):
+    """It is found by its name, stands still when asked to, goes on, and ends well."""
+    if "stable_baselines3" in SCRIPTS[title] and importlib.util.find_spec("stable_baselines3") is None:
+        pytest.skip("Stable-Baselines3 is not installed: pip install pac-tui[peers]")
+    path = tmp_path / f"documented{list(SCRIPTS).index(title)}.py"
+    path.write_text(SCRIPTS[title])
+    script = subprocess.Popen(
+        [sys.executable, str(path)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},  # small networks: more threads than free cores wait for each other
+    )
+    try:
+        (found,) = until(lambda: [each for each in sessions() if each.name == path.stem], script, "it stands")
+        with contextlib.closing(SessionClient(found.directory)) as client:
+            client.call("pause")
+            reader = TelemetryReader(found.directory)
+            until(lambda: take(reader, Look()).phase is Phase.PAUSED, script, "paused")
+            client.call("step", count=5)
+            until(lambda: take(reader, Look()).state["steps"] > 0, script, "it steps")
+            client.call("resume")
+        _, said = script.communicate(timeout=LIMIT)
+    finally:
+        script.kill()
+        script.wait()
+    assert script.returncode == 0, said
+    assert not found.directory.exists()

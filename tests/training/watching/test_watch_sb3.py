@@ -1,0 +1,72 @@
+"""Stable-Baselines3, watched: its environments, its model's own figures, its time limits."""
+
+import gymnasium
+import numpy as np
+import pytest
+
+from pac.training import watch
+from pac.training.runs.sessions import sessions
+from pac.training.telemetry.blocks import TelemetryReader
+from pac.training.telemetry.snapshot import Look, take
+
+sb3 = pytest.importorskip("stable_baselines3", reason="Stable-Baselines3 is not installed: pip install pac-tui[peers]")
+pytestmark = [pytest.mark.session, pytest.mark.filterwarnings("ignore")]
+
+
+def carts():
+    """Two poles on carts, whose episodes last 12 steps at most."""
+    from stable_baselines3.common.vec_env import DummyVecEnv
+
+    return DummyVecEnv([lambda: gymnasium.make("CartPole-v1", max_episode_steps=12)] * 2)
+
+
+@pytest.fixture
+def envs():
+    """They, watched."""
+    watched = watch(carts(), name="sb3-script")
+    watched.reset()
+    yield watched
+    watched.close()
+    assert not [session for session in sessions() if session.name == "sb3-script"]
+
+
+@pytest.fixture
+def reader(envs):
+    """A reader of what is published."""
+    (found,) = [session for session in sessions() if session.name == "sb3-script"]
+    return TelemetryReader(found.directory)
+
+
+def test_it_stays_a_vec_env(envs):
+    """The model takes it as one, and attributes of the environments are reached through it."""
+    from stable_baselines3.common.vec_env import VecEnv
+
+    assert isinstance(envs, VecEnv)
+    assert envs.get_attr("spec")[0].id == "CartPole-v1"
+    assert envs.num_envs == 2
+
+
+def test_time_limits_are_truncations(envs, reader):
+    """What SB3 calls done by a time limit is told from an end of the game."""
+    for _ in range(100):
+        envs.step(np.array([0, 1]) if np.random.default_rng().random() < 0.5 else np.array([1, 0]))
+    envs._script._flush()
+    envs._script._publish()
+    seen = take(reader, Look())
+    assert seen.description.task == "CartPole-v1"
+    assert seen.state["episodes"] > 0
+    assert seen.environments["last_length"].max() <= 12
+
+
+def test_what_the_model_logs_is_a_curve(envs, reader):
+    """SB3's logger writes to its own outputs and to the viewer."""
+    model = sb3.PPO("MlpPolicy", envs, n_steps=32, batch_size=32, n_epochs=1, device="cpu", seed=1)
+    model.learn(64 * 4, callback=watch.sb3_callback())
+    script = envs._script
+    assert script._logged["train/learning_rate"] == pytest.approx(3e-4)
+    script._due = script._iteration_due = 0.0  # whatever time that took
+    envs.step(np.zeros(2, np.int64))
+    seen = take(reader, Look(curves=("train/learning_rate",)))
+    assert seen.metrics["train/learning_rate"] == pytest.approx(3e-4)
+    assert len(seen.curves["train/learning_rate"].values) >= 1
+    assert seen.state["steps"] > 0

@@ -1,0 +1,1 @@
+"""Runs: their folders and checkpoints, those that live, and what is left of those that died."""

@@ -1,0 +1,192 @@
+"""Checkpoints: a directory each, safetensors and JSON, whole or not there at all.
+
+A checkpoint is written beside the others, flushed to the disk and renamed, so that a crash or a full disk leaves the
+older ones as they were. The JSON carries the SHA-256 of the tensors. Tensors go out slice by slice and come back as
+views of the file, so that a large one is in memory once. Nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ...envs import PacError
+from ...envs.fields import Array
+from . import tensors_file
+from .stream import Stream
+
+VERSION = 1
+PREFIX = "step-"
+TENSORS = "tensors.safetensors"
+DATA = "checkpoint.json"
+
+
+class CheckpointNotWritten(PacError):
+    """A checkpoint could not be written; the older ones are untouched."""
+
+    title = "Checkpoint not written"
+
+
+class NoCheckpoint(PacError):
+    """There is no checkpoint that verifies."""
+
+    title = "No usable checkpoint"
+
+
+class _Unusable(Exception):
+    """Why a checkpoint does not verify, or does not belong here."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint that verified.
+
+    Attributes:
+        path: Its directory.
+        step: The environment step at which it was taken.
+        tensors: Arrays by name.
+        data: What was saved with them.
+        skipped: A sentence for each newer checkpoint that did not verify, or belongs to something else.
+    """
+
+    path: Path
+    step: int
+    tensors: Mapping[str, Array]
+    data: Mapping[str, Any]
+    skipped: tuple[str, ...] = ()
+
+
+def save(directory: Path, step: int, tensors: Mapping[str, Any], data: Mapping[str, Any], keep: int = 3) -> Path:
+    """Write a checkpoint, then remove all but the newest `keep`; return its directory.
+
+    Args:
+        directory: Where a run's checkpoints stand; made if missing.
+        step: The environment step; a checkpoint of the same step is replaced.
+        tensors: NumPy arrays, CPU tensors or streams by name.
+        data: JSON data; it is looked at when the tensors are written.
+        keep: How many to keep.
+
+    Raises:
+        CheckpointNotWritten: The disk is full or refuses.
+    """
+    final = directory / f"{PREFIX}{step:012d}"
+    beside = directory / f".{final.name}.{os.getpid()}"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for left in directory.glob(f".{PREFIX}*"):  # by a process that was killed: a run has one writer
+            shutil.rmtree(left, ignore_errors=True)
+        beside.mkdir()
+        _write(beside, step, tensors, data)
+        _replace(beside, final)
+    except OSError as error:
+        shutil.rmtree(beside, ignore_errors=True)
+        reason = error.strerror or str(error)
+        raise CheckpointNotWritten(
+            f"{final} could not be written ({reason}); the older checkpoints are untouched. Make room and save again"
+        ) from error
+    for old in _newest_first(directory)[keep:]:
+        shutil.rmtree(old, ignore_errors=True)
+    return final
+
+
+def load_newest(directory: Path, expected: Mapping[str, str] = MappingProxyType({})) -> Checkpoint:
+    """Return the newest checkpoint that verifies and belongs here, and say which newer ones do not.
+
+    Args:
+        directory: Where a run's checkpoints stand.
+        expected: What its data must say, by name; one that says otherwise belongs to something else.
+
+    Raises:
+        NoCheckpoint: There is none.
+    """
+    skipped: list[str] = []
+    for path in _newest_first(directory):
+        try:
+            found = _read(path)
+            _belongs(found, expected)
+        except _Unusable as error:
+            skipped.append(f"{path.name} is skipped: {error}")
+        else:
+            return Checkpoint(found.path, found.step, found.tensors, found.data, tuple(skipped))
+    why = " ".join(f"{sentence}." for sentence in skipped) or "It holds none."
+    raise NoCheckpoint(f"a checkpoint was expected in {directory}. {why} Start the run anew, or name another one")
+
+
+def _belongs(found: Checkpoint, expected: Mapping[str, str]) -> None:
+    for name, value in expected.items():
+        if found.data.get(name) != value:
+            raise _Unusable(f"its {name} is {found.data.get(name)}, and {value} was expected")
+
+
+def _write(folder: Path, step: int, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+    held = {name: one if isinstance(one, Stream) else np.asarray(one, order="C") for name, one in tensors.items()}
+    digest = _write_file(folder / TENSORS, tensors_file.pieces(held))
+    head = {"version": VERSION, "step": step, "sha256": digest, "data": dict(data)}
+    _write_file(folder / DATA, iter([json.dumps(head, indent=2).encode()]))
+    _sync(folder)
+
+
+def _write_file(path: Path, pieces: Iterator[bytes | memoryview]) -> str:
+    """Write a file, flush it to the disk and return its SHA-256."""
+    digest = hashlib.sha256()
+    with path.open("xb") as file:
+        for piece in pieces:
+            digest.update(piece)
+            file.write(piece)
+        file.flush()
+        os.fsync(file.fileno())
+    return digest.hexdigest()
+
+
+def _replace(beside: Path, final: Path) -> None:
+    """Rename into place; an old one of the same step steps aside first, since a directory cannot be overwritten."""
+    aside = beside.with_name(f"{beside.name}.old")
+    if final.exists():
+        final.rename(aside)
+    beside.rename(final)
+    _sync(final.parent)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _sync(folder: Path) -> None:
+    """Flush a directory's entries to the disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _newest_first(directory: Path) -> list[Path]:
+    return sorted((path for path in directory.glob(f"{PREFIX}*") if path.is_dir()), reverse=True)
+
+
+def _read(path: Path) -> Checkpoint:
+    try:
+        head = json.loads((path / DATA).read_bytes())
+        with (path / TENSORS).open("rb") as file:
+            digest, size = hashlib.file_digest(file, "sha256").hexdigest(), file.tell()
+    except OSError as error:
+        raise _Unusable(f"{Path(error.filename or path).name} cannot be read ({error.strerror})") from error
+    except ValueError as error:
+        raise _Unusable(f"{DATA} is not JSON") from error
+    if not isinstance(head, dict) or not {"version", "step", "sha256", "data"} <= head.keys():
+        raise _Unusable(f"{DATA} lacks a version, step, sha256 or data")
+    if head["version"] != VERSION:
+        raise _Unusable(f"it has version {head['version']}, this program reads version {VERSION}")
+    if digest != head["sha256"]:
+        raise _Unusable(f"{TENSORS} is not what was written ({size:,} bytes, another checksum)")
+    try:
+        tensors = tensors_file.read(path / TENSORS)
+    except ValueError as error:
+        raise _Unusable(f"{TENSORS} is not safetensors") from error
+    return Checkpoint(path, int(head["step"]), tensors, head["data"])

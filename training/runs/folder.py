@@ -1,0 +1,215 @@
+"""Run folders: `runs/NAME/` with `run.json`, `metrics.jsonl`, `session.log` and `checkpoints/`.
+
+Beside them stand `episodes/` that were recorded, and perhaps `last/`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TextIO
+
+from ...envs import BadParameter, PacError, UnknownName
+
+CARD = "run.json"
+METRICS = "metrics.jsonl"
+CHECKPOINTS = "checkpoints"
+EPISODES = "episodes"
+LOG = "session.log"
+LAST = "last"
+CLAIM = ".claim"
+LATEST = "latest"
+USUAL_LINE = 512  # bytes of a line of metrics
+
+
+class RunFolderError(PacError):
+    """A run folder cannot be made or read."""
+
+    title = "Run folder"
+
+
+class RunFolder:
+    """One run on disk.
+
+    Attributes:
+        path: The folder.
+        name: Its name.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = path.name
+        self._claim: TextIO | None = None
+
+    @classmethod
+    def create(cls, parent: Path, name: str) -> RunFolder:
+        """Make `parent/name`, or `name-2`, `name-3`, ... if that is taken.
+
+        Raises:
+            RunFolderError: The folder cannot be made.
+        """
+        for attempt in range(1, 10_000):
+            path = parent / (name if attempt == 1 else f"{name}-{attempt}")
+            try:
+                path.mkdir(parents=True)
+                (path / CHECKPOINTS).mkdir()
+            except FileExistsError:
+                if not parent.is_dir():
+                    raise RunFolderError(
+                        f"runs are kept in a folder, and {parent} is none: choose another --runs-dir"
+                    ) from None
+                continue
+            except OSError as error:
+                raise RunFolderError(f"cannot make {path}: {error.strerror}; choose another --runs-dir") from error
+            return cls(path)
+        raise RunFolderError(f"{parent / name} and 9,999 more are taken: choose another --name")
+
+    @classmethod
+    def find(cls, parent: Path, name: str) -> RunFolder:
+        """Return the run called `name`, or the one in that folder; `latest` is the one that saved last.
+
+        Raises:
+            UnknownName: There is none; the known ones are listed.
+            BadParameter: There are no runs at all.
+        """
+        for path in (Path(name), parent / name):
+            if (path / CARD).is_file():
+                return cls(path.resolve())
+        runs = cls.all(parent)
+        saved = [run for run in runs if run.saved]
+        if name == LATEST and saved:
+            return saved[-1]
+        known = [run.name for run in runs]
+        if not known:
+            raise BadParameter(f"unknown run {name!r}: {parent} holds no runs yet; `pac-tui run` begins one")
+        raise UnknownName("run", name, known)
+
+    @classmethod
+    def all(cls, parent: Path) -> list[RunFolder]:
+        """Return the runs below `parent`, the newest last."""
+        cards = parent.glob(f"*/{CARD}") if parent.is_dir() else []
+        return [cls(card.parent) for card in sorted(cards, key=lambda card: card.stat().st_mtime)]
+
+    def claim(self) -> None:
+        """Be the one who writes into this run, until `release` or the end of the process, however it ends.
+
+        Raises:
+            BadParameter: Somebody else is.
+        """
+        try:
+            file = (self.path / CLAIM).open("a+")
+        except OSError:  # a disk that cannot be written to: what is written later tells
+            return
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            pid = file.read().strip()
+            file.close()
+            raise BadParameter(
+                f"{self.name} is being trained by process {pid or '(just starting)'}: `pac-tui attach {self.name}` "
+                "shows it; stop it first"
+            ) from None
+        except OSError:  # a file system without locks
+            file.close()
+            return
+        with suppress(OSError):
+            file.truncate(0)
+            file.write(str(os.getpid()))
+            file.flush()
+        self._claim = file
+
+    def release(self) -> None:
+        """Let others write into this run."""
+        if self._claim is not None:
+            self._claim.close()
+            self._claim = None
+
+    @property
+    def checkpoints(self) -> Path:
+        """Where the checkpoints stand."""
+        return self.path / CHECKPOINTS
+
+    @property
+    def saved(self) -> bool:
+        """Whether there is a checkpoint to go on from."""
+        return any(self.checkpoints.glob("step-*"))
+
+    @property
+    def last(self) -> Path:
+        """Where the last telemetry of a session that died stands, if one did."""
+        return self.path / LAST
+
+    @property
+    def episodes(self) -> Path:
+        """Where recorded episodes stand."""
+        return self.path / EPISODES
+
+    @property
+    def log(self) -> Path:
+        """What the session printed."""
+        return self.path / LOG
+
+    def card(self) -> dict[str, Any]:
+        """Return what `run.json` says.
+
+        Raises:
+            RunFolderError: It is not readable JSON.
+        """
+        try:
+            return dict(json.loads((self.path / CARD).read_text()))
+        except (OSError, ValueError) as error:
+            raise RunFolderError(
+                f"{self.path / CARD} cannot be read ({error}): remove the run or restore the file"
+            ) from error
+
+    def write_card(self, card: Mapping[str, Any]) -> None:
+        """Write `run.json`, whole or not at all."""
+        beside = self.path / f".{CARD}"
+        beside.write_text(json.dumps(card, indent=2, default=str) + "\n")
+        beside.replace(self.path / CARD)
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """Return the lines of `metrics.jsonl`; one that a crash cut short is left out."""
+        rows = []
+        with suppress(FileNotFoundError), (self.path / METRICS).open() as file:
+            for line in file:
+                with suppress(ValueError):
+                    rows.append(dict(json.loads(line)))
+        return rows
+
+    def some_metrics(self, count: int) -> list[dict[str, Any]]:
+        """Return about `count` lines of `metrics.jsonl`, evenly spaced, the last one too; all of a short file."""
+        path = self.path / METRICS
+        size = path.stat().st_size if path.is_file() else 0
+        if size <= count * USUAL_LINE:
+            return self.metrics()
+        rows = []
+        with path.open("rb") as file:
+            for place in (*range(0, size - 1, size // count), max(0, size - 2 * USUAL_LINE)):
+                file.seek(place)
+                if place:
+                    file.readline()
+                with suppress(ValueError):
+                    rows.append(dict(json.loads(file.readline())))
+        return rows
+
+    def append_metrics(self, row: Mapping[str, Any]) -> None:
+        """Append one line to `metrics.jsonl`; a full disk loses lines, never the run."""
+        line = json.dumps({key: value for key, value in row.items() if value == value}) + "\n"  # noqa: PLR0124
+        descriptor = os.open(self.path / METRICS, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            os.write(descriptor, line.encode())
+        finally:
+            os.close(descriptor)
+
+
+def new_name(task: str, trainer: str) -> str:
+    """Return a run name such as `drmario-ppo-1121-0605`."""
+    plain = "".join(letter if letter.isalnum() else "-" for letter in task.partition(":")[0]).strip("-").lower()
+    return f"{plain}-{trainer}-{time.strftime('%m%d-%H%M%S')}"

@@ -1,0 +1,136 @@
+"""Runs at a glance: those on disk and those that live, how far they came, and how their goal went."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ...envs import UnknownName
+from ..trainers import trainer_kind
+from ..units import RETURN, STEPPED, Figure, Units, first_of
+from .folder import CARD, METRICS, RunFolder, RunFolderError
+from .sessions import FoundSession, sessions
+
+POINTS = 256
+LIVE, DIED, DAMAGED = "live", "died", "damaged"
+
+
+@dataclass(frozen=True)
+class Overview:
+    """A run at a glance.
+
+    Attributes:
+        name: Its name.
+        folder: Where it is kept, if it is.
+        card: What `run.json` says.
+        state: `live`, `completed`, `interrupted`, `failed`, `died` (killed while it ran) or `damaged`.
+        when: When it ended, or began if it lives, in s since the epoch.
+        rows: Lines of its metrics, oldest first.
+        pid: The process that trains it, if it lives.
+        error: What is wrong with its card.
+    """
+
+    name: str
+    folder: Path | None
+    card: Mapping[str, Any]
+    state: str
+    when: float
+    rows: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    pid: int | None = None
+    error: str = ""
+
+    @property
+    def units(self) -> Units:
+        """What its trainer calls what it counts."""
+        return _words(str(self.card.get("trainer")))[0]
+
+    @property
+    def goal(self) -> Figure:
+        """The figure that tells most of it."""
+        return goal_of(self.card, self.rows[-1] if self.rows else ())
+
+    def points(self, over: str) -> list[tuple[float, float]]:
+        """Return how its goal went, over `steps`, `frames` or `seconds`."""
+        name = self.goal.name
+        return [(float(row[over]), float(row[name])) for row in self.rows if name in row and over in row]
+
+    @property
+    def best(self) -> float | None:
+        """The best that its goal was."""
+        return self.goal.best(value for _, value in self.points("seconds") if math.isfinite(value))
+
+    @property
+    def resumable(self) -> bool:
+        """Whether it has saved what a session could go on with, and none does."""
+        return not self.error and self.pid is None and self.folder is not None and RunFolder(self.folder).saved
+
+
+def goal_of(card: Mapping[str, Any], names: Iterable[str]) -> Figure:
+    """Return the figure that tells most of a run that has figures of these names."""
+    return first_of(_words(str(card.get("trainer")))[1], names)
+
+
+def overviews(parent: Path) -> list[Overview]:
+    """Return the sessions that live and the runs below `parent`, the newest first; a damaged card is told of."""
+    live = [session for session in sessions() if session.alive and not session.snapshot.phase.over]
+    training = {session.snapshot.description.folder: session for session in live}
+    kept = [_of_folder(run, training.get(str(run.path.resolve()))) for run in RunFolder.all(parent)]
+    listed = {run.pid for run in kept}
+    others = [_of_session(session) for session in live if session.pid not in listed]
+    return sorted([*kept, *others], key=lambda run: (run.pid is not None, run.when), reverse=True)
+
+
+def _words(trainer: str) -> tuple[Units, tuple[Figure, ...]]:
+    try:
+        kind = trainer_kind(trainer)
+    except UnknownName:  # of a script that is watched, or of another version
+        return STEPPED, (RETURN,)
+    return kind.units, kind.figures
+
+
+def _of_folder(run: RunFolder, session: FoundSession | None) -> Overview:
+    """What a run's folder says, and the session that trains it."""
+    written = (run.path / CARD).stat().st_mtime
+    try:
+        card = run.card()
+    except RunFolderError as error:
+        return Overview(run.name, run.path, {}, DAMAGED, written, error=str(error))
+    rows = _rows(run.path, *_version(run.path / METRICS))
+    if session is not None:
+        card = {**card, **_counters(session)}
+        return Overview(run.name, run.path, card, LIVE, float(session.snapshot.state["started"]), rows, session.pid)
+    state = str(card.get("state", ""))
+    return Overview(run.name, run.path, card, DIED if state == "running" else state, written, rows)
+
+
+def _of_session(session: FoundSession) -> Overview:
+    """What a session says that is kept elsewhere, or nowhere."""
+    about, state = session.snapshot.description, session.snapshot.state
+    began = float(state["started"])
+    card = {"task": about.task, "trainer": about.trainer, "started": began, **_counters(session)}
+    folder = Path(about.folder) if about.folder else None
+    rows = _rows(folder, *_version(folder / METRICS)) if folder else ()
+    return Overview(about.run, folder, card, LIVE, began, rows, session.pid)
+
+
+def _counters(session: FoundSession) -> dict[str, int]:
+    """How far a session is; its card only says so at the beginning."""
+    return {name: int(session.snapshot.state[name]) for name in ("num_envs", "steps", "frames", "episodes")}
+
+
+def _version(path: Path) -> tuple[int, int]:
+    """What changes when a file does."""
+    if not path.is_file():
+        return 0, 0
+    found = path.stat()
+    return found.st_mtime_ns, found.st_size
+
+
+@lru_cache(maxsize=512)
+def _rows(folder: Path, _written: int, _size: int) -> tuple[Mapping[str, Any], ...]:
+    """Some lines of a run's metrics, read again only when there are more."""
+    return tuple(RunFolder(folder).some_metrics(POINTS))

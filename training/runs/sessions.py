@@ -1,0 +1,123 @@
+"""The sessions of this user, found in the runtime directory: those that live, and those that died just now."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...backends.segment import directories, is_owned, owner_of
+from ...envs import BadParameter, PacError, UnknownName
+from ..telemetry.blocks import TelemetryReader
+from ..telemetry.snapshot import Look, Snapshot, take
+from .folder import LATEST
+
+UNSEEN = 255
+"""The exit code of a session that ended while only its telemetry was seen."""
+
+
+@dataclass(frozen=True)
+class FoundSession:
+    """A session, as it was when it was found.
+
+    Attributes:
+        directory: Where its telemetry and socket stand.
+        pid: Its process.
+        alive: Whether that process lives.
+        snapshot: What it published last.
+    """
+
+    directory: Path
+    pid: int
+    alive: bool
+    snapshot: Snapshot
+
+    @property
+    def name(self) -> str:
+        """The run's name."""
+        return self.snapshot.description.run
+
+
+class AttachedSession:
+    """A session that somebody else started, as an app has it.
+
+    Attributes:
+        directory: Where its telemetry and socket stand.
+        pid: Its process.
+    """
+
+    def __init__(self, found: FoundSession) -> None:
+        self.directory, self.pid = found.directory, found.pid
+        self._watched = found.snapshot.description.watched
+        self._reader = TelemetryReader(found.directory)
+
+    def ended(self) -> Snapshot | None:
+        """Return the last that it published, if it has ended."""
+        last = take(self._reader, Look(count=0))
+        return last if last.phase.over else None
+
+    def poll(self) -> int | None:
+        """Return None while its process lives, then `UNSEEN`."""
+        return None if is_owned(self.directory) else UNSEEN
+
+    def report(self) -> dict[str, Any]:
+        """Its report goes to who started it."""
+        return {}
+
+    def terminate(self) -> None:
+        """Leave it running."""
+
+    def kill(self) -> None:
+        """End it at once, if it is a process of this machine's; a script that is watched is not ours to end."""
+        pid = owner_of(self.directory)
+        if not self._watched and pid is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def read_session(directory: Path, pid: int, *, alive: bool) -> FoundSession | None:
+    """Look at the session in `directory`; None if there is none, or it is of another version."""
+    try:
+        return FoundSession(directory, pid, alive, take(TelemetryReader(directory), Look(count=0)))
+    except (PacError, OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def sessions() -> list[FoundSession]:
+    """Return the sessions that stand in the runtime directory, the newest last."""
+    found = [read_session(path, pid, alive=alive) for path, pid, alive in directories()]
+    known = [session for session in found if session is not None]
+    return sorted(known, key=lambda session: float(session.snapshot.state["started"]))
+
+
+def choose(name: str, runs_dir: Path) -> FoundSession:
+    """Return the session that `name` means: its run's name or the beginning of it, its process, or the `latest`.
+
+    A session that lives goes before one that died. What a session that failed left in its run's folder is found, too.
+
+    Raises:
+        BadParameter: Several begin so.
+        UnknownName: None does; those that live are listed.
+    """
+    found = sessions()
+    if name == LATEST and found:
+        return max(reversed(found), key=lambda session: session.alive)
+    for alive in (True, False):
+        ours = [session for session in found if session.alive is alive]
+        exact = [session for session in ours if name in {session.name, str(session.pid)}]
+        begun = exact or [session for session in ours if session.name.startswith(name)]
+        if len(begun) == 1:
+            return begun[0]
+        if begun:
+            some = ", ".join(f"{session.name} (process {session.pid})" for session in begun)
+            raise BadParameter(f"{name!r} may be {some}: give more of the name, or the process")
+    left = read_session(runs_dir / name / "last", 0, alive=False) or read_session(Path(name) / "last", 0, alive=False)
+    if left is not None:
+        return left
+    live = [session.name for session in found if session.alive]
+    if not live:
+        raise BadParameter(f"no session called {name!r} runs, and no other: `pac-tui run --headless` starts one")
+    raise UnknownName("session", name, live)

@@ -1,0 +1,84 @@
+"""An array that is saved while it is being worked on: handed over slice by slice, whenever its writers stand still."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...envs.fields import Array
+
+SLICE = 8 * 2**20
+"""Bytes that are copied at once: a few milliseconds, and all the memory that it takes besides the array's own."""
+LOOK = 1.0  # s between two looks of the thread that waits for the next slice
+
+
+class Stream:
+    """An array for a checkpoint, too large to be copied at once.
+
+    The training thread hands the slices over, in order, each at a moment when nobody writes; another thread writes them
+    to a file. So every row is whole, and rows differ by what was learned between their slices. A small array is
+    handed over at once, and is of one moment.
+
+    Args:
+        array: The array; what it is made of stays as it is until it was handed over or released.
+        over: Called in the training thread when the last slice was handed over, or the array released.
+
+    Attributes:
+        shape: Its shape.
+        dtype: Its type.
+    """
+
+    def __init__(self, array: Array, over: Callable[[], None] = lambda: None) -> None:
+        self.shape, self.dtype = array.shape, array.dtype
+        self._bytes: NDArray[np.uint8] = array.reshape(-1).view(np.uint8)
+        self._buffer = np.empty(min(SLICE, len(self._bytes)), np.uint8)
+        self._over = over
+        self._at = self._filled = 0
+        self._still = False
+        self._changed = threading.Condition()
+        self.feed()
+
+    @property
+    def handed_over(self) -> bool:
+        """Whether the array may change as it likes from now on."""
+        return self._at == len(self._bytes)
+
+    def feed(self) -> None:
+        """Hand over the next slice, if the one before was taken; nobody may write meanwhile."""
+        with self._changed:
+            if self._filled or self.handed_over:
+                return
+            self._filled = min(SLICE, len(self._bytes) - self._at)
+            self._buffer[: self._filled] = self._bytes[self._at : self._at + self._filled]
+            self._at += self._filled
+            self._changed.notify()
+        if self.handed_over:
+            self._over()
+
+    def release(self) -> None:
+        """Let the rest be read as it stands: nobody writes any more."""
+        with self._changed:
+            if self.handed_over or self._still:
+                return
+            self._still = True
+            self._changed.notify()
+        self._over()
+
+    def slices(self) -> Iterator[NDArray[np.uint8]]:
+        """Yield the array's bytes, in the thread that saves; a slice holds until the next one is asked for."""
+        taken = 0
+        while taken < len(self._bytes):
+            piece = self._next(taken)
+            yield piece
+            taken += len(piece)
+            with self._changed:
+                self._filled = 0
+
+    def _next(self, taken: int) -> NDArray[np.uint8]:
+        with self._changed:
+            while not self._filled and not self._still:
+                self._changed.wait(LOOK)
+            return self._buffer[: self._filled] if self._filled else self._bytes[taken : taken + SLICE]

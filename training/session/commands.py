@@ -1,0 +1,195 @@
+"""The commands that a viewer may send.
+
+Each method named `as_...` concerns the viewer itself, and anybody may; each named `do_...` changes the training, and
+only who controls it may.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter
+
+from ..config import MAX_ENVS
+from ..telemetry.records import Phase
+from ..telemetry.snapshot import Look
+from .audience import Viewer
+from .control import CommandRefused
+
+if TYPE_CHECKING:
+    from .live import Live
+    from .session import Session
+
+MOST_COUNTS = 32
+LOOK = TypeAdapter(Look)
+"""Reads what a viewer sent: what it says it looks at goes into the training thread."""
+
+
+class LiveCommands:
+    """Carries out commands on `live`, in the threads of the control server: it only sets words and wishes."""
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+
+    def handle(self, viewer: Viewer, request: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Answer one command of a viewer.
+
+        Raises:
+            CommandRefused: It is not a command, or cannot be done now.
+        """
+        name = str(request["command"])
+        arguments = {key: value for key, value in request.items() if key != "command"}
+        answer: Mapping[str, Any] | None
+        if own := getattr(self, f"as_{name}", None):
+            answer = own(viewer, **arguments)
+            return answer
+        command = getattr(self, f"do_{name}", None)
+        if command is None:
+            raise CommandRefused(self.unknown(name))
+        self._check(viewer, name)
+        answer = command(**arguments)
+        return answer
+
+    def unknown(self, name: str) -> str:
+        """Say that there is no such command."""
+        known = ", ".join(sorted(method[3:] for method in dir(self) if method[:3] in {"as_", "do_"}))
+        return f"{name!r} is not a command; known: {known}"
+
+    def _check(self, viewer: Viewer, name: str) -> None:
+        controller = self._live.audience.controller
+        if controller not in {None, viewer}:
+            raise CommandRefused(f"{controller.name} controls this training: c takes control")
+        if self._live.monitor.state["phase"] >= Phase.STOPPING and name != "stop":
+            raise CommandRefused("the session is ending")
+
+    def as_join(self, viewer: Viewer, name: str) -> Mapping[str, Any]:
+        """Become a viewer with a name: the first may control."""
+        return {"number": self._live.audience.join(viewer, name)}
+
+    def as_control(self, viewer: Viewer) -> None:
+        """Take control from whoever has it."""
+        self._live.audience.take_control(viewer)
+
+    def as_look(self, viewer: Viewer, **look: Any) -> None:
+        """Say what the viewer looks at; only that is recorded in detail."""
+        found = LOOK.validate_python(look)
+        viewer.look = found = replace(found, seat=min(found.seat, self._live.task.players - 1))
+        monitor = self._live.monitor
+        monitor.look = self._live.audience.look()
+        monitor.watched = True
+        if found.focus is not None and found.back:
+            self._live.rewinder.want(found.focus, found.back, found.seat)
+
+    def as_detach(self, _viewer: Viewer) -> None:
+        """Let the training go on without a viewer."""
+        self._live.linger = math.inf
+
+    def do_pause(self) -> None:
+        """Close the gate."""
+        self._live.gate.pause()
+
+    def do_resume(self) -> None:
+        """Open the gate."""
+        self._live.run_to_end_of_episode(None)
+
+    def do_step(self, count: int = 1) -> None:
+        """Let all environments make `count` steps, then pause."""
+        if count < 1:
+            raise CommandRefused(f"a number of steps is 1 or more, got {count}")
+        self._live.gate.step(int(count))
+
+    def do_episode(self, env: int) -> None:
+        """Run until environment `env` ends its episode, then pause."""
+        if not 0 <= env < self._live.num_envs_now:
+            raise CommandRefused(f"environments are numbered 1 to {self._live.num_envs_now}, got {env + 1}")
+        self._live.run_to_end_of_episode(int(env))
+
+    def do_break(self, text: str) -> Mapping[str, Any]:
+        """Add a breakpoint."""
+        return {"number": self._live.monitor.breakpoints.add(str(text), self._live.num_envs_now)}
+
+    def do_switch_break(self, number: int) -> None:
+        """Switch a breakpoint off, or on again."""
+        self._live.monitor.breakpoints.switch(int(number))
+
+    def do_unbreak(self, number: int) -> None:
+        """Remove a breakpoint."""
+        self._live.monitor.breakpoints.remove(int(number))
+
+    def do_speed(self, sps: float) -> None:
+        """Limit the steps per second of all environments together; 0 is no limit."""
+        self._live.gate.set_speed(sps / max(1, self._live.num_envs_now))
+        self._live.monitor.state["speed"] = max(0.0, float(sps))
+
+    def do_stop(self) -> None:
+        """End it."""
+        self._live.stop()
+
+
+class Commands(LiveCommands):
+    """The commands to a session: also its environments, its baseline and its checkpoints."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._session = session
+
+    def do_record(self, env: int) -> Mapping[str, Any]:
+        """Record the next episode of environment `env`; asked again, no longer."""
+        recorder, count = self._session.monitor.recorder, self._session.num_envs_now
+        if recorder is None or not 0 <= env < count:
+            raise CommandRefused(f"environments are numbered 1 to {count}, got {env + 1}")
+        if self._session.task.shared:
+            raise CommandRefused("what workers learn together has no episodes to record")
+        return {"recording": recorder.want(int(env))}
+
+    def do_restart(self, num_envs: int) -> None:
+        """Restart with another number of environments."""
+        if not 1 <= num_envs <= MAX_ENVS:
+            raise CommandRefused(f"a number of environments is 1 to {MAX_ENVS:,}, got {num_envs:,}")
+        self._session.sizing.restart(int(num_envs))
+
+    def do_baseline(self) -> None:
+        """Measure the fps of one environment, then return to N."""
+        self._check_undisturbed()
+        if self._session.num_envs_now == 1:
+            raise CommandRefused(
+                "one environment is running: its fps becomes the baseline by itself, within some seconds"
+            )
+        self._session.sizing.measure_baseline()
+
+    def do_act(self, env: int, action: float | Sequence[float], seat: int = 0) -> None:
+        """Make one step of all environments, in which a person's action takes the place of the policy's in a seat."""
+        session = self._session
+        monitor, backend = session.monitor, session.backend
+        if backend is None or not session.gate.paused:
+            raise CommandRefused("an environment is played by hand while the session is paused: Space pauses")
+        if monitor.hand.wanted is not None:
+            raise CommandRefused("the step before is not made yet")
+        monitor.hand.want(int(env), int(seat), action, backend.buffer, monitor.written)
+        session.gate.step(1)
+
+    def do_sweep(self, counts: Sequence[int]) -> None:
+        """Measure several N for some seconds each, then return to that of now."""
+        if not counts or len(counts) > MOST_COUNTS or not all(1 <= int(count) <= MAX_ENVS for count in counts):
+            raise CommandRefused(
+                f"a sweep takes 1 to {MOST_COUNTS} numbers of environments from 1 to {MAX_ENVS:,}, got {counts}"
+            )
+        self._check_undisturbed()
+        self._session.sizing.sweep(sorted({int(count) for count in counts}))
+
+    def do_cancel_sweep(self) -> None:
+        """Return from a sweep to the N it came from."""
+        self._session.sizing.cancel_sweep()
+
+    def _check_undisturbed(self) -> None:
+        if self._session.sizing.sweeping:
+            raise CommandRefused("a measurement is going on")
+        if self._session.monitor.state.get("speed"):
+            raise CommandRefused("there is a speed limit, and under it there is nothing to measure: m takes it away")
+
+    def do_checkpoint(self) -> None:
+        """Save a checkpoint at the end of the iteration."""
+        self._session.checkpoint_soon()

@@ -1,0 +1,151 @@
+"""The gate: where the training thread is paused, stepped, slowed, interrupted and stopped, unknown to the algorithm.
+
+Its state is a few words in shared memory, so that any process of the session can pass the same gate.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from enum import IntEnum
+from pathlib import Path
+
+from ...backends.segment import Segment
+from ..trainer import Interrupted, Stopped
+
+MAX_NAP = 0.05  # s between two looks at the words while the gate is closed or slow
+
+
+class Word(IntEnum):
+    """Index of each 64-bit word."""
+
+    ATTENTION = 0  # 0: pass freely; anything else: look at the others
+    STOP = 1
+    INTERRUPT = 2
+    PAUSED = 3
+    CREDITS = 4  # steps that may pass although paused
+    PERIOD = 5  # least ns between two passes, 0 = no limit
+
+
+class Gate:
+    """What the training thread passes before every step.
+
+    Args:
+        directory: Where the words stand, as the segment `gate`.
+        waiting: Called some ten times a second while the gate is closed, in the training thread.
+
+    Attributes:
+        attention: One word: as long as it is 0, `enter` does nothing, and who counts microseconds need not call it.
+    """
+
+    def __init__(self, directory: Path, waiting: Callable[[], None] = lambda: None) -> None:
+        self._segment = Segment.create("gate", 8 * len(Word), directory=directory)
+        self._words = memoryview(self._segment.map).cast("q")
+        self.attention = self._words[Word.ATTENTION :][:1]
+        self._changed = threading.Condition()
+        self._waiting = waiting
+        self._next_pass = 0
+
+    @property
+    def path(self) -> Path:
+        """Where the words stand."""
+        return self._segment.path
+
+    def close(self) -> None:
+        """Remove the words' name."""
+        self._segment.unlink()
+
+    @property
+    def paused(self) -> bool:
+        """Whether the gate is closed, steps on credit aside."""
+        return bool(self._words[Word.PAUSED])
+
+    @property
+    def credits(self) -> int:
+        """Steps that may still pass while paused."""
+        return self._words[Word.CREDITS]
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the next pass raises `Stopped`."""
+        return bool(self._words[Word.STOP])
+
+    def _set(self, **words: int) -> None:
+        with self._changed:
+            for name, value in words.items():
+                self._words[Word[name]] = value
+            self._words[Word.ATTENTION] = any(self._words[word] for word in Word if word is not Word.ATTENTION)
+            self._changed.notify_all()
+
+    def pause(self) -> None:
+        """Close the gate before the next step."""
+        self._set(PAUSED=1, CREDITS=0)
+
+    def resume(self) -> None:
+        """Open the gate."""
+        self._set(PAUSED=0, CREDITS=0)
+
+    def step(self, count: int) -> None:
+        """Let `count` steps pass, then stay closed."""
+        self._set(PAUSED=1, CREDITS=count)
+
+    def set_speed(self, steps_per_second: float) -> None:
+        """Let at most so many passes per second through; 0 is no limit."""
+        self._next_pass = 0
+        self._set(PERIOD=int(1e9 / steps_per_second) if steps_per_second > 0 and math.isfinite(steps_per_second) else 0)
+
+    def interrupt(self) -> None:
+        """Raise `Interrupted` at the next pass, also of a closed gate."""
+        self._set(INTERRUPT=1)
+
+    def calm(self) -> None:
+        """Forget an interruption that nobody has met yet: what it was for is done."""
+        self._set(INTERRUPT=0)
+
+    def stop(self) -> None:
+        """Raise `Stopped` at every pass from now on."""
+        self._set(STOP=1)
+
+    def enter(self) -> bool:
+        """Pass, or wait until that is allowed. Return whether it had to wait.
+
+        Raises:
+            Stopped: The session is to end.
+            Interrupted: The session wants the training thread between two steps.
+        """
+        if not self._words[Word.ATTENTION]:
+            return False
+        self._check()
+        waited = False
+        while self._words[Word.PAUSED] and not self._words[Word.CREDITS]:
+            waited = True
+            self._waiting()
+            with self._changed:
+                if self._words[Word.PAUSED] and not self._words[Word.CREDITS]:
+                    self._changed.wait(MAX_NAP)
+            self._check()
+        with self._changed:  # who pauses meanwhile takes all credits away
+            if self._words[Word.CREDITS]:
+                self._set(CREDITS=self._words[Word.CREDITS] - 1)
+        return self._slow_down() or waited
+
+    def _check(self) -> None:
+        if self._words[Word.STOP]:
+            raise Stopped
+        if self._words[Word.INTERRUPT]:
+            self._set(INTERRUPT=0)
+            raise Interrupted
+
+    def _slow_down(self) -> bool:
+        """Sleep until the speed limit lets the next pass through."""
+        waited = False
+        while (period := self._words[Word.PERIOD]) and (left := self._next_pass - time.monotonic_ns()) > 0:
+            waited = True
+            self._waiting()
+            with self._changed:
+                self._changed.wait(min(left / 1e9, MAX_NAP))
+            self._check()
+        self._next_pass = max(self._next_pass, time.monotonic_ns() - period) + period
+        return waited

@@ -1,0 +1,92 @@
+"""Takes over an environment: a person's action in place of the policy's, and nothing learned from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...backends import BadAction
+from ...envs import Task
+from ...envs.fields import WAITS, Array, Buffers
+
+
+class Hand:
+    """What a person wants an environment to do at the next step.
+
+    Attributes:
+        wanted: The environment, the seat and the action, until that step.
+        played: The environment whose last step was a person's, or None.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self.wanted: tuple[int, int, Array] | None = None
+        self.played: int | None = None
+        self._task = task
+
+    def want(self, env: int, seat: int, action: float | Sequence[float], buffer: Buffers, slot: int) -> None:
+        """Ask for an action.
+
+        Args:
+            env: The environment, from 0.
+            seat: Who there, from 0.
+            action: One number, or as many as an action has.
+            buffer: The environments' arrays.
+            slot: Where they stand, with the masks of now.
+
+        Raises:
+            BadAction: It cannot be taken.
+        """
+        task = self._task
+        num_envs = len(buffer["action"][0]) // task.players
+        if not 0 <= env < num_envs:
+            raise BadAction(f"environments are numbered 1 to {num_envs:,}, got {env + 1}")
+        if not 0 <= seat < task.players:
+            raise BadAction(f"seats are numbered 1 to {task.players}, got {seat + 1}")
+        given = self._within(np.asarray(action, np.float64))
+        if not self._is_legal(given, buffer, slot, env * task.players + seat):
+            raise BadAction(f"action {action} is not legal now; choose another")
+        self.wanted = env, seat, given
+
+    def _within(self, given: Array) -> Array:
+        """Return an action as the buffer has it."""
+        task, item = self._task, self._task.action
+        if given.shape != item.shape:
+            expected = f"{item.shape[0]} numbers" if item.shape else "one number"
+            raise BadAction(f"an action here is {expected}, got {given.size}")
+        if task.bounds:
+            if not np.isfinite(given).all():
+                raise BadAction(f"an action is finite numbers, got {given.tolist()}")
+            return given.astype(item.dtype).clip(*np.array(task.bounds, item.dtype).T)
+        for number, count in zip(given.reshape(-1).tolist(), task.choices or (task.num_actions,), strict=True):
+            if not 0 <= number < count or number % 1:
+                raise BadAction(f"actions are numbered 0 to {count - 1:,}, got {number:g}")
+        return given.astype(item.dtype)
+
+    def play(self, buffer: Buffers, slot: int) -> None:
+        """Write the action into a slot that is about to be stepped, and keep the decision out of the loss.
+
+        What the policy did before is worth what it then expected: its part of the episode ends here as if cut short,
+        so no reward that the person finds is credited to it.
+        """
+        wanted, self.wanted, self.played = self.wanted, None, None
+        if wanted is None:
+            return
+        env, seat, action = wanted
+        row = env * self._task.players + seat
+        if row >= len(buffer["action"][slot]) or not self._is_legal(action, buffer, slot, row):
+            return  # it was asked for while the step before was being made
+        self.played = env
+        buffer["action"][slot, row] = action
+        buffer["active"][slot, row] = WAITS
+        if not buffer["terminated"][slot, row] and not buffer["truncated"][slot, row]:
+            buffer["truncated"][slot, row] = 1
+            buffer["final_observation"][slot, row] = buffer["observation"][slot, row]
+
+    def _is_legal(self, action: Array, buffer: Buffers, slot: int, row: int) -> bool:
+        """Look an action up among those that are legal; of several components, each."""
+        if not self._task.masked:
+            return True
+        mask = np.unpackbits(buffer["action_mask"][slot, row], bitorder="little")
+        first = np.cumsum((0, *self._task.choices))[: action.size]
+        return bool(mask[first + action].all())

@@ -1,0 +1,284 @@
+"""The process that a session runs in, and how another process starts it.
+
+`launch` starts `python -m pac.training.session.host` in a process session of its own. The configuration goes to its
+stdin; on its stdout come two lines of JSON: where the session stands (or why it could not begin), and at the end the
+report (or the error). Everything else that it prints goes to the run's `session.log`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ...envs import BadParameter, PacError
+from ..config import Config
+from ..imports import importing
+
+if TYPE_CHECKING:
+    from .session import Session
+
+BAD_USAGE = 2
+FAILED = 1
+
+
+class SessionFailed(PacError):
+    """A session ended with an error.
+
+    Attributes:
+        code: The exit code that the error deserves: 2 for bad usage, else 1.
+    """
+
+    title = "Session failed"
+
+    def __init__(self, title: str, text: str, code: int = FAILED) -> None:
+        super().__init__(text)
+        self.title = title
+        self.code = code
+
+
+class RunningSession(Protocol):
+    """A session that was started here."""
+
+    directory: Path
+    pid: int
+
+    def poll(self) -> int | None:
+        """Return the exit code, or None while it runs."""
+
+    def report(self) -> dict[str, Any]:
+        """Wait for the end; return the report or raise `SessionFailed`."""
+
+    def terminate(self) -> None:
+        """Ask it to save and end."""
+
+    def kill(self) -> None:
+        """End it at once."""
+
+
+class SessionProcess:
+    """A session in a process of its own.
+
+    Attributes:
+        directory: Where its telemetry and socket stand.
+        pid: Its process.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], directory: Path) -> None:
+        self._process = process
+        self._answer: dict[str, Any] | None = None
+        self.directory = directory
+        self.pid = process.pid
+
+    def poll(self) -> int | None:
+        """Return the exit code, or None while it runs."""
+        return self._process.poll()
+
+    def report(self) -> dict[str, Any]:
+        """Wait for the end and return the report.
+
+        Raises:
+            SessionFailed: It ended with an error.
+        """
+        if self._answer is None:
+            self._answer = self._last_answer()
+        return _checked(self._answer)
+
+    def _last_answer(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        with self._process.stdout as pipe:
+            line = pipe.readline()
+        code = self._process.wait()
+        if line:
+            return dict(json.loads(line))
+        text = f"the session's process ended without a report ({ended_by(code)}); see its session.log"
+        return {"title": "Session died", "error": text, "code": FAILED}
+
+    def terminate(self) -> None:
+        """Ask it to save and end."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.terminate()
+
+    def kill(self) -> None:
+        """End it at once, its workers with it."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+
+def ended_by(code: int) -> str:
+    """Return how a process ended, by its exit code: a signal's name, or the code."""
+    return signal.Signals(-code).name if code < 0 else f"exit code {code}"
+
+
+def launch(config: Config, *, headless: bool = False) -> SessionProcess:
+    """Start a session in a process of its own; returns when it stands, before PyTorch is loaded.
+
+    Raises:
+        SessionFailed: It refused to begin.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pac.training.session.host"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    request = {"headless": headless, **config.model_dump(mode="json")}
+    try:
+        with contextlib.suppress(BrokenPipeError), process.stdin:
+            process.stdin.write(json.dumps(request).encode())
+        answer = _first_answer(process)
+    except BaseException as error:
+        if not isinstance(error, SessionFailed):  # one that refuses ends by itself, and tidies up
+            process.kill()
+        process.wait()
+        process.stdout.close()
+        raise
+    finally:
+        process.stderr.close()
+    return SessionProcess(process, Path(answer["directory"]))
+
+
+def _first_answer(process: subprocess.Popen[bytes]) -> dict[str, Any]:
+    """Return the first line that a session's process says."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    line = process.stdout.readline()
+    if not line:
+        text = process.stderr.read().decode(errors="replace").strip()
+        raise SessionFailed("Session died", f"the session's process could not begin:\n{text[-2000:]}")
+    return _checked(json.loads(line))
+
+
+def _checked(answer: dict[str, Any]) -> dict[str, Any]:
+    if "error" in answer:
+        raise SessionFailed(answer["title"], answer["error"], answer["code"])
+    return answer
+
+
+class SessionThread:
+    """A session in a thread of this process, for a debugger.
+
+    Attributes:
+        directory: Where its telemetry and socket stand.
+        pid: This process.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._session, self._close = _open(config, headless=False)
+        self.directory = self._session.directory
+        self.pid = os.getpid()
+        self._answer: dict[str, Any] | None = None
+        self._thread = threading.Thread(target=self._run, name="training")
+        self._thread.start()
+
+    def _run(self) -> None:
+        self._answer = _finish(self._session)
+        self._close()
+
+    def poll(self) -> int | None:
+        """Return the exit code, or None while it runs."""
+        return None if self._answer is None else int(self._answer.get("code", 0))
+
+    def report(self) -> dict[str, Any]:
+        """Wait for the end and return the report.
+
+        Raises:
+            SessionFailed: It ended with an error.
+        """
+        self._thread.join()
+        assert self._answer is not None
+        return _checked(self._answer)
+
+    def terminate(self) -> None:
+        """Ask it to save and end."""
+        self._session.stop()
+
+    def kill(self) -> None:
+        """A thread cannot be killed: ask again."""
+        self.terminate()
+
+
+def _open(config: Config, *, headless: bool) -> tuple[Session, Any]:
+    """Make a session that listens; return it and what closes it."""
+    from ...backends.segment import own_directory, remove_stale
+    from ..runs.last import keep_last_of_dead
+    from .commands import Commands
+    from .control import ControlServer
+    from .session import Session
+
+    keep_last_of_dead()
+    remove_stale()
+    session = Session(config, own_directory(), headless=headless)
+    return session, ControlServer(session.directory, Commands(session).handle, session.audience).close
+
+
+def _finish(session: Session) -> dict[str, Any]:
+    """Run a session to its end; return the report, or the error as data."""
+    try:
+        return session.run()
+    except BaseException as error:
+        traceback.print_exc()
+        return _as_data(error)
+
+
+def _as_data(error: BaseException) -> dict[str, Any]:
+    if isinstance(error, PacError):
+        return {
+            "title": error.title,
+            "error": str(error),
+            "code": BAD_USAGE if isinstance(error, BadParameter) else FAILED,
+        }
+    text = "".join(traceback.format_exception_only(error)).strip()
+    return {"title": "Session failed", "error": text, "code": FAILED}
+
+
+def _say(pipe: int, line: Mapping[str, Any]) -> None:
+    """Write a line for the starter, who may be gone."""
+    with contextlib.suppress(BrokenPipeError):
+        os.write(pipe, json.dumps(line, default=float).encode() + b"\n")
+
+
+def main() -> int:
+    """Run the session that stdin describes."""
+    pipe = os.dup(1)
+    os.dup2(2, 1)
+    request = json.loads(sys.stdin.buffer.read())
+    headless = request.pop("headless")
+    try:
+        with importing():
+            session, close = _open(Config.model_validate(request), headless=headless)
+    except Exception as error:
+        if not isinstance(error, PacError):
+            traceback.print_exc()
+        _say(pipe, _as_data(error))
+        return FAILED
+    log = session.keeper.folder.log if session.keeper.folder else session.directory / "session.log"
+    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("pac").setLevel(logging.INFO)
+    for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(name, lambda *_: session.stop())
+    _say(pipe, {"directory": str(session.directory)})
+    answer = _finish(session)
+    close()
+    _say(pipe, answer)
+    return int(answer.get("code", 0))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

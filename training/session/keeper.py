@@ -1,0 +1,285 @@
+"""Keeps a run on disk: its folder, its card, its metrics and its checkpoints."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from ...backends.base import Backend
+from ...envs import BadParameter, Task
+from ...envs.fields import Array
+from ..config import Config
+from ..runs.checkpoint import CheckpointNotWritten, load_newest
+from ..runs.folder import RunFolder, new_name
+from ..runs.saving import Saver
+from ..runs.tensorboard import EventFiles
+from ..telemetry.events import EventLog
+from ..telemetry.records import Level
+from ..trainer import Trainer
+from ..trainers import trainer_kind
+from .monitor import Monitor
+
+STATES = "environments.state"
+MOST_STATES = 256 * 2**20  # bytes
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a training stood at the end of an iteration.
+
+    Attributes:
+        counters: What was counted by then.
+        num_envs: Number of environments N.
+        states: Their states, `(N, *stored_shape)`; None where they cannot be saved.
+    """
+
+    counters: Mapping[str, int]
+    num_envs: int
+    states: Array | None
+
+
+class Keeper:
+    """Writes a session's run; one that only plays keeps nothing.
+
+    What cannot be written is an event, never the end of the training.
+
+    Attributes:
+        folder: The run's folder, or None if nothing is kept.
+        pauses: Seconds that the training stood still at most for each checkpoint that was begun while it went on.
+    """
+
+    def __init__(
+        self, config: Config, task: Task, settings: Mapping[str, Any], monitor: Monitor, events: EventLog
+    ) -> None:
+        self._config, self._task, self._settings = config, task, settings
+        self._kind = trainer_kind(config.trainer or task.trainer)
+        self._origin = {
+            "task": task.spec,
+            "trainer": self._kind.name,
+            "fingerprint": fingerprint(task, self._kind.name),
+        }
+        self._begun = not config.resume
+        self._monitor, self._events = monitor, events
+        self.folder = self._open()
+        self.pauses: list[float] = []
+        self._standing: Standing | None = None
+        self._saved_at = 0.0
+        self._saving, self._beside = "", False
+        self._saver = Saver(self.folder.checkpoints, self._told) if self.folder else None
+        self._curves = EventFiles(self.folder.path) if self.folder else None
+
+    def _open(self) -> RunFolder | None:
+        config = self._config
+        if not config.learn:
+            return None
+        if config.resume:
+            folder = RunFolder.find(config.runs_dir, config.resume)
+            folder.claim()
+            shutil.rmtree(folder.last, ignore_errors=True)
+            return folder
+        folder = RunFolder.create(config.runs_dir, config.name or new_name(self._task.name, self._kind.name))
+        folder.claim()
+        return folder
+
+    @property
+    def name(self) -> str:
+        """The run's name."""
+        if self.folder is not None:
+            return self.folder.name
+        return f"{RunFolder.find(self._config.runs_dir, str(self._config.resume)).name} (playing)"
+
+    def write_card(self, state: str, *, device: str, num_envs: int, started: float) -> None:
+        """Write `run.json`; that of a run which could not be resumed stays as it was.
+
+        Args:
+            state: `running`, `completed` (a limit was reached), `interrupted` or `failed`.
+            device: Where the policy runs.
+            num_envs: Number of environments N.
+            started: When, in s since the epoch.
+        """
+        if self.folder is None or not self._begun:
+            return
+        card = {
+            "id": self.folder.name,
+            **self._origin,
+            "device": device,
+            "num_envs": num_envs,
+            "started": started,
+            "written": time.time(),
+            "version": version("pac-tui"),
+            "state": state,
+            "return_mean": self._monitor.counts.return_mean,
+            **{figure.name: self._monitor.series.latest.get(figure.name) for figure in self._kind.figures},
+            **self._monitor.counts.totals(),
+            "config": {**self._config.model_dump(mode="json"), "settings": dict(self._settings)},
+        }
+        self._try("run.json", lambda folder: folder.write_card(card))
+
+    def record(self, row: Mapping[str, float]) -> None:
+        """Append an iteration's figures to the run's metrics."""
+        figures = {**self._monitor.counts.totals(), "seconds": round(self._monitor.clock.now(), 3), **row}
+        self._try("metrics.jsonl", lambda folder: folder.append_metrics(figures))
+        if self._curves is not None:
+            self._curves.add(row, self._monitor.counts.steps)
+
+    def _try(self, what: str, write: Callable[[RunFolder], None]) -> None:
+        if self.folder is None:
+            return
+        try:
+            write(self.folder)
+        except OSError as error:
+            self._events.add(
+                Level.ERROR, f"cannot write {self.folder.path / what}: {error.strerror}; training goes on without it"
+            )
+
+    def mark(self, backend: Backend) -> None:
+        """Note where the training stands, at the end of an iteration: what is saved later is saved as of now."""
+        if self.folder is None:
+            return
+        state, count = self._task.state, backend.environments
+        kept = state is not None and state.row_bytes * count <= MOST_STATES and backend.save(self._monitor.written)
+        states = backend.buffer["state"][0].copy() if kept else None
+        self._standing = Standing(self._monitor.counts.totals(), count, states)
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time for a checkpoint."""
+        every, saver = self._config.checkpoint_every, self._saver
+        return (
+            bool(every) and saver is not None and not saver.busy and self._monitor.clock.now() - self._saved_at >= every
+        )
+
+    @property
+    def saving(self) -> bool:
+        """Whether a checkpoint is being written."""
+        return self._saver is not None and self._saver.busy
+
+    def checkpoint(self, trainer: Trainer, *, wait: bool = False) -> None:
+        """Save what was learned by the end of the last iteration, beside the training unless told to `wait`."""
+        if self._saver is None or self._standing is None:
+            return
+        begun = time.perf_counter()
+        self._saved_at = self._monitor.clock.now()
+        tensors, data = trainer.state()
+        standing = self._standing
+        if standing.states is not None:
+            tensors[STATES] = standing.states
+        facts = {
+            **self._origin,
+            "num_envs": standing.num_envs,
+            "seed": self._config.seed,
+            "counters": dict(standing.counters),
+            "data": data,
+        }
+        self._saving = self._said(standing.counters)
+        self._beside = not wait
+        if self._beside:
+            self.pauses.append(time.perf_counter() - begun)
+        self._saver.save(standing.counters["steps"], tensors, facts)
+        if wait:
+            self._saver.wait()
+
+    @property
+    def streaming(self) -> bool:
+        """Whether a checkpoint waits for more of what it saves."""
+        return self._saver is not None and self._saver.streaming
+
+    def feed(self) -> None:
+        """Hand the checkpoint its next slice, between two steps."""
+        if self._saver is not None and self._saver.streaming:
+            begun = time.perf_counter()
+            self._saver.feed()
+            self.pauses[-1] = max(self.pauses[-1], time.perf_counter() - begun)
+
+    def release(self) -> None:
+        """Let the checkpoint have the rest of what it saves: its writers are about to end."""
+        if self._saver is not None:
+            self._saver.release()
+
+    def _said(self, counters: Mapping[str, int]) -> str:
+        """How far the training was, in its trainer's words."""
+        units = self._kind.units
+        return f"{counters[units.over]:,} {units.counted}"
+
+    def _told(self, _step: int, error: CheckpointNotWritten | None) -> None:
+        if error is None:
+            pause = f"; the training stood still for {1000 * self.pauses[-1]:.0f} ms at most" if self._beside else ""
+            self._events.add(Level.GOOD, f"checkpoint at {self._saving}{pause}")
+        else:
+            again = f"; the next try is in {self._config.checkpoint_every:g} s" if self._config.checkpoint_every else ""
+            self._events.add(Level.ERROR, f"no checkpoint was saved: {error}{again}")
+
+    def resume(self, trainer: Trainer) -> None:
+        """Load the newest checkpoint that verifies, if a run is to be resumed.
+
+        Raises:
+            BadParameter: The run is of another task or trainer.
+            NoCheckpoint: None verifies.
+        """
+        if not self._config.resume:
+            return
+        folder = RunFolder.find(self._config.runs_dir, self._config.resume)
+        self._refuse_another(folder)
+        loaded = load_newest(folder.checkpoints, self._origin)
+        for sentence in loaded.skipped:
+            self._events.add(Level.WARNING, sentence)
+        facts = loaded.data
+        trainer.load_state(loaded.tensors, facts["data"])
+        if self._config.learn:
+            self._monitor.count_on(facts["counters"])
+            states = loaded.tensors.get(STATES)
+            self._standing = Standing(
+                facts["counters"], facts["num_envs"], None if states is None else np.array(states)
+            )
+        self._begun = True
+        self._events.add(Level.GOOD, f"resumed {folder.name} at {self._said(facts['counters'])}")
+
+    def _refuse_another(self, folder: RunFolder) -> None:
+        """Raise what says why a run cannot be gone on with."""
+        card, ours = folder.card(), self._origin
+        if (card.get("trainer"), card.get("task")) != (ours["trainer"], ours["task"]):
+            raise BadParameter(
+                f"{folder.name} trains {card.get('task')} with {card.get('trainer')}, and {ours['task']} with "
+                f"{ours['trainer']} is asked for: leave --task and --trainer out, or start a new run"
+            )
+        if card.get("fingerprint") != ours["fingerprint"]:
+            raise BadParameter(
+                f"{folder.name} was trained on another {ours['task']}, with other observations or actions: "
+                "start a new run, or go back to that version"
+            )
+
+    def restore(self, backend: Backend) -> bool:
+        """Let the environments go on where a resumed run stood; return whether they do."""
+        if not self._config.resume or self._standing is None:
+            return False
+        states = self._standing.states
+        restored = states is not None and backend.restore(states)
+        if not restored:
+            self._events.add(Level.INFO, "episodes begin anew: their states were not saved, or for another N")
+        return restored
+
+    def close(self) -> None:
+        """Finish what is being written."""
+        if self._saver is not None:
+            self._saver.wait()
+        if self._curves is not None:
+            self._curves.close()
+
+    def leave(self) -> None:
+        """Let others go on with the run."""
+        if self.folder is not None:
+            self.folder.release()
+
+
+def fingerprint(task: Task, trainer: str) -> str:
+    """Return a hash of what must be the same for a run to be resumed, besides what its trainer asks for."""
+    facts = [trainer, asdict(task.observation), asdict(task.action), task.num_actions, task.players]
+    return hashlib.sha256(json.dumps(facts, default=str).encode()).hexdigest()[:16]

@@ -1,0 +1,163 @@
+"""The pulse of a live training: a thread that publishes workers and system figures, and notices that nobody watches."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import psutil
+
+from ...backends import WorkerStatus
+from ...backends.base import Backend
+from ..telemetry.records import SYSTEM
+
+if TYPE_CHECKING:
+    from .live import Live
+
+PERIOD = 0.5  # s
+SYSTEM_PERIOD = 1.0
+
+
+class Pulse:
+    """Writes the blocks `workers`, `system` and `audience` until stopped; stops what nobody watches."""
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+        self._backend: Backend | None = None
+        self._lock = threading.Lock()
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="pulse", daemon=True)
+        self._last_viewer = time.monotonic()
+        self._own = psutil.Process()
+        self._cpu: dict[int, tuple[float, float]] = {}
+        self._gpu = _Gpu()
+
+    def start(self) -> None:
+        """Begin to beat."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Beat no more; returns when the thread has ended."""
+        self._done.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def watch(self, backend: Backend | None) -> None:
+        """Report the workers of `backend` from now on."""
+        with self._lock:
+            self._backend = backend
+
+    def _run(self) -> None:
+        system_due = 0.0
+        while not self._done.wait(PERIOD):
+            self._check_viewers()
+            self._write_audience()
+            self._write_workers()
+            if time.monotonic() >= system_due:
+                system_due = time.monotonic() + SYSTEM_PERIOD
+                self._write_system()
+
+    def _check_viewers(self) -> None:
+        """End what has had no viewer for longer than it lingers."""
+        live = self._live
+        live.monitor.watched = len(live.audience) > 0
+        live.monitor.look = live.audience.look()
+        if live.monitor.watched:
+            self._last_viewer = time.monotonic()
+        elif time.monotonic() - self._last_viewer > live.linger:
+            live.stop()
+
+    def _write_audience(self) -> None:
+        audience, controller = self._live.audience, self._live.audience.controller
+        with self._live.writer.write("audience") as block:
+            block["viewers"] = audience.joined
+            block["controller"] = controller.number if controller else 0
+            block["name"] = controller.name.encode()[:48] if controller else b""
+
+    def _workers(self) -> Sequence[WorkerStatus]:
+        with self._lock:
+            return self._backend.workers if self._backend is not None else ()
+
+    def _write_workers(self) -> None:
+        workers = self._workers()
+        with self._live.writer.write("workers") as table:
+            table["used"] = 0
+            for row, worker in zip(table, workers, strict=False):
+                row["used"], row["pid"], row["lo"], row["hi"] = 1, worker.pid, worker.lo, worker.hi
+                row["state"], row["steps"] = worker.state.value.encode(), worker.steps
+                row["heartbeat_age"], row["restarts"] = worker.heartbeat, worker.restarts
+                row["cpu"], row["rss"] = self._share(worker.pid, worker.cpu_seconds), worker.rss
+                row["error"] = worker.last_error.encode()[:240]
+
+    def _share(self, pid: int, cpu_seconds: float) -> float:
+        """CPU of a process in % of one core, since the last look."""
+        now = time.monotonic()
+        before, then = self._cpu.get(pid, (cpu_seconds, now))
+        self._cpu[pid] = (cpu_seconds, now)
+        return 100 * (cpu_seconds - before) / (now - then) if now > then else 0.0
+
+    def _write_system(self) -> None:
+        own = self._own
+        others = [worker for worker in self._workers() if worker.pid != own.pid]
+        cpu_seconds = sum(own.cpu_times()[:2]) + sum(worker.cpu_seconds for worker in others)
+        memory = psutil.virtual_memory()
+        values: dict[str, Any] = {
+            "cores": psutil.cpu_count() or 1,
+            "cpu": max(0.0, self._share(0, cpu_seconds)),
+            "cpu_machine": psutil.cpu_percent(),
+            "rss": own.memory_info().rss + sum(worker.rss for worker in others),
+            "memory": memory.total,
+            "memory_used": memory.total - memory.available,
+            "shm": _size_of(self._live.directory),
+            "pulse": time.time(),
+            **self._gpu.read(),
+        }
+        with self._live.writer.write("system") as system:
+            for name in SYSTEM.names or ():
+                system[name] = values[name]
+
+
+def _size_of(directory: os.PathLike[str]) -> int:
+    """Bytes of the files of a session's directory; they come and go meanwhile."""
+    size = 0
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            with suppress(FileNotFoundError):
+                size += entry.stat(follow_symlinks=False).st_size
+    return size
+
+
+class _Gpu:
+    """The first NVIDIA GPU, through NVML; nothing where there is none."""
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+        self._count = 0
+
+    def read(self) -> dict[str, Any]:
+        nothing = {"gpus": 0, "gpu": 0.0, "vram": 0, "vram_total": 0, "gpu_name": b""}
+        try:
+            import pynvml
+
+            if self._handle is None:
+                if self._count < 0:
+                    return nothing
+                pynvml.nvmlInit()
+                self._count = pynvml.nvmlDeviceGetCount()
+                self._handle = pynvml.nvmlDeviceGetHandleByIndex(0)
+            memory = pynvml.nvmlDeviceGetMemoryInfo(self._handle)
+            name = pynvml.nvmlDeviceGetName(self._handle)
+            return {
+                "gpus": self._count,
+                "gpu": pynvml.nvmlDeviceGetUtilizationRates(self._handle).gpu,
+                "vram": memory.used,
+                "vram_total": memory.total,
+                "gpu_name": name.encode() if isinstance(name, str) else name,
+            }
+        except Exception:
+            self._count = -1
+            return nothing

@@ -1,0 +1,322 @@
+"""One live training: a task, a trainer, a backend, a device, N. It owns the training thread.
+
+`Session.run` is that thread. Other threads only set words and wishes; the training thread acts on them between two
+steps.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import traceback
+from pathlib import Path
+from typing import Any
+
+from ...backends import BACKENDS, default_num_envs
+from ...backends import make as make_backend
+from ...backends.base import Backend
+from ...envs import PacError, UnknownName, find
+from ..config import Config
+from ..device import resolve_device
+from ..flags import unused_flags
+from ..imports import importing
+from ..past.recorder import Recorder
+from ..runs.folder import RunFolder
+from ..runs.last import keep_last
+from ..telemetry.records import Level, Phase
+from ..trainer import Context, Interrupted, Stopped, Trainer
+from ..trainers import build_player, build_trainer, dressed_for, trainer_kind, trainer_settings
+from ..units import plural
+from .gated import GatedEnvs
+from .keeper import Keeper
+from .live import Live
+from .preparation import Preparation
+from .report import make_report
+from .sizing import Sizing
+
+STEP_TIMEOUT = 60.0  # s
+
+log = logging.getLogger(__name__)
+
+
+class AlarmRang(PacError):
+    """A session ended because an alarm rang, as `alarm_exit` asks."""
+
+    title = "Alarm"
+
+
+class Session(Live):
+    """A training that can be paused, stepped, slowed, restarted at another N, and stopped.
+
+    Args:
+        config: What to run.
+        directory: Where telemetry, gate and socket stand.
+        headless: Whether it may run without a viewer.
+    """
+
+    def __init__(self, config: Config, directory: Path, *, headless: bool = False) -> None:
+        if config.backend not in BACKENDS:
+            raise UnknownName("backend", config.backend, BACKENDS)
+        game = find(config.task)
+        self.kind = trainer_kind(config.trainer or game.trainer)
+        self.settings = trainer_settings(self.kind.name, game, config.settings)
+        task = dressed_for(self.kind.name, game, self.settings)
+        super().__init__(task, directory, linger=math.inf if headless else config.linger, seed=config.seed)
+        self.config = config.model_copy(update={"trainer": self.kind.name})
+        self.sizing = Sizing(self, config.num_envs or task.num_envs or default_num_envs())
+        for text in config.breakpoints:
+            self.monitor.breakpoints.add(text)
+        self.keeper = Keeper(self.config, self.task, self.settings, self.monitor, self.events)
+        self.monitor.recorder = self._recorder()
+        self.backend: Backend | None = None
+        self.error: BaseException | None = None
+        self._trainer: Trainer | None = None
+        self._wants_checkpoint = False
+        self.device = config.device
+        self.say(Phase.STARTING, "reading the configuration")
+        self.new_segment(self.sizing.num_envs)
+
+    def _recorder(self) -> Recorder:
+        """What records episodes, into the folder of the run; one that only plays, into that of the run it plays."""
+        config, folder = self.config, self.keeper.folder
+        if folder is None:
+            folder = RunFolder.find(config.runs_dir, config.resume or "")
+        return Recorder(self.task, config.seed, folder.name, folder.episodes, self.events)
+
+    # -- the training thread ------------------------------------------------------------------------------------------
+
+    def run(self) -> dict[str, Any]:
+        """Train until a limit, a stop or a failure; return the report. The telemetry outlives the workers.
+
+        Raises:
+            PacError: It could not begin, or failed; a checkpoint was saved if anything was learned.
+        """
+        try:
+            self._begin()
+            self._loop()
+        except Stopped:
+            pass
+        except BaseException as error:
+            self.error = error
+            self.events.add(Level.ERROR, str(error) or type(error).__name__)
+        report = self._end()
+        if self.error is not None:
+            raise self.error
+        return report
+
+    def _begin(self) -> None:
+        self.pulse.start()
+        with Preparation(self.task, self.config, self.sizing.num_envs) as preparation:
+            with importing():
+                self._trainer = self._build_trainer()
+            self.keeper.resume(self._trainer)
+            preparation.finish(lambda: self.say(Phase.STARTING, "compiling the game (first start only)"))
+            self._write_card("running")
+            self.sizing.begin(baseline=self.config.baseline)
+        self._go_on()
+        self._announce()
+        self.sizing.measure()
+
+    def _go_on(self) -> None:
+        """Let the environments of a resumed run go on where they were."""
+        assert self.backend is not None
+        if self.keeper.restore(self.backend):
+            self.monitor.begin(self.backend)
+
+    def _announce(self) -> None:
+        """Say what was found to run on, in the events and in the session's log."""
+        assert self.backend is not None
+        if self.task.note:
+            self.events.add(Level.WARNING, self.task.note)
+        for text in unused_flags(os.environ, self.device):
+            self.events.add(Level.WARNING, text)
+        units, num_envs = self.kind.units, self.sizing.num_envs
+        count = f"{num_envs} {units.env if num_envs == 1 else plural(units.env)}"
+        self._tell(f"using transport: {self.backend.name}, {count}, inference on {self.device}")
+
+    def _tell(self, text: str) -> None:
+        self.events.add(Level.INFO, text)
+        log.info(text)
+
+    def _while_closed(self) -> None:
+        """Keep viewers informed; show them what environments are at that draw themselves only when asked."""
+        super()._while_closed()
+        self.keeper.feed()
+        backend = self.backend
+        if backend is None or "looked_at" not in backend.buffer or not self.gate.paused:
+            return
+        if self.monitor.lacks_boards():
+            backend.redraw(self.monitor.written)
+            self.monitor.redrawn()
+
+    def _build_trainer(self) -> Trainer:
+        config, kind = self.config, self.kind
+        self.say(Phase.STARTING, "loading PyTorch" if kind.computes else "loading the environments")
+        self.device = resolve_device(config.device) if kind.computes else "cpu"
+        context = Context(self.task, self._make_envs, self.settings, self.device, config.seed, self.timer, self._tell)
+        if config.learn:
+            trainer = build_trainer(kind.name, context)
+        else:
+            trainer = build_player(kind.name, context, greedy=config.greedy)
+        self.monitor.inspect, self.monitor.values = trainer.inspect, trainer.values
+        return trainer
+
+    def _loop(self) -> None:
+        while not self._limit_reached():
+            try:
+                metrics = self.trainer.iterate()
+            except Interrupted:
+                self.clock.stop()
+                self._grant_wishes(anew=True)
+            else:
+                row = self.monitor.end_iteration(metrics)
+                self._publish()
+                self.keeper.record(row)
+                if self.backend is not None:
+                    self.keeper.mark(self.backend)
+                self._grant_wishes()
+
+    def _grant_wishes(self, *, anew: bool = False) -> None:
+        """Do, between two steps, what other threads asked for; `anew` after a rollout that cannot be continued."""
+        if self.gate.stopping:
+            raise Stopped
+        wanted = self.sizing.wanted()
+        if self._wants_checkpoint or self.keeper.due:
+            self._wants_checkpoint = False
+            self.keeper.checkpoint(self.trainer)
+        if anew or wanted not in {None, self.num_envs_now}:
+            self.sizing.resize(wanted or self.num_envs_now)
+        self.clock.go()
+
+    @property
+    def trainer(self) -> Trainer:
+        """The algorithm, once the session has begun."""
+        assert self._trainer is not None
+        return self._trainer
+
+    @property
+    def num_envs_now(self) -> int:
+        """The N of the environments that stand."""
+        return self.backend.environments if self.backend is not None else self.sizing.num_envs
+
+    def _make_envs(self, num_envs: int, slots: int) -> GatedEnvs:
+        """Make the environments behind the gate; called by the trainer."""
+        self.say(self.monitor.state["phase"], "starting the environments")
+        self.backend = make_backend(
+            self.task,
+            num_envs,
+            self.config.backend,
+            strict=self.config.strict,
+            slots=slots,
+            seed=self.config.seed,
+            workers=self.config.workers,
+            timeout=max(STEP_TIMEOUT, 2 * self.config.hang_timeout),
+            hang_timeout=self.config.hang_timeout,
+        )
+        self.monitor.state["backend"] = self.backend.name
+        self.pulse.watch(self.backend)
+        return GatedEnvs(self.backend, self)
+
+    def let_go(self, backend: Backend) -> None:
+        """Stop watching `backend`, which is about to close."""
+        self.keeper.release()
+        self._drain(backend)
+        self.pulse.watch(None)
+        if self.backend is backend:
+            self.backend = None
+
+    def new_segment(self, num_envs: int) -> None:
+        """Publish into a new segment, made for `num_envs`."""
+        self._open_segment(
+            num_envs,
+            run=self.keeper.name,
+            folder=str(self.keeper.folder.path.resolve()) if self.keeper.folder else "",
+            trainer=self.kind.name,
+            backend=self.config.backend,
+            device=self.device,
+            seed=self.config.seed,
+            settings=self.settings,
+            units=self.kind.units,
+            figures=self.kind.figures,
+        )
+
+    def _publish(self) -> None:
+        self.monitor.state["limit"] = self._limit()
+        if self.backend is not None:
+            self._drain(self.backend)
+        super()._publish()
+
+    def _drain(self, backend: Backend) -> None:
+        """Take over what the backend reports."""
+        alarms = self.monitor.alarms
+        for event in backend.drain_events():
+            level, lost = Level[event.level.upper()], event.worker is not None
+            self.events.add(level, event.text, event.lo if lost else -1)
+            if lost and level >= Level.WARNING:
+                alarms.marked.update(range(event.lo, event.hi))
+                sentence = event.text.partition("\n")[0]
+                alarms.told.append(sentence)
+                self._exit_by(sentence)
+
+    def _rang(self, text: str, env: int) -> None:
+        """Tell of an alarm, and end if that is wanted."""
+        super()._rang(text, env)
+        self._exit_by(text)
+
+    def _exit_by(self, text: str) -> None:
+        """End because of an alarm, if that is wanted: the next pass of the gate is the last."""
+        if self.config.alarm_exit and not self.gate.stopping:
+            self.error = AlarmRang(text)
+            self.gate.stop()
+
+    # -- limits, runs and checkpoints ---------------------------------------------------------------------------------
+
+    def _limit(self) -> float:
+        return self.config.used_up(self.monitor.counts.totals(), self.monitor.clock.now())
+
+    def _limit_reached(self) -> bool:
+        return self._limit() >= 1 and not self.sizing.sweeping
+
+    def _write_card(self, state: str) -> None:
+        self.keeper.write_card(state, device=self.device, num_envs=self.sizing.num_envs, started=self._started)
+
+    def _end(self) -> dict[str, Any]:
+        """Save, stop the workers, say how it ended; return the report."""
+        if self._trainer is not None and self.monitor.counts.iterations:
+            self.say(Phase.STOPPING, "saving a checkpoint")
+            if self.error is None and (last := self._trainer.finish()):
+                self.monitor.series.latest |= last
+                self.keeper.record(self.monitor.series.latest)
+            self.keeper.checkpoint(self._trainer, wait=True)
+        report = make_report(self)
+        self.say(Phase.STOPPING, "stopping the workers")
+        if self._trainer is not None:
+            self._trainer.close()
+        if self.backend is not None:
+            self.backend.close()
+        self.pulse.stop()
+        self.keeper.close()
+        failed = self.error is not None
+        self._write_card("failed" if failed else "completed" if self._limit_reached() else "interrupted")
+        self.keeper.leave()
+        self.say(Phase.FAILED if failed else Phase.ENDED, _sentence(self.error) if failed else "ended")
+        if failed:
+            keep_last(self.directory)
+        return report
+
+    # -- what other threads may ask -----------------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """Save, stop the workers, end."""
+        self.gate.stop()
+
+    def checkpoint_soon(self) -> None:
+        """Save a checkpoint at the end of the iteration."""
+        self._wants_checkpoint = True
+
+
+def _sentence(error: BaseException | None) -> str:
+    if isinstance(error, PacError):
+        return f"{error.title}: {error}"
+    return "".join(traceback.format_exception_only(error)).strip() if error else ""

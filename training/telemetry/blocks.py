@@ -1,0 +1,269 @@
+"""Everything that can be seen of a session, in one shared-memory segment: written by the session, read by anyone.
+
+The segment is a control block, a JSON header and a row of blocks. Each block carries a sequence number that is odd
+while the writer is inside, so a reader never returns half a record and never blocks the writer. Each block has one
+writing thread. A segment's `next_generation` differs from its own generation once the session has moved on to another
+segment (a restart at another N): readers then attach to `telemetry.<next_generation>` in the same directory.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...backends.segment import Segment
+from ...envs import PacError, Task
+from ...envs.fields import Array
+from .description import Description
+from .moments import LINE, counted_actions, moment_dtype, terms_width
+from .records import (
+    AUDIENCE,
+    BREAKPOINT,
+    ENVIRONMENT,
+    EVENT,
+    MAX_BREAKPOINTS,
+    METRIC_NAME_BYTES,
+    MOST_NUMBERS,
+    POLICY,
+    SCALING,
+    STATE,
+    SYSTEM,
+    TIMES,
+    WORKER,
+)
+
+MAGIC = 0x50414354
+VERSION = 2
+CONTROL = struct.Struct("<5I I 3Q")
+CONTROL_BYTES = 64
+ALIGN = 64
+MAX_METRICS = 96
+MAX_HISTORY = 1024
+MAX_EVENTS = 256
+MAX_WORKERS = 256
+MAX_SCALING = 64
+PATIENCE = 2.0  # s that a read waits for a writer to leave a block
+TRIES = 1000  # and how often it looks at least: a machine that stood still for so long tells nothing about the writer
+NAP = 1e-4
+
+
+class NotTelemetry(PacError):
+    """A file is not a telemetry segment of this version."""
+
+    title = "Not a session"
+
+
+class Torn(PacError):
+    """A block was being written at every attempt to read it: its writer died inside."""
+
+    title = "Session died while writing"
+
+
+@dataclass(frozen=True)
+class Block:
+    """One array of the segment."""
+
+    name: str
+    dtype: Any
+    shape: tuple[int, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the array."""
+        return int(np.dtype(self.dtype).itemsize * np.prod(self.shape, dtype=np.int64))
+
+
+def blocks_of(task: Task, num_envs: int) -> list[Block]:
+    """The blocks of a session on `task` with `num_envs` environments."""
+    boards = [Block(f"board:{item.name}", item.dtype, (num_envs, *item.stored_shape)) for item in task.boards]
+    terms = (num_envs, terms_width(task))
+    return [
+        Block("state", STATE, ()),
+        Block("times", TIMES, ()),
+        Block("system", SYSTEM, ()),
+        Block("metric_names", f"S{METRIC_NAME_BYTES}", (MAX_METRICS,)),
+        Block("metrics", "f8", (MAX_METRICS,)),
+        Block("history", "f4", (MAX_HISTORY, 3 + MAX_METRICS)),
+        Block("environments", ENVIRONMENT, (num_envs,)),
+        Block("actions", "f4", (num_envs, min(MOST_NUMBERS, prod(task.action.shape)))),
+        Block("info", "f4", (num_envs, max(1, len(task.info)))),
+        Block("terms", "f4", terms),
+        Block("last_terms", "f4", terms),
+        Block("policy", POLICY, ()),
+        Block("detail", moment_dtype(task), ()),
+        Block("moment", moment_dtype(task), ()),
+        Block("line", LINE, ()),
+        Block("action_counts", "i8", (2, counted_actions(task))),
+        Block("workers", WORKER, (MAX_WORKERS,)),
+        Block("audience", AUDIENCE, ()),
+        Block("events", EVENT, (MAX_EVENTS,)),
+        Block("breakpoints", BREAKPOINT, (MAX_BREAKPOINTS,)),
+        Block("scaling", SCALING, (MAX_SCALING,)),
+        Block("outcomes", "u8", (1 + len(task.outcomes),)),
+        *boards,
+    ]
+
+
+def path_of(directory: Path, generation: int) -> Path:
+    """Where the segment of a generation stands."""
+    return directory / f"telemetry.{generation}"
+
+
+def _aligned(offset: int) -> int:
+    return -(-offset // ALIGN) * ALIGN
+
+
+class _Mapped:
+    """The arrays of a mapped segment, and the sequence numbers before them."""
+
+    def __init__(self, segment: Segment, blocks: list[Block], first: int) -> None:
+        self.segment = segment
+        self.arrays: dict[str, Array] = {}
+        self.sequences: dict[str, Array] = {}
+        offset = first
+        for block in blocks:
+            offset = _aligned(offset)
+            self.sequences[block.name] = np.frombuffer(segment.map, "u8", 1, offset)
+            data = np.frombuffer(segment.map, "u1", block.nbytes, offset + ALIGN)
+            self.arrays[block.name] = data.view(np.dtype(block.dtype)).reshape(block.shape)
+            offset += ALIGN + block.nbytes
+
+
+class TelemetryWriter:
+    """Creates a segment and writes its blocks.
+
+    Attributes:
+        generation: Number of this segment within its session, from 1.
+    """
+
+    def __init__(self, task: Task, description: Description, num_envs: int, generation: int, directory: Path) -> None:
+        blocks = blocks_of(task, num_envs)
+        specs = [(block.name, _spelled(block.dtype), block.shape) for block in blocks]
+        header = json.dumps({"description": asdict(description), "blocks": specs}).encode()
+        size = CONTROL_BYTES + _aligned(len(header)) + sum(_aligned(ALIGN + block.nbytes) for block in blocks)
+        self.generation = generation
+        self._directory = directory
+        # Written under another name first: a reader that finds the file finds it whole.
+        segment = Segment.create(f".telemetry.{generation}", size, directory=directory)
+        self._mapped = _Mapped(segment, blocks, CONTROL_BYTES + len(header))
+        segment.map[CONTROL_BYTES : CONTROL_BYTES + len(header)] = header
+        act_size = 8 * task.players
+        CONTROL.pack_into(
+            segment.map,
+            0,
+            MAGIC,
+            VERSION,
+            num_envs,
+            task.observation.row_bytes,
+            act_size,
+            len(header),
+            size,
+            generation,
+            generation,
+        )
+        segment.path = segment.path.rename(path_of(directory, generation))
+
+    def array(self, name: str) -> Array:
+        """Return the block for reading by its writer."""
+        return self._mapped.arrays[name]
+
+    @contextmanager
+    def write(self, name: str) -> Iterator[Array]:
+        """Return the block for writing; readers retry until the `with` ends."""
+        sequence = self._mapped.sequences[name]
+        sequence[0] += 1
+        try:
+            yield self._mapped.arrays[name]
+        finally:
+            sequence[0] += 1
+
+    def hand_over(self, generation: int) -> None:
+        """Send the readers to the segment of `generation` and remove this one's name."""
+        struct.pack_into("<Q", self._mapped.segment.map, CONTROL.size - 8, generation)
+        self._mapped.segment.unlink()
+
+    def unlink(self) -> None:
+        """Remove the segment's name; attached readers keep its memory."""
+        self._mapped.segment.unlink()
+
+
+class TelemetryReader:
+    """Reads the telemetry of the session in `directory`.
+
+    Attributes:
+        description: The header of the segment attached to.
+        generation: Its generation.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        names = sorted(directory.glob("telemetry.*"), key=lambda path: int(path.suffix[1:]))
+        if not names:
+            raise NotTelemetry(f"{directory} holds no telemetry: the session has ended or has not begun")
+        self._attach(int(names[-1].suffix[1:]))
+
+    def _attach(self, generation: int) -> None:
+        segment = Segment.attach(path_of(self.directory, generation))
+        magic, version, *_, header_bytes, size, _, _ = CONTROL.unpack_from(segment.map, 0)
+        if magic != MAGIC or version != VERSION or size != len(segment.map):
+            raise NotTelemetry(
+                f"{segment.path} is not telemetry of version {VERSION} (magic {magic:#x}, version {version}, {size} "
+                f"bytes in its header, {len(segment.map)} on disk): use the same pac-tui for the app and the session"
+            )
+        header = json.loads(segment.map[CONTROL_BYTES : CONTROL_BYTES + header_bytes])
+        blocks = [Block(name, _dtype(spec), tuple(shape)) for name, spec, shape in header["blocks"]]
+        self._mapped = _Mapped(segment, blocks, CONTROL_BYTES + header_bytes)
+        self.description = Description.from_json(header["description"])
+        self.generation = generation
+
+    def follow(self) -> bool:
+        """Attach to the newest segment if the session has moved on; return whether it had."""
+        moved = False
+        while True:
+            wanted = CONTROL.unpack_from(self._mapped.segment.map, 0)[-1]
+            if wanted == self.generation:
+                return moved
+            try:
+                self._attach(wanted)
+            except FileNotFoundError:
+                return moved
+            moved = True
+
+    def read(self, name: str, at: Any = ...) -> Array:
+        """Return a copy of `block[at]`, whole.
+
+        Raises:
+            Torn: The writer died inside the block.
+        """
+        sequence, array = self._mapped.sequences[name], self._mapped.arrays[name]
+        deadline, tries = time.monotonic() + PATIENCE, 0
+        while tries < TRIES or time.monotonic() < deadline:
+            before = int(sequence[0])
+            copy = np.array(array[at])
+            if before % 2 == 0 and int(sequence[0]) == before:
+                return copy
+            tries += 1
+            time.sleep(NAP)  # also lets a writer of this very process go on
+        raise Torn(f"the block {name!r} of {self._mapped.segment.path} stayed half written")
+
+
+def _spelled(dtype: Any) -> Any:
+    """A dtype as JSON."""
+    kind = np.dtype(dtype)
+    return kind.descr if kind.names else kind.str
+
+
+def _dtype(spec: Any) -> np.dtype[Any]:
+    """The dtype that `_spelled` wrote."""
+    if isinstance(spec, str):
+        return np.dtype(spec)
+    return np.dtype([(name, kind, *(tuple(shape) for shape in rest)) for name, kind, *rest in spec])

@@ -1,0 +1,124 @@
+"""What a session says of itself once: what is trained on, by what, and how it looks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from ...envs import Field, Panel, Task
+from ...envs.panels import Glyph, Layer
+from ..units import RETURN, STEPPED, Figure, Units
+
+
+@dataclass(frozen=True)
+class PanelLook(Panel):
+    """A panel and the shape of what it draws."""
+
+    shape: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, panel: Panel, board: Field) -> PanelLook:
+        """Describe `panel`, which draws `board`."""
+        return cls(**{item.name: getattr(panel, item.name) for item in fields(panel)}, shape=board.shape)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> PanelLook:
+        """Rebuild what `dataclasses.asdict` took apart."""
+        glyphs = tuple(Glyph(**glyph) for glyph in data["glyphs"])
+        layers = tuple(Layer(**layer) for layer in data["layers"])
+        plain = {name: _frozen(value) for name, value in data.items()}
+        return cls(**{**plain, "glyphs": glyphs, "layers": layers})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Description:
+    """What does not change while a session keeps its N.
+
+    Attributes:
+        folder: Where the run is kept, if it is.
+        watched: Whether it is a script that is watched, which nothing here can end or restart.
+    """
+
+    run: str
+    task: str
+    title: str
+    trainer: str
+    backend: str
+    device: str
+    seed: int
+    version: str
+    pid: int
+    players: int
+    num_actions: int
+    choices: tuple[int, ...]
+    bounds: tuple[tuple[float, float], ...]
+    action_shape: tuple[int, ...]
+    action_planes: tuple[str, ...] = ()
+    action_names: tuple[str, ...]
+    frame_rate: float
+    reward_terms: tuple[str, ...]
+    outcomes: tuple[tuple[str, str], ...]
+    info: tuple[str, ...]
+    headline: tuple[str, ...]
+    panels: tuple[PanelLook, ...]
+    observation: Field
+    slices: tuple[tuple[str, int, int], ...] = ()
+    masked: bool = False
+    folder: str = ""
+    watched: bool = False
+    units: Units = STEPPED
+    figures: tuple[Figure, ...] = (RETURN,)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Description:
+        """Rebuild what `dataclasses.asdict` took apart."""
+        panels = tuple(PanelLook.from_json(panel) for panel in data["panels"])
+        observation = Field(**{name: _frozen(value) for name, value in data["observation"].items()})
+        built = {
+            "panels": panels,
+            "observation": observation,
+            "units": Units(**data["units"]),
+            "figures": tuple(Figure(**figure) for figure in data["figures"]),
+            "settings": data["settings"],
+        }
+        plain = {item.name: _frozen(data[item.name]) for item in fields(cls) if item.name not in built}
+        return cls(**plain, **built)
+
+    @property
+    def board(self) -> PanelLook | None:
+        """The panel that the summary shows."""
+        return next((panel for panel in self.panels if panel.main), self.panels[0] if self.panels else None)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
+
+
+def describe(task: Task, **facts: Any) -> Description:
+    """Return the header: what is trained on and how it looks; `facts` are the session's own."""
+    panels = tuple(
+        PanelLook.of(panel, next(item for item in task.boards if item.name == panel.field)) for panel in task.panels
+    )
+    return Description(
+        task=task.spec,
+        title=task.title,
+        players=task.players,
+        num_actions=task.num_actions,
+        choices=task.choices,
+        bounds=task.bounds,
+        action_shape=task.action_shape,
+        action_planes=task.action_planes,
+        action_names=task.action_names,
+        frame_rate=task.frame_rate,
+        reward_terms=task.reward_terms,
+        outcomes=tuple((outcome.name, outcome.tone) for outcome in task.outcomes),
+        info=tuple(item.name for item in task.info),
+        headline=task.headline,
+        panels=panels,
+        observation=task.observation,
+        slices=tuple((name, first, last) for name, (first, last) in task.slices.items()),
+        masked=task.masked,
+        **facts,
+    )

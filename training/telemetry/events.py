@@ -1,0 +1,31 @@
+"""What happened in a session, the latest of it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+
+from .blocks import MAX_EVENTS, TelemetryWriter
+from .records import Level
+
+
+class EventLog:
+    """The ring of events; any thread may add."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._adding = threading.Lock()
+        self.recent: deque[tuple[int, float, Level, int, str]] = deque(maxlen=MAX_EVENTS)
+
+    def add(self, level: Level, text: str, env: int = -1) -> None:
+        """Add an event of now."""
+        with self._adding:
+            self.count += 1
+            self.recent.append((self.count, time.time(), level, env, text))
+
+    def write(self, writer: TelemetryWriter) -> None:
+        """Write all that is kept."""
+        with writer.write("events") as events:
+            for number, when, level, env, text in list(self.recent):
+                events[(number - 1) % len(events)] = (number, when, level, env, text.encode()[:240])

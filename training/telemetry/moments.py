@@ -1,0 +1,226 @@
+"""A moment: all that is known of one environment after one step. Of now, or of a step that a viewer went back to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...envs import Field, Task
+from ...envs.fields import Array, Buffers
+from .description import Description
+
+NOTE_BYTES = 160
+BACK = 500
+"""Steps that a viewer can go back."""
+TERMINATED, TRUNCATED = 1, 2
+LINE = np.dtype(
+    [
+        ("env", "i4"),
+        ("seat", "u2"),
+        ("now", "i8"),
+        ("count", "i4"),
+        ("ends", "u1", (BACK,)),
+        ("rewards", "f4", (BACK,)),
+    ]
+)
+"""Ends of an environment's last steps and the rewards of one seat, oldest first."""
+
+
+NUMBERS = ("episode", "episode_length", "episode_return", "end", "outcome", "frames", "reward", "value")
+
+
+class Source(IntEnum):
+    """Where a moment comes from."""
+
+    NOTHING = 0
+    NOW = 1
+    STORED = 2
+    REBUILT = 3
+    WORKING = 4
+    MISSING = 5
+
+
+def moment_dtype(task: Task) -> np.dtype[Any]:
+    """Return the record of a moment; what is per seat is that of one."""
+    action = field_of(task, "action")
+    return np.dtype(
+        [
+            ("env", "i4"),
+            ("seat", "u2"),  # from 0
+            ("step", "i8"),  # of the backend, from 0: the newest is `now`
+            ("now", "i8"),
+            ("source", "u1"),
+            ("progress", "f4"),  # 0 to 1 while it is being rebuilt
+            ("note", f"S{NOTE_BYTES}"),
+            ("episode", "i8"),
+            ("episode_length", "i4"),
+            ("episode_return", "f4"),
+            ("end", "u1"),  # whether the step ended an episode: 0, 1 terminated, 2 truncated
+            ("outcome", "u1"),
+            ("frames", "i4"),
+            ("reward", "f4"),
+            ("value", "f4"),  # of the decision that `next_action` is, else of the one before; NaN if unknown
+            ("acted", "u1"),  # whether there is an action that led here
+            ("action", action.dtype, action.shape),
+            ("decided", "u1"),  # whether the next action is known
+            ("next_action", action.dtype, action.shape),
+            ("full", "u1"),  # whether observation, mask, terms and info are known, not only the boards
+            ("observation", task.observation.dtype, task.observation.stored_shape),
+            ("mask", "u1", (-(-task.num_actions // 8) if task.masked else 0,)),
+            ("reward_terms", "f4", (len(task.reward_terms),)),  # of the step
+            ("terms", "f4", (len(task.reward_terms),)),  # of the episode so far
+            ("info", "f4", (len(scalars(task)),)),
+            *((f"board:{item.name}", item.dtype, item.stored_shape) for item in boards_of(task)),
+        ]
+    )
+
+
+def counted_actions(task: Task) -> int:
+    """Return the number of actions that can be counted: 0 where an action is not one of a few."""
+    action = field_of(task, "action")
+    return task.num_actions if not action.shape and np.dtype(action.dtype).kind in "iu" else 0
+
+
+def field_of(task: Task, name: str) -> Field:
+    """Return a field of a task by its name."""
+    return next(item for item in task.fields if item.name == name)
+
+
+def scalars(task: Task) -> list[Field]:
+    """Return the task's scalars."""
+    return [item for item in task.info if not item.shape]
+
+
+def boards_of(task: Task) -> list[Field]:
+    """Return the fields that panels draw."""
+    drawn = {name for panel in task.panels for name in panel.fields}
+    return [item for item in task.boards if item.name in drawn]
+
+
+def terms_width(task: Task) -> int:
+    """Return how many columns a table of reward terms has."""
+    return max(1, len(task.reward_terms))
+
+
+def fill(moment: Array, task: Task, buffers: Buffers, slot: int, env: int, *, seat: int = 0) -> None:
+    """Write what stands in a slot of the buffers about a seat into a record: all but source, action, value."""
+    row = env * task.players + seat
+    moment["env"], moment["seat"], moment["full"] = env, seat, 1
+    for name in ("episode_length", "outcome", "frames"):
+        moment[name] = buffers[name][slot, env]
+    for name in ("episode_return", "reward"):
+        moment[name] = buffers[name][slot, row]
+    ended = TERMINATED if buffers["terminated"][slot, row] else TRUNCATED if buffers["truncated"][slot, row] else 0
+    moment["end"] = ended
+    moment["episode"] = buffers["episode"][0, env] - (ended > 0)  # the next one has begun in the same step
+    moment["observation"] = buffers["observation"][slot, row]
+    if task.masked:
+        moment["mask"] = buffers["action_mask"][slot, row]
+    if task.reward_terms:
+        moment["reward_terms"] = buffers["reward_terms"][slot, row]
+    for index, item in enumerate(scalars(task)):
+        found = buffers[item.name][slot if item.timed else 0]
+        moment["info"][index] = found[row if item.per == "seat" else env]
+    for item in boards_of(task):
+        moment[f"board:{item.name}"] = buffers[item.name][0, env]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moment:
+    """A moment as a viewer works with it.
+
+    Attributes:
+        env: Whose.
+        seat: Whose there, from 0.
+        step: Which step led here; the newest is `now`.
+        source: Where it comes from.
+        progress: How far a rebuilding is, 0 to 1.
+        note: Why it is not there, or not whole.
+        values: The plain numbers of the record, by name.
+        action: The action that led here, if one did.
+        next_action: The one that is decided, if it is known.
+        observation: In its logical shape; None where only boards were kept, as all that follow but the boards.
+        mask: `(num_actions,)` which actions are legal, if the task tells.
+        reward_terms: Of the step.
+        terms: Of the episode so far.
+        info: The task's scalars.
+        boards: What panels draw, by field.
+    """
+
+    env: int
+    seat: int
+    step: int
+    now: int
+    source: Source
+    progress: float
+    note: str
+    values: Mapping[str, float]
+    action: Array | None
+    next_action: Array | None
+    observation: Array | None
+    mask: NDArray[np.bool_] | None
+    reward_terms: NDArray[np.float32] | None
+    terms: NDArray[np.float32] | None
+    info: NDArray[np.float32] | None
+    boards: Mapping[str, Array]
+
+    @property
+    def back(self) -> int:
+        """How many steps ago it was."""
+        return self.now - self.step
+
+    @property
+    def shown(self) -> bool:
+        """Whether there is a board to show."""
+        return self.source in {Source.NOW, Source.STORED, Source.REBUILT}
+
+    @classmethod
+    def read(cls, record: Array, description: Description) -> Moment | None:
+        """Return what stands in a record; None if nothing was written yet."""
+        if record["source"] == Source.NOTHING:
+            return None
+        full = bool(record["full"])
+        mask = None
+        if description.masked and full:
+            bits = np.unpackbits(record["mask"], count=description.num_actions, bitorder="little")
+            mask = bits.astype(np.bool_)
+        return cls(
+            env=int(record["env"]),
+            seat=int(record["seat"]),
+            step=int(record["step"]),
+            now=int(record["now"]),
+            source=Source(int(record["source"])),
+            progress=float(record["progress"]),
+            note=bytes(record["note"].tolist()).decode(errors="replace"),
+            values={name: record[name].item() for name in NUMBERS},
+            action=record["action"] if record["acted"] else None,
+            next_action=record["next_action"] if record["decided"] else None,
+            observation=description.observation.widen(record["observation"]) if full else None,
+            mask=mask,
+            reward_terms=record["reward_terms"] if full else None,
+            terms=record["terms"] if full else None,
+            info=record["info"] if full else None,
+            boards={name: record[f"board:{name}"] for panel in description.panels for name in panel.fields},
+        )
+
+
+@dataclass(frozen=True)
+class Line:
+    """Ends and one seat's rewards of the last steps, oldest first, `(steps,)` each; the last step is `now`."""
+
+    now: int
+    ends: NDArray[np.uint8]
+    rewards: NDArray[np.float32]
+
+    @classmethod
+    def read(cls, record: Array, env: int, seat: int) -> Line | None:
+        """Return what stands in a record, if it is about this seat."""
+        count = int(record["count"])
+        if record["env"] != env or record["seat"] != seat or not count:
+            return None
+        return cls(int(record["now"]), record["ends"][:count], record["rewards"][:count])

@@ -1,0 +1,162 @@
+"""The records that telemetry is made of, and the words that stand in them."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+
+from ..trainer import PHASES
+
+WAITING, RECORDING = 1, 2
+METRIC_NAME_BYTES = 40
+TOP_ACTIONS = 8
+MAX_BREAKPOINTS = 32
+MOST_NUMBERS = 32
+"""Of a continuous action, so many are published."""
+
+
+class Phase(IntEnum):
+    """What a session is doing."""
+
+    STARTING = 0
+    RUNNING = 1
+    PAUSED = 2
+    RESTARTING = 3
+    BASELINE = 4
+    STOPPING = 5
+    ENDED = 6
+    FAILED = 7
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more will come."""
+        return self in {Phase.ENDED, Phase.FAILED}
+
+
+class Notice(IntEnum):
+    """What a person should see of an environment."""
+
+    NOTHING = 0
+    BREAK = 1
+    """A breakpoint stopped the training here, at the last step."""
+    ALARM = 2
+    """An alarm rang here, and its episode goes on."""
+    PLAYED = 3
+    """A person made its last step."""
+
+
+class Level(IntEnum):
+    """How much an event matters."""
+
+    INFO = 0
+    GOOD = 1
+    WARNING = 2
+    ERROR = 3
+
+
+STATE = np.dtype(
+    [
+        ("phase", "u1"),
+        ("num_envs", "u4"),
+        ("target_envs", "u4"),  # what a restart in progress goes to
+        ("steps", "u8"),  # environment steps (decisions), all environments
+        ("frames", "u8"),
+        ("episodes", "u8"),
+        ("iterations", "u8"),
+        ("started", "f8"),  # s since the epoch
+        ("now", "f8"),  # when this was written, s since the epoch
+        ("training_seconds", "f8"),  # without pauses and restarts
+        ("fps", "f8"),
+        ("sps", "f8"),
+        ("speed", "f8"),  # limit in steps/s of all environments together, 0 = none
+        ("credits", "u8"),  # steps left before the pause
+        ("baseline", "f8"),  # median fps at N = 1, NaN if not measured
+        ("progress", "f8"),  # 0 to 1 of what the message speaks of, NaN if unknown
+        ("limit", "f8"),  # 0 to 1 of the run's own limit, NaN without one
+        ("return_mean", "f8"),  # over the last 100 episodes
+        ("length_mean", "f8"),
+        ("message", "S240"),
+        ("backend", "S24"),
+        ("device", "S24"),
+    ]
+)
+TIMES = np.dtype([("wall", "f8"), ("steps", "f8"), *((phase, "f8") for phase in PHASES)])  # s and steps of one window
+SYSTEM = np.dtype(
+    [
+        ("cores", "u4"),
+        ("cpu", "f4"),  # % of one core, session and workers together
+        ("cpu_machine", "f4"),  # % of the machine
+        ("rss", "u8"),  # bytes, session and workers together
+        ("memory", "u8"),
+        ("memory_used", "u8"),
+        ("shm", "u8"),  # bytes of shared memory that this session holds
+        ("gpus", "u1"),
+        ("gpu", "f4"),  # %
+        ("vram", "u8"),
+        ("vram_total", "u8"),
+        ("gpu_name", "S48"),
+        ("pulse", "f8"),  # when this was written, s since the epoch
+    ]
+)
+ENVIRONMENT = np.dtype(
+    [
+        ("episode", "i8"),  # episodes begun, from 0
+        ("episode_return", "f4"),
+        ("episode_length", "i4"),
+        ("last_return", "f4"),  # NaN before the first end
+        ("last_length", "i4"),
+        ("last_outcome", "u1"),  # 0 none yet, else 1 + index into the outcomes
+        ("ended", "f8"),  # s since the epoch, 0 before the first end
+        ("action", "i4"),  # -1 where an action has several components or is continuous: see the block "actions"
+        ("reward", "f4"),
+        ("frames", "i4"),  # of the last step
+        ("status", "u1"),
+        ("notice", "u1"),
+        ("recording", "u1"),  # 0 no, 1 from its next episode on, 2 yes
+        ("worker", "i4"),
+    ]
+)
+POLICY = np.dtype(
+    [
+        ("env", "i4"),  # -1: nothing watched
+        ("seat", "u2"),  # from 0
+        ("value", "f4"),
+        ("entropy", "f4"),
+        ("count", "u1"),
+        ("actions", "i4", (TOP_ACTIONS,)),
+        ("probabilities", "f4", (TOP_ACTIONS,)),
+        ("numbers", "u1"),
+        ("means", "f4", (MOST_NUMBERS,)),
+        ("deviations", "f4", (MOST_NUMBERS,)),
+    ]
+)
+WORKER = np.dtype(
+    [
+        ("used", "u1"),
+        ("pid", "i4"),
+        ("lo", "u4"),
+        ("hi", "u4"),
+        ("state", "S12"),
+        ("steps", "u8"),
+        ("heartbeat_age", "f4"),  # s
+        ("restarts", "u4"),
+        ("cpu", "f4"),  # % of one core
+        ("rss", "u8"),
+        ("error", "S240"),
+    ]
+)
+EVENT = np.dtype([("number", "u8"), ("time", "f8"), ("level", "u1"), ("env", "i4"), ("text", "S240")])
+AUDIENCE = np.dtype([("viewers", "u4"), ("controller", "u4"), ("name", "S48")])  # 0: nobody controls
+SCALING = np.dtype(
+    [("num_envs", "u4"), ("samples", "u4"), ("fps", "f8"), ("low", "f8"), ("high", "f8"), ("seconds", "f8")]
+)
+BREAKPOINT = np.dtype(
+    [
+        ("number", "u4"),  # from 1; 0 in rows that are not used
+        ("on", "u1"),
+        ("hits", "u8"),
+        ("env", "i4"),  # where it hit last, -1 before
+        ("text", "S200"),
+    ]
+)

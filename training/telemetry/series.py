@@ -1,0 +1,72 @@
+"""The figures of iterations as telemetry has them: the newest ones, and a history that stays within its block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from .blocks import MAX_HISTORY, MAX_METRICS, TelemetryWriter
+from .counts import Counts
+
+
+class Series:
+    """Names, latest values and points of the figures.
+
+    Attributes:
+        latest: The figures of the last iteration.
+    """
+
+    def __init__(self) -> None:
+        self.latest: dict[str, float] = {}
+        self._names: list[str] = []
+        self._points = np.zeros((MAX_HISTORY, 3 + MAX_METRICS), "f4")
+        self._count = 0
+        self._stride = 1
+        self._writer: TelemetryWriter | None = None
+
+    def attach(self, writer: TelemetryWriter) -> None:
+        """Write into `writer` from now on."""
+        self._writer = writer
+        self._write_latest()
+        self._write_points()
+
+    def append(self, row: Mapping[str, float], counts: Counts, seconds: float) -> None:
+        """Append an iteration that ended after `seconds` of training; a full history is thinned."""
+        self.latest = dict(row)
+        self._names.extend(name for name in row if name not in self._names and len(self._names) < MAX_METRICS)
+        self._write_latest()
+        if counts.iterations % self._stride:
+            return
+        if self._count == MAX_HISTORY:
+            self._thin()
+        point = self._points[self._count]
+        point[:3] = counts.steps, seconds, max(1, counts.frames)
+        point[3:] = np.nan
+        point[3 : 3 + len(self._names)] = [row.get(name, np.nan) for name in self._names]
+        self._count += 1
+        if self._writer:
+            with self._writer.write("history") as history:
+                history[self._count - 1] = point
+
+    def _thin(self) -> None:
+        """Let every second point go; from now on, twice as many iterations lie between two."""
+        self._points[: MAX_HISTORY // 2] = self._points[::2].copy()
+        self._points[MAX_HISTORY // 2 :] = 0
+        self._count //= 2
+        self._stride *= 2
+        self._write_points()
+
+    def _write_points(self) -> None:
+        if self._writer:
+            with self._writer.write("history") as history:
+                history[:] = self._points
+
+    def _write_latest(self) -> None:
+        if not self._writer:
+            return
+        with self._writer.write("metric_names") as names:
+            names[: len(self._names)] = [name.encode() for name in self._names]
+        if self.latest:
+            with self._writer.write("metrics") as values:
+                values[: len(self._names)] = [self.latest.get(name, np.nan) for name in self._names]

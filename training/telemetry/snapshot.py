@@ -1,0 +1,267 @@
+"""The frozen `Snapshot` that a viewer works with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import NonNegativeInt
+
+from ...envs.fields import Array
+from ..trainer import PolicyOutput
+from .description import Description
+from .moments import Line, Moment
+from .records import Level, Phase
+
+if TYPE_CHECKING:
+    from .blocks import TelemetryReader
+
+MAX_INT = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a viewer looks at: only that is copied, and for gymnasium environments only that is rendered.
+
+    Attributes:
+        first: First environment of the grid.
+        count: Number of environments of the grid; 0 if it is hidden.
+        focus: The environment shown large, or None.
+        seat: Which of its seats, from 0.
+        curves: Names of the metrics whose history is drawn.
+        detail: Whether all that is known of the focus is looked at, the observation say.
+        back: How many steps before the newest the focus is looked at, while the session is paused.
+    """
+
+    first: NonNegativeInt = 0
+    count: NonNegativeInt = MAX_INT
+    focus: NonNegativeInt | None = None
+    seat: NonNegativeInt = 0
+    curves: tuple[str, ...] = ()
+    detail: bool = False
+    back: NonNegativeInt = 0
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened; numbers rise by one, so a viewer knows what it has shown."""
+
+    number: int
+    time: float
+    level: Level
+    env: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Throughput at one N: median, lowest and highest fps of windows of at least 2 s."""
+
+    num_envs: int
+    fps: float
+    low: float
+    high: float
+    samples: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A metric's history, oldest first; `steps`, `seconds`, `frames` and `values` are `(points,)`."""
+
+    name: str
+    steps: NDArray[np.float32]
+    seconds: NDArray[np.float32]
+    frames: NDArray[np.float32]
+    values: NDArray[np.float32]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    """One consistent look at a session.
+
+    `actions` holds the last actions, `(N, numbers)`. `boards` holds `(count, ...)` for environments
+    `first..first+count`, `focus_boards` one environment's. Record arrays are of the dtypes of `records`. `seat` is
+    whose policy output, moment and line they are; `moment` is the focus in detail, as it is or as it was; `line` its
+    last steps, while the session is paused; `action_counts` `(2, num_actions)` how often the focus took each action in
+    its last steps, and all environments.
+    """
+
+    description: Description
+    generation: int
+    phase: Phase
+    message: str
+    state: Mapping[str, Any]
+    times: Mapping[str, float]
+    system: Mapping[str, Any]
+    metrics: Mapping[str, float]
+    curves: Mapping[str, Curve]
+    first: int
+    environments: Array
+    actions: NDArray[np.float32]
+    info: NDArray[np.float32]
+    terms: NDArray[np.float32]
+    last_terms: NDArray[np.float32]
+    boards: Mapping[str, Array]
+    focus: int | None
+    seat: int
+    focus_boards: Mapping[str, Array]
+    policy: PolicyOutput | None
+    workers: Array
+    audience: Mapping[str, Any]
+    events: tuple[Event, ...]
+    scaling: tuple[Scaling, ...]
+    outcomes: tuple[int, ...]
+    breakpoints: Array
+    moment: Moment | None = None
+    line: Line | None = None
+    action_counts: NDArray[np.int64] | None = None
+
+    @property
+    def num_envs(self) -> int:
+        """Number of environments N."""
+        return int(self.state["num_envs"])
+
+    @property
+    def fps(self) -> float:
+        """Frames per second, all environments together, over a window of at least 2 s."""
+        return float(self.state["fps"])
+
+    @property
+    def baseline(self) -> float | None:
+        """Median fps at N = 1, if it was measured in this session."""
+        value = float(self.state["baseline"])
+        return None if np.isnan(value) else value
+
+    @property
+    def speedup(self) -> float | None:
+        """fps(total) over the baseline."""
+        return self.fps / self.baseline if self.baseline else None
+
+    @property
+    def efficiency(self) -> float | None:
+        """Speedup over N, in %."""
+        return 100 * self.speedup / self.num_envs if self.speedup is not None else None
+
+
+def take(reader: TelemetryReader, look: Look, before: Snapshot | None = None) -> Snapshot:
+    """Read what `look` asks for; follows the session to its newest segment first.
+
+    What did not change since the snapshot `before` is taken over from it.
+    """
+    reader.follow()
+    description = reader.description
+    state = _record(reader.read("state"))
+    environments = reader.read("environments")
+    total = len(environments)
+    first = min(look.first, total)
+    shown = slice(first, min(total, first + look.count))
+    focus = look.focus if look.focus is not None and look.focus < total else None
+    names = dict.fromkeys(name for panel in description.panels for name in panel.fields)
+    return Snapshot(
+        description=description,
+        generation=reader.generation,
+        phase=Phase(state["phase"]),
+        message=str(state["message"]),
+        state=state,
+        times=_record(reader.read("times")),
+        system=_record(reader.read("system")),
+        metrics=_metrics(reader),
+        curves=_curves(reader, look.curves),
+        first=first,
+        environments=environments,
+        actions=reader.read("actions"),
+        info=reader.read("info"),
+        terms=reader.read("terms"),
+        last_terms=reader.read("last_terms"),
+        boards={name: reader.read(f"board:{name}", shown) for name in names} if look.count else {},
+        focus=focus,
+        seat=look.seat,
+        focus_boards={name: reader.read(f"board:{name}", focus) for name in names} if focus is not None else {},
+        policy=_policy(reader, look, focus),
+        workers=_used(reader.read("workers")),
+        audience=_record(reader.read("audience")),
+        events=_events(reader, before.events if before is not None else ()),
+        scaling=tuple(
+            Scaling(int(n), float(fps), float(low), float(high), int(samples), float(seconds))
+            for n, samples, fps, low, high, seconds in reader.read("scaling").tolist()
+            if n
+        ),
+        outcomes=tuple(reader.read("outcomes").tolist()),
+        breakpoints=_breakpoints(reader.read("breakpoints")),
+        moment=None if focus is None else _moment(reader, look, focus),
+        line=None if focus is None else Line.read(reader.read("line"), focus, look.seat),
+        action_counts=reader.read("action_counts") if look.detail else None,
+    )
+
+
+def _moment(reader: TelemetryReader, look: Look, focus: int) -> Moment | None:
+    """The focus as it was asked for: as it is now, or some steps ago."""
+    moment = Moment.read(reader.read("moment" if look.back else "detail"), reader.description)
+    return moment if moment is not None and (moment.env, moment.seat) == (focus, look.seat) else None
+
+
+def _record(record: Array) -> dict[str, Any]:
+    """A structured scalar as a dict of Python values."""
+    values = record.tolist()
+    return {name: _text(value) for name, value in zip(record.dtype.names or (), values, strict=True)}
+
+
+def _text(value: Any) -> Any:
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
+
+
+def _used(workers: Array) -> Array:
+    used: Array = workers[workers["used"] == 1]
+    return used
+
+
+def _breakpoints(records: Array) -> Array:
+    kept: Array = records[records["number"] > 0]
+    return kept
+
+
+def _names(reader: TelemetryReader) -> list[str]:
+    return [name.decode() for name in reader.read("metric_names").tolist() if name]
+
+
+def _metrics(reader: TelemetryReader) -> dict[str, float]:
+    return dict(zip(_names(reader), reader.read("metrics").tolist(), strict=False))
+
+
+def _curves(reader: TelemetryReader, wanted: tuple[str, ...]) -> dict[str, Curve]:
+    """History rows are `steps, seconds, frames, metrics...`; those that are not used yet have no frames."""
+    if not wanted:
+        return {}
+    names = _names(reader)
+    history = reader.read("history")
+    history = history[history[:, 2] > 0]
+    found = {}
+    for name in wanted:
+        if name in names:
+            values = history[:, 3 + names.index(name)]
+            known = np.isfinite(values)
+            found[name] = Curve(name, history[known, 0], history[known, 1], history[known, 2], values[known])
+    return found
+
+
+def _policy(reader: TelemetryReader, look: Look, focus: int | None) -> PolicyOutput | None:
+    record = _record(reader.read("policy"))
+    if focus is None or (record["env"], record["seat"]) != (focus, look.seat):
+        return None
+    top = [list(record[name])[: record["count"]] for name in ("actions", "probabilities")]
+    numbers = [list(record[name])[: record["numbers"]] for name in ("means", "deviations")]
+    return PolicyOutput(record["value"], record["entropy"], *top, *numbers)
+
+
+def _events(reader: TelemetryReader, before: tuple[Event, ...]) -> tuple[Event, ...]:
+    records = reader.read("events")
+    if before and before[-1].number == records["number"].max():
+        return before
+    records = np.sort(records[records["number"] > 0], order="number")
+    return tuple(
+        Event(number, time, Level(level), env, _text(text)) for number, time, level, env, text in records.tolist()
+    )

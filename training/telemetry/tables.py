@@ -1,0 +1,75 @@
+"""The tables of telemetry that tell what all environments are and what the training does."""
+
+from __future__ import annotations
+
+from ...backends.layout import Buffer
+from ...envs import Task
+from ...envs.fields import Array
+from ...envs.task import first_seats
+from ..trainer import PHASES, PolicyOutput
+from .blocks import TelemetryWriter
+from .counts import Counts
+from .moments import scalars
+from .records import MOST_NUMBERS
+from .throughput import Mark, Throughput
+
+
+def write_throughput(writer: TelemetryWriter, throughput: Throughput, now: Mark) -> None:
+    """Write where the time of the last iterations went, and how fast every N was."""
+    first, last = throughput.span(now)
+    with writer.write("times") as times:
+        times["wall"] = last.seconds - first.seconds
+        times["steps"] = last.steps - first.steps
+        for index, phase in enumerate(PHASES):
+            times[phase] = last.phases[index] - first.phases[index]
+    with writer.write("scaling") as block:
+        block[:] = 0
+        for index, entry in enumerate(throughput.scaling()[: len(block)]):
+            block[index] = (entry.num_envs, entry.samples, entry.fps, entry.low, entry.high, entry.seconds)
+
+
+def write_environments(
+    writer: TelemetryWriter, task: Task, buffer: Buffer, slot: int, counts: Counts, **columns: Array | int
+) -> None:
+    """Write what every environment is after the step that wrote `slot`; `columns` are what the buffer does not know."""
+    players, num_envs = task.players, buffer.num_envs
+    acted = slot - 1 if buffer.slots > 1 and slot > 0 else slot
+    with writer.write("environments") as table:
+        table["episode"] = buffer["episode"][0]
+        table["episode_return"] = buffer["episode_return"][slot, ::players]
+        table["episode_length"] = buffer["episode_length"][slot]
+        table["last_return"] = counts.ended["ret"]
+        table["last_length"] = counts.ended["length"]
+        table["last_outcome"] = counts.ended["outcome"]
+        table["ended"] = counts.ended["time"]
+        table["action"] = -1 if task.action.shape else buffer["action"][acted, ::players]
+        table["reward"] = buffer["reward"][slot, ::players]
+        table["frames"] = buffer["frames"][slot]
+        table["status"] = buffer["status"][0]
+        for name, values in columns.items():
+            table[name] = values
+    with writer.write("actions") as actions:
+        actions[:] = buffer["action"][acted, ::players].reshape(num_envs, -1)[:, : actions.shape[1]]
+    with writer.write("info") as info:
+        for index, item in enumerate(scalars(task)):
+            info[:, index] = first_seats(task, buffer, item, slot)
+    with writer.write("terms") as terms:
+        terms[:] = counts.terms[::players]
+    with writer.write("last_terms") as terms:
+        terms[:] = counts.last_terms[::players]
+    with writer.write("outcomes") as outcomes:
+        outcomes[:] = counts.outcomes
+
+
+def write_policy(writer: TelemetryWriter, env: int, seat: int, output: PolicyOutput | None) -> None:
+    """Write what the policy thinks at a seat of an environment, if it tells."""
+    with writer.write("policy") as policy:
+        policy["env"], policy["seat"] = -1 if output is None else env, seat
+        if output is not None:
+            count = min(len(output.actions), len(policy["actions"]))
+            policy["value"], policy["entropy"], policy["count"] = output.value, output.entropy, count
+            policy["actions"][:count] = output.actions[:count]
+            policy["probabilities"][:count] = output.probabilities[:count]
+            policy["numbers"] = numbers = min(len(output.means), MOST_NUMBERS)
+            policy["means"][:numbers] = output.means[:numbers]
+            policy["deviations"][:numbers] = output.deviations[:numbers]

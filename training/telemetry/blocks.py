@@ -12,7 +12,7 @@ import json
 import struct
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from math import prod
 from pathlib import Path
@@ -206,10 +206,13 @@ class TelemetryReader:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        names = sorted(directory.glob("telemetry.*"), key=lambda path: int(path.suffix[1:]))
-        if not names:
-            raise NotTelemetry(f"{directory} holds no telemetry: the session has ended or has not begun")
-        self._attach(int(names[-1].suffix[1:]))
+        while True:
+            found = [int(path.suffix[1:]) for path in directory.glob("telemetry.*")]
+            if not found:
+                raise NotTelemetry(f"{directory} holds no telemetry: the session has ended or has not begun")
+            with suppress(FileNotFoundError):  # the session has just moved on, and the next one is there
+                self._attach(max(found))
+                return
 
     def _attach(self, generation: int) -> None:
         segment = Segment.attach(path_of(self.directory, generation))

@@ -1,63 +1,22 @@
-"""The `pac-tui` command: what can be typed, and how errors are told. What the commands do stands in `cli_*`."""
+"""The `pac-tui` command: what can be typed. What the commands do stands in `cli_*`."""
 
 from __future__ import annotations
 
 import json as json_module
 import os
-import re
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from cyclopts import App, CycloptsError, Parameter
-from cyclopts import ValidationError as FlagsError
+from cyclopts import App, Parameter
 from cyclopts.validators import Number
-from pydantic import ConfigDict, Field, ValidationError
 
-from ..training.config import Config
-
-if TYPE_CHECKING:
-    from ..training.loading import Loaded
-
-DONE, FAILED, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130
-SETTING = re.compile(r"--([a-z]+\.[a-z_-]+)(=.*)?", re.DOTALL)
-SET = "--set"
-
-Hidden = Parameter(parse=False)
-Switch = Annotated[bool, Parameter(show_default=False)]
-Json = Annotated[bool, Parameter(help="Print one JSON object and nothing else on stdout.", show_default=False)]
-
-
-class Flags(Config):
-    """The configuration as flags."""
-
-    model_config = ConfigDict(defer_build=True)
-
-    settings: Annotated[dict[str, Any], Hidden] = Field(default_factory=dict)
-    breakpoints: Annotated[tuple[str, ...], Parameter(name=("--break", "--breakpoints"), show_default=False)] = Field(
-        (), description=Config.model_fields["breakpoints"].description
-    )
-    learn: Annotated[bool, Hidden] = True
-    greedy: Annotated[bool, Hidden] = True
-    config: Path | None = Field(None, description="A YAML file; the flags and PAC_... variables override it.")
-    players: int | None = Field(None, ge=1, description="Short for the task's parameter players.")
-    set: Annotated[tuple[str, ...], Parameter(show_default=False)] = Field(
-        (), description="A setting of the trainer; --ppo.learning-rate 3e-4 is short for --set ppo.learning-rate=3e-4."
-    )
-
-    def given(self) -> dict[str, Any]:
-        """Return what the command line gave, by key."""
-        plain = {key: getattr(self, key) for key in self.model_fields_set - {"config", "players", "set"}}
-        if self.players is not None:
-            task = str(plain.get("task", self.task))
-            plain["task"] = f"{task}{',' if '=' in task else ':'}players={self.players}"
-        return plain | {key: value for key, _, value in (setting.partition("=") for setting in self.set)}
-
+from .cli_errors import DONE, FAILED, INTERRUPTED, told
+from .cli_flags import AnyFlags, Json, Switch, load_config, load_flags, with_settings
 
 Port = Annotated[int, Parameter(validator=Number(gte=1, lte=65535))]
-AnyFlags = Annotated[Flags | None, Parameter(name="*")]
 
 app = App(
     name="pac-tui",
@@ -72,8 +31,8 @@ app = App(
     version=lambda: version("pac-tui"),
     version_flags=["--version"],
 )
-app.command("pac.tui.cli_bench:app", name="bench", help="Measure: scaling, transports, engine, peers, app, all.")
-app.command("pac.tui.cli_runs:app", name="runs", help="List, show or remove runs.")
+app.command("pac.tui.cli_bench:app", name="bench", help="Measure speed and what it costs, alone and beside others.")
+app.command("pac.tui.cli_runs:app", name="runs", help="List, show, compare or remove runs.")
 
 
 @app.default
@@ -309,36 +268,6 @@ def doctor(*, json: Json = False) -> int:
     return show_doctor(json=json)
 
 
-def load_flags(flags: Flags | None, **fixed: Any) -> Loaded:
-    """Return the configuration that flags, variables and files give, and where each value came from.
-
-    Args:
-        flags: What the command line gave.
-        **fixed: Fields that nothing overrides.
-    """
-    from ..training.loading import load
-
-    return load(flags.given(), file=flags.config, **fixed) if flags else load(**fixed)
-
-
-def load_config(flags: Flags | None, **fixed: Any) -> Config:
-    """Return the configuration that `load_flags` gives."""
-    return load_flags(flags, **fixed).config
-
-
-def with_settings(arguments: Sequence[str]) -> list[str]:
-    """Write `--ppo.clip 0.1` and `--ppo.clip=0.1` as `--set=ppo.clip=0.1`: parsing loads no trainer."""
-    tokens, rest = [], iter(arguments)
-    for token in rest:
-        found = SETTING.fullmatch(token)
-        if found is None:
-            tokens.append(token)
-        else:
-            value = found[2] or f"={next(rest, '')}"
-            tokens.append(f"{SET}={found[1]}{value}")
-    return tokens
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; an error is one sentence on stderr."""
     tokens = with_settings(sys.argv[1:] if arguments is None else arguments)
@@ -352,24 +281,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return FAILED
     except Exception as error:
-        title, text, code = _told(error)
+        title, text, code = told(error)
         if "--json" in tokens:
             print(json_module.dumps({"title": title, "error": text, "code": code}))
         print(f"pac-tui: {text}", file=sys.stderr)
         return code
-
-
-def _told(error: Exception) -> tuple[str, str, int]:
-    """Return the title, the sentence and the exit code of an error that is the user's to mend; raise any other."""
-    from ..envs import BadParameter, PacError
-
-    if isinstance(error, PacError):
-        usage = BAD_USAGE if isinstance(error, BadParameter) else FAILED
-        return error.title, str(error), getattr(error, "code", usage)
-    if isinstance(error, FlagsError) and isinstance(error.__cause__, ValidationError):
-        from ..training.loading import sentence
-
-        return "Bad configuration", sentence(error.__cause__.errors()[0]), BAD_USAGE
-    if isinstance(error, CycloptsError):
-        return "Bad usage", f"{' '.join(str(error).split())} `pac-tui --help` tells what can be typed.", BAD_USAGE
-    raise error

@@ -17,15 +17,12 @@ from ..envs import BadParameter, PacError
 from ..training.bench.facts import Figures, facts
 from . import cli_bench_parts as parts
 from . import cli_bench_show as shown
-from .cli import DONE, FAILED, Flags, Json, load_config
 from .cli_bench_show import telling
+from .cli_errors import DONE, FAILED
+from .cli_flags import Flags, Json, load_config
 from .cli_show import show_json
 
-app = App(
-    name="bench",
-    help="Measure. A figure that compares is a ratio of two ways taken in turn, in one run; medians are shown.",
-    default_parameter=Parameter(negative=()),
-)
+app = App(name="bench", default_parameter=Parameter(negative=()))
 Quick = Annotated[
     bool, Parameter(help="Measure shorter and less often: an impression, not a figure.", show_default=False)
 ]

@@ -14,14 +14,14 @@ from ..envs import BadParameter
 from ..training.runs.folder import RunFolder
 from ..training.runs.overview import Overview, goal_of, overviews
 from ..training.units import Figure
+from .cli_flags import Json
 from .cli_show import console, plain_table, show_json
 from .numbers import figure
 from .spark import sparkline
 
-app = App(name="runs", help="List, show, compare or remove runs.", default_parameter=Parameter(negative=()))
+app = App(name="runs", default_parameter=Parameter(negative=()))
 
 Folder = Annotated[Path, Parameter(help="Where runs are kept.")]
-Json = Annotated[bool, Parameter(help="Print one JSON object and nothing else on stdout.", show_default=False)]
 Name = Annotated[str, Parameter(name="RUN", help="The run: its name or its folder.")]
 RUNS = Path("runs")
 OF_ONE_RUN = frozenset({"id", "started", "written", "config.name"})
@@ -136,6 +136,8 @@ def show(name: Name, *, runs_dir: Folder = RUNS, json: Json = False) -> int:
 @app.command
 def rm(*names: Name, runs_dir: Folder = RUNS) -> int:
     """Remove runs with their checkpoints; asks nothing."""
+    if not names:
+        raise BadParameter("no run was named to be removed: pac-tui runs lists them")
     runs = [RunFolder.find(runs_dir, name) for name in names]
     for run in runs:
         run.claim()

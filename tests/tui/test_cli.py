@@ -10,7 +10,8 @@ from rich.console import Console
 
 from pac.training.runs.folder import RunFolder
 from pac.tui import cli, cli_bench_show, cli_show
-from pac.tui.cli import Flags, main, with_settings
+from pac.tui.cli import main
+from pac.tui.cli_flags import Flags, with_settings
 from pac.tui.spark import sparkline
 
 

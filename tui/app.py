@@ -119,13 +119,13 @@ def _show(connection: Connection) -> Left:
 
 
 def _finish(connection: Connection, left: Left, report: Path | None) -> None:
-    """Write the report and say how it went; an interrupted session may have none to give."""
+    """Write the report and say how it went; a session that was killed by an interrupt has none to give."""
     from .cli_run import summary
 
     try:
         answer = connection.report()
     except SessionFailed as error:
-        if left.code == INTERRUPTED:
+        if left.code == INTERRUPTED and (connection.over() or 0) < 0:
             return
         if left.wanted is None:
             raise error from None

@@ -116,7 +116,7 @@ def follow(session: SessionProcess, line: ProgressLine, interrupts: Interrupts) 
     try:
         return session.report()
     except SessionFailed:
-        if interrupts.count:
+        if interrupts.count and (session.poll() or 0) < 0:
             return None
         raise
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import time
+from pathlib import Path
 
 from pac.training.config import Config
 from pac.training.session.control import SessionClient
@@ -57,3 +58,14 @@ def session(tmp_path, **options):
 
 def running(snapshot):
     return snapshot.phase is Phase.RUNNING and snapshot.state["steps"] > 0
+
+
+@contextlib.contextmanager
+def unwritable(folder: Path):
+    """Put a file in the place of a folder: nothing can be written there, whoever tries."""
+    aside = folder.with_name("aside")
+    folder.rename(aside)
+    folder.touch()
+    yield
+    folder.unlink()
+    aside.rename(folder)

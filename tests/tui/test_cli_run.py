@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ..training.watched import unwritable
 from ..waiting import until
 from .commands import QUICK, Terminal, left, runtime, start
 
@@ -77,6 +78,22 @@ def test_a_signal_saves_and_ends(shared, tmp_path, number):
     assert json.loads(out)["steps"] > 0
     assert card(tmp_path)["state"] == "interrupted"
     assert list(tmp_path.glob("runs/*/checkpoints/step-*"))
+
+
+def test_a_last_checkpoint_that_cannot_be_written_is_a_failure(shared, tmp_path):
+    """One sentence on stderr, the same in the run's card, exit code 1: not the end that was asked for."""
+    process = start(("run", "--headless", *QUICK, "--json"), shared, tmp_path)
+    until(lambda: trains(tmp_path), "it trains")
+    (run,) = tmp_path.glob("runs/*")
+    with unwritable(run / "checkpoints"):
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+    assert process.returncode == 1, err
+    told = json.loads(out)["error"]
+    assert err.splitlines()[-1] == f"pac-tui: {told}"
+    assert told.startswith("what was learned last is lost")
+    assert card(tmp_path)["state"] == "failed"
+    assert told in str(card(tmp_path)["error"])
 
 
 def test_an_interrupt_while_it_starts(shared, tmp_path):

@@ -91,7 +91,7 @@ def save(directory: Path, step: int, tensors: Mapping[str, Any], data: Mapping[s
         shutil.rmtree(beside, ignore_errors=True)
         reason = error.strerror or str(error)
         raise CheckpointNotWritten(
-            f"{final} could not be written ({reason}); the older checkpoints are untouched. Make room and save again"
+            f"{final} could not be written ({reason}); the older checkpoints are untouched"
         ) from error
     for old in _newest_first(directory)[keep:]:
         shutil.rmtree(old, ignore_errors=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import math
 import os
 import time
 from collections.abc import Mapping
@@ -175,13 +176,13 @@ class RunFolder:
         beside.replace(self.path / CARD)
 
     def metrics(self) -> list[dict[str, Any]]:
-        """Return the lines of `metrics.jsonl`; one that a crash cut short is left out."""
+        """Return the lines of `metrics.jsonl`, without what a crash cut short and what was lost until a resume."""
         rows = []
         with suppress(FileNotFoundError), (self.path / METRICS).open() as file:
             for line in file:
                 with suppress(ValueError):
                     rows.append(dict(json.loads(line)))
-        return rows
+        return _lasting(rows)
 
     def some_metrics(self, count: int) -> list[dict[str, Any]]:
         """Return about `count` lines of `metrics.jsonl`, evenly spaced, the last one too; all of a short file."""
@@ -197,7 +198,7 @@ class RunFolder:
                     file.readline()
                 with suppress(ValueError):
                     rows.append(dict(json.loads(file.readline())))
-        return rows
+        return _lasting(rows)
 
     def append_metrics(self, row: Mapping[str, Any]) -> None:
         """Append one line to `metrics.jsonl`; a full disk loses lines, never the run."""
@@ -207,6 +208,16 @@ class RunFolder:
             os.write(descriptor, line.encode())
         finally:
             os.close(descriptor)
+
+
+def _lasting(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return lines of metrics without those of iterations that were made again, by a session that resumed the run."""
+    kept: list[dict[str, Any]] = []
+    for row in rows:
+        while kept and kept[-1].get("iterations", -1) >= row.get("iterations", math.inf):
+            kept.pop()
+        kept.append(row)
+    return kept
 
 
 def new_name(task: str, trainer: str) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import shutil
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
@@ -17,10 +15,13 @@ from ...backends.base import Backend
 from ...envs import BadParameter, Task
 from ...envs.fields import Array
 from ..config import Config
-from ..runs.checkpoint import CheckpointNotWritten, load_newest
+from ..guards.alarms import CALM, Alarm
+from ..runs.checkpoint import Checkpoint, CheckpointNotWritten, load_newest
 from ..runs.folder import RunFolder, new_name
+from ..runs.identity import identity, refuse_another
 from ..runs.saving import Saver
 from ..runs.tensorboard import EventFiles
+from ..telemetry.blocks import MAX_HISTORY
 from ..telemetry.events import EventLog
 from ..telemetry.records import Level
 from ..trainer import Trainer
@@ -36,20 +37,37 @@ class Standing:
     """Where a training stood at the end of an iteration.
 
     Attributes:
-        counters: What was counted by then.
+        counters: What was counted by then, as `Counts.state` returns it.
+        seconds: How long had been trained.
         num_envs: Number of environments N.
         states: Their states, `(N, *stored_shape)`; None where they cannot be saved.
     """
 
-    counters: Mapping[str, int]
+    counters: Mapping[str, Any]
+    seconds: float
     num_envs: int
     states: Array | None
+
+    @classmethod
+    def saved(cls, found: Checkpoint) -> Standing:
+        """Return where the training stood that a checkpoint is of."""
+        facts, states = found.data, found.tensors.get(STATES)
+        kept = None if states is None else np.array(states)
+        return cls(facts["counters"], facts.get("seconds", 0.0), facts["num_envs"], kept)
 
 
 class Keeper:
     """Writes a session's run; one that only plays keeps nothing.
 
-    What cannot be written is an event, never the end of the training.
+    What cannot be written is told, and never the end of the training.
+
+    Args:
+        config: What is run.
+        task: What is trained on.
+        settings: The trainer's settings.
+        monitor: What is counted, and the figures.
+        events: Where it is told how saving goes.
+        alarm: Called from any thread with a sentence about what cannot be written.
 
     Attributes:
         folder: The run's folder, or None if nothing is kept.
@@ -57,17 +75,22 @@ class Keeper:
     """
 
     def __init__(
-        self, config: Config, task: Task, settings: Mapping[str, Any], monitor: Monitor, events: EventLog
+        self,
+        config: Config,
+        task: Task,
+        settings: Mapping[str, Any],
+        monitor: Monitor,
+        events: EventLog,
+        *,
+        alarm: Callable[[str], None],
     ) -> None:
         self._config, self._task, self._settings = config, task, settings
         self._kind = trainer_kind(config.trainer or task.trainer)
-        self._origin = {
-            "task": task.spec,
-            "trainer": self._kind.name,
-            "fingerprint": fingerprint(task, self._kind.name),
-        }
+        self._origin = identity(task, self._kind.name)
         self._begun = not config.resume
-        self._monitor, self._events = monitor, events
+        self._monitor, self._events, self._alarm = monitor, events, alarm
+        self._unwritten = Alarm(CALM)
+        self._unsaved: CheckpointNotWritten | None = None
         self.folder = self._open()
         self.pauses: list[float] = []
         self._standing: Standing | None = None
@@ -96,7 +119,7 @@ class Keeper:
             return self.folder.name
         return f"{RunFolder.find(self._config.runs_dir, str(self._config.resume)).name} (playing)"
 
-    def write_card(self, state: str, *, device: str, num_envs: int, started: float) -> None:
+    def write_card(self, state: str, *, device: str, num_envs: int, started: float, error: str = "") -> None:
         """Write `run.json`; that of a run which could not be resumed stays as it was.
 
         Args:
@@ -104,6 +127,7 @@ class Keeper:
             device: Where the policy runs.
             num_envs: Number of environments N.
             started: When, in s since the epoch.
+            error: What it failed of.
         """
         if self.folder is None or not self._begun:
             return
@@ -116,6 +140,7 @@ class Keeper:
             "written": time.time(),
             "version": version("pac-tui"),
             "state": state,
+            **({"error": error} if error else {}),
             "return_mean": self._monitor.counts.return_mean,
             **{figure.name: self._monitor.series.latest.get(figure.name) for figure in self._kind.figures},
             **self._monitor.counts.totals(),
@@ -136,9 +161,8 @@ class Keeper:
         try:
             write(self.folder)
         except OSError as error:
-            self._events.add(
-                Level.ERROR, f"cannot write {self.folder.path / what}: {error.strerror}; training goes on without it"
-            )
+            if self._unwritten.rings(self._monitor.clock.now(), trouble=True):
+                self._alarm(f"cannot write {self.folder.path / what}: {error.strerror}; training goes on without it")
 
     def mark(self, backend: Backend) -> None:
         """Note where the training stands, at the end of an iteration: what is saved later is saved as of now."""
@@ -147,7 +171,7 @@ class Keeper:
         state, count = self._task.state, backend.environments
         kept = state is not None and state.row_bytes * count <= MOST_STATES and backend.save(self._monitor.written)
         states = backend.buffer["state"][0].copy() if kept else None
-        self._standing = Standing(self._monitor.counts.totals(), count, states)
+        self._standing = Standing(self._monitor.counts.state(), self._monitor.clock.now(), count, states)
 
     @property
     def due(self) -> bool:
@@ -163,7 +187,11 @@ class Keeper:
         return self._saver is not None and self._saver.busy
 
     def checkpoint(self, trainer: Trainer, *, wait: bool = False) -> None:
-        """Save what was learned by the end of the last iteration, beside the training unless told to `wait`."""
+        """Save what was learned by the end of the last iteration, beside the training unless told to `wait`.
+
+        Raises:
+            CheckpointNotWritten: It was waited for, and could not be written.
+        """
         if self._saver is None or self._standing is None:
             return
         begun = time.perf_counter()
@@ -177,6 +205,7 @@ class Keeper:
             "num_envs": standing.num_envs,
             "seed": self._config.seed,
             "counters": dict(standing.counters),
+            "seconds": standing.seconds,
             "data": data,
         }
         self._saving = self._said(standing.counters)
@@ -184,8 +213,12 @@ class Keeper:
         if self._beside:
             self.pauses.append(time.perf_counter() - begun)
         self._saver.save(standing.counters["steps"], tensors, facts)
-        if wait:
-            self._saver.wait()
+        if not wait:
+            return
+        self._saver.wait()
+        if self._unsaved is not None:
+            again = f": --resume {self.name} goes on from the newest" if self.folder and self.folder.saved else ""
+            raise CheckpointNotWritten(f"what was learned last is lost: {self._unsaved}{again}")
 
     @property
     def streaming(self) -> bool:
@@ -204,57 +237,56 @@ class Keeper:
         if self._saver is not None:
             self._saver.release()
 
-    def _said(self, counters: Mapping[str, int]) -> str:
+    def _said(self, counters: Mapping[str, Any]) -> str:
         """How far the training was, in its trainer's words."""
         units = self._kind.units
         return f"{counters[units.over]:,} {units.counted}"
 
     def _told(self, _step: int, error: CheckpointNotWritten | None) -> None:
+        self._unsaved = error
         if error is None:
             pause = f"; the training stood still for {1000 * self.pauses[-1]:.0f} ms at most" if self._beside else ""
             self._events.add(Level.GOOD, f"checkpoint at {self._saving}{pause}")
         else:
             again = f"; the next try is in {self._config.checkpoint_every:g} s" if self._config.checkpoint_every else ""
-            self._events.add(Level.ERROR, f"no checkpoint was saved: {error}{again}")
+            self._alarm(f"no checkpoint was saved: {error}{again}")
 
     def resume(self, trainer: Trainer) -> None:
         """Load the newest checkpoint that verifies, if a run is to be resumed.
 
         Raises:
-            BadParameter: The run is of another task or trainer.
+            BadParameter: The run is of another task or trainer, or has reached the limit that is asked for.
             NoCheckpoint: None verifies.
         """
         if not self._config.resume:
             return
         folder = RunFolder.find(self._config.runs_dir, self._config.resume)
-        self._refuse_another(folder)
+        refuse_another(folder, self._origin)
         loaded = load_newest(folder.checkpoints, self._origin)
         for sentence in loaded.skipped:
             self._events.add(Level.WARNING, sentence)
-        facts = loaded.data
-        trainer.load_state(loaded.tensors, facts["data"])
+        standing = Standing.saved(loaded)
+        self._refuse_the_end(folder, standing)
+        trainer.load_state(loaded.tensors, loaded.data["data"])
         if self._config.learn:
-            self._monitor.count_on(facts["counters"])
-            states = loaded.tensors.get(STATES)
-            self._standing = Standing(
-                facts["counters"], facts["num_envs"], None if states is None else np.array(states)
-            )
+            self._go_on(folder, standing)
         self._begun = True
-        self._events.add(Level.GOOD, f"resumed {folder.name} at {self._said(facts['counters'])}")
+        self._events.add(Level.GOOD, f"resumed {folder.name} at {self._said(standing.counters)}")
 
-    def _refuse_another(self, folder: RunFolder) -> None:
-        """Raise what says why a run cannot be gone on with."""
-        card, ours = folder.card(), self._origin
-        if (card.get("trainer"), card.get("task")) != (ours["trainer"], ours["task"]):
+    def _refuse_the_end(self, folder: RunFolder, standing: Standing) -> None:
+        """Raise what says that a run has reached the limit that is asked for."""
+        if self._config.learn and self._config.used_up(standing.counters, standing.seconds) >= 1:
             raise BadParameter(
-                f"{folder.name} trains {card.get('task')} with {card.get('trainer')}, and {ours['task']} with "
-                f"{ours['trainer']} is asked for: leave --task and --trainer out, or start a new run"
+                f"{folder.name} has {self._said(standing.counters)} and {standing.seconds:,.0f} s of training already, "
+                "and a limit counts the whole run: ask for more"
             )
-        if card.get("fingerprint") != ours["fingerprint"]:
-            raise BadParameter(
-                f"{folder.name} was trained on another {ours['task']}, with other observations or actions: "
-                "start a new run, or go back to that version"
-            )
+
+    def _go_on(self, folder: RunFolder, standing: Standing) -> None:
+        """Let counters, time and curves go on where the run stood."""
+        done = standing.counters["iterations"]
+        rows = [row for row in folder.some_metrics(MAX_HISTORY) if row["iterations"] <= done]
+        self._monitor.count_on(standing.counters, standing.seconds, rows)
+        self._standing, self._saved_at = standing, standing.seconds
 
     def restore(self, backend: Backend) -> bool:
         """Let the environments go on where a resumed run stood; return whether they do."""
@@ -277,9 +309,3 @@ class Keeper:
         """Let others go on with the run."""
         if self.folder is not None:
             self.folder.release()
-
-
-def fingerprint(task: Task, trainer: str) -> str:
-    """Return a hash of what must be the same for a run to be resumed, besides what its trainer asks for."""
-    facts = [trainer, asdict(task.observation), asdict(task.action), task.num_actions, task.players]
-    return hashlib.sha256(json.dumps(facts, default=str).encode()).hexdigest()[:16]

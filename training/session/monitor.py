@@ -7,7 +7,7 @@ rollout.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -186,9 +186,17 @@ class Monitor:
         if self.recorder:
             self.recorder.extend(self._backend, span, self.detail.history)
 
-    def count_on(self, totals: Mapping[str, int]) -> None:
-        """Continue the totals of a run that is resumed."""
-        self.counts.count_on(totals)
+    def count_on(self, counters: Mapping[str, Any], seconds: float, rows: Sequence[Mapping[str, float]]) -> None:
+        """Continue a run that is resumed.
+
+        Args:
+            counters: What was counted, as `Counts.state` returned it.
+            seconds: How long it had been trained.
+            rows: Some lines of its metrics, oldest first.
+        """
+        self.counts.count_on(counters)
+        self.clock.count_on(seconds)
+        self.series.count_on(rows, self.counts.iterations)
         self.resumed = self.mark()
 
     def end_iteration(self, metrics: Mapping[str, float]) -> dict[str, float]:

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 def make_report(session: Session) -> dict[str, Any]:
     """Return a run's figures, as `run --headless --json` prints them; times are ms per environment step."""
     monitor, seconds = session.monitor, session.clock.now()
+    spent = seconds - monitor.resumed.seconds
     baseline = monitor.throughput.baseline
     steps, frames = monitor.counts.steps - monitor.resumed.steps, monitor.counts.frames - monitor.resumed.frames
     measured = {entry.num_envs: entry.fps for entry in monitor.throughput.scaling()}
     fps = measured.get(session.num_envs_now) or monitor.throughput.rates(monitor.mark())[0]
-    fps = fps or (frames / seconds if seconds > 0 else 0.0)
+    fps = fps or (frames / spent if spent > 0 else 0.0)
     speedup = fps / baseline if baseline else None
     times = {phase: 1000 * spent / max(1, steps) for phase, spent in session.timer.seconds.items()}
     accounted = sum(session.timer.seconds.values())
@@ -35,7 +36,7 @@ def make_report(session: Session) -> dict[str, Any]:
         **monitor.counts.totals(),
         "fps": fps,
         "fps_per_env": fps / session.num_envs_now,
-        "sps": steps / seconds if seconds > 0 else 0.0,
+        "sps": steps / spent if spent > 0 else 0.0,
         "baseline_fps": baseline,
         "speedup": speedup,
         "efficiency": 100 * speedup / session.num_envs_now if speedup else None,
@@ -51,7 +52,7 @@ def make_report(session: Session) -> dict[str, Any]:
             "inference": times["inference"],
             "learn": times["learner"],
             "python": times["python"],
-            "other": 1000 * max(0.0, seconds - accounted) / max(1, steps),
+            "other": 1000 * max(0.0, spent - accounted) / max(1, steps),
         },
         "scaling": [vars(entry) for entry in monitor.throughput.scaling()],
         "workers": len(session.backend.workers) if session.backend else 0,

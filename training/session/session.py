@@ -22,6 +22,7 @@ from ..device import resolve_device
 from ..flags import unused_flags
 from ..imports import importing
 from ..past.recorder import Recorder
+from ..runs.checkpoint import CheckpointNotWritten
 from ..runs.folder import RunFolder
 from ..runs.last import keep_last
 from ..telemetry.records import Level, Phase
@@ -67,7 +68,7 @@ class Session(Live):
         self.sizing = Sizing(self, config.num_envs or task.num_envs or default_num_envs())
         for text in config.breakpoints:
             self.monitor.breakpoints.add(text)
-        self.keeper = Keeper(self.config, self.task, self.settings, self.monitor, self.events)
+        self.keeper = Keeper(self.config, self.task, self.settings, self.monitor, self.events, alarm=self._unwritten)
         self.monitor.recorder = self._recorder()
         self.backend: Backend | None = None
         self.error: BaseException | None = None
@@ -255,9 +256,17 @@ class Session(Live):
             self.events.add(level, event.text, event.lo if lost else -1)
             if lost and level >= Level.WARNING:
                 alarms.marked.update(range(event.lo, event.hi))
-                sentence = event.text.partition("\n")[0]
-                alarms.told.append(sentence)
-                self._exit_by(sentence)
+                self._note_alarm(event.text.partition("\n")[0])
+
+    def _unwritten(self, text: str) -> None:
+        """Tell of something that cannot be written; any thread may."""
+        self.events.add(Level.ERROR, text)
+        self._note_alarm(text)
+
+    def _note_alarm(self, text: str) -> None:
+        """Count an event among the alarms."""
+        self.monitor.alarms.told.append(text)
+        self._exit_by(text)
 
     def _rang(self, text: str, env: int) -> None:
         """Tell of an alarm, and end if that is wanted."""
@@ -279,7 +288,13 @@ class Session(Live):
         return self._limit() >= 1 and not self.sizing.sweeping
 
     def _write_card(self, state: str) -> None:
-        self.keeper.write_card(state, device=self.device, num_envs=self.sizing.num_envs, started=self._started)
+        self.keeper.write_card(
+            state,
+            device=self.device,
+            num_envs=self.sizing.num_envs,
+            started=self._started,
+            error=_sentence(self.error),
+        )
 
     def _end(self) -> dict[str, Any]:
         """Save, stop the workers, say how it ended; return the report."""
@@ -288,7 +303,7 @@ class Session(Live):
             if self.error is None and (last := self._trainer.finish()):
                 self.monitor.series.latest |= last
                 self.keeper.record(self.monitor.series.latest)
-            self.keeper.checkpoint(self._trainer, wait=True)
+            self._save_last(self._trainer)
         report = make_report(self)
         self.say(Phase.STOPPING, "stopping the workers")
         if self._trainer is not None:
@@ -304,6 +319,13 @@ class Session(Live):
         if failed:
             keep_last(self.directory)
         return report
+
+    def _save_last(self, trainer: Trainer) -> None:
+        """Save what was learned; that it could not be is what the session failed of, if of nothing else."""
+        try:
+            self.keeper.checkpoint(trainer, wait=True)
+        except CheckpointNotWritten as error:
+            self.error = self.error or error
 
     # -- what other threads may ask -----------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,9 +39,7 @@ class Counts:
         self.outcomes = np.zeros(1 + len(task.outcomes), "u8")
         self._task = task
         self._scalars = scalars(task)
-        self._returns: deque[float] = deque(maxlen=RECENT)
-        self._lengths: deque[int] = deque(maxlen=RECENT)
-        self._infos: deque[list[float]] = deque(maxlen=RECENT)
+        self._recent: deque[list[float]] = deque(maxlen=RECENT)  # return, length, scalars
         self.resize(0)
 
     def resize(self, num_envs: int) -> None:
@@ -89,41 +88,54 @@ class Counts:
             for item in self._scalars
         ]
         self.episodes += len(envs)
-        self._returns.extend(returns.tolist())
-        self._lengths.extend(lengths.tolist())
-        self._infos.extend(np.array(infos, np.float64).reshape(-1, len(envs)).T.tolist())
+        self._recent.extend(np.array([returns, lengths, *infos], np.float64).T.tolist())
         np.add.at(self.outcomes, outcomes, 1)
         for name, values in {"ret": returns, "length": lengths, "outcome": outcomes, "time": time.time()}.items():
             self.ended[name][envs] = values
 
     def totals(self) -> dict[str, int]:
-        """Return what has been counted so far; a resumed run counts on."""
+        """Return what has been counted so far."""
         return {name: getattr(self, name) for name in TOTALS}
 
-    def count_on(self, totals: Mapping[str, int]) -> None:
-        """Continue the totals of a run that is resumed."""
+    def state(self) -> dict[str, Any]:
+        """Return, as JSON data, what a resumed run counts on from: totals, ends by reason, the last episodes."""
+        outcomes = dict(zip(self._reasons, self.outcomes.tolist(), strict=True))
+        return {**self.totals(), "outcomes": outcomes, "recent": list(self._recent)}
+
+    def count_on(self, state: Mapping[str, Any]) -> None:
+        """Continue what `state` returned in a run that is resumed."""
         for name in TOTALS:
-            setattr(self, name, totals[name])
+            setattr(self, name, state[name])
+        outcomes = state.get("outcomes", {})
+        self.outcomes[:] = [outcomes.get(name, 0) for name in self._reasons]
+        self._recent.extend(row for row in state.get("recent", ()) if len(row) == 2 + len(self._scalars))
+
+    @property
+    def _reasons(self) -> list[str]:
+        """The reasons of ends, the nameless first."""
+        return ["", *(outcome.name for outcome in self._task.outcomes)]
 
     @property
     def return_mean(self) -> float:
         """Mean return of the last 100 episodes, NaN before the first."""
-        return float(np.mean(self._returns)) if self._returns else float("nan")
+        return float(np.mean(self._column(0))) if self._recent else float("nan")
 
     @property
     def length_mean(self) -> float:
         """Mean length of these."""
-        return float(np.mean(self._lengths)) if self._lengths else float("nan")
+        return float(np.mean(self._column(1))) if self._recent else float("nan")
 
     @property
     def length_median(self) -> float:
         """Median length of these."""
-        return float(np.median(self._lengths)) if self._lengths else float("nan")
+        return float(np.median(self._column(1))) if self._recent else float("nan")
+
+    def _column(self, index: int) -> list[float]:
+        return [row[index] for row in self._recent]
 
     def figures(self) -> dict[str, float]:
         """Return the means over these by name, none before the first."""
-        if not self._returns:
+        if not self._recent:
             return {}
-        means = zip(self._scalars, np.mean(self._infos, axis=0), strict=True)
-        infos = {f"info/{item.name}": float(value) for item, value in means}
-        return {"return_mean": self.return_mean, "length_mean": self.length_mean, **infos}
+        names = ("return_mean", "length_mean", *(f"info/{item.name}" for item in self._scalars))
+        return dict(zip(names, np.mean(self._recent, axis=0).tolist(), strict=True))

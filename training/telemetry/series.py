@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from .blocks import MAX_HISTORY, MAX_METRICS, TelemetryWriter
-from .counts import Counts
+from .counts import TOTALS, Counts
+
+NOT_FIGURES = frozenset({*TOTALS, "seconds"})
+"""What a line of metrics has besides figures."""
 
 
 class Series:
@@ -33,21 +36,41 @@ class Series:
 
     def append(self, row: Mapping[str, float], counts: Counts, seconds: float) -> None:
         """Append an iteration that ended after `seconds` of training; a full history is thinned."""
-        self.latest = dict(row)
-        self._names.extend(name for name in row if name not in self._names and len(self._names) < MAX_METRICS)
+        self._take(row)
         self._write_latest()
         if counts.iterations % self._stride:
             return
         if self._count == MAX_HISTORY:
             self._thin()
+        self._place(row, counts.steps, seconds, counts.frames)
+        if self._writer:
+            with self._writer.write("history") as history:
+                history[self._count - 1] = self._points[self._count - 1]
+
+    def count_on(self, rows: Sequence[Mapping[str, float]], iterations: int) -> None:
+        """Begin with the figures of a run that is resumed, some lines of its metrics, after so many iterations."""
+        while iterations > self._stride * MAX_HISTORY:
+            self._stride *= 2
+        every = -(-len(rows) // MAX_HISTORY) or 1
+        for line in rows[::-every][::-1]:
+            row = {name: value for name, value in line.items() if name not in NOT_FIGURES}
+            self._take(row)
+            self._place(row, line["steps"], line["seconds"], line["frames"])
+        self._write_latest()
+        self._write_points()
+
+    def _take(self, row: Mapping[str, float]) -> None:
+        """Let the figures of `row` be the latest."""
+        self.latest = dict(row)
+        self._names.extend(name for name in row if name not in self._names and len(self._names) < MAX_METRICS)
+
+    def _place(self, row: Mapping[str, float], steps: float, seconds: float, frames: float) -> None:
+        """Add a point to the history."""
         point = self._points[self._count]
-        point[:3] = counts.steps, seconds, max(1, counts.frames)
+        point[:3] = steps, seconds, max(1, frames)
         point[3:] = np.nan
         point[3 : 3 + len(self._names)] = [row.get(name, np.nan) for name in self._names]
         self._count += 1
-        if self._writer:
-            with self._writer.write("history") as history:
-                history[self._count - 1] = point
 
     def _thin(self) -> None:
         """Let every second point go; from now on, twice as many iterations lie between two."""

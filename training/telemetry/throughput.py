@@ -40,6 +40,10 @@ class TrainingClock:
         """Return the seconds of training so far."""
         return self._spent if self._since is None else self._spent + self._clock() - self._since
 
+    def count_on(self, seconds: float) -> None:
+        """Continue the time of a run that is resumed, which had so many seconds."""
+        self._spent += seconds
+
     def stop(self) -> None:
         """Stand still from now on."""
         self._spent = self.now()

@@ -75,6 +75,15 @@ def test_metrics_are_lines_of_json_without_nan(tmp_path):
     assert [json.loads(line) for line in lines] == [{"fps": 1.5}, {"fps": 2}]
 
 
+def test_iterations_that_were_made_again_count_once(tmp_path):
+    """A resumed run goes on from where it had saved: what it had done after that, and lost, is no part of it."""
+    run = RunFolder.create(tmp_path, "a")
+    for iterations, steps in ((1, 10), (2, 20), (3, 30), (4, 40), (3, 31), (4, 41), (5, 51), (5, 52)):
+        run.append_metrics({"iterations": iterations, "steps": steps})
+    assert [row["steps"] for row in run.metrics()] == [10, 20, 31, 41, 52]
+    assert run.some_metrics(100) == run.metrics()
+
+
 def test_an_unreadable_card_is_a_clear_error(tmp_path):
     """A broken run.json names the file."""
     run = RunFolder.create(tmp_path, "a")

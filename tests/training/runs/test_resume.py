@@ -10,10 +10,12 @@ import pytest
 from pac.training.config import Config
 from pac.training.runs.checkpoint import Checkpoint, load_newest
 from pac.training.runs.folder import RunFolder
-from pac.training.session.host import launch
+from pac.training.session.host import SessionFailed, launch
+from pac.training.telemetry.records import Phase
 
 from ...waiting import until
 from ..wanderer import WANDERER
+from ..watched import session
 
 pytestmark = pytest.mark.session
 STEPS = 1536
@@ -74,6 +76,36 @@ def test_resumed_equals_uninterrupted(tmp_path, how, task, backend):
     assert resumed.tensors.keys() == whole.tensors.keys()
     for name, tensor in whole.tensors.items():
         assert np.array_equal(resumed.tensors[name], tensor), name
+
+
+def test_a_resumed_session_shows_the_whole_run(tmp_path):
+    """Its curve begins with the run's first iteration, ends by reason add up with the episodes, time goes on."""
+    options = {"task": "drmario", "backend": "inline", "num_envs": 4}
+    with session(tmp_path, name="run", **options) as watched:
+        watched.until(lambda snapshot: snapshot.state["iterations"] >= 5 and snapshot.state["episodes"] > 0)
+        first = watched.end()
+    with session(tmp_path, resume="run", **options) as watched:
+        watched.until(lambda snapshot: snapshot.state["iterations"] > first["iterations"])
+        watched.call("pause")
+        watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED)
+        seen = watched.see(curves=("fps",))
+        rows = RunFolder.find(tmp_path, "run").metrics()
+        assert sum(seen.outcomes) == seen.state["episodes"] >= first["episodes"]
+        assert seen.curves["fps"].steps.tolist() == [row["steps"] for row in rows]
+        assert seen.state["training_seconds"] > rows[-1]["seconds"] > first["seconds"] / 2
+        second = watched.end()
+    assert second["seconds"] > second["seconds"] - first["seconds"] > 0
+    assert sum(second["outcomes"].values()) == second["episodes"]
+
+
+def test_a_limit_that_was_reached_is_refused(tmp_path):
+    """Limits count the whole run: going on to one that it has passed is no training, and the run stays as it was."""
+    trained(configured(tmp_path, name="run", trainer="random", settings={}, steps=64))
+    before = RunFolder.find(tmp_path, "run").card()
+    with pytest.raises(SessionFailed, match="a limit counts the whole run: ask for more") as caught:
+        trained(configured(tmp_path, resume="run", trainer="random", settings={}, steps=64))
+    assert caught.value.code == 2
+    assert RunFolder.find(tmp_path, "run").card() == before
 
 
 def test_another_number_of_environments_begins_episodes_anew(tmp_path):

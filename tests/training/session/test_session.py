@@ -14,7 +14,7 @@ from pac.training.session.control import CommandRefused
 from pac.training.session.host import SessionFailed, launch
 from pac.training.telemetry.records import Notice, Phase
 
-from ..watched import running, session
+from ..watched import running, session, unwritable
 
 pytestmark = pytest.mark.session
 
@@ -202,8 +202,8 @@ def test_a_signal_ends_the_session_with_its_report(tmp_path, number):
 
 
 def test_a_session_that_nobody_watches_ends(tmp_path):
-    """After `linger` seconds without a viewer it stops by itself."""
-    with session(tmp_path, linger=3) as watched:
+    """After `linger` seconds without a viewer it stops by itself, however few; but not before the first has come."""
+    with session(tmp_path, linger=0) as watched:
         watched.until(running)
         watched.client.close()
         assert watched.process.report()["steps"] > 0
@@ -270,6 +270,26 @@ def test_an_alarm_ends_a_session_that_asks_for_it(tmp_path):
             watched.process.report()
         assert (caught.value.title, caught.value.code) == ("Alarm", 1)
         assert list(RunFolder.find(tmp_path, "run").checkpoints.iterdir())
+
+
+def test_a_checkpoint_that_cannot_be_written_rings(tmp_path):
+    """It is among the report's alarms and events, and ends the session that asks for it; the training goes on else."""
+    with session(tmp_path, name="run") as watched:
+        watched.until(running)
+        with unwritable(tmp_path / "run" / "checkpoints"):
+            watched.call("checkpoint")
+            watched.until(lambda snapshot: any("no checkpoint was saved" in event.text for event in snapshot.events))
+        report = watched.end()
+        (told,) = report["alarms"]
+        assert "Not a directory" in told or "File exists" in told
+        assert told in report["events"]
+    with session(tmp_path, name="strict", alarm_exit=True) as watched:
+        watched.until(running)
+        with unwritable(tmp_path / "strict" / "checkpoints"):
+            watched.call("checkpoint")
+            with pytest.raises(SessionFailed, match="no checkpoint was saved") as caught:
+                watched.process.report()
+        assert (caught.value.title, caught.value.code) == ("Alarm", 1)
 
 
 def test_a_number_that_is_none_rings_and_marks_its_board(tmp_path):

@@ -1,9 +1,12 @@
 """What steps add up to."""
 
+import json
+from dataclasses import replace
+
 import numpy as np
 
 from pac.backends.layout import Layout
-from pac.envs import Field, Task
+from pac.envs import Field, Outcome, Task
 from pac.envs.fields import DECIDES, WAITS
 from pac.training.telemetry.counts import Counts
 
@@ -52,3 +55,20 @@ def test_the_last_of_several_episodes_is_an_environments_last():
     assert counts.ended["length"].tolist() == [2, 3]
     assert counts.last_terms.tolist() == [[2, 20], [2, 20], [3, 30], [3, 30]]
     assert not counts.terms.any()
+
+
+def test_a_resumed_run_counts_on():
+    """Totals, ends by reason and the means of the last episodes are those of before; reasons are known by name."""
+    outcomes = (Outcome("won", "good"), Outcome("lost", "bad"))
+    task = replace(PAIR, outcomes=outcomes, info=(Field("score", "int32"),))
+    buffer, before = Layout(task, 2, slots=3).map(), Counts(task)
+    before.resize(2)
+    for name, values in {"terminated": 1, "frames": 3, "outcome": [[1, 2], [0, 2]], "score": [[5, 6], [7, 9]]}.items():
+        buffer[name][1:] = values
+    before.add(buffer, slice(1, 3))
+    after = Counts(replace(task, outcomes=outcomes[::-1]))
+    after.count_on(json.loads(json.dumps(before.state())))
+    assert after.totals() == before.totals()
+    assert before.outcomes.tolist() == [1, 1, 2]
+    assert after.outcomes.tolist() == [1, 2, 1]
+    assert after.figures() == before.figures() == {"return_mean": 0, "length_mean": 0, "info/score": 6.75}

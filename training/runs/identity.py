@@ -1,0 +1,37 @@
+"""What a run is of: what must be the same for a session to go on with it, besides what its trainer asks for."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from ...envs import BadParameter, Task
+from .folder import RunFolder
+
+
+def identity(task: Task, trainer: str) -> dict[str, str]:
+    """Return what a run's card and its checkpoints say that it is of."""
+    facts = [trainer, asdict(task.observation), asdict(task.action), task.num_actions, task.players]
+    fingerprint = hashlib.sha256(json.dumps(facts, default=str).encode()).hexdigest()[:16]
+    return {"task": task.spec, "trainer": trainer, "fingerprint": fingerprint}
+
+
+def refuse_another(folder: RunFolder, ours: Mapping[str, str]) -> None:
+    """Make sure that a run is of what is asked for.
+
+    Raises:
+        BadParameter: It is not.
+    """
+    card = folder.card()
+    if (card.get("trainer"), card.get("task")) != (ours["trainer"], ours["task"]):
+        raise BadParameter(
+            f"{folder.name} trains {card.get('task')} with {card.get('trainer')}, and {ours['task']} with "
+            f"{ours['trainer']} is asked for: leave --task and --trainer out, or start a new run"
+        )
+    if card.get("fingerprint") != ours["fingerprint"]:
+        raise BadParameter(
+            f"{folder.name} was trained on another {ours['task']}, with other observations or actions: "
+            "start a new run, or go back to that version"
+        )

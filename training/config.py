@@ -7,7 +7,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    NonNegativeFloat,
+    PositiveFloat,
+    PositiveInt,
+    ValidationInfo,
+    field_validator,
+)
+from pydantic_core import PydanticCustomError
 
 MAX_ENVS = 1_000_000
 LIMITS = ("steps", "frames", "episodes", "seconds")
@@ -18,10 +29,21 @@ def _conditions(value: Any) -> Any:
     return tuple(text.strip() for text in value.split(";") if text.strip()) if isinstance(value, str) else value
 
 
-class Config(BaseModel):
-    """What a session runs, with what, for how long."""
+class Settings(BaseModel):
+    """Values that do not change, each of its field's type: `yes` is no number."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _of_its_type(cls, value: Any, info: ValidationInfo) -> Any:
+        if isinstance(value, bool) and cls.model_fields[info.field_name or ""].annotation is not bool:
+            raise PydanticCustomError("truth", "input should be a value, and not true or false")
+        return value
+
+
+class Config(Settings):
+    """What a session runs, with what, for how long."""
 
     task: str = Field(
         "drmario", description="The task: a name, or any Gymnasium environment; parameters follow a colon."

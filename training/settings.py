@@ -1,13 +1,14 @@
-"""What all trainers' settings have in common: frozen, validated, and clear about what does not fit."""
+"""What all settings have in common: frozen, validated, and clear about what does not fit."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Self, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError
 
 from ..envs import BadParameter, UnknownName
+from .config import Settings
 
 Point: TypeAlias = tuple[int, float]
 
@@ -38,10 +39,8 @@ def scheduled(schedule: float | tuple[Point, ...], decisions: int) -> float:
     return before[1]
 
 
-class TrainerSettings(BaseModel):
+class TrainerSettings(Settings):
     """Settings of a trainer; this one has none."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     @classmethod
     def read(cls, trainer: str, values: Mapping[str, Any]) -> Self:

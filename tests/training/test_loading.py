@@ -116,6 +116,7 @@ def test_resume_continues_with_the_run_s_own(tmp_path):
         ({"ppo.learning_rat": "1"}, ["setting of ppo", "Did you mean learning_rate?"]),
         ({"dqn.clip": "1"}, ["unknown trainer 'dqn'"]),
         ({"ppo.clip": "wide"}, ["ppo.clip", "'wide'"]),
+        ({"ppo.epochs": True}, ["ppo.epochs", "not true or false"]),
         ({"resume": "gone"}, ["unknown run 'gone'"]),
     ],
 )
@@ -145,6 +146,7 @@ def test_other_variables_are_nobody_s_business():
         ("- 1\n- 2\n", ["key: value", "list"]),
         ("num_env: 3\n", ["unknown key in", "'num_env'", "Did you mean num_envs?"]),
         ("num_envs: 0\n", ["num_envs in", "expects a whole number from 1"]),
+        ("num_envs: yes\n", ["num_envs in", "expects a whole number from 1", "True"]),
         ("ppo: 3\n", ["ppo is a section"]),
         ("learning_rate: 3\n", ["unknown key", "ppo.learning_rate"]),
     ],

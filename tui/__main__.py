@@ -1,10 +1,15 @@
 """Starts the command; Ctrl-C ends it quietly from the first moment on, while the rest is still being imported."""
 
+import os
 import sys
+from pathlib import Path
 
 
 def main() -> int:
     """Run a command and return its exit code."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed: what is opened next would get its place
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - for as long as the process lives
     try:
         from ..training.imports import importing
 

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
-from .cli_errors import DONE, FAILED, INTERRUPTED, told
+from .cli_errors import DONE, INTERRUPTED, told
 from .cli_flags import AnyFlags, Json, Switch, load_config, load_flags, with_settings
 
 Port = Annotated[int, Parameter(validator=Number(gte=1, lte=65535))]
@@ -277,12 +277,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(done or DONE)
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:  # whoever read stdout has seen enough; Python would complain when it flushes the rest
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return FAILED
     except Exception as error:
         title, text, code = told(error)
-        if "--json" in tokens:
-            print(json_module.dumps({"title": title, "error": text, "code": code}))
-        print(f"pac-tui: {text}", file=sys.stderr)
+        if not isinstance(error, BrokenPipeError):  # whoever read stdout has seen enough
+            print(f"pac-tui: {text}", file=sys.stderr)
+        try:
+            if "--json" in tokens:
+                print(json_module.dumps({"title": title, "error": text, "code": code}))
+            sys.stdout.flush()
+        except OSError:  # Python would complain when it flushes the rest
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return code

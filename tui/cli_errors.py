@@ -46,6 +46,8 @@ def told(error: Exception) -> Told:
         return Told("Bad configuration", sentence(error.__cause__.errors()[0]), BAD_USAGE)
     if isinstance(error, CycloptsError):
         return Told("Bad usage", _of_usage(error), BAD_USAGE)
+    if isinstance(error, OSError):
+        return Told("The system refused", f"{error.filename or 'stdout'}: {error.strerror or error}", FAILED)
     raise error
 
 

@@ -11,7 +11,7 @@ from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.records import Phase
 from pac.training.telemetry.snapshot import Look, take
 
-LIMIT = 60.0
+LIMIT = 200.0  # s: the first session of a game compiles it
 
 
 class Watched:

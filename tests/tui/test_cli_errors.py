@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -138,3 +139,21 @@ def test_a_terminal_that_cannot_draw(tmp_path):
         until(lambda: b"--headless" in terminal.drawn, "the sentence is drawn")
         assert terminal.echoes
         terminal.close()
+
+
+@pytest.mark.session
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no file that is always full")
+@pytest.mark.parametrize(
+    ("end", "code", "told"),
+    [("> /dev/full", 1, "pac-tui: stdout: No space left on device\n"), (">&- <&-", 0, ""), ("| true", 0, "")],
+)
+def test_a_stdout_that_takes_nothing(end, code, told):
+    """A full disk is told in a sentence; what was closed, or is read no more, is nobody's trouble."""
+    done = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m pac.tui runs {end}"],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stderr) == (code, told)

@@ -21,27 +21,46 @@ class Writer(Protocol):
 
 
 class EventFiles:
-    """The curves of a run as event files; nothing without TensorBoard, which is loaded with the first points."""
+    """The curves of a run as event files; nothing without TensorBoard, which is loaded with the first points.
 
-    def __init__(self, run: Path) -> None:
-        self._folder = run / FOLDER
-        self._wanted = find_spec("tensorboard") is not None
+    Its writer is of no use any more once it could not write: then the files end.
+
+    Args:
+        run: The run's folder; None if nothing is kept.
+    """
+
+    def __init__(self, run: Path | None) -> None:
+        self._run = run if find_spec("tensorboard") is not None else None
         self._writer: Writer | None = None
 
     def add(self, row: Mapping[str, float], step: int) -> None:
-        """Add a point to every curve."""
-        if self._wanted:
-            self._writer = self._writer or self._open()
+        """Add a point to every curve.
+
+        Raises:
+            OSError: The disk is full or refuses.
+        """
+        if self._run is None:
+            return
+        try:
+            self._writer = self._writer or _open(self._run / FOLDER)
             for name, value in row.items():
                 self._writer.add_scalar(name, value, step)
-
-    def _open(self) -> Writer:
-        from tensorboard.summary import Writer as EventWriter
-
-        writer: Writer = EventWriter(str(self._folder))
-        return writer
+        except OSError:
+            self._run = self._writer = None
+            raise
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write what is left.
+
+        Raises:
+            OSError: The disk is full or refuses.
+        """
         if self._writer is not None:
             self._writer.close()
+
+
+def _open(folder: Path) -> Writer:
+    from tensorboard.summary import Writer as EventWriter
+
+    writer: Writer = EventWriter(str(folder))
+    return writer

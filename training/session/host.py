@@ -230,7 +230,8 @@ def _finish(session: Session) -> dict[str, Any]:
     try:
         return session.run()
     except BaseException as error:
-        traceback.print_exc()
+        with contextlib.suppress(OSError):  # a full disk has no room for it either
+            traceback.print_exc()
         return _as_data(error)
 
 

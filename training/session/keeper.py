@@ -97,7 +97,7 @@ class Keeper:
         self._saved_at = 0.0
         self._saving, self._beside = "", False
         self._saver = Saver(self.folder.checkpoints, self._told) if self.folder else None
-        self._curves = EventFiles(self.folder.path) if self.folder else None
+        self._curves = EventFiles(self.folder.path if self.folder else None)
 
     def _open(self) -> RunFolder | None:
         config = self._config
@@ -152,8 +152,7 @@ class Keeper:
         """Append an iteration's figures to the run's metrics."""
         figures = {**self._monitor.counts.totals(), "seconds": round(self._monitor.clock.now(), 3), **row}
         self._try("metrics.jsonl", lambda folder: folder.append_metrics(figures))
-        if self._curves is not None:
-            self._curves.add(row, self._monitor.counts.steps)
+        self._try("tensorboard", lambda _: self._curves.add(row, self._monitor.counts.steps))
 
     def _try(self, what: str, write: Callable[[RunFolder], None]) -> None:
         if self.folder is None:
@@ -248,7 +247,8 @@ class Keeper:
             pause = f"; the training stood still for {1000 * self.pauses[-1]:.0f} ms at most" if self._beside else ""
             self._events.add(Level.GOOD, f"checkpoint at {self._saving}{pause}")
         else:
-            again = f"; the next try is in {self._config.checkpoint_every:g} s" if self._config.checkpoint_every else ""
+            every = self._config.checkpoint_every
+            again = f"; the next try is in {every:g} s" if every and self._beside else ""
             self._alarm(f"no checkpoint was saved: {error}{again}")
 
     def resume(self, trainer: Trainer) -> None:
@@ -302,8 +302,7 @@ class Keeper:
         """Finish what is being written."""
         if self._saver is not None:
             self._saver.wait()
-        if self._curves is not None:
-            self._curves.close()
+        self._try("tensorboard", lambda _: self._curves.close())
 
     def leave(self) -> None:
         """Let others go on with the run."""

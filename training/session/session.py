@@ -186,6 +186,7 @@ class Session(Live):
         if self._wants_checkpoint or self.keeper.due:
             self._wants_checkpoint = False
             self.keeper.checkpoint(self.trainer)
+            self._write_card("running")
         if anew or wanted not in {None, self.num_envs_now}:
             self.sizing.resize(wanted or self.num_envs_now)
         self.clock.go()

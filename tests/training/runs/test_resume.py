@@ -49,6 +49,12 @@ def lines(config: Config) -> int:
     return len(metrics.read_text().splitlines()) if metrics.exists() else 0
 
 
+def counted(checkpoint: Checkpoint) -> dict[str, Any]:
+    """Return what was counted, of the last episodes return and length: scalars may tell of the machine's speed."""
+    counters = checkpoint.data["counters"]
+    return {**counters, "recent": [row[:2] for row in counters["recent"]]}
+
+
 @pytest.mark.parametrize(
     ("how", "task", "backend"),
     [
@@ -72,7 +78,7 @@ def test_resumed_equals_uninterrupted(tmp_path, how, task, backend):
         whole = trained(configured(tmp_path, name="longer", steps=goal, **what))
     resumed = trained(configured(tmp_path, resume="half", steps=goal, **what))
     assert resumed.step == whole.step > half.step
-    assert resumed.data["counters"] == whole.data["counters"]
+    assert counted(resumed) == counted(whole)
     assert resumed.tensors.keys() == whole.tensors.keys()
     for name, tensor in whole.tensors.items():
         assert np.array_equal(resumed.tensors[name], tensor), name

@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from pac.training.tensorboard import EventFiles
+
 pytest.importorskip("tensorboard")
 
 WRITE = """
@@ -45,3 +47,13 @@ def test_curves_stand_in_event_files_and_pytorch_is_not_loaded_for_them(tmp_path
         [sys.executable, "-c", READ, str(tmp_path)], check=True, capture_output=True, text=True, timeout=120
     )
     assert json.loads(told.stdout) == {"approx_kl": [[10, 0.5], [20, 0.5]], "return": [[10, 2.5], [20, 5.0]]}
+
+
+def test_files_that_cannot_be_written_end(tmp_path) -> None:
+    """The first failure is an error, which the run's keeper tells; what comes later is let go, to the end."""
+    (tmp_path / "tensorboard").touch()
+    files = EventFiles(tmp_path)
+    with pytest.raises(OSError, match="tensorboard"):
+        files.add({"return": 1.0}, 10)
+    files.add({"return": 2.0}, 20)
+    files.close()

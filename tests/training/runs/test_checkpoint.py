@@ -19,7 +19,7 @@ from pac.training.runs.saving import Saver
 FILL_THE_DISK = """
 import resource, sys, numpy
 from pathlib import Path
-from pac.training.checkpoint import CheckpointNotWritten, save
+from pac.training.runs.checkpoint import CheckpointNotWritten, save
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 try:
     save(Path(sys.argv[1]), 2, {"w": numpy.zeros(10_000)}, {})
@@ -126,7 +126,7 @@ def test_an_interrupted_write_is_never_loaded(tmp_path: Path) -> None:
 KILLED_WHILE_SAVING = """
 import itertools, sys, numpy
 from pathlib import Path
-from pac.training.checkpoint import save
+from pac.training.runs.checkpoint import save
 for step in itertools.count(int(sys.argv[2])):
     save(Path(sys.argv[1]), step, {"w": numpy.full(200_000, step)}, {"step": step})
     print(step, flush=True)
@@ -135,8 +135,8 @@ for step in itertools.count(int(sys.argv[2])):
 KILLED_WHILE_STREAMING = """
 import itertools, sys, numpy
 from pathlib import Path
-from pac.training import stream
-from pac.training.saving import Saver
+from pac.training.runs import stream
+from pac.training.runs.saving import Saver
 stream.SLICE = 1 << 16
 table = numpy.zeros(200_000)
 saver = Saver(Path(sys.argv[1]), lambda step, error: print(step, flush=True))

@@ -14,7 +14,7 @@ from pac.training.runs.folder import RunFolder, RunFolderError, new_name
 CLAIMING = """
 import sys, time
 from pathlib import Path
-from pac.training.runs import RunFolder
+from pac.training.runs.folder import RunFolder
 
 run = RunFolder(Path(sys.argv[1]))
 run.claim()

@@ -8,14 +8,14 @@ import sys
 
 import pytest
 
-from pac.training.tensorboard import EventFiles
+from pac.training.runs.tensorboard import EventFiles
 
 pytest.importorskip("tensorboard")
 
 WRITE = """
 import sys
 from pathlib import Path
-from pac.training.tensorboard import EventFiles
+from pac.training.runs.tensorboard import EventFiles
 
 files = EventFiles(Path(sys.argv[1]))
 for step in (10, 20):

@@ -81,13 +81,12 @@ class Boards:
         labels = tuple(str(index) for index in range(count))
         return Panel("bars", "Observation", "bars", labels, main=True), Field("bars", "float32", (count,), timed=False)
 
-    def draw(self, task: Task, buffers: Buffers, slot: int, observations: Any, *, hurry: bool) -> float:
+    def draw(self, task: Task, buffers: Buffers, observations: Any, *, hurry: bool) -> float:
         """Draw what is looked at, a few at a time.
 
         Args:
             task: What is watched.
             buffers: Its arrays.
-            slot: The newest slot.
             observations: What the environments observe, a batch.
             hurry: Whether to draw all of it now, whatever it takes.
 
@@ -103,16 +102,15 @@ class Boards:
             if now - begin > TURN and not hurry:
                 break
             self._turn = env + 1
-            self._draw_one(buffers, board, slot, observations, env)
+            self._draw_one(buffers, board, observations, env)
             now = time.perf_counter()
         self._paid = now + (now - begin) / SHARE
         return now - begin
 
-    def _draw_one(self, buffers: Buffers, board: Array, slot: int, observations: Any, env: int) -> None:
+    def _draw_one(self, buffers: Buffers, board: Array, observations: Any, env: int) -> None:
         buffers["looked_at"][0, env] = 0
-        numbers = numbers_of(observations, env)
-        buffers["observation"][slot, env, : len(numbers)] = numbers
         if self.field.name == "bars":
+            numbers = numbers_of(observations, env)
             board[env, : len(numbers)] = numbers
         elif self.field.name == "seen" and (seen := picture_of(observations, env)) is not None:
             board[env] = shrink(seen, board.shape[1:3])

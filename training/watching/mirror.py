@@ -12,6 +12,7 @@ from ...backends import WorkerStatus
 from ...backends.layout import Layout
 from ...envs import Task
 from ...envs.fields import DECIDES, WAITS, Array
+from .infos import told
 
 Autoreset: TypeAlias = Literal["same step", "next step", "by hand"]
 """When an environment that ended begins anew: with the last step, with one more whose action is ignored, or never."""
@@ -56,6 +57,8 @@ class Mirror:
         self._action_type: np.dtype[Any] | None = None
         self._actions: list[bytes] = []
         self._results: list[tuple[bytes, bytes, bytes]] = []
+        self._scalars = [item.name for item in task.info]
+        self._infos: list[bytes] = []
         self._returns, self._lengths = np.zeros(num_envs), np.zeros(num_envs, np.int64)
         self._over = np.zeros(num_envs, np.bool_)
 
@@ -69,7 +72,7 @@ class Mirror:
         self.buffer["episode"][0, begun] += ~self._over[begun]
         self._returns[begun] = self._lengths[begun] = self._over[begun] = 0
 
-    def record(self, actions: Any, rewards: Any, terminated: Any, truncated: Any) -> bool:
+    def record(self, actions: Any, rewards: Any, terminated: Any, truncated: Any, infos: Any = None) -> bool:
         """Note a step of all environments, `(N,)` each; whoever owns the arrays may write into them afterwards.
 
         Returns:
@@ -88,6 +91,8 @@ class Mirror:
                 asarray(truncated, FLAG).tobytes(),
             )
         )
+        if self._scalars:
+            self._infos.append(told(infos, self._scalars, self.environments).tobytes())
         return len(results) == self._room
 
     def decide(self, actions: Any) -> None:
@@ -115,11 +120,20 @@ class Mirror:
             buffer["action"][first : first + count] = self._read_actions(actions.reshape(count, self.environments, -1))
             self._actions.clear()
         buffer["reward"][rows], buffer["terminated"][rows], buffer["truncated"][rows] = rewards, terminated, truncated
+        buffer["observation"][rows] = 0
+        for name, numbers in zip(self._scalars, self._take_infos(count), strict=True):
+            buffer[name][rows] = numbers
         buffer["outcome"][rows] = np.where(terminated, TERMINATED, TRUNCATED * truncated)
         waits = self._count_episodes(rows, rewards, terminated | truncated)
         buffer["active"][rows] = np.where(waits, WAITS, DECIDES)
         buffer["frames"][rows] = ~waits
         return True
+
+    def _take_infos(self, steps: int) -> Array:
+        """Return the numbers of the infos that were recorded, `(names, steps, N)`, and forget them."""
+        infos = np.frombuffer(b"".join(self._infos), np.float32)
+        self._infos.clear()
+        return infos.reshape(steps, len(self._scalars), self.environments).swapaxes(0, 1)
 
     def _count_episodes(self, rows: slice, rewards: NDArray[np.float64], ended: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Write returns and lengths, `(steps, N)`; return where a step was none, but the begin of an episode."""

@@ -44,9 +44,9 @@ class WatchedVecEnv(VecEnvWrapper):
             observations, rewards, dones, infos = result
             if ENDED in dones.tobytes():
                 truncated = _truncated(dones, infos)
-                self._script.after(observations, rewards, dones & ~truncated, truncated)
+                self._script.after(observations, rewards, dones & ~truncated, truncated, infos)
             else:
-                self._script.after(observations, rewards, dones, dones)
+                self._script.after(observations, rewards, dones, dones, infos)
         return result
 
     def close(self) -> None:
@@ -66,6 +66,7 @@ class WatchedVecEnv(VecEnvWrapper):
             actions=venv.action_space,
             render=_render_of(venv),
             observations=observations,
+            infos=venv.reset_infos,
             autoreset="same step",
         )
 

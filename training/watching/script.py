@@ -24,7 +24,8 @@ from ..session.commands import LiveCommands
 from ..session.control import ControlServer
 from ..session.live import Live
 from ..telemetry.records import Phase
-from .boards import Boards, Render
+from .boards import Boards, Render, numbers_of
+from .infos import numbers_told
 from .mirror import Autoreset, Mirror
 from .numbers import Unknowns
 from .task import action_reader, describe_script
@@ -127,7 +128,7 @@ class WatchedScript(Live):
             self.pass_gate()
         self._entered = perf_counter()
 
-    def after(self, observations: Any, rewards: Array, terminated: Array, truncated: Array) -> None:
+    def after(self, observations: Any, rewards: Array, terminated: Array, truncated: Array, infos: Any) -> None:
         """Take note of what came of the step; all are batches of N."""
         if self._ended:
             return
@@ -135,7 +136,7 @@ class WatchedScript(Live):
         self._inside += now - self._entered
         self._observations = observations
         self._unknowns.note(observations)
-        if self.mirror.record(self._actions, rewards, terminated, truncated) or now >= self._due:
+        if self.mirror.record(self._actions, rewards, terminated, truncated, infos) or now >= self._due:
             self._settle(now)
 
     def pass_gate(self) -> None:
@@ -173,17 +174,28 @@ class WatchedScript(Live):
         mirror, unknown, drawing = self.mirror, self._unknowns.take(), 0.0
         self.monitor.alarms.take_unknown("observation", unknown, self.clock.now())
         if mirror.flush():
-            if LOOKED_AT in self._looked_at.tobytes():
-                drawing = self._boards.draw(
-                    self.task, mirror.buffer, mirror.slot, self._observations, hurry=self.gate.paused
-                )
+            drawing = self._draw()
+            mirror.buffer["observation"][mirror.slot, unknown, 0] = math.nan
             self.monitor.step(mirror.slot - 1)
         return drawing
+
+    def _draw(self) -> float:
+        """Show the environments that are looked at, and what the one in focus observes; return how long that took."""
+        mirror, env = self.mirror, self.monitor.look.focus
+        if self.monitor.watched and env is not None and env < mirror.environments:
+            numbers = numbers_of(self._observations, env)
+            mirror.buffer["observation"][mirror.slot, env, : len(numbers)] = numbers
+        if LOOKED_AT not in self._looked_at.tobytes():
+            return 0.0
+        return self._boards.draw(self.task, mirror.buffer, self._observations, hurry=self.gate.paused)
 
     def _while_closed(self) -> None:
         self._flush()
         self.mirror.decide(self._actions)
         super()._while_closed()
+        if self.gate.paused and self.monitor.lacks_boards():
+            self._draw()
+            self.monitor.redrawn()
 
     def _end_iteration(self, now: float) -> None:
         """Add a point to the curves; where somebody logs, from log to log: that is a whole cycle of a training."""
@@ -250,11 +262,12 @@ def open_script(
     actions: gymnasium.Space[Any],
     render: Render | None,
     observations: Any,
+    infos: Any,
     autoreset: Autoreset,
 ) -> WatchedScript:
-    """Begin to show a vector environment, whose first observations are known, for as long as `owner` lives."""
+    """Begin to show a vector environment, whose first observations and infos are known, while `owner` lives."""
     boards = Boards(render, observations)
-    described = describe_script(task, actions, boards)
+    described = describe_script(task, actions, boards, numbers_told(infos, envs.num_envs))
     kind = type(envs.unwrapped).__name__
     mirror = Mirror(described, envs.num_envs, autoreset, action_reader(actions))
     script = WatchedScript(described, name or _script_name(), kind, mirror, boards, observations=observations)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 import gymnasium
@@ -14,8 +15,8 @@ from .boards import Boards
 from .mirror import ActionReader
 
 
-def describe_script(name: str, actions: gymnasium.Space[Any], boards: Boards) -> Task:
-    """Return the task of somebody's environments, as far as their spaces tell it."""
+def describe_script(name: str, actions: gymnasium.Space[Any], boards: Boards, info: Iterable[str] = ()) -> Task:
+    """Return the task of somebody's environments, as far as their spaces tell it, and what numbers are in an info."""
     return Task(
         spec=name,
         name=name,
@@ -24,6 +25,7 @@ def describe_script(name: str, actions: gymnasium.Space[Any], boards: Boards) ->
         observation=boards.numbers,
         **_actions(actions),
         outcomes=(Outcome("terminated", "neutral"), Outcome("truncated", "neutral")),
+        info=tuple(Field(name, "float32") for name in info),
         panels=(boards.panel,),
         boards=(boards.field, Field("looked_at", "uint8", timed=False)),
     )

@@ -32,7 +32,7 @@ class WatchedVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
         mask = (options or {}).get("reset_mask")  # before Gymnasium takes it out
         observations, infos = self.env.reset(seed=seed, options=options)
         if self._script is None:
-            self._script = self._open(observations)
+            self._script = self._open(observations, infos)
         self._script.begin(mask)
         return observations, infos
 
@@ -43,8 +43,7 @@ class WatchedVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
             return self.env.step(actions)
         script.before(actions)
         result = self.env.step(actions)
-        observations, rewards, terminated, truncated, _ = result
-        script.after(observations, rewards, terminated, truncated)
+        script.after(*result)
         return result
 
     def close(self, **kwargs: Any) -> None:
@@ -53,7 +52,7 @@ class WatchedVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
             self._script.close()
         self.env.close(**kwargs)
 
-    def _open(self, observations: Any) -> WatchedScript:
+    def _open(self, observations: Any, infos: Any) -> WatchedScript:
         env = self.env
         mode = env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
         return open_script(
@@ -64,6 +63,7 @@ class WatchedVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
             actions=env.single_action_space,
             render=render_of(env),
             observations=observations,
+            infos=infos,
             autoreset=RESETS[AutoresetMode(mode)],
         )
 

@@ -1,5 +1,7 @@
 """Stable-Baselines3, watched: its environments, its model's own figures, its time limits."""
 
+from typing import Any
+
 import gymnasium
 import numpy as np
 import pytest
@@ -56,6 +58,24 @@ def test_time_limits_are_truncations(envs, reader):
     assert seen.description.task == "CartPole-v1"
     assert seen.state["episodes"] > 0
     assert seen.environments["last_length"].max() <= 12
+
+
+def test_the_numbers_of_infos_are_seen():
+    """Of each environment those that it tells."""
+    from stable_baselines3.common.vec_env import DummyVecEnv
+
+    def lake(*, slips):
+        return lambda: gymnasium.make("FrozenLake-v1", is_slippery=slips)
+
+    envs: Any = watch(DummyVecEnv([lake(slips=False), lake(slips=True)]))
+    envs.reset()
+    for _ in range(20):
+        envs.step(np.array([0, 0]))
+    envs._script._flush()
+    told = envs._script.mirror.buffer["prob"][1:21]
+    assert (told[:, 0] == 1).all()
+    assert told[:, 1] == pytest.approx(1 / 3)
+    envs.close()
 
 
 def test_what_the_model_logs_is_a_curve(envs, reader):

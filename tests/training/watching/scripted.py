@@ -1,0 +1,75 @@
+"""A training in a thread, as a script has it, that is watched."""
+
+import threading
+import time
+from contextlib import contextmanager
+
+import gymnasium
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+from pac.training import watch
+from pac.training.runs.sessions import sessions
+from pac.training.session.control import SessionClient
+from pac.training.telemetry.blocks import TelemetryReader
+from pac.training.telemetry.snapshot import Look, take
+
+ALL = Look(focus=0, curves=("loss",))
+
+
+def cartpoles(num_envs=3, mode=AutoresetMode.NEXT_STEP, render_mode=None):
+    """Some poles on carts."""
+    make = [lambda: gymnasium.make("CartPole-v1", render_mode=render_mode, max_episode_steps=15)] * num_envs
+    return SyncVectorEnv(make, autoreset_mode=mode)
+
+
+class Training:
+    """A training in a thread of its own, as a script has it, and a viewer of it."""
+
+    def __init__(self, envs):
+        self.envs = watch(envs, name="a-script")
+        self.envs.reset(seed=1)
+        (found,) = [session for session in sessions() if session.name == "a-script"]
+        self.directory = found.directory
+        self.reader, self.client = TelemetryReader(found.directory), SessionClient(found.directory)
+        self.steps = 0
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self):
+        while not self._done.is_set():
+            self.envs.step(self.envs.action_space.sample())
+            self.steps += 1
+            if self.steps % 50 == 0:
+                watch.log({"loss": 1 / self.steps})
+            time.sleep(0.0005)
+
+    def see(self):
+        return take(self.reader, ALL)
+
+    def close(self):
+        if self.directory.exists():
+            self.client.call("resume")
+        self._done.set()
+        self._thread.join()
+        self.client.close()
+        self.envs.close()
+
+
+@contextmanager
+def training(envs=None):
+    """Train for the length of a test."""
+    started = Training(envs or cartpoles())
+    started.client.call("look", focus=0)
+    try:
+        yield started
+    finally:
+        started.close()
+    assert not started.directory.exists()
+
+
+def counted_by(envs):
+    """The monitor, which has counted all steps."""
+    envs._script._flush()
+    envs._script.monitor.mark()
+    return envs._script.monitor

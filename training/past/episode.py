@@ -20,6 +20,7 @@ import numpy as np
 
 from ...envs import BadParameter, Field, Task, find
 from ...envs.fields import Array
+from ..config import MAX_ENVS
 from ..telemetry.moments import Source, boards_of, field_of, moment_dtype
 from .replay import Differs, Machine, terms_of
 
@@ -158,12 +159,12 @@ def read(path: Path) -> Episode:
         episode = Episode(
             task=task,
             seed=int(header["seed"]),
-            env=int(header["env"]),
+            env=_number(header["env"]),
             number=int(header["episode"]),
             run=str(header["run"]),
             replays=bool(header["replays"]),
             steps=tuple(_step(task, line) for line in lines),
-            state=_from_text(header["state"], task.state) if task.state and "state" in header else None,
+            state=_from_text(header["state"], task.state) if task.state and task.saves and "state" in header else None,
         )
         wanted = end["trajectory"]
     except OSError as error:
@@ -173,6 +174,13 @@ def read(path: Path) -> Episode:
     if len(lines) != header["steps"] + 1 or wanted != episode.trajectory:
         raise BadEpisode(f"{path} was cut short or changed: its trajectory is not the one that its end names")
     return episode
+
+
+def _number(env: Any) -> int:
+    """Return the number of an environment, for which there must be memory."""
+    if not 0 <= int(env) < MAX_ENVS:
+        raise ValueError(f"an environment is numbered 0 to {MAX_ENVS - 1:,}, got {env}")
+    return int(env)
 
 
 def _step(task: Task, line: Mapping[str, Any]) -> Step:

@@ -41,6 +41,8 @@ class Recording:
 class Recorder:
     """Takes over steps in the training thread; what is done with a whole episode happens in a thread of its own.
 
+    What is wanted, any thread may say.
+
     Args:
         task: What is played.
         seed: The run's seed.
@@ -72,7 +74,7 @@ class Recorder:
     @property
     def eager(self) -> bool:
         """Whether every step is to be taken over before the next: the first state is there only until then."""
-        return self._task.saves and any(not recording.steps for recording in self._recordings.values())
+        return self._task.saves and any(not recording.steps for recording in list(self._recordings.values()))
 
     @property
     def envs(self) -> list[int]:
@@ -100,7 +102,7 @@ class Recorder:
                 if recording.steps:
                     recording.steps.append(take(LAST if ended else CHECKED))
                     if ended:
-                        del self._recordings[env]
+                        self._recordings.pop(env, None)
                         threading.Thread(target=self._finish, args=(env, recording), name="recorder").start()
                         break
                 elif ended:

@@ -115,6 +115,8 @@ def test_a_file_that_was_changed_or_cut_is_refused(tmp_path):
         [*lines[:4], *lines[5:]],
         lines[:-1],
         [json.dumps({**json.loads(lines[0]), "version": 9}), *lines[1:]],
+        [json.dumps({**json.loads(lines[0]), "env": -1}), *lines[1:]],
+        [json.dumps({**json.loads(lines[0]), "env": 10**15}), *lines[1:]],
         ["nothing"],
         [],
         ["[]"],
@@ -124,6 +126,14 @@ def test_a_file_that_was_changed_or_cut_is_refused(tmp_path):
             read(other)
     with pytest.raises(BadEpisode, match="cannot be read"):
         read(tmp_path / "none.jsonl")
+
+
+def test_a_state_is_read_of_environments_only_that_save_theirs(tmp_path):
+    """A compiled game would compute with whatever a file says."""
+    path, *_ = recorded(tmp_path, "drmario")
+    header, *lines = path.read_text().splitlines()
+    path.write_text("\n".join([json.dumps({**json.loads(header), "state": "AAAA"}), *lines]))
+    assert read(path).state is None
 
 
 def test_writing_and_reading_gives_the_same(tmp_path):

@@ -1,13 +1,9 @@
-"""What every backend is: N environments over one buffer, stepped slot by slot, and a Gymnasium vector environment."""
+"""A backend as Gymnasium knows it: a vector environment whose batches are rows of the buffer."""
 
 from __future__ import annotations
 
-import time
-from abc import abstractmethod
-from collections.abc import Iterable, Sequence
-from enum import Enum
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import Any
 
 import numpy as np
 from gymnasium import Space
@@ -19,88 +15,29 @@ from numpy.typing import NDArray
 from ..envs import BadParameter, Task, next_slot
 from ..envs.fields import Array
 from ..envs.gym.single import action_space, observation_space
-from ..envs.task import Restorable
-from .actions import guard_of
-from .errors import BackendBusy, BackendClosed, BackendError, BadAction
-from .layout import Buffer, Layout
-from .status import BackendEvent, WorkerStatus
+from .errors import BackendBusy, BadAction
+from .stepping import State, Stepping
 from .views import Views
-from .watch import NumberWatch
 
 Batch = tuple[Array, Array, NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]
 
 
-class State(Enum):
-    """What a backend can be asked for."""
+class Backend(Stepping, VectorEnv[Array, Array, Array]):
+    """N environments of a task: trainers step them slot by slot, everybody else by Gymnasium's `reset` and `step`.
 
-    NEW = "new"
-    """To begin episodes."""
-    READY = "ready"
-    """To step."""
-    STEPPING = "stepping"
-    """To wait for the pending step."""
-    BROKEN = "broken"
-    """To close."""
-    CLOSED = "closed"
-    """Nothing."""
-
-
-class Backend(VectorEnv[Array, Array, Array]):
-    """N environments of a task, stepped in place.
-
-    Trainers use the slots: `start`, then `send` and `wait` (or both, `advance`), and read `buffer`. Everybody else uses
-    Gymnasium's `reset` and `step`.
-
-    Attributes:
-        name: The backend's name.
-        shares_state: Whether the environments' states are those in the buffer, and nowhere else.
+    Args:
         task: What is stepped.
-        buffer: The arrays of the task's fields, `(slots, rows, *stored_shape)`.
-        environments: Number of environments N.
-        num_envs: Number of rows, N x players.
-        seed: The run's seed; environment i's episode k is seeded by `episode_seed(seed, i, k)`.
-        timeout: Time limit of a start or a step, in s.
-        hang_timeout: Time after which a worker without a sign of life is replaced, in s.
-        busy_seconds: Time that the environments themselves took: per step, that of the slowest worker.
-        requested: The backend that was asked for.
-        note: Why it is not this one, if it is not.
+        num_envs: Number of environments N.
+        copy: Whether batches are copies rather than views.
+        **options: Those of `Stepping`.
     """
 
-    name: ClassVar[str] = ""
-    shares_state: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        task: Task,
-        num_envs: int,
-        *,
-        slots: int = 1,
-        seed: int = 0,
-        workers: int | None = None,
-        timeout: float = 60.0,
-        hang_timeout: float = 10.0,
-        copy: bool = False,
-    ) -> None:
-        if num_envs < 1:
-            raise BadParameter(f"the number of environments must be at least 1, got {num_envs}")
-        if workers is not None and workers < 1:
-            raise BadParameter(f"the number of workers must be at least 1, got {workers}")
-        self.task, self.environments, self.seed, self.timeout = task, num_envs, seed, timeout
-        self.hang_timeout = hang_timeout
-        self.num_envs = num_envs * task.players
-        self.busy_seconds = 0.0
-        self.requested, self.note = self.name, ""
-        self._state = State.NEW
-        self._events: list[BackendEvent] = []
+    def __init__(self, task: Task, num_envs: int, *, copy: bool = False, **options: Any) -> None:
+        super().__init__(task, num_envs, **options)
         self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_modes": []}
         self.single_observation_space = observation_space(task.observation)
-        self._share = min(workers, num_envs) if workers else None
-        self.buffer = self._open(Layout(task, num_envs, slots))
         self.single_action_space = action_space(task)
-        self._slot = 0
         self._views = Views(task, self.buffer, copy=copy)
-        self._watch = NumberWatch(task, self.buffer)
-        self._admit = guard_of(task, self.buffer["action"]).admit
 
     @cached_property
     def action_space(self) -> Space[Array]:  # type: ignore[override]
@@ -111,152 +48,6 @@ class Backend(VectorEnv[Array, Array, Array]):
     def observation_space(self) -> Box:  # type: ignore[override]
         """The space of a batch; its bounds are as large as the batch, and few ask."""
         return observation_space(self.task.observation, (self.num_envs,))
-
-    # What a backend provides.
-
-    @abstractmethod
-    def _open(self, layout: Layout) -> Buffer:
-        """Make the environments and return their buffer; leave nothing behind on failure."""
-
-    @abstractmethod
-    def _reset(self, mask: NDArray[np.bool_], slot: int) -> None:
-        """Begin the next episode of the masked environments and wait for it."""
-
-    @abstractmethod
-    def _reseed(self, seed: int) -> None:
-        """Make the environments anew with another seed."""
-
-    def _save(self, slot: int) -> bool:  # noqa: ARG002
-        """Have states written that are not in the buffer at all times; return whether that was done."""
-        return False
-
-    def _load(self, slot: int) -> bool:  # noqa: ARG002
-        """Have the environments go on from such states; return whether they do."""
-        return False
-
-    @abstractmethod
-    def _begin(self, slot: int) -> None:
-        """Let the environments step by the actions of `slot`."""
-
-    @abstractmethod
-    def _finish(self, timeout: float | None) -> None:
-        """Wait for the pending step."""
-
-    @abstractmethod
-    def _stop(self) -> None:
-        """Release everything; never hang."""
-
-    @property
-    @abstractmethod
-    def workers(self) -> Sequence[WorkerStatus]:
-        """The workers at this moment."""
-
-    @classmethod
-    def unavailable(cls, layout: Layout) -> str:  # noqa: ARG003
-        """Return why this backend cannot have environments of that layout on this machine, or nothing."""
-        return ""
-
-    # The slots, for trainers.
-
-    @property
-    def slots(self) -> int:
-        """Number of slots of the timed fields."""
-        return self.buffer.slots
-
-    def start(self, slot: int = 0) -> None:
-        """Begin the next episode in every environment and write the first observations into `slot`."""
-        self._expect(State.NEW, State.READY)
-        self._run_reset(np.ones(self.environments, np.bool_), slot)
-
-    def send(self, slot: int) -> None:
-        """Let all environments step by the actions of `slot`, continuous ones clipped to their bounds; `wait` for it.
-
-        Raises:
-            BadAction: An action is out of range, or no finite number; nothing was stepped.
-            BackendBusy: A step is pending, or no episode has begun.
-        """
-        if self._state is not State.READY:
-            self._expect(State.READY)
-        self._admit(slot)
-        self._slot = slot
-        self._begin(slot)
-        self._state = State.STEPPING
-
-    def wait(self, timeout: float | None = None) -> None:
-        """Wait for the pending step; its results stand in the next slot.
-
-        Args:
-            timeout: Time limit in s; the backend's own if None.
-
-        Raises:
-            BackendTimeout: It takes longer; the step stays pending.
-            WorkerFailed: A worker failed too often.
-            BackendBusy: No step is pending.
-        """
-        if self._state is not State.STEPPING:
-            self._expect(State.STEPPING)
-        try:
-            self._finish(timeout)
-        except BackendError as error:
-            if not isinstance(error, TimeoutError):
-                self._state = State.BROKEN
-            raise
-        except BaseException:
-            self._state = State.BROKEN
-            raise
-        self._state = State.READY
-
-    def advance(self, slot: int) -> None:
-        """Step all environments by the actions of `slot`; the results stand in the next slot."""
-        self.send(slot)
-        self.wait()
-
-    def redraw(self, slot: int) -> None:
-        """Let environments that were asked to draw themselves do so between two steps; `slot` was written last."""
-        self._expect(State.READY)
-        self._run_reset(np.zeros(self.environments, np.bool_), slot)
-
-    def carry(self) -> None:
-        """Copy the last slot to slot 0, between two rollouts, and look at the numbers of the full one."""
-        self.buffer.carry()
-        self._look(range(1, self.slots))
-
-    def save(self, slot: int) -> bool:
-        """Have the environments' whole states in the buffer, as of the newest `slot`; return whether they are there."""
-        if not self.shares_state or self.task.state is None:
-            return False
-        return not self.task.saves or (self._state is State.READY and self._save(slot))
-
-    def restore(self, states: Array, slot: int = 0) -> bool:
-        """Go on from states that were saved, and write what they show into `slot`; return whether that can be done.
-
-        Args:
-            states: `(environments, *stored_shape)` of the task's field `state`.
-            slot: Where to write the observations.
-        """
-        self._expect(State.READY)
-        if not self.shares_state or self.task.state is None or self.buffer["state"][0].shape != states.shape:
-            return False
-        if self.task.saves and not states.any(axis=1).all():
-            return False
-        self.buffer["state"][0] = states
-        if self.task.saves:
-            return self._load(slot)
-        environments = cast("Restorable", self.task.make(0, self.environments, self.buffer, self.seed))
-        environments.show(slot)
-        environments.close()
-        return True
-
-    def drain_events(self) -> list[BackendEvent]:
-        """Return what happened since the last call, oldest first."""
-        events, self._events = self._events, []
-        return events
-
-    def announce(self, text: str) -> None:
-        """Add a warning to the events."""
-        self._event("warning", text)
-
-    # Gymnasium.
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         """Begin the next episode, in every environment or where `options["reset_mask"]` is true.
@@ -318,22 +109,6 @@ class Backend(VectorEnv[Array, Array, Array]):
         self._state = State.CLOSED
         self._stop()
 
-    # Inside.
-
-    def _run_reset(self, mask: NDArray[np.bool_], slot: int) -> None:
-        self._slot = slot
-        try:
-            self._reset(mask, slot)
-        except BaseException:
-            self._state = State.BROKEN
-            raise
-        self._state = State.READY
-
-    def _look(self, slots: Iterable[int]) -> None:
-        found = [slot for slot in slots if self._watch.look(slot)]
-        if found:
-            self._events += self._watch.events()
-
     def _reset_mask(self, mask: Any) -> NDArray[np.bool_]:
         if mask is None:
             return np.ones(self.environments, np.bool_)
@@ -350,20 +125,3 @@ class Backend(VectorEnv[Array, Array, Array]):
             raise BackendBusy("the first reset must begin all environments; leave reset_mask out")
         seats: NDArray[np.bool_] = np.any(mask.reshape(self.environments, -1), axis=1)
         return seats
-
-    def _expect(self, *states: State) -> None:
-        if self._state in states:
-            return
-        if self._state is State.CLOSED:
-            raise BackendClosed(f"the {self.name} backend was closed; make another one")
-        reasons = {
-            State.NEW: "no episode has begun; call start() or reset() first",
-            State.READY: "no step is pending; call send() or step_async() first",
-            State.STEPPING: "a step is pending; call wait() or step_wait() first",
-            State.BROKEN: "it failed before; close it and make another one",
-        }
-        error = BackendError if self._state is State.BROKEN else BackendBusy
-        raise error(f"the {self.name} backend cannot do that now: {reasons[self._state]}")
-
-    def _event(self, level: Any, text: str, worker: int | None = None, lo: int = 0, hi: int | None = None) -> None:
-        self._events.append(BackendEvent(time.time(), level, text, worker, lo, self.environments if hi is None else hi))

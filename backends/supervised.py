@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..envs import BadParameter, next_slot
 from .absence import Absence
-from .base import Backend, State
+from .base import Backend
 from .control import REPLY
 from .cores import usable_cores
 from .errors import BackendClosed, Failure
@@ -21,6 +21,7 @@ from .fleet import Fleet
 from .layout import Buffer
 from .member import Member
 from .status import Status, WorkerStatus
+from .stepping import State
 
 COMPILING = 5
 """How much longer workers of native tasks may take to get ready: the very first start compiles."""

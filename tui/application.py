@@ -32,12 +32,14 @@ from .prompt import Prompt
 from .scrubber import scrubber
 from .theme import dress, hues
 from .views import EnvironmentView, LearningView, LogView, Shot, SummaryView, TimingView, View, WorkersView
+from .views.wait import epitaph, fallen
 
 TOASTS: dict[Level, Literal["information", "warning", "error"]] = {
     Level.GOOD: "information",
     Level.WARNING: "warning",
     Level.ERROR: "error",
 }
+EPITAPH = 8  # of the screen's lines, one may tell why a session failed
 PERIODS = {"summary": GRID, "environment": FOCUS}
 
 
@@ -191,11 +193,15 @@ class PacApp(DebuggedApp):
             self._draw_head()
 
     def _show_time(self, snapshot: Snapshot) -> None:
-        """Show where a paused environment stands in time."""
-        self._scrubber.display = self.travels
-        if self.travels:
-            about, line, width = snapshot.description, snapshot.line, self._scrubber.size.width
-            self._scrubber.show(scrubber(about, self.moment, line, self.back, width))
+        """Show where a paused environment stands in time, or below what is left of a failed session why it failed."""
+        (width, height), fell = self.size, fallen(snapshot)
+        self._scrubber.display = self.travels or fell
+        if fell:
+            rows = epitaph(snapshot, width, max(1, height // EPITAPH))
+            self._scrubber.styles.height = len(rows)
+            self._scrubber.show(rows)
+        elif self.travels:
+            self._scrubber.show(scrubber(snapshot.description, self.moment, snapshot.line, self.back, width))
 
     def _draw_head(self) -> None:
         shown = self.snapshot

@@ -233,6 +233,18 @@ async def test_a_failure_stays_on_the_screen(stage, open_app):
         await until(lambda: app.return_code == 1)
 
 
+@pytest.mark.parametrize("size", [(120, 40), (80, 24), (40, 12)])
+async def test_what_is_left_of_a_session_that_failed_can_be_looked_at(stage, open_app, size):
+    """Its boards stand above its error, in the summary and large."""
+    stage.shuffle()
+    async with open_app(stage, size) as (app, pilot):
+        stage.say(phase=Phase.FAILED, message=b"ValueError: not the best of days")
+        await seen(app, "Env 1", "the session has failed: ValueError")
+        await pilot.press("3")
+        await seen(app, "Env 3", "the session has failed: ValueError")
+        assert len(screen_text(app).splitlines()) == size[1]
+
+
 async def test_a_session_that_died_is_shown_as_failed(stage, open_app):
     """Its process is gone without a word: the screen says so, and the exit code is 1."""
     async with open_app(stage) as (app, pilot):

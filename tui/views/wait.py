@@ -6,7 +6,7 @@ import math
 
 from ...training.telemetry.records import Phase
 from ...training.telemetry.snapshot import Snapshot
-from ..ink import ACCENT, BRIGHT, FAINT, RED, SOFT, TEXT, Row, bar, blank, part, width_of
+from ..ink import ACCENT, BRIGHT, FAINT, RED, SIGNS, SOFT, TEXT, Row, bar, blank, part, width_of
 from ..lines import Lines
 from ..numbers import clock, percent
 from .base import Shot
@@ -27,7 +27,7 @@ class Waiting(Lines):
 
     def take(self, shot: Shot) -> bool:
         """Show the state of the session if it has no boards now; return whether it shows something."""
-        quiet = shot.snapshot.phase in HEADS
+        quiet = shot.snapshot.phase in HEADS and not fallen(shot.snapshot)
         self.display = quiet
         if quiet and self.size:
             self.show(centred(words(shot.snapshot, shot.now, min(NARROW, self.size.width - 2)), *self.size))
@@ -39,7 +39,7 @@ def words(snapshot: Snapshot, now: float, width: int) -> list[Row]:
     phase, state = snapshot.phase, snapshot.state
     head = HEADS[phase]
     if phase is Phase.FAILED:
-        return failure(snapshot.message, snapshot.description.run, width)
+        return failure(snapshot, width)
     seconds = max(0.0, now - float(state["started"])) if phase is Phase.STARTING else 0.0
     rows: list[Row] = [(part(head, BRIGHT, bold=True),), ()]
     rows += [(part(line, SOFT),) for line in wrapped(snapshot.message, width)]
@@ -52,16 +52,34 @@ def words(snapshot: Snapshot, now: float, width: int) -> list[Row]:
     return rows
 
 
-def failure(message: str, run: str, width: int) -> list[Row]:
-    """Return an error and what can be done now."""
-    advice = f"What it printed stands in session.log, in the folder of the run {run}. Press q to leave."
+def fallen(snapshot: Snapshot) -> bool:
+    """Whether a session has failed after steps that can still be looked at."""
+    return snapshot.phase is Phase.FAILED and snapshot.state["steps"] > 0
+
+
+def failure(snapshot: Snapshot, width: int) -> list[Row]:
+    """Return an error and what can be done now, in place of boards."""
     return [
         (part(HEADS[Phase.FAILED], RED, bold=True),),
         (),
-        *((part(line, TEXT),) for line in wrapped(message, width)),
+        *((part(line, TEXT),) for line in wrapped(snapshot.message, width)),
         (),
-        *((part(line, FAINT),) for line in wrapped(advice, width)),
+        *((part(line, FAINT),) for line in wrapped(_advice(snapshot), width)),
     ]
+
+
+def epitaph(snapshot: Snapshot, width: int, height: int) -> list[Row]:
+    """Return an error and what can be done now, below boards: as much as `height` lines hold, the error first."""
+    head = f"{SIGNS.bad} {HEADS[Phase.FAILED]}: {snapshot.message}"
+    rows: list[Row] = [(part(f" {line}", RED),) for line in wrapped(head, width - 2)][:height]
+    return [*rows, *((part(f"   {line}", FAINT),) for line in wrapped(_advice(snapshot), width - 4))][:height]
+
+
+def _advice(snapshot: Snapshot) -> str:
+    about = snapshot.description
+    if about.watched:
+        return "What it printed stands where the script prints. Press q to leave."
+    return f"What it printed stands in session.log, in the folder of the run {about.run}. Press q to leave."
 
 
 def centred(rows: list[Row], width: int, height: int) -> list[Row]:

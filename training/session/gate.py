@@ -118,6 +118,14 @@ class Gate:
         if not self._words[Word.ATTENTION]:
             return False
         self._check()
+        waited = self.hold()
+        with self._changed:  # who pauses meanwhile takes all credits away
+            if self._words[Word.CREDITS]:
+                self._set(CREDITS=self._words[Word.CREDITS] - 1)
+        return self._slow_down() or waited
+
+    def hold(self) -> bool:
+        """Wait as long as no step may pass, and pass none. Return whether it had to wait; raises as `enter` does."""
         waited = False
         while self._words[Word.PAUSED] and not self._words[Word.CREDITS]:
             waited = True
@@ -126,10 +134,7 @@ class Gate:
                 if self._words[Word.PAUSED] and not self._words[Word.CREDITS]:
                     self._changed.wait(MAX_NAP)
             self._check()
-        with self._changed:  # who pauses meanwhile takes all credits away
-            if self._words[Word.CREDITS]:
-                self._set(CREDITS=self._words[Word.CREDITS] - 1)
-        return self._slow_down() or waited
+        return waited
 
     def _check(self) -> None:
         if self._words[Word.STOP]:

@@ -47,6 +47,7 @@ class Monitor:
         breakpoints: What is looked at after every step, if there are any.
         alarms: What is looked at between.
         hand: What a person does in place of the policy.
+        undecided: Whether the gate holds before the next actions are known.
     """
 
     def __init__(self, task: Task, gate: Gate, timer: Timer, clock: TrainingClock) -> None:
@@ -56,7 +57,7 @@ class Monitor:
         self.clock = clock
         self.throughput = Throughput()
         self.look = Look()
-        self.watched = False
+        self.watched = self.undecided = False
         self.waits = False
         self.breakpoints = Breakpoints(task)
         self.alarms = Alarms()
@@ -223,7 +224,7 @@ class Monitor:
         return RATES["grid"] if self.look.focus is None else RATES["focus"]
 
     def publish(self, *, decided: bool = False) -> None:
-        """Write everything that viewers look at, now; `decided` tells whether the next actions stand in the buffer."""
+        """Write everything that viewers look at, now; `decided` tells whether all stands still and is decided."""
         begun = time.thread_time()
         self._publish(decided=decided)
         self._due = time.perf_counter() + max(self.rate(), (time.thread_time() - begun) / SHARE)
@@ -250,7 +251,7 @@ class Monitor:
             return
         if self.look.detail or decided:
             first = self._written == self._slots - 1  # a rollout's last slot is the next's first
-            deciding = (0 if first else self._written) if decided else None
+            deciding = (0 if first else self._written) if decided and not self.undecided else None
             detail.write(writer, backend.buffer, self._written, env, seat=seat, counts=self.counts, deciding=deciding)
         if decided:
             detail.write_line(writer, env, seat)

@@ -85,7 +85,7 @@ class WatchedScript(Live):
         self._actions: Any = None
         self._logged: dict[str, float] = {}
         self._bad: dict[str, float] = {}
-        self._ended = self._asked_to_end = False
+        self._ended = self._asked_to_end = self._broken = False
         self._iterated = perf_counter()
         self._iteration_due = self._iterated + ITERATION
         self._due = 0.0
@@ -139,6 +139,19 @@ class WatchedScript(Live):
         if self.mirror.record(self._actions, rewards, terminated, truncated, infos) or now >= self._due:
             self._settle(now)
 
+    def _broke(self, text: str, env: int) -> None:
+        super()._broke(text, env)
+        self._broken = True
+
+    def _hold(self) -> None:
+        """Stand still where a breakpoint hit, before the script has the step: what it makes of that may end it."""
+        self._broken, self.monitor.undecided = False, True
+        self._share_time()
+        if self.gate.hold():
+            self.clock.go()
+            self.timer.skip()
+        self.monitor.undecided = False
+
     def pass_gate(self) -> None:
         """Wait until the next step may be, and let it be shown at once: the gate is closed, or soon will be."""
         self._share_time()
@@ -166,6 +179,8 @@ class WatchedScript(Live):
             self._end_iteration(now)
         told = thread_time() - begun - drawing
         self._due = max(min(self.monitor.due, self._iteration_due), now + told / SHARE)
+        if self._broken:
+            self._hold()
         if self.monitor.eager:  # looked at last: who changes that hurries afterwards
             self.hurry()
 
@@ -191,7 +206,8 @@ class WatchedScript(Live):
 
     def _while_closed(self) -> None:
         self._flush()
-        self.mirror.decide(self._actions)
+        if not self.monitor.undecided:
+            self.mirror.decide(self._actions)
         super()._while_closed()
         if self.gate.paused and self.monitor.lacks_boards():
             self._draw()

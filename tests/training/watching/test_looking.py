@@ -60,12 +60,12 @@ def test_what_is_observed_is_inspected_while_it_runs():
 class Fading(gymnasium.Wrapper):
     """Observes what is no number at one step."""
 
-    count = 0
+    count, at = 0, 7
 
     def step(self, action):
         self.count += 1
         observation, *rest = super().step(action)
-        return (np.full_like(observation, np.nan) if self.count == 7 else observation, *rest)
+        return (np.full_like(observation, np.nan) if self.count == self.at else observation, *rest)
 
 
 def test_a_breakpoint_asks_for_observations_that_nobody_looks_at():
@@ -81,6 +81,29 @@ def test_a_breakpoint_asks_for_observations_that_nobody_looks_at():
         envs.step(np.array([steps % 2] * 2))
     assert hits == [(7, 1, "break: env 2: nan(obs)")]
     envs.close()
+
+
+def test_a_breakpoint_holds_a_script_before_it_has_the_step():
+    """What it would make of that may end it. What it then decides is not known yet; a step leads to the next step."""
+    fading = Fading(cart())
+    fading.at = 0
+    with training(SyncVectorEnv([lambda: fading])) as started:
+        started.client.call("pause")
+        until(lambda: started.see().phase is Phase.PAUSED, "paused")
+        started.client.call("break", text="any: nan(obs)")
+        started.client.call("look", focus=0, detail=True)
+        had = started.steps
+        fading.at = fading.count + 5
+        started.client.call("resume")
+        until(lambda: started.see().breakpoints["hits"].sum() > 0, "the breakpoint hits")
+        until(lambda: observed(started, 0) is not None and np.isnan(observed(started, 0)).all(), "it is seen")
+        moment = inspected(started, 0).moment
+        assert moment is not None
+        assert (started.steps, moment.next_action) == (had + 4, None)
+        started.client.call("step", count=1)
+        until(lambda: started.steps == had + 6, "a step")
+        until(lambda: getattr(inspected(started, 0).moment, "next_action", None) is not None, "and what comes next")
+        assert started.steps == had + 6
 
 
 def cart():

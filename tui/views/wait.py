@@ -71,7 +71,7 @@ def failure(snapshot: Snapshot, width: int) -> list[Row]:
 def epitaph(snapshot: Snapshot, width: int, height: int) -> list[Row]:
     """Return an error and what can be done now, below boards: as much as `height` lines hold, the error first."""
     head = f"{SIGNS.bad} {HEADS[Phase.FAILED]}: {snapshot.message}"
-    rows: list[Row] = [(part(f" {line}", RED),) for line in wrapped(head, width - 2)][:height]
+    rows: list[Row] = [*((part(f" {line}", RED),) for line in wrapped(head, width - 2))]
     return [*rows, *((part(f"   {line}", FAINT),) for line in wrapped(_advice(snapshot), width - 4))][:height]
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from .errors import BadParameter
 from .task import Task
 
+WORDS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -38,9 +40,10 @@ class Parameter:
         """
         kind = type(self.default)
         try:
-            value = kind(text) if kind is not bool else str(text).lower() in {"1", "true", "yes", "on"}
-        except ValueError:
-            raise BadParameter(f"{self.name} expects {kind.__name__}, got {text!r}") from None
+            value = WORDS[str(text).lower()] if kind is bool else kind(text)
+        except (KeyError, ValueError):
+            expected = "true or false" if kind is bool else kind.__name__
+            raise BadParameter(f"{self.name} expects {expected}, got {text!r}") from None
         if self.choices and value not in self.choices:
             raise BadParameter(f"{self.name} expects one of {', '.join(self.choices)}, got {text!r}")
         if isinstance(value, int | float) and not self.low <= value <= self.high:

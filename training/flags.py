@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..envs import BadParameter
+from ..envs import Parameter
 
 NAMES = {"TRAINING_NUM_ENVS": "num_envs", "TRAINING_TRANSPORT": "backend"}
 GPU_INFERENCE = "TRAINING_GPU_INFERENCE"
 GPU_COMBAT = "TRAINING_GPU_COMBAT"
 SOCKET_PATH = "TRAINING_SOCKET_PATH"
 SHM_NAME = "TRAINING_SHM_NAME"
-WORDS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 
 
 def aliases(environ: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
@@ -43,7 +42,4 @@ def unused_flags(environ: Mapping[str, str], device: str) -> list[str]:
 
 
 def _is_true(environ: Mapping[str, str], name: str) -> bool:
-    value = environ.get(name, "false")
-    if value.lower() not in WORDS:
-        raise BadParameter(f"{name} expects true or false, got {value!r}")
-    return WORDS[value.lower()]
+    return bool(Parameter(name, default=False).parse(environ.get(name, "false")))

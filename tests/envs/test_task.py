@@ -87,6 +87,7 @@ def test_a_parameters_text_becomes_its_type(parameter, text, value):
     [
         (Parameter("level", 0, 0, 20), "21", "0 to 20"),
         (Parameter("level", 0, 0, 20), "high", "expects int"),
+        (Parameter("fast", default=False), "ture", "expects true or false"),
         (Parameter("speed", "low", choices=("low", "hi")), "fast", "one of low, hi"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 
 HEAVY = ("torch", "numba", "gymnasium", "textual", "pac.tui", "pac.training", "pac.backends")
 CHAINS: list[dict[str, tuple[str, ...]]] = [
-    {"pac.tui.cli": ("torch", "numba", "gymnasium", "textual", "numpy")},
+    {"pac.tui.cli.commands": ("torch", "numba", "gymnasium", "textual", "numpy")},
     {
         "pac.envs": HEAVY,
         "pac.envs.drmario.task": HEAVY,
@@ -19,8 +19,8 @@ CHAINS: list[dict[str, tuple[str, ...]]] = [
         "pac.training.session.host": ("torch", "numba", "gymnasium", "textual", "pac.tui"),
         "pac.tui.app": ("torch", "numba", "gymnasium", "textual"),
         "pac.tui.application": ("torch", "numba", "gymnasium"),
-        "pac.tui.play": ("torch", "numba", "gymnasium"),
-        "pac.tui.poker": ("torch", "numba", "gymnasium"),
+        "pac.tui.play.play": ("torch", "numba", "gymnasium"),
+        "pac.tui.play.poker": ("torch", "numba", "gymnasium"),
     },
     {
         "pac.training.session.session": ("torch", "textual", "pac.tui"),

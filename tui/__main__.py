@@ -14,7 +14,7 @@ def main() -> int:
         from ..training.imports import importing
 
         with importing():
-            from .cli import main as run
+            from .cli.commands import main as run
         return run()
     except KeyboardInterrupt:
         return 130

@@ -103,7 +103,7 @@ def _show(connection: Connection) -> Left:
     try:
         with importing():
             from .application import PacApp
-            from .theme import before_app
+            from .drawing.theme import before_app
 
         before_app()
         app = PacApp(connection)
@@ -120,7 +120,7 @@ def _show(connection: Connection) -> Left:
 
 def _finish(connection: Connection, left: Left, report: Path | None) -> None:
     """Write the report and say how it went; a session that was killed by an interrupt has none to give."""
-    from .cli_run import summary
+    from .cli.run import summary
 
     try:
         answer = connection.report()

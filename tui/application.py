@@ -8,6 +8,7 @@ import signal
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from textual.app import ComposeResult, SystemCommand
@@ -20,17 +21,17 @@ from ..training.units import plural
 from .commanded import INTERRUPTED
 from .connection import Connection
 from .debugging import FAR, DebuggedApp
-from .dialog import Dialog
+from .dialogs.dialog import Dialog
+from .dialogs.help import Help
+from .dialogs.prompt import Prompt
+from .drawing.lines import Lines
+from .drawing.plain import PlainScreen, PlainSwitcher
+from .drawing.theme import dress, hues
 from .edges import Tabs, head, keys, system
 from .governor import FIGURES, FOCUS, GRID, SYSTEM
-from .help import Help
 from .keys import bindings, commands
-from .lines import Lines
 from .messages import EnvironmentOpened, SessionLost, SnapshotTaken, ViewChosen
-from .plain import PlainScreen, PlainSwitcher
-from .prompt import Prompt
 from .scrubber import scrubber
-from .theme import dress, hues
 from .views import EnvironmentView, LearningView, LogView, Shot, SummaryView, TimingView, View, WorkersView
 from .views.wait import epitaph, fallen
 
@@ -46,7 +47,7 @@ PERIODS = {"summary": GRID, "environment": FOCUS}
 class PacApp(DebuggedApp):
     """Shows a session: a head, the views, a foot."""
 
-    CSS_PATH = "pac.tcss"
+    CSS_PATH = Path(__file__).with_name("pac.tcss")
     BINDINGS: ClassVar[list[BindingType]] = bindings()
     COMMAND_PALETTE_BINDING = "ctrl+p"
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual says so

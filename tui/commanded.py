@@ -15,13 +15,13 @@ from ..training.telemetry.records import Phase
 from ..training.telemetry.snapshot import Snapshot
 from ..training.units import STEPPED, Units, plural
 from .connection import Connection
-from .dialog import Dialog
+from .dialogs.dialog import Dialog
+from .dialogs.leave import Choice, Leave
+from .dialogs.prompt import Prompt
+from .drawing.ink import FAINT, ORANGE, TEXT, YELLOW, Row, part
 from .governor import Governor
-from .ink import FAINT, ORANGE, TEXT, YELLOW, Row, part
-from .leave import Choice, Leave
 from .messages import Refused
 from .picture import svg_of
-from .prompt import Prompt
 from .restart import DEBOUNCE, PendingRestart
 from .threads import Commander, Watcher
 
@@ -199,7 +199,7 @@ class CommandedApp(App[int]):
 
     def action_runs(self) -> None:
         """Show the runs, to go to one of them."""
-        from .picker import Picker
+        from .dialogs.picker import Picker
 
         about = self.snapshot.description if self.snapshot is not None else None
         parent = Path(about.folder).parent if about is not None and about.folder else RUNS

@@ -9,12 +9,12 @@ import numpy as np
 from ..training.telemetry.moments import Moment, Source
 from ..training.telemetry.records import Notice, Phase
 from ..training.telemetry.snapshot import Look, Snapshot
-from .breaks import Breakpoints
 from .commanded import CommandedApp
 from .connection import Connection
+from .dialogs.breaks import Breakpoints
+from .dialogs.sweep import Sweep
+from .dialogs.takeover import TakeOver
 from .past import as_it_was
-from .sweep import Sweep
-from .takeover import TakeOver
 
 FAR = 10
 

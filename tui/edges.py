@@ -8,7 +8,7 @@ from textual.events import Click
 from ..training.telemetry.records import Phase
 from ..training.telemetry.snapshot import Snapshot
 from ..training.units import STEPPED, plural
-from .ink import (
+from .drawing.ink import (
     ACCENT,
     BRIGHT,
     CYAN,
@@ -27,10 +27,10 @@ from .ink import (
     spread,
     width_of,
 )
+from .drawing.lines import Lines
+from .drawing.numbers import clock, percent, size, whole
 from .keys import SHOWN, commands
-from .lines import Lines
 from .messages import ViewChosen
-from .numbers import clock, percent, size, whole
 
 PHASES = {
     Phase.STARTING: (YELLOW, "starting"),

@@ -12,7 +12,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from .boards.cells import QUADRANTS
-from .ink import GROUND, TEXT
+from .drawing.ink import GROUND, TEXT
 
 WIDTH, HEIGHT = 8.4, 17.0
 SIZE, BASELINE = 14, 12.9

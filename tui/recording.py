@@ -18,7 +18,7 @@ from ..training.runs.sessions import AttachedSession, FoundSession, sessions
 from ..training.telemetry.records import Phase
 from .application import PacApp
 from .connection import Connection
-from .export import SCREEN, write_cast, write_gif
+from .replay.export import SCREEN, write_cast, write_gif
 
 SCRIPT = '''"""Stable-Baselines3 learns CartPole; one line of this script is about being watched."""
 

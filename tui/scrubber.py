@@ -7,8 +7,8 @@ from rich.segment import Segment
 
 from ..training.telemetry.description import Description
 from ..training.telemetry.moments import Line, Moment, Source
-from .ink import ACCENT, BRIGHT, FAINT, GREEN, LINE, RED, SIGNS, SOFT, TEXT, YELLOW, Row, padded, part, width_of
-from .numbers import decimal, percent, whole
+from .drawing.ink import ACCENT, BRIGHT, FAINT, GREEN, LINE, RED, SIGNS, SOFT, TEXT, YELLOW, Row, padded, part, width_of
+from .drawing.numbers import decimal, percent, whole
 from .views.thoughts import action_text
 
 ENDS = ("", "terminated", "truncated")

@@ -6,8 +6,8 @@ import pytest
 
 from pac.training.telemetry.records import Level, Phase
 from pac.tui import restart
-from pac.tui.help import Help
-from pac.tui.prompt import Prompt
+from pac.tui.dialogs.help import Help
+from pac.tui.dialogs.prompt import Prompt
 
 from .stage import screen_text, seen, until
 

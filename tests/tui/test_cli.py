@@ -9,10 +9,12 @@ import pytest
 from rich.console import Console
 
 from pac.training.runs.folder import RunFolder
-from pac.tui import cli, cli_bench_show, cli_show
-from pac.tui.cli import main
-from pac.tui.cli_flags import Flags, with_settings
-from pac.tui.spark import sparkline
+from pac.tui.cli import bench_show as cli_bench_show
+from pac.tui.cli import commands as cli
+from pac.tui.cli import show as cli_show
+from pac.tui.cli.commands import main
+from pac.tui.cli.flags import Flags, with_settings
+from pac.tui.drawing.spark import sparkline
 
 
 @pytest.fixture(autouse=True)
@@ -159,7 +161,7 @@ def test_bars():
 def test_the_command_is_light():
     """Neither the command line nor its help imports what takes long."""
     code = (
-        "import sys; from pac.tui.cli import main; main(['--help']); import pac.tui.cli_run; "
+        "import sys; from pac.tui.cli import main; main(['--help']); import pac.tui.cli.run; "
         "heavy = {'torch', 'numba', 'gymnasium', 'textual'} & set(sys.modules); sys.exit(str(heavy) if heavy else 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=120)

@@ -5,7 +5,7 @@ import pytest
 from pac.envs import UnknownName
 from pac.training.units import SOLVED, STEPPED
 from pac.tui.application import PacApp
-from pac.tui.help import help_rows
+from pac.tui.dialogs.help import help_rows
 from pac.tui.keys import KEYS, QUIET, KeyClash, bindings, customised, help_entries
 
 WANTED = {

@@ -7,7 +7,7 @@ import pytest
 
 from pac.envs import Field
 from pac.training.telemetry.moments import Source
-from pac.tui.ink import width_of
+from pac.tui.drawing.ink import width_of
 from pac.tui.views.pictures import drawn, pictures_in
 
 from .stage import CHESS, Stage, screen_text

@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from pac.envs import PacError
-from pac.tui.palettes import PALETTES
+from pac.tui.drawing.palettes import PALETTES
+from pac.tui.drawing.theme import in_ascii
 from pac.tui.preferences import Preferences, path, read, schema
-from pac.tui.theme import in_ascii
 
 
 def test_a_file_that_is_not_there_holds_none(tmp_path):

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from pac.tui import ink
+from pac.tui.drawing import ink
 
 from ..waiting import until
 from .commands import QUICK, Terminal, left, runtime

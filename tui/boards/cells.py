@@ -9,7 +9,7 @@ from rich.segment import Segment
 
 from ...envs.fields import Array
 from ...envs.panels import Glyph, Layer
-from ..ink import Row, ink
+from ..drawing.ink import Row, ink
 from .layers import Piece, meters_line, pips_line
 
 QUADRANTS = " ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█"

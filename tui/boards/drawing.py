@@ -10,7 +10,7 @@ from rich.style import Style
 
 from ...envs.fields import Array
 from ...training.telemetry.description import PanelLook
-from ..ink import FAINT, Row, fit, part
+from ..drawing.ink import FAINT, Row, fit, part
 from .cells import CellLooks
 from .letters import Letters
 from .scale import Drawing, Scale

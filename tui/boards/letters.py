@@ -12,7 +12,7 @@ from rich.style import Style
 from ...envs.fields import Array
 from ...envs.text import CODE, GROUND, LETTER
 from ...training.telemetry.description import PanelLook
-from .. import ink
+from ..drawing import ink
 from .scale import Scale
 
 COLORS = ("#000000", ink.RED, ink.GREEN, ink.YELLOW, ink.ACCENT, ink.MAGENTA, ink.CYAN, ink.BRIGHT)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ...envs.fields import Array
-from ..ink import Row
+from ..drawing.ink import Row
 
 
 @dataclass(frozen=True)

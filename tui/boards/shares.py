@@ -10,7 +10,7 @@ from rich.segment import Segment
 from ...envs.fields import Array
 from ...envs.panels import Glyph
 from ...training.telemetry.description import PanelLook
-from ..ink import FAINT, GROUND, SOFT, Row, blank, fit, ink, part
+from ..drawing.ink import FAINT, GROUND, SOFT, Row, blank, fit, ink, part
 from .scale import Scale
 
 SIZES = ((6, 3), (6, 2), (4, 2), (4, 1), (2, 1), (1, 1))

@@ -10,8 +10,8 @@ from rich.segment import Segment
 from ...envs.fields import Array
 from ...envs.panels import Glyph
 from ...training.telemetry.description import PanelLook
-from ..ink import CYAN, FAINT, SOFT, TEXT, Row, bar, blank, fit, padded, part, spread, width_of
-from ..numbers import figure, short
+from ..drawing.ink import CYAN, FAINT, SOFT, TEXT, Row, bar, blank, fit, padded, part, spread, width_of
+from ..drawing.numbers import figure, short
 from .cells import legible
 from .scale import Scale
 

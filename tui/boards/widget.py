@@ -13,8 +13,8 @@ from textual.message import Message
 from textual.strip import Strip
 
 from ...envs.fields import Array
-from ..ink import LINE, SIGNS, Row, blank, fit, ink, padded, part
-from ..lines import Painted
+from ..drawing.ink import LINE, SIGNS, Row, blank, fit, ink, padded, part
+from ..drawing.lines import Painted
 from .fitting import GAP, Fitting, fitting
 from .scale import Drawing, Scale
 

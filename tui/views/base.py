@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...training.telemetry.snapshot import Look, Snapshot
 from ...training.units import RETURN
-from ..plain import PlainContainer
+from ..drawing.plain import PlainContainer
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ...training.telemetry.snapshot import Snapshot
 from ...training.units import LENGTH, RETURN, first_of
-from ..chart import Plot, Reals, chart, sparkline
-from ..ink import ACCENT, CYAN, GREEN, ORANGE
-from ..numbers import figure
-from ..panels import Rows, Section
+from ..drawing.chart import Plot, Reals, chart, sparkline
+from ..drawing.ink import ACCENT, CYAN, GREEN, ORANGE
+from ..drawing.numbers import figure
+from ..drawing.panels import Rows, Section
 from .base import Shot
 from .figures import hint, known
 

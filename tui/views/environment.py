@@ -12,9 +12,9 @@ from textual.widget import Widget
 from ...training.telemetry.description import PanelLook
 from ...training.telemetry.snapshot import Look, Snapshot
 from ..boards import Boards, Drawing, drawing_of
-from ..lines import Lines
-from ..panels import FRAME, Maker, Rows, Section, beside, column, pages, shares
-from ..plain import PlainVertical
+from ..drawing.lines import Lines
+from ..drawing.panels import FRAME, Maker, Rows, Section, beside, column, pages, shares
+from ..drawing.plain import PlainVertical
 from . import figures, thoughts
 from .base import Shot, View
 from .curves import Curves, best

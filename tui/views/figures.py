@@ -10,8 +10,8 @@ import numpy as np
 from ...training.telemetry.records import RECORDING, Notice, Phase
 from ...training.telemetry.snapshot import Snapshot
 from ..boards import Frame, mixed
-from ..chart import against_ideal, axis_of
-from ..ink import (
+from ..drawing.chart import against_ideal, axis_of
+from ..drawing.ink import (
     ACCENT,
     BRIGHT,
     CYAN,
@@ -34,7 +34,7 @@ from ..ink import (
     fit,
     part,
 )
-from ..numbers import NA, decimal, figure, percent, steady, times, whole
+from ..drawing.numbers import NA, decimal, figure, percent, steady, times, whole
 
 UNIT, LOW = 6, 24
 JUST, JUST_PART = 1.0, 0.5  # s, and part of an episode, that an ended one colours its board at most

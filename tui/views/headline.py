@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from ...training.telemetry.description import Description
 from ...training.telemetry.snapshot import Snapshot
 from ..boards import Fitting, Frame, Steps
-from ..ink import FAINT, SOFT, TEXT, Row, part
-from ..numbers import figure, spoken
+from ..drawing.ink import FAINT, SOFT, TEXT, Row, part
+from ..drawing.numbers import figure, spoken
 
 
 class Headline:

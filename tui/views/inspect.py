@@ -7,9 +7,9 @@ import numpy as np
 from ...training.telemetry.description import Description
 from ...training.telemetry.moments import Moment
 from ...training.telemetry.snapshot import Snapshot
-from ..ink import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, part
-from ..numbers import decimal, figure, percent, spoken, whole
-from ..panels import Rows, Section, beside, column
+from ..drawing.ink import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, part
+from ..drawing.numbers import decimal, figure, percent, spoken, whole
+from ..drawing.panels import Rows, Section, beside, column
 from .figures import Entry, hint, pair, pairs, wrapped
 from .observation import observed, planes
 from .thoughts import action_text, seat_of

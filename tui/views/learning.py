@@ -7,9 +7,9 @@ from itertools import groupby
 from textual.app import ComposeResult
 
 from ...training.telemetry.snapshot import Look
-from ..ink import Row
-from ..lines import Lines
-from ..panels import beside, column, shares
+from ..drawing.ink import Row
+from ..drawing.lines import Lines
+from ..drawing.panels import beside, column, shares
 from .base import Shot, View
 from .curves import Curves, ordered
 from .figures import hint

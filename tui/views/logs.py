@@ -9,9 +9,9 @@ from textual.app import ComposeResult
 
 from ...training.logs import Logs, Printed, Weight
 from ...training.telemetry.snapshot import Snapshot
-from ..ink import ACCENT, CYAN, FAINT, GROUND, RED, SIGNS, TEXT, YELLOW, Row, fit, part
-from ..lines import Lines
-from ..panels import FRAME, framed
+from ..drawing.ink import ACCENT, CYAN, FAINT, GROUND, RED, SIGNS, TEXT, YELLOW, Row, fit, part
+from ..drawing.lines import Lines
+from ..drawing.panels import FRAME, framed
 from .base import Shot, View
 from .figures import hint
 

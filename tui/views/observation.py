@@ -11,8 +11,8 @@ from rich.segment import Segment
 from ...envs.fields import Array
 from ...training.telemetry.description import Description
 from ...training.telemetry.moments import Moment
-from ..ink import CYAN, FAINT, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, part
-from ..numbers import figure
+from ..drawing.ink import CYAN, FAINT, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, part
+from ..drawing.numbers import figure
 from .figures import hint
 from .pictures import channels_first, drawn, pictures_in
 

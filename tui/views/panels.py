@@ -10,8 +10,8 @@ import numpy as np
 from ...envs.fields import Array
 from ...training.telemetry.description import PanelLook
 from ..boards import Drawing, Scale, heading, named
-from ..ink import Row, blank
-from ..panels import FRAME, Section
+from ..drawing.ink import Row, blank
+from ..drawing.panels import FRAME, Section
 
 HIGHEST = 18
 LOW, SLIM = 8, 30

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...envs.fields import Array
 from ...training.telemetry.description import PanelLook
 from ..boards import Drawing, drawing_of
-from ..ink import FAINT, Row, blank, fit, part
+from ..drawing.ink import FAINT, Row, blank, fit, part
 
 CHANNELS = 4
 """The most that the last axis of a picture has."""

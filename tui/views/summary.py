@@ -12,11 +12,11 @@ from ...envs.fields import Array
 from ...training.telemetry.description import PanelLook
 from ...training.telemetry.snapshot import Look, Snapshot
 from ..boards import Boards, Drawing, drawing_of
-from ..ink import Row
-from ..lines import Lines
+from ..drawing.ink import Row
+from ..drawing.lines import Lines
+from ..drawing.panels import FRAME, Section, beside, column, framed, shares
+from ..drawing.plain import PlainVertical
 from ..messages import EnvironmentOpened
-from ..panels import FRAME, Section, beside, column, framed, shares
-from ..plain import PlainVertical
 from . import figures
 from .base import Shot, View
 from .curves import Curves, best

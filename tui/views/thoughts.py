@@ -11,9 +11,9 @@ from ...envs.fields import Array
 from ...training.telemetry.description import Description
 from ...training.telemetry.snapshot import Snapshot
 from ...training.units import plural
-from ..ink import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SOFT, TEXT, TONES, Row, bar, blank, fit, part
-from ..numbers import NA, decimal, figure, percent, spoken, whole
-from ..panels import beside
+from ..drawing.ink import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SOFT, TEXT, TONES, Row, bar, blank, fit, part
+from ..drawing.numbers import NA, decimal, figure, percent, spoken, whole
+from ..drawing.panels import beside
 from .figures import Entry, hint, pair, pairs, speeds
 
 COLUMN = 8

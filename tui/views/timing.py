@@ -6,10 +6,10 @@ from textual.app import ComposeResult
 
 from ...training.telemetry.snapshot import Snapshot
 from ...training.units import Units, plural
-from ..ink import BRIGHT, FAINT, SOFT, TEXT, Row, bar, blank, fit, part, width_of
-from ..lines import Lines
-from ..numbers import duration, steady, whole
-from ..panels import Section, column
+from ..drawing.ink import BRIGHT, FAINT, SOFT, TEXT, Row, bar, blank, fit, part, width_of
+from ..drawing.lines import Lines
+from ..drawing.numbers import duration, steady, whole
+from ..drawing.panels import Section, column
 from .base import Shot, View
 from .figures import COLORS, NAMES, hint, shares, stacked
 

@@ -6,9 +6,9 @@ import math
 
 from ...training.telemetry.records import Phase
 from ...training.telemetry.snapshot import Snapshot
-from ..ink import ACCENT, BRIGHT, FAINT, RED, SIGNS, SOFT, TEXT, Row, bar, blank, part, width_of
-from ..lines import Lines
-from ..numbers import clock, percent
+from ..drawing.ink import ACCENT, BRIGHT, FAINT, RED, SIGNS, SOFT, TEXT, Row, bar, blank, part, width_of
+from ..drawing.lines import Lines
+from ..drawing.numbers import clock, percent
 from .base import Shot
 from .figures import wrapped
 

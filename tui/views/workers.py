@@ -11,10 +11,10 @@ from ...envs.fields import Array
 from ...training.telemetry.records import Level
 from ...training.telemetry.snapshot import Event, Snapshot
 from ...training.units import plural
-from ..ink import BRIGHT, FAINT, GREEN, MAGENTA, RED, SOFT, TEXT, YELLOW, Row, fit, part
-from ..lines import Lines
-from ..numbers import figure, percent, size, spoken, whole
-from ..panels import Section, column
+from ..drawing.ink import BRIGHT, FAINT, GREEN, MAGENTA, RED, SOFT, TEXT, YELLOW, Row, fit, part
+from ..drawing.lines import Lines
+from ..drawing.numbers import figure, percent, size, spoken, whole
+from ..drawing.panels import Section, column
 from .base import Shot, View
 from .figures import hint
 

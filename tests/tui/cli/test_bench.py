@@ -1,0 +1,123 @@
+"""`pac-tui bench ...`: each measurement once, quickly, with the keys that its JSON promises."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pac.tui.cli.commands import main
+
+TESTS = Path(__file__).parents[2]
+ROW = {"transport", "num_envs", "workers", "trips", "p50_us", "p95_us", "p99_us", "sps"}
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """Run in an empty directory."""
+    monkeypatch.chdir(tmp_path)
+
+
+def told(capsys, *arguments: str) -> dict[str, Any]:
+    """Return what a benchmark prints as JSON."""
+    assert main(["bench", *arguments, "--quick", "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert found["benchmark"] == arguments[0]
+    assert found["facts"]["versions"]["numpy"]
+    return found
+
+
+@pytest.mark.session
+@pytest.mark.slow
+def test_transports(capsys):
+    """Every transport that can run the task has a row at each N; one that cannot has a reason."""
+    found = told(capsys, "transports")
+    for row in found["rows"]:
+        assert set(row) == ROW
+        assert 0 < row["p50_us"] <= row["p95_us"] <= row["p99_us"]
+        assert row["sps"] > 0
+    rows = {(row["transport"], row["num_envs"]): row["p50_us"] for row in found["rows"]}
+    assert set(rows) >= {("inline", 1), ("shm", 1), ("shm", 32), ("socket", 1), ("socket", 32)}
+    assert found["p50_us"] == {name: p50 for (name, num_envs), p50 in rows.items() if num_envs == 1}
+    if ("http", 1) in rows:
+        assert found["http_over_shm"] == rows["http", 1] / rows["shm", 1]
+    assert "lock" in found["absent"]["threads"]
+    assert [row["num_envs"] for row in found["layouts"]["rows"]] == [1, 8, 32, 64]
+
+
+@pytest.mark.slow
+def test_engine(capsys):
+    """Each built-in game has its rate on one core."""
+    found = told(capsys, "engine")
+    assert found["placements_per_second"]["median"] > 0
+    assert found["autochess_decisions_per_second"]["median"] > 0
+    assert found["holdem_hands_per_second"]["median"] > 0
+
+
+@pytest.mark.slow
+def test_matrix(capsys, tmp_path):
+    """Every rung has a row or a reason, and the report stands in the folder of the runs."""
+    found = told(capsys, "matrix", "--task", "noop", "--steps", "2048")
+    assert {(row["transport"], row["num_envs"]) for row in found["rows"]} >= {("shm", 1), ("shm", 32)}
+    assert "lock" in found["absent"]["threads, N=32, cpu"]
+    assert sorted(path.suffix for path in (tmp_path / "runs" / "bench").iterdir()) == [".json", ".md", ".svg"]
+
+
+def test_traces(capsys):
+    """Each transport has the hash of what it gave."""
+    found = told(
+        capsys, "traces", "--task", "noop:length=5", "--games", "30", "--num-envs", "2", "--backends", "inline"
+    )
+    assert [(row["transport"], row["identical"]) for row in found["rows"]] == [("inline", True)]
+    assert found["games"] >= 3
+    assert found["difference"] is None
+
+
+@pytest.mark.session
+def test_traces_that_differ(capsys, monkeypatch):
+    """The exit code is 1, and the first difference is named."""
+    monkeypatch.syspath_prepend(str(TESTS / "backends"))
+    assert main(["bench", "traces", "--task", "faulty:Whimsical", "--games", "1", "--backends", "shm"]) == 1
+    assert "shm differs in observation of environment 0 at step 0" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.session
+@pytest.mark.slow
+def test_checkpoints(capsys):
+    """A solver's and a learner's checkpoints have their pauses, and the training its rates."""
+    found = told(capsys, "checkpoints")
+    for task in ("holdem", "drmario"):
+        figures = found[task]
+        assert figures["longest_pause_ms"] == max(figures["pauses_ms"]) > 0
+        assert figures["rate_between"] > 0
+        assert figures["megabytes"] > 0
+        assert 0 < figures["share_saving"] < 1
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_peers(capsys):
+    """Everybody who is installed has a row per environment, and `shm` its ratios."""
+    found = told(capsys, "peers")
+    assert {"loop", "inline", "shm", "gymnasium-sync", "gymnasium-async"} <= {row["peer"] for row in found["rows"]}
+    assert all(row["sps"] > 0 and row["num_envs"] == 32 for row in found["rows"])
+    assert list(found["by_environment"]) == ["CartPole-v1", "burn-20us", "burn-100us"]
+    assert found["async"]["ratio"] > 0
+    assert (found["sb3"] is None) == ("sb3-training" in found["absent"])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_poker(capsys):
+    """Pairs of ours are always measured; another's solver has its pairs, or a reason."""
+    found = told(capsys, "poker")
+    pairs = {name: pair for name, pair in found.items() if isinstance(pair, dict) and "ratio" in pair}
+    assert {"leduc_workers", "holdem_workers"} <= set(pairs)
+    for name, theirs in (("leduc", "open_spiel"), ("nash_conv", "open_spiel"), ("holdem_wide", "donksolver")):
+        assert (name in pairs) != (theirs in found["absent"])
+    for pair in pairs.values():
+        assert pair["ours"]["median"] > 0
+        assert pair["theirs"]["median"] > 0
+        assert pair["ratio"] > 0

@@ -1,0 +1,159 @@
+"""Bad input, typed into real processes: one sentence, the right exit code, nothing left behind."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from pac.tui.cli.commands import main
+
+from ...waiting import until
+from ..commands import QUICK, Terminal, environment, left, runtime, start
+
+
+class Case(NamedTuple):
+    """What is typed, and what comes of it."""
+
+    arguments: tuple[str, ...]
+    code: int
+    parts: tuple[str, ...]
+
+
+HEADLESS = ("run", "--headless")
+REFUSED_BY_THE_COMMAND = {
+    "trainer": Case((*HEADLESS, "--trainer", "pppo"), 2, ("unknown trainer 'pppo'", "Did you mean ppo?")),
+    "backend": Case((*HEADLESS, "--backend", "shmem"), 2, ("unknown backend 'shmem'", "Did you mean shm?")),
+    "device": Case((*HEADLESS, "--device", "gpu"), 2, ("unknown device 'gpu'",)),
+    "no environment": Case((*HEADLESS, "--num-envs", "0"), 2, ("--num-envs", "from 1 to 1,000,000")),
+    "ten million": Case((*HEADLESS, "--num-envs", "10000000"), 2, ("--num-envs", "from 1 to 1,000,000")),
+    "no number": Case((*HEADLESS, "--num-envs", "many"), 2, ("--num-envs", "a whole number")),
+    "directory": Case((*HEADLESS, "--config", "."), 2, ("is a directory",)),
+    "key": Case((*HEADLESS, "--config", "key.yaml"), 2, ("'num_env'", "Did you mean num_envs?")),
+    "setting": Case((*HEADLESS, "--ppo.clap", "1"), 2, ("'clap'", "Did you mean clip?")),
+    "option": Case((*HEADLESS, "--num-env", "4"), 2, ("unknown option '--num-env': --num-envs is the nearest",)),
+    "value": Case((*HEADLESS, "--num-envs"), 2, ("--num-envs expects a value", "`pac-tui run --help`")),
+    "twice": Case((*HEADLESS, "--seed", "1", "--seed", "2"), 2, ("--seed is given more than once",)),
+    "command": Case(("atach",), 2, ("unknown command 'atach'", "Did you mean attach?")),
+    "command of runs": Case(("runs", "lst"), 2, ("unknown command 'lst'", "Did you mean list?")),
+    "subject": Case(("bench", "foo"), 2, ("unknown command 'foo'", "watch")),
+    "too much": Case(("tasks", "x", "y"), 2, ("`pac-tui tasks` has no use for 'x y'", "`pac-tui tasks --help`")),
+    "nothing": Case(("eval",), 2, ("`pac-tui eval` expects RUN",)),
+    "choice": Case(("completion", "tcsh"), 2, ("tcsh", "bash", "`pac-tui completion --help`")),
+    "nothing to remove": Case(("runs", "rm"), 2, ("pac-tui runs lists them",)),
+    "report": Case((*HEADLESS, "--report", "no/where.json"), 2, ("no/where.json", "No such file")),
+    "resume": Case((*HEADLESS, "--resume", "gone"), 2, ("unknown run 'gone'",)),
+    "values of N": Case(("bench", "scaling", "--num-envs", "1,two"), 2, ("separated by commas",)),
+    "results": Case(("bench", "table", "key.yaml"), 2, ("key.yaml", "pac-tui bench all")),
+    "play": Case(("play", "drmario"), 2, ("a terminal is needed",)),
+}
+REFUSED_BY_THE_SESSION = {
+    "task": Case((*HEADLESS, "--task", "drmaro"), 2, ("unknown task 'drmaro'", "Did you mean drmario?")),
+    "task parameter": Case((*HEADLESS, "--task", "drmario:level=99"), 2, ("level expects 0 to 20",)),
+    "runs": Case((*HEADLESS, *QUICK, "--runs-dir", "key.yaml"), 1, ("key.yaml", "--runs-dir")),
+    "terminal": Case(("run",), 2, ("a terminal is needed", "--headless")),
+}
+
+
+def check(case: Case, code: int, out: str, err: str) -> None:
+    """One line on stderr tells what was wrong; no traceback."""
+    assert code == case.code, err
+    assert out == ""
+    lines = err.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("pac-tui: ")
+    assert all(part in lines[0] for part in case.parts)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Stand in a directory that holds one bad file, and still does so in the end."""
+    (tmp_path / "key.yaml").write_text("num_env: 3\n")
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    assert [path.name for path in tmp_path.iterdir()] == ["key.yaml"]
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("name", REFUSED_BY_THE_COMMAND)
+def test_the_command_refuses(name, capsys):
+    """What the command can tell itself, it tells before a session starts."""
+    case = REFUSED_BY_THE_COMMAND[name]
+    code = main(case.arguments)
+    check(case, code, *capsys.readouterr())
+
+
+@pytest.mark.session
+def test_the_session_refuses(folder):
+    """What only the session can tell, the command passes on; nothing is left behind."""
+    with runtime() as shared:
+        started = {name: start(case.arguments, shared, folder) for name, case in REFUSED_BY_THE_SESSION.items()}
+        for name, process in started.items():
+            out, err = process.communicate(timeout=120)
+            check(REFUSED_BY_THE_SESSION[name], process.returncode, out, err)
+        until(lambda: not left(shared), f"all gone, but {left(shared)} is left")
+
+
+def test_a_refusal_is_json_too(capsys):
+    """With --json a refusal is one JSON object on stdout."""
+    assert main(["run", "--headless", "--json", "--num-envs", "0"]) == 2
+    told: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert told["code"] == 2
+    assert "--num-envs" in told["error"]
+
+
+def test_json_needs_headless(capsys):
+    """The app cannot share stdout with a report."""
+    assert main(["run", "--json"]) == 2
+    assert "--headless" in capsys.readouterr().err
+
+
+@pytest.mark.session
+def test_too_little_shared_memory(tmp_path):
+    """A file system that has no room is told before anything is written, with what to do."""
+    with runtime() as folder:
+        command = " ".join(("run", "--headless", *QUICK[:-1], "4096"))
+        done = subprocess.run(
+            ["bash", "-c", f"ulimit -f 64; exec {sys.executable} -m pac.tui {command}"],
+            check=False,
+            capture_output=True,
+            text=True,
+            env=environment(folder),
+            cwd=tmp_path,
+            timeout=120,
+        )
+        assert done.returncode == 1
+        assert "of shared memory are needed" in done.stderr
+        assert "Traceback" not in done.stderr
+        until(lambda: not left(folder), f"all gone, but {left(folder)} is left")
+
+
+@pytest.mark.session
+def test_a_terminal_that_cannot_draw(tmp_path):
+    """TERM=dumb is told, and leaves the terminal as it was."""
+    with runtime() as folder:
+        terminal = Terminal(("run",), folder, tmp_path, TERM="dumb")
+        assert terminal.process.wait(120) == 2
+        until(lambda: b"--headless" in terminal.drawn, "the sentence is drawn")
+        assert terminal.echoes
+        terminal.close()
+
+
+@pytest.mark.session
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no file that is always full")
+@pytest.mark.parametrize(
+    ("end", "code", "told"),
+    [("> /dev/full", 1, "pac-tui: stdout: No space left on device\n"), (">&- <&-", 0, ""), ("| true", 0, "")],
+)
+def test_a_stdout_that_takes_nothing(end, code, told):
+    """A full disk is told in a sentence; what was closed, or is read no more, is nobody's trouble."""
+    done = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m pac.tui runs {end}"],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stderr) == (code, told)

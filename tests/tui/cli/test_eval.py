@@ -1,0 +1,72 @@
+"""`pac-tui eval` of what a solver has learned."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from rich.console import Console
+
+from pac.tui.cli import eval as cli_eval
+from pac.tui.cli.commands import main
+
+from ...training.mccfr.solved import solved
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """Run in a directory that has one run, with a wide console."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cli_eval, "console", Console(highlight=False, width=160))
+    solved(tmp_path / "runs")
+
+
+def test_a_small_game_is_measured_exactly(capsys):
+    """What is won, and NashConv with the exploitability that is half of it."""
+    assert main(["eval", "small", "--against", "call"]) == 0
+    out = capsys.readouterr().out
+    assert "small: kuhn after 50 iterations" in out
+    won, nash_conv, exploitability = (line.split() for line in out.splitlines()[2:5])
+    assert won[:3] == ["won", "against", "call"]
+    assert float(won[3]) > 0
+    assert float(exploitability[4]) == pytest.approx(float(nash_conv[5]) / 2, abs=1e-6)
+
+
+def test_it_is_one_json_object(capsys, tmp_path):
+    """On stdout, with nothing else, also where a checkpoint is damaged: that stands in it."""
+    damaged = tmp_path / "runs" / "small" / "checkpoints" / "step-000000000099"
+    damaged.mkdir()
+    (damaged / "checkpoint.json").write_text("{}")
+    assert main(["eval", "small", "--resolve", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["resolved"]
+    assert damaged.name in found["skipped"][0]
+    assert found["nash_conv"] > 0
+    assert found["won"]["hands"] == 0
+
+
+def test_the_resolver_is_told_how_to_think(capsys):
+    """Any of its settings asks for it; one that it does not have is an error."""
+    assert main(["eval", "small", "--resolver.policy-blend-alpha", "0", "--json"]) == 0
+    blended = json.loads(capsys.readouterr().out)
+    assert main(["eval", "small", "--json"]) == 0
+    plain = json.loads(capsys.readouterr().out)
+    assert (blended["resolved"], plain["resolved"]) == (True, False)
+    assert blended["nash_conv"] == pytest.approx(plain["nash_conv"])
+    assert main(["eval", "small", "--resolver.deepness", "3"]) == 2
+    assert "max_depth" in capsys.readouterr().err
+
+
+def test_an_opponent_is_one_that_there_is(capsys):
+    """Else those that there are are listed."""
+    assert main(["eval", "small", "--against", "shark"]) == 2
+    assert "uniform" in capsys.readouterr().err
+
+
+def test_a_policy_that_plays_episodes_has_no_opponent(capsys, tmp_path):
+    """The flags of a solver's runs are refused for others."""
+    card = {"config": {"task": "noop", "trainer": "ppo"}}
+    (tmp_path / "runs" / "plain").mkdir()
+    (tmp_path / "runs" / "plain" / "run.json").write_text(json.dumps(card))
+    assert main(["eval", "plain", "--against", "call"]) == 2
+    assert "solver" in capsys.readouterr().err

@@ -1,0 +1,179 @@
+"""Sessions from the command line, in real processes: what they report, and how they end."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ...training.watched import unwritable
+from ...waiting import until
+from ..commands import QUICK, Terminal, left, runtime, start
+
+pytestmark = pytest.mark.session
+
+KEYS = {
+    *("task", "trainer", "backend", "device", "num_envs", "seconds", "frames", "steps", "episodes", "fps"),
+    *("fps_per_env", "sps", "speedup", "efficiency", "return_mean", "time_ms", "workers", "restarts", "events"),
+    *("run", "version"),
+}
+
+
+def slow(*values: int) -> list[Any]:
+    """Leave these out of the quick part: they are alike."""
+    return [pytest.param(value, marks=pytest.mark.slow) for value in values]
+
+
+@pytest.fixture
+def shared():
+    """A runtime directory that must be empty again at the end, without a process that uses it."""
+    with runtime() as folder:
+        yield folder
+        until(lambda: not left(folder), f"all gone, but {left(folder)} is left")
+
+
+def card(cwd: Path) -> dict[str, object]:
+    """Return what the only run says of itself."""
+    (path,) = cwd.glob("runs/*/run.json")
+    found: dict[str, object] = json.loads(path.read_text())
+    return found
+
+
+def trains(cwd: Path) -> bool:
+    """Whether a run has learned something."""
+    return any(path.stat().st_size for path in cwd.glob("runs/*/metrics.jsonl"))
+
+
+def test_two_at_once(shared, tmp_path):
+    """Sessions run beside each other; each prints one JSON object, writes it to a file, and tells how far it is."""
+    limits = ("--seconds", "0.3", "--json", "--report", "a.json")
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for folder in folders:
+        folder.mkdir()
+    both = [start(("run", "--headless", *QUICK, *limits), shared, folder) for folder in folders]
+    for folder, process in zip(folders, both, strict=True):
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+        report = json.loads(out)
+        assert set(report) >= KEYS
+        assert (report["num_envs"], report["task"], report["trainer"]) == (2, "CartPole-v1", "random")
+        assert report["steps"] > 0
+        assert json.loads((folder / "a.json").read_text()) == report
+        assert "CartPole-v1 random" in err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, *slow(signal.SIGTERM, signal.SIGHUP)])
+def test_a_signal_saves_and_ends(shared, tmp_path, number):
+    """Ctrl-C, a termination and a closed terminal end a training whole: saved, reported, exit code 130."""
+    process = start(("run", "--headless", *QUICK, "--json"), shared, tmp_path)
+    until(lambda: trains(tmp_path) or process.poll() is not None, "it trains")
+    process.send_signal(number)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert json.loads(out)["steps"] > 0
+    assert card(tmp_path)["state"] == "interrupted"
+    assert list(tmp_path.glob("runs/*/checkpoints/step-*"))
+
+
+def test_a_last_checkpoint_that_cannot_be_written_is_a_failure(shared, tmp_path):
+    """One sentence on stderr, the same in the run's card, exit code 1: not the end that was asked for."""
+    process = start(("run", "--headless", *QUICK, "--json"), shared, tmp_path)
+    until(lambda: trains(tmp_path), "it trains")
+    (run,) = tmp_path.glob("runs/*")
+    with unwritable(run / "checkpoints"):
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+    assert process.returncode == 1, err
+    told = json.loads(out)["error"]
+    assert err.splitlines()[-1] == f"pac-tui: {told}"
+    assert told.startswith("what was learned last is lost")
+    assert card(tmp_path)["state"] == "failed"
+    assert told in str(card(tmp_path)["error"])
+
+
+def test_an_interrupt_while_it_starts(shared, tmp_path):
+    """Ctrl-C while PyTorch is being loaded ends it without a word of Python."""
+    process = start(("run", "--headless", "--task", "CartPole-v1", "--backend", "inline"), shared, tmp_path)
+    assert process.stderr is not None
+    assert process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+
+
+def test_a_killed_command_leaves_no_orphan(shared, tmp_path):
+    """A session whose command was killed ends itself."""
+    process = start(("run", "--headless", *QUICK, "--linger", "2"), shared, tmp_path)
+    until(lambda: trains(tmp_path), "it trains")
+    process.kill()
+    process.communicate(timeout=120)
+    until(lambda: card(tmp_path)["state"] == "interrupted", "the session ended itself")
+
+
+@pytest.mark.parametrize("how", ["qs", signal.SIGHUP, *slow(signal.SIGTERM)])
+def test_the_app_gives_the_terminal_back(shared, tmp_path, how):
+    """However the app ends, the session is saved and the terminal echoes again."""
+    terminal = Terminal(("run", *QUICK), shared, tmp_path)
+    until(lambda: trains(tmp_path) or terminal.process.poll() is not None, "it trains")
+    if isinstance(how, str):
+        terminal.press(how)
+    else:
+        terminal.process.send_signal(how)
+    assert terminal.process.wait(120) == (0 if how == "qs" else 130)
+    assert terminal.echoes
+    terminal.close()
+    assert b"Traceback" not in terminal.drawn
+    assert card(tmp_path)["state"] == "interrupted"
+
+
+@pytest.mark.slow
+def test_a_trained_policy_plays(shared, tmp_path):
+    """`eval` plays what a run has learned, and leaves the run as it was."""
+    tiny = ("--task", "CartPole-v1", "--backend", "inline", "--num-envs", "4")
+    train = start(
+        ("run", "--headless", *tiny, "--steps", "64", "--ppo.batch", "64", "--ppo.minibatch", "32", "--name", "one"),
+        shared,
+        tmp_path,
+    )
+    _, err = train.communicate(timeout=120)
+    assert train.returncode == 0, err
+    before = card(tmp_path)
+    play = start(("eval", "one", "--headless", "--episodes", "3", "--json"), shared, tmp_path)
+    out, err = play.communicate(timeout=120)
+    assert play.returncode == 0, err
+    assert json.loads(out)["episodes"] >= 3
+    assert card(tmp_path) == before
+    again = start(("run", "--headless", "--resume", "one", "--steps", "200", "--json"), shared, tmp_path)
+    out, err = again.communicate(timeout=120)
+    assert again.returncode == 0, err
+    assert card(tmp_path)["steps"] >= 200  # type: ignore[operator]
+
+
+def test_the_screen_is_drawn_on_the_terminal_when_stderr_is_not_one(tmp_path):
+    """With `2> errors.txt` the file gets what goes wrong, and the terminal what Textual draws."""
+    screen, terminal = os.openpty()
+    code = (
+        "import sys; from pac.tui.cli.run import check_terminal; check_terminal();"
+        "sys.__stderr__.write('drawn'); sys.__stderr__.flush(); sys.stderr.write('told')"
+    )
+    errors = tmp_path / "errors.txt"
+    with errors.open("w") as file:
+        subprocess.run(
+            [sys.executable, "-c", code],
+            stdin=terminal,
+            stdout=terminal,
+            stderr=file,
+            env={**os.environ, "TERM": "xterm"},
+            timeout=120,
+            check=True,
+        )
+    assert os.read(screen, 100) == b"drawn"
+    assert errors.read_text() == "told"
+    os.close(screen)
+    os.close(terminal)

@@ -1,0 +1,109 @@
+"""`env-server`: environments for a trainer elsewhere, from the command line."""
+
+import json
+import re
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pac.backends.protocol import HEADER, Kind
+from pac.tui.cli.commands import main
+from pac.tui.cli.serve import token_of
+
+from ...waiting import until
+from ..commands import left, runtime, start
+
+TASK = ("env-server", "--task", "noop")
+
+
+@pytest.fixture
+def shared():
+    """A runtime directory that must be empty again at the end."""
+    with runtime() as folder:
+        yield folder
+        until(lambda: not left(folder), f"all gone, but {left(folder)} is left")
+
+
+@pytest.mark.session
+def test_http_from_the_command_line(shared, tmp_path, monkeypatch):
+    """It tells where it listens, a token and a line for the shell that works, and ends cleanly on SIGTERM."""
+    monkeypatch.delenv("PAC_TOKEN", raising=False)
+    process = start((*TASK, "--backend", "http", "--num-envs", "2"), shared, tmp_path)
+    assert process.stderr is not None
+    line = process.stderr.readline()
+    assert re.match(r"serving 2 x noop at http://127\.0\.0\.1:\d+, token [\w-]{32}; try: curl ", line)
+    if shutil.which("curl"):
+        shell = ["sh", "-c", line.partition("try: ")[2]]
+        answer = json.loads(subprocess.run(shell, capture_output=True, check=True, timeout=120).stdout)
+        assert len(answer["observation"]) == 612
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, out, err) == (0, "", "")
+
+
+@pytest.mark.session
+def test_a_socket_from_the_command_line(shared, tmp_path):
+    """Only its owner may connect; Ctrl-C ends it, and the socket is gone."""
+    path = shared / "e.sock"
+    process = start((*TASK, "--path", str(path)), shared, tmp_path)
+    assert process.stderr is not None
+    assert f"at {path}" in process.stderr.readline()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    with socket.socket(socket.AF_UNIX) as wire:
+        wire.connect(str(path))
+        wire.sendall(HEADER.pack(Kind.HEALTH_REQ, 7, 0))
+        assert HEADER.unpack(wire.recv(HEADER.size)) == (Kind.HEALTH_RESP, 7, 1)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert not path.exists()
+
+
+def test_a_token_that_was_given_is_not_told(tmp_path):
+    """It comes from the file, else from the variable; the shell's line repeats where, not what."""
+    file = tmp_path / "token"
+    file.write_text("secret\n")
+    assert token_of({"PAC_TOKEN": "other"}, file) == ("secret", f"$(cat {file})", False)
+    assert token_of({"PAC_TOKEN": "other"}, None) == ("other", "$PAC_TOKEN", False)
+    made, _, told = token_of({}, None)
+    assert told
+    assert made != token_of({}, None)[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (("--backend", "ftp"), "Known: http, socket"),
+        (("--backend", "http", "--path", "x"), "--path is for --backend socket"),
+        (("--port", "1"), "--port and --token-file are for --backend http"),
+        (("--backend", "http", "--port", "99999"), "from 0 to 65535, got 99999"),
+        (("--backend", "http", "--token-file", "gone"), "cannot be read"),
+        (("--backend", "http", "--token-file", "empty"), "must hold a token"),
+        (("--num-envs", "0"), "at least 1, got 0"),
+        (("--seed", "-1"), "2^64"),
+        (("--task", "drmaria"), "Did you mean drmario?"),
+    ],
+)
+def test_what_does_not_fit(arguments, part, capsys, tmp_path, monkeypatch):
+    """It is told in a sentence, with exit code 2, before anything is served."""
+    monkeypatch.chdir(tmp_path)
+    Path("empty").touch()
+    assert main(["env-server", *arguments]) == 2
+    assert part in capsys.readouterr().err
+
+
+@pytest.mark.session
+def test_a_port_that_is_taken(shared, tmp_path):
+    """The second server on a port fails with a sentence."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        process = start((*TASK, "--backend", "http", "--port", port), shared, tmp_path)
+        _, err = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert f"127.0.0.1:{port} cannot be listened on" in err
+    assert "Traceback" not in err

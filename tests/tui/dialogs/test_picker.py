@@ -1,0 +1,173 @@
+"""The runs in the app: listed, filtered, looked at, and gone to."""
+
+import contextlib
+import json
+import subprocess
+import sys
+from functools import partial
+
+import pytest
+
+from pac.training.runs.folder import RunFolder
+from pac.tui.dialogs.picker import Picker
+
+from ...waiting import until as wait
+from ..commands import QUICK, Terminal, environment, left, runtime
+from ..stage import screen_text, seen, until
+
+
+def kept(folder, name, state="completed", *, saved=True, **card):
+    """Keep a run that learned."""
+    run = RunFolder.create(folder, name)
+    run.write_card({"task": "drmario", "trainer": "ppo", "num_envs": 4, "steps": 40_000, "state": state, **card})
+    for index in range(40):
+        run.append_metrics({"steps": 1000 * (index + 1), "seconds": index, "return_mean": index / 10})
+    if saved:
+        (run.checkpoints / "step-000000040000").mkdir()
+    return run
+
+
+@pytest.fixture
+def runs(stage, tmp_path):
+    """Four runs, one of them damaged, beside that of the stage."""
+    stage.facts = {"folder": str(tmp_path / "toy-run")}
+    stage.restart(8)
+    kept(tmp_path, "usual")
+    kept(tmp_path, "cart", "failed", task="CartPole-v1", saved=False)
+    kept(tmp_path, "killed", "running")
+    (kept(tmp_path, "broken").path / "run.json").write_text('{"task": ')
+    return tmp_path
+
+
+async def opened(app, pilot):
+    """Open the screen."""
+    await pilot.press("R")
+    await until(lambda: isinstance(app.screen, Picker))
+
+
+async def test_runs_are_listed_with_their_state_and_curve(stage, runs, open_app):
+    """What was killed says so; a damaged card is named with what is wrong, and the others are there."""
+    async with open_app(stage, (120, 40)) as (app, pilot):
+        await opened(app, pilot)
+        await seen(app, "usual", "completed", "40k", "3.90", "▁▁▂▂▃▃▄▄▅▅▆▆▇▇██", "cart", "failed", "killed", "died")
+        await pilot.press(*"broken")
+        await seen(app, "damaged", "cannot be read", "1 of 1", "nothing was saved to resume")
+
+
+async def test_what_is_typed_filters(stage, runs, open_app):
+    """Every word must occur; Esc forgets it, and then closes."""
+    async with open_app(stage, (120, 40)) as (app, pilot):
+        await opened(app, pilot)
+        await seen(app, "1 of 4")
+        await pilot.press(*"ppo", "space", *"cartpole")
+        await seen(app, "1 of 1", "CartPole-v1")
+        await pilot.press(*"x")
+        await seen(app, "nothing fits")
+        await pilot.press("escape")
+        await seen(app, "1 of 4")
+        await pilot.press("escape")
+        await until(lambda: not isinstance(app.screen, Picker))
+
+
+async def test_a_finished_run_is_gone_to_by_leaving_this_one(stage, runs, open_app):
+    """The usual question comes first; Esc stays, `d` detaches, and then the app knows where to go."""
+    async with open_app(stage, (120, 40)) as (app, pilot):
+        await opened(app, pilot)
+        await pilot.press(*"usual")
+        await seen(app, "Enter resumes it", "1 of 1")
+        await pilot.press("enter")
+        await seen(app, "Leave toy-run for usual")
+        await pilot.press("escape")
+        await until(lambda: app.wanted is None)
+        await opened(app, pilot)
+        await pilot.press(*"usual")
+        await seen(app, "Enter resumes it", "1 of 1")
+        await pilot.press("enter", "d")
+        await until(lambda: app.return_code == 0)
+        assert app.wanted.folder == runs / "usual"
+        assert app.connection.detached
+
+
+async def test_what_saved_nothing_cannot_be_resumed(stage, runs, open_app):
+    """Enter does nothing, and the frame says why."""
+    async with open_app(stage, (120, 40)) as (app, pilot):
+        await opened(app, pilot)
+        await pilot.press(*"cart")
+        await seen(app, "nothing was saved to resume", "1 of 1")
+        await pilot.press("enter")
+        assert isinstance(app.screen, Picker)
+
+
+@pytest.mark.parametrize("size", [(200, 60), (80, 24), (40, 12), (20, 5)])
+async def test_it_stands_at_every_size(stage, runs, open_app, size):
+    """Nothing breaks where little fits; the selected run stays in sight."""
+    for index in range(30):
+        kept(runs, f"more-{index}")
+    async with open_app(stage, size) as (app, pilot):
+        await opened(app, pilot)
+        await until(lambda: size[1] < 6 or "more-" in screen_text(app))
+        await pilot.press("pagedown", "pagedown", "pagedown", "pagedown")
+        await until(lambda: size[0] < 40 or "34 of 34" in screen_text(app))
+        assert len(screen_text(app).splitlines()) == size[1]
+
+
+@pytest.mark.session
+def test_from_one_session_to_another_and_back(tmp_path):
+    """A live one is shown, the one before goes on; then a finished one is resumed and stopped."""
+    with runtime() as folder:
+        first = [sys.executable, "-m", "pac.tui", "run", "--headless", *QUICK]
+        subprocess.run(
+            [*first, "--name", "done", "--episodes", "5"],
+            env=environment(folder),
+            cwd=tmp_path,
+            check=True,
+            timeout=120,
+            capture_output=True,
+        )
+        other = subprocess.Popen(
+            [*first, "--name", "other"],
+            env=environment(folder),
+            cwd=tmp_path,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        wait(lambda: _state(tmp_path, "other") == "running", "the other session")
+        terminal = Terminal(("run", *QUICK, "--name", "mine"), folder, tmp_path)
+        try:
+            wait(lambda: b"running" in terminal.drawn, "the first session")
+            _pressed(terminal, "R", b"type to filter")
+            _pressed(terminal, "other", b"Enter shows it")
+            _pressed(terminal, "\r", b"Leave mine for other")
+            _pressed(terminal, "s", b"run: runs/mine", b"running")
+            _pressed(terminal, "R", b"type to filter")
+            _pressed(terminal, "done", b"Enter resumes it")
+            _pressed(terminal, "\r", b"Leave other for done")
+            _pressed(terminal, "d", b"other goes on", b"resumed done")
+            _pressed(terminal, "q", b"Leave done")
+            _pressed(terminal, "s", b"/runs/done")
+            wait(lambda: terminal.process.poll() == 0, "the end")
+            assert other.poll() is None
+        finally:
+            terminal.close()
+            other.terminate()
+            other.wait(120)
+        wait(lambda: not left(folder), "nothing is left")
+
+
+def _state(place, name):
+    with contextlib.suppress(OSError, ValueError):
+        return json.loads((place / "runs" / name / "run.json").read_text())["state"]
+    return None
+
+
+def _pressed(terminal, keys, *texts):
+    """Press keys, a moment apart as a person does, and wait until texts are drawn after them, one after the other."""
+    at = len(terminal.drawn)
+    terminal.press(keys)
+    for text in texts:
+        wait(partial(_found, terminal, text, at), text)
+        at = terminal.drawn.index(text, at)
+
+
+def _found(terminal, text, at):
+    return text in terminal.drawn[at:]

@@ -1,0 +1,61 @@
+"""The sweep in the app: what is asked for, how far it is, what came of it."""
+
+import pytest
+from textual.widgets import Input
+
+from pac.training.telemetry.records import Phase
+from pac.tui.dialogs.sweep import Sweep
+
+from ..stage import screen_text, until
+
+
+async def shown(app, *texts):
+    """Wait until texts stand on the screen."""
+    await until(lambda: all(text in screen_text(app) for text in texts), f"{texts} on\n{screen_text(app)}")
+
+
+async def test_the_usual_numbers_are_offered_and_sent(stage, open_app):
+    """Up to twice the present N; others may be typed."""
+    async with open_app(stage, (120, 40)) as (app, pilot):
+        await pilot.press("v")
+        await until(lambda: isinstance(app.screen, Sweep))
+        await shown(app, "nothing has been measured yet", "1 2 4 8 16")
+        await pilot.press("enter")
+        await until(lambda: stage.commands == [("sweep", {"counts": [1, 2, 4, 8, 16]})])
+        app.screen.query_one(Input).value = ""
+        await pilot.press(*"3, x5", "enter")
+        await until(lambda: stage.commands[1:] == [("sweep", {"counts": [3, 5]})])
+
+
+async def test_a_sweep_tells_how_far_it_is_and_can_be_cancelled(stage, open_app):
+    """Esc cancels it, and closes the screen once it is over."""
+    async with open_app(stage, (120, 40)) as (app, pilot):
+        await pilot.press("v")
+        stage.say(phase=Phase.BASELINE, message=b"measuring num_envs=4 (3 of 5)", progress=0.5)
+        await shown(app, "measuring num_envs=4 (3 of 5)", "Esc cancels")
+        await pilot.press("escape")
+        await until(lambda: stage.commands == [("cancel_sweep", {})])
+        stage.say(phase=Phase.RUNNING, message=b"")
+        await shown(app, "Esc closes")
+        await pilot.press("escape")
+        await until(lambda: not isinstance(app.screen, Sweep))
+
+
+async def test_the_knee_is_marked(stage, open_app):
+    """In the table and in a sentence, beside fps, speedup and efficiency."""
+    stage.scaling(n1=100.0, n2=190.0, n4=300.0, n8=380.0)
+    async with open_app(stage, (120, 40)) as (app, pilot):
+        await pilot.press("v")
+        await shown(app, "up to N = 4", "3.00x", "75 %", "55 %")
+        (line,) = [line for line in screen_text(app).splitlines() if "knee" in line]
+        assert "300" in line
+
+
+@pytest.mark.parametrize("size", [(200, 60), (80, 24), (40, 12), (20, 5)])
+async def test_it_stands_at_every_size(stage, open_app, size):
+    """Nothing breaks where little fits."""
+    stage.scaling(**{f"n{2**power}": 100.0 * 1.7**power for power in range(12)})
+    async with open_app(stage, size) as (app, pilot):
+        await pilot.press("v")
+        await until(lambda: isinstance(app.screen, Sweep))
+        assert len(screen_text(app).splitlines()) == size[1]

@@ -1,0 +1,103 @@
+"""Playing an environment by hand: what keys and words mean, and what is sent."""
+
+from dataclasses import replace
+
+import pytest
+
+from pac.training.telemetry.description import describe
+from pac.training.telemetry.records import Notice, Phase
+from pac.tui.dialogs.takeover import TakeOver, action_of, button
+
+from ..stage import CHESS, FACTS, Stage, screen_text, until
+
+
+@pytest.fixture
+def chess(runtime_directory):
+    """Environments whose actions have names: wait, left, right."""
+    stage = Stage(runtime_directory, CHESS)
+    yield stage
+    stage.close()
+
+
+async def shown(app, *texts):
+    """Wait until texts stand on the screen."""
+    await until(lambda: all(text in screen_text(app) for text in texts), f"{texts} on\n{screen_text(app)}")
+
+
+async def test_buttons_names_and_numbers_are_played(chess, open_app):
+    """Each is one step; Enter alone is the policy's own; the session is paused first."""
+    async with open_app(chess, (120, 40)) as (app, pilot):
+        await pilot.press("3", "p")
+        await until(lambda: isinstance(app.screen, TakeOver))
+        await shown(app, "you play Env 3", "left: left", "Esc ends")
+        await pilot.press("right", *"wait", "enter", "1", "enter", "enter")
+        await until(lambda: len(chess.commands) == 5)
+        acts = [("act", {"env": 2, "seat": 0, "action": action}) for action in (2, 0, 1)]
+        assert chess.commands == [("pause", {}), *acts, ("step", {"count": 1})]
+        await pilot.press(*"jump", "enter")
+        await shown(app, "is no action here")
+        chess.refusal = "Bad action: action 2 is not legal now"
+        await pilot.press("right")
+        await shown(app, "not legal now")
+        assert not app._notifications
+        await pilot.press("p")
+        await until(lambda: not isinstance(app.screen, TakeOver))
+
+
+async def test_a_paused_session_is_not_paused_again(chess, open_app):
+    """And what a person did is marked on the board."""
+    chess.writer.array("environments")["notice"][0] = Notice.PLAYED
+    chess.say(phase=Phase.PAUSED)
+    async with open_app(chess, (120, 40)) as (app, pilot):
+        await pilot.press("p")
+        await shown(app, "you play Env 1", "by hand")
+        await pilot.press("escape")
+        await until(lambda: not isinstance(app.screen, TakeOver))
+        assert not chess.commands
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 12), (20, 5)])
+async def test_it_stands_at_every_size(chess, open_app, size):
+    """The line to type in is always there."""
+    async with open_app(chess, size) as (app, pilot):
+        await pilot.press("p")
+        await until(lambda: isinstance(app.screen, TakeOver))
+        assert len(screen_text(app).splitlines()) == size[1]
+
+
+def test_words_name_actions():
+    """By name, number, or place in the grid of actions."""
+    about = describe(CHESS, run="r", **FACTS)
+    assert [action_of(about, text) for text in ("Left", "2", "up", "1 2")] == [1, 2, None, None]
+    grid = describe(type(CHESS)(**{**vars(CHESS), "action_names": (), "action_shape": (4, 3, 5)}), run="r", **FACTS)
+    assert [action_of(grid, text) for text in ("1 2 3", "3,2,4", "4 0 0")] == [28, 59, None]
+    named = replace(grid, action_planes=("right", "below", "left", "above"))
+    assert [action_of(named, text) for text in ("Below 2,3", "1 2 3", "below")] == [28, 28, None]
+    assert [button(about, key) for key in ("left", "up")] == [1, None]
+
+
+def test_several_numbers_are_typed_in_a_row():
+    """Of an action with components or continuous numbers, all of them."""
+    for changes in ({"choices": (3, 2)}, {"bounds": ((-1.0, 1.0), (0.0, 2.0))}):
+        about = describe(type(CHESS)(**{**vars(CHESS), "action_names": (), **changes}), run="r", **FACTS)
+        assert [action_of(about, text) for text in ("2 1", "-0.5, 1", "left", "1e-1")] == [
+            [2, 1],
+            [-0.5, 1],
+            None,
+            [0.1],
+        ]
+
+
+async def test_the_chosen_seat_is_played(runtime_directory, open_app):
+    """Down shows the next seat, and what a person does is that seat's."""
+    stage = Stage(runtime_directory, type(CHESS)(**{**vars(CHESS), "players": 4}))
+    try:
+        async with open_app(stage, (120, 40)) as (app, pilot):
+            await pilot.press("2")
+            await shown(app, "seat 1/4")
+            await pilot.press("down", "down", "up", "p")
+            await shown(app, "you play Env 2, seat 2/4")
+            await pilot.press("left")
+            await until(lambda: ("act", {"env": 1, "seat": 1, "action": 1}) in stage.commands)
+    finally:
+        stage.close()

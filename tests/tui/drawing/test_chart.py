@@ -1,0 +1,96 @@
+"""Curves show the lowest and the highest value of every column, and their axes say so."""
+
+import numpy as np
+import pytest
+
+from pac.tui.drawing.chart import DOTS, Plot, against_ideal, axis_of, chart, columns_of, dots, sparkline
+
+
+def text(rows):
+    return ["".join(segment.text for segment in row) for row in rows]
+
+
+def test_a_peak_survives_any_reduction():
+    """One high value among a thousand is still the top of its column."""
+    y = np.zeros(1000)
+    y[500] = 9.0
+    low, high = columns_of(np.arange(1000.0), y, 20, (0.0, 999.0))
+    assert high.max() == 9.0
+    assert low.max() == 0.0
+
+
+def test_columns_between_points_are_on_the_line():
+    """Two points fill the columns between them."""
+    low, high = columns_of(np.array([0.0, 10.0]), np.array([0.0, 10.0]), 11, (0.0, 10.0))
+    assert np.array_equal(low, high)
+    assert np.allclose(low, np.arange(11))
+
+
+def test_what_lies_outside_of_the_points_stays_empty():
+    """An axis longer than the curve leaves columns blank."""
+    low, _ = columns_of(np.array([4.0, 6.0]), np.array([1.0, 1.0]), 11, (0.0, 10.0))
+    assert np.isnan(low[[0, -1]]).all()
+
+
+def test_a_steep_curve_has_no_gaps():
+    """Every column of a jump touches its neighbours: some dot in each row of text."""
+    wide = 10 * DOTS.weights.shape[1]
+    y = np.where(np.arange(wide) < wide // 2, 0.0, 1.0)
+    lines = dots(y, y, (0.0, 1.0), 10, 6)
+    assert [len(line) for line in lines] == [10] * 6
+    assert all(line.strip() for line in lines)
+
+
+def test_a_chart_fills_its_place_and_names_its_axes():
+    """Exactly as many rows and columns as asked for; steps or wall time below."""
+    x, y = np.linspace(0, 1_500_000, 500), np.sin(np.linspace(0, 9, 500))
+    rows = text(chart(x, y, 60, 12, Plot("steps")))
+    assert len(rows) == 12
+    assert {len(row) for row in rows} == {60}
+    assert rows[-1].endswith("1.5M steps")
+    assert text(chart(x[:5] / 100, y[:5], 60, 12, Plot()))[-1].endswith("0:02:00")
+
+
+def test_a_chart_without_points_or_room_says_so_or_stays_quiet():
+    """Nothing breaks on an empty curve or in a tiny place."""
+    empty = np.zeros(0)
+    assert "waiting" in text(chart(empty, empty, 40, 8, Plot("steps")))[0]
+    assert chart(np.arange(5.0), np.arange(5.0), 4, 1, Plot("steps"))
+    assert len(sparkline(empty, empty, 5, 2)) == 2
+
+
+def test_speedup_is_drawn_against_the_ideal():
+    """Each N tried is a dot; the ideal line ends in the top right corner."""
+    counts, speedups = [1, 2, 4, 8], [1.0, 1.5, 2.0, 2.5]
+    rows = text(against_ideal(counts, speedups, axis_of(counts, speedups), 40, 10))
+    assert sum(row.count("●") for row in rows) == 4
+    assert rows[0].rstrip()[-1] != "●"
+    assert all(len(row) == 40 for row in rows)
+
+
+def test_far_apart_counts_stand_by_doublings():
+    """Where N spans more than 8x, each doubling takes the same room, and the ideal stays a straight line."""
+    axis = axis_of([1, 4, 64], [1.0, 3.0, 20.0])
+    places = axis.place(np.array([1.0, 8.0, 64.0]))
+    assert places.tolist() == pytest.approx([0, 0.5, 1])
+    assert axis_of([1, 8], [1.0, 2.0]).place(np.array([4.0])).tolist() == [0.5]
+
+
+def test_a_speedup_below_one_stays_on_the_axis():
+    """The axis by doublings begins at the power of two below the least speedup."""
+    axis = axis_of([1, 32], [0.7, 3.0])
+    assert axis.low == 0.5
+    assert (axis.place(np.array([0.7, 1.0, 32.0])) >= 0).all()
+
+
+def test_a_power_law_is_straight_on_logarithmic_axes():
+    """Its powers of ten are named on the left and marked below; what is not above zero is left out."""
+    x = np.geomspace(1, 1_000_000, 400)
+    rows = text(chart(np.r_[0.0, x], np.r_[1.0, 1 / x], 80, 30, Plot("iterations", log=True)))
+    assert {len(row) for row in rows} == {80}
+    for label in ("1┤", "0.001┤", "1e-06┤"):
+        assert any(label in row for row in rows)
+    assert rows[-2].count("┴") == 7
+    assert rows[-1].endswith("1M iterations")
+    drawn = [np.flatnonzero([letter != " " for letter in row[9:]]).mean() for row in rows[:-2]]
+    assert np.allclose(np.diff(drawn), np.diff(drawn).mean(), atol=1.0)

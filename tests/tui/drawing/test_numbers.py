@@ -1,0 +1,34 @@
+"""Numbers read well and keep their width."""
+
+import math
+
+import pytest
+
+from pac.tui.drawing import numbers
+
+
+@pytest.mark.parametrize(
+    ("function", "value", "text"),
+    [
+        (numbers.whole, 1234567.2, "1,234,567"),
+        (numbers.whole, math.nan, "N/A"),
+        (numbers.whole, None, "N/A"),
+        (numbers.decimal, -0.0001, "0.00"),
+        (numbers.decimal, 12345.678, "12,346"),
+        (numbers.figure, 0.0003, "0.00030"),
+        (numbers.figure, 12.0, "12"),
+        (numbers.figure, 0.00000321, "3.2e-06"),
+        (numbers.short, 1_500_000, "1.5M"),
+        (numbers.short, 20, "20"),
+        (numbers.percent, 39.6, "40 %"),
+        (numbers.times, 3.2, "3.20x"),
+        (numbers.size, 1536, "1.5 KiB"),
+        (numbers.clock, 3723, "1:02:03"),
+        (numbers.clock, math.nan, "0:00:00"),
+        (numbers.duration, 0.00123, "1.23 ms"),
+        (numbers.duration, 2e-6, "2.0 us"),
+    ],
+)
+def test_numbers_read_well(function, value, text):
+    """Thousands are separated, units are given, what is unknown says so, and zero has no sign."""
+    assert function(value) == text

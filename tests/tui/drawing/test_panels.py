@@ -1,0 +1,80 @@
+"""A column of panels fills its place, and leaves out what does not fit."""
+
+import pytest
+
+from pac.tui.drawing.ink import part, width_of
+from pac.tui.drawing.panels import Section, beside, column, pages, shares
+
+
+def lines(count):
+    return lambda _width, _height: [(part(f"row {index}"),) for index in range(count)]
+
+
+def text(rows):
+    return ["".join(segment.text for segment in row) for row in rows]
+
+
+@pytest.mark.parametrize("height", range(3, 16))
+def test_a_column_with_a_section_that_fills_is_as_high_as_its_place(height):
+    """Whatever the height, all lines are used, and each has the full width."""
+    rows = column([Section("One", lines(3)), Section("Two", lines(2), fills=True)], 20, height)
+    assert {width_of(row) for row in rows} == {20}
+    assert len(rows) in {height, 5}
+
+
+def test_what_comes_first_is_shown_first():
+    """In too low a place, the last sections are left out."""
+    rows = text(column([Section("One", lines(2)), Section("Two", lines(2)), Section("Three", lines(2))], 20, 9))
+    assert any("One" in row for row in rows)
+    assert any("Two" in row for row in rows)
+    assert not any("Three" in row for row in rows)
+
+
+def test_a_note_stands_where_there_is_room():
+    """The title is cut last."""
+    assert "12.5" in text(column([Section("Return", lines(1), note="12.5")], 30, 3))[0]
+    assert "12.5" not in text(column([Section("Return", lines(1), note="12.5")], 14, 3))[0]
+
+
+def test_blocks_stand_side_by_side():
+    """Each keeps its columns, the shorter one is filled up, and shares use every column."""
+    widths = shares(21, 2)
+    rows = beside(
+        [column([Section("A", lines(1))], widths[0], 3), column([Section("B", lines(4))], widths[1], 6)], widths
+    )
+    assert sum(widths) == 21
+    assert len(rows) == 6
+    assert {width_of(row) for row in rows} == {21}
+
+
+def test_a_whole_section_is_left_out_rather_than_cut():
+    """Where there is no room for all of it, what comes after it stands in its place."""
+    rows = text(column([Section("One", lines(9), whole=True), Section("Two", lines(2))], 20, 8))
+    assert not any("One" in row for row in rows)
+    assert any("Two" in row for row in rows)
+
+
+def test_those_that_fill_have_their_least_or_go():
+    """The last of them goes first; the others share the room."""
+    sections = [Section("One", lines(9), fills=True, least=4), Section("Two", lines(9), fills=True, least=4)]
+    assert sum("row" in row for row in text(column(sections, 20, 14))) == 10
+    rows = text(column(sections, 20, 11))
+    assert sum("row" in row for row in rows) == 9
+    assert not any("Two" in row for row in rows)
+
+
+@pytest.mark.parametrize("height", [3, 8, 12, 40])
+def test_pages_show_every_section_once_and_uncut(height):
+    """In their order as far as they fit; one that is larger than any page has one for itself."""
+    sections = [
+        Section("One", lines(5)),
+        Section("Two", lines(9), whole=True),
+        Section("Three", lines(9), fills=True, least=4),
+        Section("Four", lines(1)),
+    ]
+    found = pages(sections, 20, height)
+    assert sorted(section.title for page in found for section in page) == ["Four", "One", "Three", "Two"]
+    assert found[0][0] is sections[0]
+    if height == 12:
+        assert [[section.title for section in page] for page in found] == [["One", "Four"], ["Two"], ["Three"]]
+    assert len(found) == (1 if height == 40 else len(found))

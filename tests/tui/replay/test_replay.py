@@ -1,0 +1,169 @@
+"""A recorded episode is shown, gone through, played, checked and exported."""
+
+import json
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+
+from pac.envs import BadParameter, find
+from pac.training.past.episode import CHECKED, FIRST, LAST, Episode, Step, play, prints_of, read, write
+from pac.training.telemetry.records import RECORDING, WAITING
+from pac.tui.cli.commands import main
+from pac.tui.replay.export import SCREEN, export_episode
+from pac.tui.replay.film import Film, FilmConnection
+from pac.tui.replay.replay import ReplayApp
+
+from ..stage import screen_text, until
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    """The file of a real episode: a pole that falls to the right."""
+    path = tmp_path_factory.mktemp("episodes") / "pole.jsonl"
+    task = find("CartPole-v1")
+    blank = Episode(task, 3, 1, 4, "a-run", replays=True, steps=(Step(None, 0.0, {}), *[right(task)] * 100))
+    steps = []
+    for index, (machine, step) in enumerate(zip(play(blank), blank.steps, strict=True)):
+        ended = bool(machine.row("terminated")[0])
+        names = FIRST if not index else LAST if ended else CHECKED
+        steps.append(replace(step, reward=float(machine.row("reward")[0]), prints=prints_of(task, names, machine.row)))
+        if ended:
+            break
+    write(path, replace(blank, steps=tuple(steps)))
+    return path
+
+
+def right(task):
+    """A push to the right."""
+    return Step(np.ones((1, *task.action.shape), np.int64), 1.0, {})
+
+
+@asynccontextmanager
+async def opened(path, size=(100, 30)):
+    """Run the app over a file, until it shows the first state."""
+    app = ReplayApp(FilmConnection(lambda: Film(read(path), path)))
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await until(lambda: app.moment is not None and app.moment.step == 0, "the first state")
+        yield app, pilot
+
+
+def stands(app, step):
+    """Whether this step is shown."""
+    return app.moment is not None and app.moment.step == step
+
+
+def shows(app, text):
+    """Whether a text stands on the screen."""
+    return text in screen_text(app)
+
+
+async def test_an_episode_is_shown_from_its_first_state(path):
+    """What it is, where one stands, and what comes next."""
+    async with opened(path, (160, 40)) as (app, _):
+        length = read(path).length
+        await until(lambda: f"{length} steps back at step 0" in screen_text(app))
+        for text in ("CartPole-v1", "episode 5 of environment 2", "episode 5, step 0", "next: 1", "played again"):
+            await until(partial(shows, app, text), text)
+
+
+async def test_keys_step_play_and_leave(path):
+    """Arrows, n, End and Home go to steps; Space plays to the end, and then from the beginning."""
+    async with opened(path) as (app, pilot):
+        length = read(path).length
+        for key, step in (("right", 1), ("n", 2), ("left", 1), ("f", length), ("home", 0), ("end", length)):
+            await pilot.press(key)
+            await until(partial(stands, app, step), f"{key}: {step}")
+        await until(lambda: "episode ended: terminated" in screen_text(app))
+        await pilot.press("space")
+        await until(lambda: app.plays and app.moment is not None and 0 < app.moment.step < length)
+        app.rate = 64.0
+        await until(lambda: stands(app, length) and not app.plays)
+        app.rate = 4.0
+        await pilot.press("plus", "plus", "minus")
+        assert app.rate == 8.0
+        await pilot.press("q")
+        await until(lambda: app.return_code == 0)
+
+
+async def test_what_a_film_cannot_do_is_told(path):
+    """A restart is refused with a sentence, and the film goes on."""
+    async with opened(path) as (app, pilot):
+        await pilot.press("B")
+        await until(lambda: "can only be looked at" in screen_text(app))
+        await pilot.press("i")
+        await until(lambda: "Observation" in screen_text(app))
+
+
+def test_a_check_says_that_it_is_the_same(path, capsys):
+    """One sentence and 0; as JSON the same."""
+    assert main(["replay", str(path), "--check"]) == 0
+    assert "the same to the byte" in capsys.readouterr().out
+    assert main(["replay", str(path), "--headless", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["same"]
+    assert told["trajectory"] == read(path).trajectory
+
+
+def test_a_check_names_the_first_difference(path, tmp_path, capsys):
+    """Step and field, and 1."""
+    episode = read(path)
+    steps = list(episode.steps)
+    steps[3] = replace(steps[3], prints={**steps[3].prints, "reward": "00" * 8})
+    other = tmp_path / "other.jsonl"
+    write(other, replace(episode, steps=tuple(steps)))
+    assert main(["replay", str(other), "--check"]) == 1
+    assert "differs at step 3: reward" in capsys.readouterr().out
+    assert main(["replay", str(other), "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert (told["same"], told["step"], told["field"]) == (False, 3, "reward")
+
+
+def test_what_is_no_episode_is_bad_usage(tmp_path, capsys):
+    """One sentence and 2."""
+    assert main(["replay", str(tmp_path / "none.jsonl"), "--check"]) == 2
+    assert "cannot be read" in capsys.readouterr().err
+
+
+def test_an_asciicast_shows_every_step(path, tmp_path):
+    """A header, a first screen, and then for every step what changed, at growing times."""
+    target = tmp_path / "pole.cast"
+    export_episode(read(path), path, target)
+    header, *events = map(json.loads, target.read_text().splitlines())
+    assert (header["version"], header["width"], header["height"]) == (2, *SCREEN)
+    assert len(events) == read(path).length + 2
+    assert "at step 0" in events[0][2]
+    assert "at step 1" in events[1][2]
+    assert [time for time, *_ in events] == sorted(time for time, *_ in events)
+
+
+def test_a_gif_has_a_picture_for_every_step(path, tmp_path):
+    """As many frames as states, and they differ."""
+    images = pytest.importorskip("PIL.Image")
+    target = tmp_path / "pole.gif"
+    export_episode(read(path), path, target)
+    with images.open(target) as image:
+        assert image.n_frames == read(path).length + 1
+        first = image.convert("RGB").tobytes()
+        image.seek(5)
+        assert image.convert("RGB").tobytes() != first
+
+
+def test_an_unknown_ending_is_refused(path, tmp_path):
+    """The known ones are named."""
+    with pytest.raises(BadParameter, match=r"\.cast or \.gif"):
+        export_episode(read(path), path, tmp_path / "pole.mp4")
+
+
+async def test_recording_is_asked_for_and_marked(stage, open_app):
+    """r asks for the next episode of the environment that is shown; its board says that it waits, and that it runs."""
+    async with open_app(stage) as (app, pilot):
+        await pilot.press("3", "r")
+        await until(lambda: stage.commands == [("record", {"env": 2})])
+        for state, sign in ((WAITING, "○ rec"), (RECORDING, "● rec")):
+            with stage.writer.write("environments") as table:
+                table["recording"][2] = state
+            stage.say()
+            await until(partial(shows, app, sign))

@@ -1,0 +1,90 @@
+"""The command `pac-tui attach`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from ...envs import BadParameter
+from ...training.runs.sessions import AttachedSession, FoundSession, choose, sessions
+from ..drawing.numbers import clock
+from .run import NoTerminal, check_terminal
+from .show import console, plain_table, show_json
+
+
+def attach_session(name: str | None, runs_dir: Path, *, json: bool) -> int:
+    """List the sessions that run, or show one; return the exit code.
+
+    Raises:
+        BadParameter: None runs, or none is called so.
+        NoTerminal: There is one to show, and no terminal.
+    """
+    live = [session for session in sessions() if session.alive]
+    if json:
+        return show_json({"sessions": [facts(session) for session in live]})
+    if name is None:
+        if not live:
+            raise BadParameter("no session runs: start one with `pac-tui run --headless`, or a script that watches")
+        if len(live) > 1:
+            show_sessions(live)
+            name = ask()
+        else:
+            name = str(live[0].pid)
+    found = choose(name, runs_dir)
+    check_terminal("run it in one; `pac-tui attach --json` lists what runs")
+    from ..app import attach_app
+
+    return attach_app(AttachedSession(found))
+
+
+def facts(session: FoundSession) -> dict[str, Any]:
+    """Return what the list says of a session."""
+    shown, about = session.snapshot, session.snapshot.description
+    return {
+        "run": about.run,
+        "task": about.task,
+        "trainer": about.trainer,
+        "num_envs": shown.num_envs,
+        "phase": shown.phase.name.lower(),
+        "fps": shown.fps,
+        "seconds": time.time() - float(shown.state["started"]),
+        "pid": session.pid,
+        "viewers": int(shown.audience["viewers"]),
+    }
+
+
+def show_sessions(found: list[FoundSession]) -> None:
+    """Print a line for every session."""
+    table = plain_table("run", "task", "trainer", "N", "fps", "age", "process", "viewers", "")
+    for session in found:
+        row = facts(session)
+        fps, age = f"{row['fps']:,.0f}", clock(row["seconds"])
+        table.add_row(
+            row["run"],
+            row["task"],
+            row["trainer"],
+            f"{row['num_envs']:,}",
+            fps,
+            age,
+            str(row["pid"]),
+            str(row["viewers"]),
+            row["phase"],
+        )
+    console.print(table)
+
+
+def ask() -> str:
+    """Ask which session is meant.
+
+    Raises:
+        BadParameter: There is nobody to ask, or no answer.
+    """
+    try:
+        check_terminal()
+        answer = input("attach to: ").strip()
+    except (NoTerminal, EOFError):
+        answer = ""
+    if not answer:
+        raise BadParameter("several sessions run: name one of them, or the beginning of its name, or its process")
+    return answer

@@ -1,0 +1,307 @@
+"""The commands `pac-tui bench ...`: progress goes to stderr, results to stdout."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, Parameter
+
+from ...envs import BadParameter, PacError
+from ...training.bench.facts import Figures, facts
+from . import bench_parts as parts
+from . import bench_show as shown
+from .bench_show import telling
+from .errors import DONE, FAILED
+from .flags import Flags, Json, load_config
+from .show import show_json
+
+app = App(name="bench", default_parameter=Parameter(negative=()))
+Quick = Annotated[
+    bool, Parameter(help="Measure shorter and less often: an impression, not a figure.", show_default=False)
+]
+
+
+class ScalingFlags(Flags):
+    """The configuration as flags, but for N, of which there are several."""
+
+    num_envs: Annotated[int | None, Parameter(parse=False)] = None
+
+
+@app.command
+def scaling(
+    *,
+    flags: Annotated[ScalingFlags | None, Parameter(name="*")] = None,
+    num_envs: str = "1,2,4,8,16",
+    repeat: int = 3,
+    quick: Quick = False,
+    json: Json = False,
+) -> int:
+    """Train at several N in turn: fps, speedup and efficiency.
+
+    Args:
+        flags: What to train; --seconds is the training time of each measurement, 5 unless given.
+        num_envs: The values of N, separated by commas.
+        repeat: How often each N is measured.
+        quick: Measure each N once, for 3 seconds.
+        json: Print one JSON object and nothing else on stdout.
+    """
+    from ...training.bench.scaling import scaling as measure
+
+    counts = _counts(num_envs)
+    config = load_config(flags)
+    seconds, repeat = (3.0, 1) if quick else (config.seconds or 5.0, repeat)
+    with telling("scaling") as tell:
+        result = measure(config, counts, seconds=seconds, repeat=repeat, progress=tell)
+    if json:
+        return shown.as_json("scaling", result)
+    shown.scaling(result)
+    return 0
+
+
+def _counts(text: str) -> list[int]:
+    """Return the values of N that `1,2,4` names."""
+    from ...training.config import MAX_ENVS
+
+    texts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and 1 <= int(part) <= MAX_ENVS for part in texts):
+        raise BadParameter(f"--num-envs expects numbers from 1 to {MAX_ENVS:,} separated by commas, got {text!r}")
+    return sorted({int(part) for part in texts})
+
+
+@app.command
+def transports(*, task: str = "noop", quick: Quick = False, json: Json = False) -> int:
+    """Round trip of a step of every backend, in turn; and the layout by fields against the one by slots.
+
+    Args:
+        task: What is stepped.
+        quick: Measure shorter and less often: an impression, not a figure.
+        json: Print one JSON object and nothing else on stdout.
+    """
+    with telling("transports") as tell:
+        result = parts.measure_transports(quick=quick, tell=tell, task=task)
+    if json:
+        return shown.as_json("transports", result)
+    shown.transports(result)
+    return 0
+
+
+@app.command
+def matrix(
+    *,
+    task: str = "autochess",
+    steps: int | None = None,
+    repeat: int = 3,
+    seed: int = 0,
+    runs_dir: Path = Path("runs"),
+    quick: Quick = False,
+    json: Json = False,
+) -> int:
+    """Train over every transport, at N = 1 and 32, on the CPU and the GPU: speed, load, memory and what was learned.
+
+    The results are kept as Markdown, JSON and a picture in the folder `bench` of the runs.
+
+    Args:
+        task: What is trained, by PPO.
+        steps: Environment steps of every session; 32,768 unless given, 8,192 with --quick.
+        repeat: Sessions of each way, in turn.
+        seed: Seed of everything.
+        runs_dir: Where runs are kept.
+        quick: One session of each way.
+        json: Print one JSON object and nothing else on stdout.
+    """
+    from ...training.bench.matrix_report import matrix_markdown, write_matrix
+
+    with telling("matrix") as tell:
+        result = parts.measure_matrix(
+            quick=quick, tell=tell, task=task, steps=steps, repeat=None if quick else repeat, seed=seed
+        )
+    kept = {"benchmark": "matrix", **result, "facts": facts()}
+    files = write_matrix(kept, runs_dir / "bench")
+    if json:
+        return show_json({**kept, "files": files})
+    print(matrix_markdown(kept))
+    print(f"Kept as {files['md']}, with JSON and a picture beside it.", file=sys.stderr)
+    return DONE
+
+
+@app.command
+def traces(
+    *,
+    task: str = "autochess",
+    games: int = 100,
+    num_envs: int = 8,
+    seed: int = 0,
+    backends: str = "",
+    quick: Quick = False,
+    json: Json = False,
+) -> int:
+    """Play the same games on every backend and compare every byte; the exit code is 1 if anything differs.
+
+    Args:
+        task: What is played.
+        games: How many games.
+        num_envs: Environments side by side.
+        seed: Seed of the games and of the random legal actions.
+        backends: Which ones, separated by commas; inline, the reference, is always among them. All if not given.
+        quick: Play a tenth of the games.
+        json: Print one JSON object and nothing else on stdout.
+    """
+    from ...backends.traces import compare_traces
+
+    names = [name for name in (part.strip() for part in backends.split(",")) if name]
+    with telling("traces") as tell:
+        games = max(1, games // 10) if quick else games
+        result = compare_traces(task, games=games, num_envs=num_envs, seed=seed, backends=names, progress=tell)
+    if json:
+        shown.as_json("traces", result)
+    else:
+        shown.traces(result)
+    return FAILED if result["difference"] else DONE
+
+
+@app.command
+def engine(*, quick: Quick = False, json: Json = False) -> int:
+    """Decisions per second of the built-in games alone, on one core."""
+    with telling("engine") as tell:
+        result = parts.measure_engine(quick=quick, tell=tell)
+    return shown.show("engine", result, json=json)
+
+
+@app.command
+def peers(*, peer_python: Path | None = None, quick: Quick = False, json: Json = False) -> int:
+    """Compare with other vector environments, and with the training of Stable-Baselines3, on the same work.
+
+    Args:
+        peer_python: An interpreter that has PufferLib, which needs older versions of NumPy and Gymnasium.
+        quick: Measure shorter and less often: an impression, not a figure.
+        json: Print one JSON object and nothing else on stdout.
+    """
+    with telling("peers") as tell:
+        result = parts.measure_peers(quick=quick, tell=tell, python=peer_python)
+        result["sb3"] = None
+        if find_spec("sb3_contrib") is None:
+            result["absent"]["sb3-training"] = "sb3-contrib is not installed; the extra [peers] has it"
+        else:
+            result["sb3"] = parts.measure_sb3(quick=quick, tell=tell)
+    if json:
+        return shown.as_json("peers", result)
+    shown.peers(result)
+    return 0
+
+
+@app.command
+def poker(*, quick: Quick = False, json: Json = False) -> int:
+    """Iterations per second and NashConv of our solvers against OpenSpiel's and donksolver, and of two workers."""
+    with telling("poker") as tell:
+        result = parts.measure_poker(quick=quick, tell=tell)
+    if json:
+        return shown.as_json("poker", result)
+    shown.poker(result)
+    return 0
+
+
+@app.command
+def checkpoints(*, quick: Quick = False, json: Json = False) -> int:
+    """What a checkpoint every 30 seconds takes from a training: how long it stands still, how much slower it gets."""
+    with telling("checkpoints") as tell:
+        result = parts.measure_checkpoints(quick=quick, tell=tell)
+    return shown.show("checkpoints", result, json=json)
+
+
+@app.command(name="app")
+def cost_of_app(*, quick: Quick = False, json: Json = False) -> int:
+    """What watching costs: training with the app over training without; the app's CPU and memory."""
+    with telling("app") as tell:
+        result = parts.measure_app(quick=quick, tell=tell)
+    return shown.show("app", result, json=json)
+
+
+@app.command
+def watch(*, seconds: float = parts.WATCHED, quick: Quick = False, json: Json = False) -> int:
+    """What `watch` takes from a script's training, with nobody attached and with the app attached: some 5 minutes.
+
+    Args:
+        seconds: Training time of each half of the seven pairs; with 20 it takes 20 minutes.
+        quick: Measure three pairs of 3 seconds.
+        json: Print one JSON object and nothing else on stdout.
+    """
+    with telling("watch") as tell:
+        result = parts.measure_watch(quick=quick, tell=tell, seconds=seconds)
+    return shown.show("watch", result, json=json)
+
+
+@app.command
+def keys(*, quick: Quick = False, json: Json = False) -> int:
+    """Time from a key press to the screen, during training."""
+    with telling("keys") as tell:
+        result = parts.measure_keys(quick=quick, tell=tell)
+    return shown.show("keys", result, json=json)
+
+
+@app.command
+def start(*, quick: Quick = False, json: Json = False) -> int:
+    """Time from the command to the first screen, and to the first moving board."""
+    with telling("start") as tell:
+        result = parts.measure_start(quick=quick, tell=tell)
+    return shown.show("start", result, json=json)
+
+
+@app.command(name="all")
+def everything(
+    *, peer_python: Path | None = None, quick: Quick = False, json: Json = False, output: Path | None = None
+) -> int:
+    """Measure everything and print the README's table.
+
+    Args:
+        peer_python: An interpreter that has PufferLib.
+        quick: Measure shorter and less often: an impression, not a figure.
+        json: Print one JSON object and nothing else on stdout.
+        output: Write the results as JSON to this file, for `pac-tui bench table FILE`.
+    """
+    from ...training.bench.table import markdown
+
+    results: Figures = {"facts": facts()}
+    measures: dict[str, Callable[..., Figures]] = {
+        **parts.PARTS,
+        "peers": partial(parts.measure_peers, python=peer_python),
+    }
+    for name, measure in measures.items():
+        begun = time.monotonic()
+        try:
+            with telling(name) as tell:
+                results[name] = measure(quick=quick, tell=tell)
+        except (PacError, ImportError) as error:
+            results[name] = {"error": str(error)}
+            print(f"{name} was not measured: {error}", file=sys.stderr)
+        else:
+            print(f"{name}: {time.monotonic() - begun:.0f} s", file=sys.stderr)
+        if output is not None:  # after every part: what was measured is kept if the rest is interrupted
+            output.write_text(json_module.dumps(results, indent=2) + "\n")
+    if json:
+        return show_json(results)
+    print(markdown(results))
+    return 0
+
+
+@app.command
+def table(file: Path) -> int:
+    """Print the README's table from the results that `pac-tui bench all --output FILE` wrote.
+
+    Args:
+        file: The results.
+    """
+    from ...training.bench.table import markdown
+
+    try:
+        text = markdown(json_module.loads(file.read_text()))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadParameter(f"{file} is not what `pac-tui bench all --output {file}` writes: {error}") from error
+    print(text)
+    return 0

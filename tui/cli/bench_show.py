@@ -1,0 +1,191 @@
+"""How the results of `pac-tui bench ...` are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from ...training.bench.facts import Figures, facts
+from ...training.bench.facts import Progress as Told
+from .show import console, plain_table, show_json
+
+BAR = 30
+
+
+@contextmanager
+def telling(name: str) -> Iterator[Told]:
+    """Show a progress bar on stderr while a benchmark runs; yields what tells it."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f} %"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task(name, total=1.0)
+        yield lambda text, share: progress.update(bar, description=f"{name}: {text}", completed=share)
+
+
+def as_json(name: str, result: Figures) -> int:
+    """Print the figures of a benchmark as one JSON object, with what they were measured on."""
+    return show_json({"benchmark": name, **result, "facts": facts()})
+
+
+def show(name: str, result: Figures, *, json: bool) -> int:
+    """Print figures, nested names joined by points."""
+    if json:
+        return as_json(name, result)
+    shown = plain_table("", "")
+    shown.show_header = False
+    for key, value in _flat(result):
+        shown.add_row(key, _figure(value))
+    console.print(shown)
+    return 0
+
+
+def scaling(result: Figures) -> None:
+    """Print the table, with a bar for each speedup, on a scale that ends at the ideal one or the best one."""
+    console.print("{task} · {trainer} · {backend} · {device}".format(**result), style="bold")
+    table = _numbers("N", "fps", "fps/env", "sps", "speedup", "efficiency", "")
+    table.columns[-1].justify = "left"
+    most = max(row["speedup"] for row in result["rows"])
+    for row in result["rows"]:
+        table.add_row(
+            str(row["num_envs"]),
+            f"{row['fps']['median']:,.0f}",
+            f"{row['fps_per_env']:,.0f}",
+            f"{row['sps']:,.0f}",
+            f"{row['speedup']:.2f}x",
+            f"{row['efficiency']:.0f} %",
+            bar(row["speedup"] / most),
+        )
+    console.print(table)
+    console.print(f"Baseline: {result['baseline_fps']:,.0f} fps at N = 1; medians of {_repetitions(result)}.")
+    if result["knee"] is not None:
+        console.print(
+            f"Knee: N = {result['knee']}, the largest where each added one brought half of one alone or more."
+        )
+
+
+def _repetitions(result: Figures) -> str:
+    count = result["rows"][0]["fps"]["repetitions"]
+    return f"{count} measurement{'s' * (count > 1)} of {result['seconds']:g} s"
+
+
+def bar(share: float) -> str:
+    """Return a bar of eighths of a character."""
+    whole, rest = divmod(round(share * BAR * 8), 8)
+    return "█" * whole + " ▏▎▍▌▋▊▉"[rest].strip()
+
+
+def transports(result: Figures) -> None:
+    """Print the round trips, then the two layouts."""
+    console.print(f"{result['task']}: a step of all environments", style="bold")
+    table = _numbers("transport", "N", "p50", "p95", "p99", "steps/s")
+    for row in result["rows"]:
+        times = [f"{row[f'{name}_us']:,.1f} us" for name in ("p50", "p95", "p99")]
+        table.add_row(row["transport"], str(row["num_envs"]), *times, f"{row['sps']:,.0f}")
+    console.print(table)
+    if result["http_over_shm"]:
+        console.print(f"A round trip over http takes {result['http_over_shm']:.0f} times one over shm, at N = 1.")
+    _absent(result)
+    console.print(
+        "\nA step of noop into a rollout: gathered from slots of 5,120 bytes, or written by field", style="bold"
+    )
+    table = _numbers("N", "slots", "fields", "gathering")
+    for row in result["layouts"]["rows"]:
+        times = [f"{row[f'{name}_us']:,.1f} us" for name in ("slots", "fields", "gather")]
+        table.add_row(str(row["num_envs"]), *times)
+    console.print(table)
+
+
+def traces(result: Figures) -> None:
+    """Print the hash of every backend's trace, and the first difference."""
+    console.print("{task}, seed {seed}, N = {num_envs}".format(**result), style="bold")
+    table = plain_table("transport", "hash", "")
+    for row in result["rows"]:
+        table.add_row(row["transport"], row["hash"], "identical" if row["identical"] else "[bold red]differs[/]")
+    console.print(table)
+    _absent(result)
+    told = "{games:,} games, {steps:,} steps, {bytes:,} bytes per backend".format(**result)
+    found = result["difference"]
+    if found:
+        where = "{transport} differs in {field} of environment {environment} at step {step}".format(**found)
+        console.print(f"{told}: {where}.", style="bold red")
+    else:
+        console.print(f"{told}: all identical.")
+
+
+def peers(result: Figures) -> None:
+    """Print every contestant on every environment, the ratios, and the training."""
+    cores = ", ".join(map(str, result["cores"]))
+    console.print(f"Steps per second, N = {result['rows'][0]['num_envs']}, all on cores {cores}", style="bold")
+    names = list(result["by_environment"])
+    table = _numbers("", *names)
+    for peer in dict.fromkeys(row["peer"] for row in result["rows"]):
+        rates = {row["environment"]: row["sps"] for row in result["rows"] if row["peer"] == peer}
+        table.add_row(peer, *(f"{rates[name]:,.0f}" if name in rates else "" for name in names))
+    for key, text in (("shm_over_fastest", "shm over the fastest peer"), ("shm_over_loop", "shm over the loop")):
+        table.add_row(text, *(f"{result['by_environment'][name][key]:.2f}x" for name in names))
+    shares = (("share_of_limit", "share of twice the loop"), ("share_of_loops", "share of two loops at once"))
+    for key, text in shares:
+        table.add_row(text, *(f"{result['by_environment'][name][key]:.2f}" for name in names))
+    console.print(table)
+    for name, found in result["by_environment"].items():
+        if not found["quiet"]:
+            taken = "" if found["steal"] is None else f"the hypervisor took {found['steal']:.0%} of the cores, "
+            console.print(f"not quiet during {name}: {taken}the loop's rates spread by {found['spread']:.0%}")
+    _absent(result)
+    own = "{task}, N = {num_envs}: shm {shm_sps:,} steps/s, Gymnasium's AsyncVectorEnv {async_sps:,}: {ratio:.1f}x"
+    console.print(own.format(**result["async"]))
+    if result["sb3"]:
+        ratios = [result["sb3"][part]["ratio"] for part in ("rollout", "training")]
+        told = "PPO on {task}, N = {num_envs}, {backend}, over SB3's MaskablePPO".format(**result["sb3"])
+        console.print(f"{told}: {ratios[0]:.2f}x in rollouts, {ratios[1]:.2f}x in all")
+
+
+def poker(result: Figures) -> None:
+    """Print every pair that was measured."""
+    cores = ", ".join(map(str, result["cores"]))
+    console.print(f"Solvers, medians, all on cores {cores}", style="bold")
+    table = _numbers("", "ours", "the other", "ratio")
+    for name, pair in result.items():
+        if isinstance(pair, Mapping) and "ratio" in pair:
+            unit = "" if "seconds" in pair else " it/s"
+            figures = [f"{_figure(pair[side]['median'])}{unit}" for side in ("ours", "theirs")]
+            table.add_row(name, *figures, f"{pair['ratio']:.2f}x")
+    console.print(table)
+    _absent(result)
+
+
+def _absent(result: Figures) -> None:
+    for name, reason in result["absent"].items():
+        console.print(f"{name} was not measured: {reason}", style="dim")
+
+
+def _numbers(first: str, *others: str) -> Table:
+    """Return an empty table whose numbers are aligned."""
+    table = plain_table(first, *others)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    return table
+
+
+def _figure(value: Any) -> str:
+    """Return a number with separators and no more digits than mean something."""
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return f"{value:,}" if type(value) is int else str(value)
+
+
+def _flat(figures: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in figures.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value

@@ -1,0 +1,77 @@
+"""What the command line says of an error that is the user's to mend: one sentence, and an exit code."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import NamedTuple
+
+from cyclopts import (
+    CycloptsError,
+    MissingArgumentError,
+    RepeatArgumentError,
+    UnknownCommandError,
+    UnknownOptionError,
+    UnusedCliTokensError,
+)
+from cyclopts import ValidationError as Refused
+from pydantic import ValidationError
+
+DONE, FAILED, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130
+
+
+class Told(NamedTuple):
+    """An error as it is told.
+
+    Attributes:
+        title: What kind of error it is.
+        text: One sentence: what was expected, what came, what to do.
+        code: The exit code.
+    """
+
+    title: str
+    text: str
+    code: int
+
+
+def told(error: Exception) -> Told:
+    """Return how an error that is the user's to mend is told; raise any other."""
+    from ...envs import BadParameter, PacError
+
+    if isinstance(error, PacError):
+        usage = BAD_USAGE if isinstance(error, BadParameter) else FAILED
+        return Told(error.title, str(error), getattr(error, "code", usage))
+    if isinstance(error, Refused) and isinstance(error.__cause__, ValidationError):
+        from ...training.loading import sentence
+
+        return Told("Bad configuration", sentence(error.__cause__.errors()[0]), BAD_USAGE)
+    if isinstance(error, CycloptsError):
+        return Told("Bad usage", _of_usage(error), BAD_USAGE)
+    if isinstance(error, OSError):
+        return Told("The system refused", f"{error.filename or 'stdout'}: {error.strerror or error}", FAILED)
+    raise error
+
+
+def _of_usage(error: CycloptsError) -> str:
+    """What was typed that the command does not take, or not typed that it wants."""
+    from ...envs import UnknownName
+
+    command = " ".join(("pac-tui", *(error.command_chain or ())))
+    commands = [name for name in error.app or () if not name.startswith("-")]
+    match error:
+        case UnknownCommandError() | UnusedCliTokensError() if commands and error.unused_tokens:
+            return str(UnknownName("command", error.unused_tokens[0], commands))
+        case UnusedCliTokensError():
+            text = f"`{command}` has no use for {' '.join(error.unused_tokens or ())!r}: leave it out"
+        case UnknownOptionError():
+            name = error.token.keyword or error.token.value
+            names = [name for argument in error.argument_collection if argument.parse for name in argument.names]
+            near = get_close_matches(name, names, n=1)
+            text = f"unknown option {name!r}{f': {near[0]} is the nearest' if near else ''}"
+        case MissingArgumentError() if error.argument is not None:
+            wanted = error.argument.name.removeprefix("--").upper()
+            text = f"{error.keyword} expects a value" if error.keyword else f"`{command}` expects {wanted}"
+        case RepeatArgumentError():
+            text = f"{error.token.keyword} is given more than once: give it once"
+        case _:
+            text = " ".join(str(error).split()).rstrip(".")
+    return f"{text}; `{command} --help` tells what it takes"

@@ -1,0 +1,62 @@
+"""The command `pac-tui replay`: show a recorded episode, check that it plays again to the byte, export it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...training.past.episode import Episode, check, read
+from ...training.past.replay import Differs
+from .run import check_terminal
+from .show import show_json
+
+DONE, DIFFERS = 0, 1
+
+
+def replay_episode(path: Path, *, headless: bool, json: bool, export: Path | None) -> int:
+    """Show an episode, or do without; return the exit code: 1 if it does not play again to the same bytes.
+
+    Raises:
+        BadEpisode: The file is none.
+        NoTerminal: It is to be shown, and there is no terminal.
+    """
+    if export is not None:
+        from ..replay.export import export_episode
+
+        export_episode(read(path), path, export)
+        print(f"wrote {export}")
+        return DONE
+    if headless or json:
+        return check_episode(read(path), path, json=json)
+    check_terminal("say --check to compare without showing")
+    from ..drawing.theme import before_app
+    from ..replay.film import Film, FilmConnection
+    from ..replay.replay import ReplayApp
+
+    episode = read(path)
+    before_app()
+    app = ReplayApp(FilmConnection(lambda: Film(episode, path)))
+    app.run()
+    return app.return_code or DONE
+
+
+def check_episode(episode: Episode, path: Path, *, json: bool) -> int:
+    """Play an episode again, compare everything with what was recorded, and tell."""
+    facts = {
+        "file": str(path),
+        "task": episode.task.spec,
+        "env": episode.env,
+        "episode": episode.number,
+        "steps": episode.length,
+        "trajectory": episode.trajectory,
+    }
+    place = f"environment {episode.env + 1}, episode {episode.number + 1:,}"
+    what = f"{episode.length:,} steps of {episode.task.spec}, {place}"
+    try:
+        check(episode)
+    except Differs as error:
+        reason = "" if episode.replays else "; it did not play again when it was recorded either"
+        found = {**facts, "same": False, "step": error.step, "field": error.field, "error": str(error)}
+        show_json(found) if json else print(f"{what}: differs at {error}{reason}")
+        return DIFFERS
+    show_json({**facts, "same": True}) if json else print(f"{what}: the same to the byte, {episode.trajectory}")
+    return DONE

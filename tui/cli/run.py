@@ -1,0 +1,270 @@
+"""Runs a session behind the app, or behind a progress line."""
+
+from __future__ import annotations
+
+import contextlib
+import json as json_module
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import FrameType
+from typing import Any, Self
+
+from ...envs import BadParameter, PacError
+from ...training.config import Config
+from ...training.session.control import SessionClient, SessionGone
+from ...training.session.host import SessionFailed, SessionProcess, launch
+from ...training.telemetry.blocks import TelemetryReader
+from ...training.telemetry.records import Phase
+from ...training.telemetry.snapshot import Look, Snapshot, take
+from ...training.trainers import trainer_kind
+from ...training.units import RETURN, first_of, plural
+from ..drawing.numbers import figure
+
+INTERRUPTED = 130
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+LOOK_PERIOD = 0.1  # s
+NEWLINE = "\n"
+QUIET_PERIOD = 10.0  # s between two lines where stderr is no terminal
+
+
+class NoTerminal(BadParameter):
+    """The app was asked for where there is no terminal."""
+
+    title = "No terminal"
+
+
+class ReportNotWritten(BadParameter):
+    """The report's file cannot be written."""
+
+    title = "Report not written"
+
+
+def run_session(
+    config: Config, *, headless: bool, json: bool = False, report: Path | None = None, in_process: bool = False
+) -> int:
+    """Run a session to its end; return the exit code.
+
+    Raises:
+        NoTerminal: The app was asked for, and there is no terminal.
+        SessionFailed: The session refused to begin, or failed.
+    """
+    if report is not None:
+        _check_writable(report)
+    if headless:
+        return run_headless(config, json=json, report=report)
+    if json:
+        raise BadParameter("--json prints a report without the app: say --headless too, or --report FILE")
+    check_terminal()
+    from ..app import run_app
+
+    return run_app(config, in_process=in_process, report=report)
+
+
+def check_terminal(advice: str = "say --headless for a progress line") -> None:
+    """Make sure that there is a terminal to draw on.
+
+    Args:
+        advice: What to do where there is none.
+
+    Raises:
+        NoTerminal: There is none.
+    """
+    if "TEXTUAL_DRIVER" in os.environ:  # a browser is the terminal
+        return
+    for name, stream in (("stdin", sys.stdin), ("stdout", sys.stdout)):
+        if stream is None or not stream.isatty():
+            raise NoTerminal(f"a terminal is needed, and {name} is none: {advice}")
+    if os.environ.get("TERM", "dumb") == "dumb":
+        raise NoTerminal(f"a terminal that can move its cursor is needed, and TERM is dumb: set TERM, or {advice}")
+    if sys.__stderr__ is None or not sys.__stderr__.isatty():
+        # Textual draws there: `2> errors.txt` is for what goes wrong, not for the screen.
+        vars(sys)["__stderr__"] = Path(os.ttyname(sys.stdout.fileno())).open("w", encoding="utf-8")  # noqa: SIM115
+
+
+def run_headless(config: Config, *, json: bool, report: Path | None) -> int:
+    """Run a session behind a progress line on stderr; the report goes to stdout and to the file `report`."""
+    with Interrupts() as interrupts:
+        answer = follow(launch(config), ProgressLine(), interrupts)
+    if answer is not None:
+        if report is not None:
+            report.write_text(json_module.dumps(answer, indent=2) + "\n")
+        print(json_module.dumps(answer) if json else summary(answer))
+    elif json:
+        print(json_module.dumps({"title": "Interrupted", "error": "interrupted before it began", "code": INTERRUPTED}))
+    return INTERRUPTED if interrupts.count else 0
+
+
+def follow(session: SessionProcess, line: ProgressLine, interrupts: Interrupts) -> dict[str, Any] | None:
+    """Show a session's progress until it ends; return its report, or None if it was interrupted before it had one.
+
+    The open connection is what keeps the session alive: should this process be killed, the session ends itself.
+    """
+    interrupts.session = session
+    with contextlib.suppress(SessionGone), contextlib.closing(SessionClient(session.directory)) as client:
+        client.call("look", count=0)
+        reader = None
+        while session.poll() is None:
+            with contextlib.suppress(PacError, OSError):
+                reader = reader or TelemetryReader(session.directory)
+                line.show(take(reader, Look(count=0)))
+            time.sleep(LOOK_PERIOD)
+    line.end()
+    try:
+        return session.report()
+    except SessionFailed:
+        if interrupts.count and (session.poll() or 0) < 0:
+            return None
+        raise
+
+
+class Interrupts:
+    """Passes Ctrl-C, a termination and a closed terminal on to the session: first to save and end, then to end at once.
+
+    Attributes:
+        count: How often it was asked to end.
+        session: The session, once there is one.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._session: SessionProcess | None = None
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        self._before = {number: signal.signal(number, self._ask) for number in SIGNALS}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._session is not None and self._session.poll() is None:
+            self._session.kill()
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    @property
+    def session(self) -> SessionProcess | None:
+        """The session that is asked to end."""
+        return self._session
+
+    @session.setter
+    def session(self, session: SessionProcess) -> None:
+        self._session = session
+        if self.count:
+            session.terminate()
+
+    def _ask(self, _number: int, _frame: FrameType | None) -> None:
+        self.count += 1
+        if self._session is not None:
+            self._session.terminate() if self.count == 1 else self._session.kill()
+
+
+class ProgressLine:
+    """One line on stderr that says how a session is doing; what happens stands above it."""
+
+    def __init__(self) -> None:
+        self._live = sys.stderr.isatty()
+        self._shown = 0
+        self._due = 0.0
+        self._before = ""
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Show `snapshot`, if it is time to."""
+        for event in snapshot.events:
+            if event.number > self._shown:
+                self._print(event.text.partition("\n")[0])
+            self._shown = max(self._shown, event.number)
+        text = describe(snapshot)
+        if self._live:
+            width = os.get_terminal_size(sys.stderr.fileno()).columns - 1
+            self._write(f"\r{text[:width]}\x1b[K")
+        elif time.monotonic() >= self._due and text != self._before:
+            self._due, self._before = time.monotonic() + QUIET_PERIOD, text
+            self._print(text)
+
+    def end(self) -> None:
+        """Leave the line."""
+        if self._live:
+            self._write("\r\x1b[K")
+
+    def _print(self, text: str) -> None:
+        self._write(f"\r{text}\x1b[K\n" if self._live else f"{text}\n")
+
+    def _write(self, text: str) -> None:
+        with contextlib.suppress(OSError):  # a closed terminal must not stop the session from being saved
+            sys.stderr.write(text)
+            sys.stderr.flush()
+
+
+def describe(snapshot: Snapshot) -> str:
+    """Return one line on how the session is doing."""
+    state, about = snapshot.state, snapshot.description
+    units = about.units
+    head = f"{about.task} {about.trainer} {state['backend'] or about.backend} N={snapshot.num_envs}"
+    if snapshot.phase is not Phase.RUNNING and state["message"]:
+        return f"{head} · {state['message']}"
+    if snapshot.phase is Phase.PAUSED:
+        return f"{head} · paused at {state[units.over]:,} {units.counted}: pac-tui attach {about.run} shows it"
+    parts = [head, *_limit(state), f"{state['fps']:,.0f} {units.fps}", f"{state['sps']:,.0f} {units.sps}"]
+    if state["episodes"] and units.episodes:
+        parts += [f"return {state['return_mean']:.3f}", f"{state['episodes']:,} episodes"]
+    goal = first_of(about.figures, snapshot.metrics)
+    if goal != RETURN and goal.name in snapshot.metrics:
+        parts.append(f"{goal.title} {figure(snapshot.metrics[goal.name])}")
+    return " · ".join(parts)
+
+
+def _limit(state: Mapping[str, Any]) -> Iterator[str]:
+    """How far the run is, and how long it will take."""
+    seconds, share = state["training_seconds"], state["limit"]
+    yield f"{seconds:.0f} s"
+    if share > 0:
+        yield f"{100 * min(1, share):.0f} %"
+        yield f"ETA {seconds * (1 - min(1, share)) / share:.0f} s"
+
+
+def summary(report: Mapping[str, Any]) -> str:
+    """Return a report for people."""
+    kind = trainer_kind(report["trainer"])
+    units = kind.units
+    counted = f"{report['steps']:,} {plural(units.step)}, {report['frames']:,} {plural(units.frame)}"
+    if units.episodes:
+        counted += f", {report['episodes']:,} episodes"
+    lines = [
+        f"{report['task']} · {report['trainer']} · {report['backend']} · {report['device']} · N={report['num_envs']}",
+        f"{counted} in {report['seconds']:.1f} s",
+        ", ".join(
+            (
+                f"{report['fps']:,.0f} {units.fps}",
+                f"{report['fps_per_env']:,.0f} {units.fps} per {units.environment}",
+                f"{report['sps']:,.0f} {units.sps}",
+            )
+        ),
+    ]
+    if report["speedup"] is not None:
+        lines.append(
+            f"speedup {report['speedup']:.2f}x over one {units.environment}, efficiency {report['efficiency']:.0f} %"
+        )
+    if not units.episodes:
+        told = [(item.title, report[item.name]) for item in kind.figures if report.get(item.name) is not None]
+        lines.append(", ".join(f"{title} {figure(value)}" for title, value in told))
+    elif report["return_mean"] is not None:
+        ends = ", ".join(f"{count:,} {name}" for name, count in report["outcomes"].items() if count)
+        lines.append(f"mean return {report['return_mean']:.3f} over the last 100 episodes ({ends})")
+    lines += [f"warning: {event.partition(NEWLINE)[0]}" for event in report["events"]]
+    return "\n".join([*lines, *([f"run: {report['run']}"] if report["run"] else [])])
+
+
+def _check_writable(path: Path) -> None:
+    """Make sure, before anything is trained, that the report will have a place.
+
+    Raises:
+        ReportNotWritten: It will not.
+    """
+    try:
+        with path.open("a"):
+            pass
+    except OSError as error:
+        raise ReportNotWritten(f"--report {path} cannot be written: {error.strerror}; choose another file") from error

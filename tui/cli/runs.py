@@ -1,0 +1,147 @@
+"""The commands `pac-tui runs list`, `show`, `compare` and `rm`."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import App, Parameter
+
+from ...envs import BadParameter
+from ...training.runs.folder import RunFolder
+from ...training.runs.overview import Overview, goal_of, overviews
+from ...training.units import Figure
+from ..drawing.numbers import figure
+from ..drawing.spark import sparkline
+from .flags import Json
+from .show import console, plain_table, show_json
+
+app = App(name="runs", default_parameter=Parameter(negative=()))
+
+Folder = Annotated[Path, Parameter(help="Where runs are kept.")]
+Name = Annotated[str, Parameter(name="RUN", help="The run: its name or its folder.")]
+RUNS = Path("runs")
+OF_ONE_RUN = frozenset({"id", "started", "written", "config.name"})
+"""What tells runs apart and says nothing about them."""
+
+
+@app.default
+@app.command(name="list")
+def list_runs(*, runs_dir: Folder = RUNS, json: Json = False) -> int:
+    """List the runs, the newest last."""
+    runs = [run for run in reversed(overviews(runs_dir)) if run.folder is not None and run.folder.parent == runs_dir]
+    if json:
+        return show_json({"runs": [_facts(run) for run in runs]})
+    if not runs:
+        console.print(f"No runs in {runs_dir}: pac-tui run makes one.", markup=False)
+        return 0
+    table = plain_table("run", "N", "steps", "episodes", "goal", "", "state", "started")
+    for run in runs:
+        goal, values = run.goal, [value for _, value in run.points("steps")]
+        table.add_row(
+            run.name,
+            str(run.card.get("num_envs", "")),
+            f"{run.card.get('steps', 0):,}",
+            f"{run.card.get('episodes', 0):,}",
+            f"{goal.title} {figure(values[-1])}" if values else "",
+            sparkline(values, log=goal.log),
+            run.state,
+            time.strftime("%Y-%m-%d %H:%M", time.localtime(run.card.get("started", run.when))),
+        )
+    console.print(table)
+    for run in runs:
+        if run.error:
+            console.print(run.error, markup=False)
+    return 0
+
+
+def _facts(run: Overview) -> dict[str, Any]:
+    return {"name": run.name, **run.card, "live": run.pid is not None, **({"error": run.error} if run.error else {})}
+
+
+@app.command
+def compare(*names: Name, runs_dir: Folder = RUNS, json: Json = False) -> int:
+    """Show what differs between runs: their configuration, and how far they came.
+
+    Args:
+        names: Two runs or more.
+        runs_dir: Where runs are kept.
+        json: Print one JSON object and nothing else on stdout.
+    """
+    if len(names) < 2:
+        raise BadParameter(f"two runs or more can be compared, got {len(names)}: pac-tui runs lists them")
+    runs = [RunFolder.find(runs_dir, name) for name in names]
+    metrics = [run.metrics() for run in runs]
+    goal = goal_of(runs[0].card(), metrics[0][-1] if metrics[0] else ())
+    sheets = [_last(rows, goal) | _flat(run.card()) for run, rows in zip(runs, metrics, strict=True)]
+    keys = [key for key in dict.fromkeys(key for sheet in sheets for key in sheet) if _differs(key, sheets)]
+    if json:
+        return show_json(
+            {"runs": {run.name: {key: sheet.get(key) for key in keys} for run, sheet in zip(runs, sheets, strict=True)}}
+        )
+    table = plain_table("", *(run.name for run in runs))
+    values = [[row[goal.name] for row in rows if goal.name in row] for rows in metrics]
+    table.add_row(goal.title, *(sparkline(found, log=goal.log) for found in values))
+    for key in keys:
+        table.add_row(key, *(_shown(sheet.get(key)) for sheet in sheets))
+    console.print(table, markup=False)
+    return 0
+
+
+def _flat(card: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return a card's values with their place as the key."""
+    flat: dict[str, Any] = {}
+    for key, value in card.items():
+        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+    return flat
+
+
+def _last(rows: Sequence[Mapping[str, Any]], goal: Figure) -> dict[str, Any]:
+    """Return the figures of a run's last iteration, and the best of what tells most."""
+    best = goal.best(row[goal.name] for row in rows if goal.name in row)
+    return {**(rows[-1] if rows else {}), f"best {goal.name}": best}
+
+
+def _differs(key: str, sheets: Sequence[Mapping[str, Any]]) -> bool:
+    return key not in OF_ONE_RUN and any(sheet.get(key) != sheets[0].get(key) for sheet in sheets)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return f"{value:,}" if type(value) is int else "" if value is None else str(value)
+
+
+@app.command
+def show(name: Name, *, runs_dir: Folder = RUNS, json: Json = False) -> int:
+    """Show a run: what it was started with, how far it came, its checkpoints."""
+    run = RunFolder.find(runs_dir, name)
+    checkpoints = sorted(path.name for path in run.checkpoints.iterdir() if not path.name.startswith("."))
+    card: dict[str, Any] = {"name": run.name, "folder": str(run.path), **run.card(), "checkpoints": checkpoints}
+    if json:
+        return show_json(card)
+    table = plain_table("", "")
+    table.show_header = False
+    for key, value in card.items():
+        for inner, item in value.items() if isinstance(value, dict) else (("", value),):
+            if item is not None:
+                table.add_row(f"{key}.{inner}" if inner else key, f"{item:,}" if type(item) is int else str(item))
+    console.print(table, markup=False)
+    return 0
+
+
+@app.command
+def rm(*names: Name, runs_dir: Folder = RUNS) -> int:
+    """Remove runs with their checkpoints; asks nothing."""
+    if not names:
+        raise BadParameter("no run was named to be removed: pac-tui runs lists them")
+    runs = [RunFolder.find(runs_dir, name) for name in names]
+    for run in runs:
+        run.claim()
+    for run in runs:
+        shutil.rmtree(run.path)
+        run.release()
+    return 0

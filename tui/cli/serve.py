@@ -1,0 +1,102 @@
+"""Serves environments to a trainer elsewhere, in whatever language it is written."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...envs import BadParameter, UnknownName, find
+
+if TYPE_CHECKING:
+    from ...envs import Task
+
+VARIABLE = "PAC_TOKEN"
+SOCKET_PATH = "TRAINING_SOCKET_PATH"
+INTERRUPTED = 130
+SOCKET_NAME = "environments.sock"
+
+
+def serve_environments(
+    spec: str, backend: str, num_envs: int, seed: int, *, path: Path | None, port: int | None, token_file: Path | None
+) -> int:
+    """Serve `num_envs` environments until SIGTERM (exit code 0) or Ctrl-C (130).
+
+    Raises:
+        UnknownName: There is no such task, or no such server.
+        BadParameter: An option does not fit, or belongs to the other kind of server.
+        BackendUnavailable: Nobody can listen there.
+    """
+    if num_envs < 1:
+        raise BadParameter(f"--num-envs expects a whole number of at least 1, got {num_envs}")
+    if not 0 <= seed < 1 << 64:
+        raise BadParameter(f"--seed expects a whole number from 0 to 2^64 - 1, got {seed}")
+    task = find(spec)
+    if task.kernels:
+        _say(f"loading {task.spec}; its first start compiles it, for a minute or so")
+    if backend == "http":
+        if path is not None:
+            raise BadParameter("--path is for --backend socket; http listens on a --port")
+        came = _serve_http(task, num_envs, seed, port or 0, token_file)
+    elif backend == "socket":
+        if port is not None or token_file is not None:
+            raise BadParameter("--port and --token-file are for --backend http; a socket has a --path")
+        came = _serve_socket(task, num_envs, seed, path)
+    else:
+        raise UnknownName("kind of server", backend, ("http", "socket"))
+    return INTERRUPTED if came == signal.SIGINT else 0
+
+
+def _serve_http(task: Task, num_envs: int, seed: int, port: int, token_file: Path | None) -> int:
+    from ...backends.http_server import HOME, listen, serve
+
+    if not 0 <= port < 1 << 16:
+        raise BadParameter(f"--port expects a whole number from 0 to 65535, got {port}")
+    token, spelled, made = token_of(os.environ, token_file)
+    task.prepare()
+    listener = listen(port)
+    place = f"http://{HOME}:{listener.getsockname()[1]}"
+    told = f", token {token}" if made else ""
+    curl = f"curl -s -H 'Authorization: Bearer {token}'" if made else f'curl -s -H "Authorization: Bearer {spelled}"'
+    _say(f"serving {num_envs} x {task.spec} at {place}{told}; try: {curl} -d '{{}}' {place}/reset")
+    return serve(task, listener, 0, num_envs, seed=seed, token=token)
+
+
+def _serve_socket(task: Task, num_envs: int, seed: int, path: Path | None) -> int:
+    from ...backends.segment import own_directory
+    from ...backends.socket_server import serve
+
+    named = path or os.environ.get(SOCKET_PATH)
+    place = Path(named) if named else own_directory() / SOCKET_NAME
+    line = f"serving {num_envs} x {task.spec} at {place}; the frames are those of pac.backends.protocol"
+    return serve(task, place, 0, num_envs, seed, ready=lambda: _say(line))
+
+
+def token_of(environ: Mapping[str, str], file: Path | None) -> tuple[str, str, bool]:
+    """Return the token, how a shell spells it, and whether it was made here.
+
+    Raises:
+        BadParameter: The file cannot be read, or holds no token that a header can.
+    """
+    if file is not None:
+        try:
+            token = file.read_text(encoding="ascii").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadParameter(f"--token-file {file} cannot be read: {error}; write a token of ASCII letters") from None
+        spelled, where = f"$(cat {file})", f"--token-file {file}"
+    elif environ.get(VARIABLE):
+        token, spelled, where = environ[VARIABLE].strip(), f"${VARIABLE}", VARIABLE
+    else:
+        return secrets.token_urlsafe(24), "", True
+    if not token or not token.isascii() or not token.isprintable() or " " in token:
+        raise BadParameter(f"{where} must hold a token of ASCII letters without a space")
+    return token, spelled, False
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()

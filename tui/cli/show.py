@@ -1,0 +1,166 @@
+"""Commands that show something: tasks, the configuration, the machine."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ...training.loading import Loaded
+
+PIPED_WIDTH = 160
+console = Console(highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
+
+
+def show_json(data: Any) -> int:
+    """Print `data` as one JSON object."""
+    print(json_module.dumps(data, indent=2 if sys.stdout.isatty() else None, default=str))
+    return 0
+
+
+def plain_table(*columns: str) -> Table:
+    """Return a table without lines, whose last column wraps."""
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for column in columns[:-1]:
+        table.add_column(column, no_wrap=True)
+    table.add_column(columns[-1])
+    return table
+
+
+def show_tasks(*, json: bool) -> int:
+    """List the named tasks with their parameters."""
+    from ...envs import families, find
+
+    found = [(family, find(name)) for name, family in sorted(families().items())]
+    if json:
+        return show_json(
+            {
+                "tasks": [
+                    {
+                        "name": family.name,
+                        "title": family.title,
+                        "actions": task.num_actions,
+                        "masked": task.masked,
+                        "players": task.players,
+                        "native": task.native,
+                        "parameters": [asdict(parameter) for parameter in family.parameters],
+                    }
+                    for family, task in found
+                ]
+            }
+        )
+    for family, task in found:
+        console.print(
+            Text.assemble(
+                (family.name, "bold"), f"  {family.title}, {task.num_actions} actions{' masked' * task.masked}"
+            )
+        )
+        for item in family.parameters:
+            console.print(Text.assemble(f"  {item.name}={item.default}".ljust(20), (item.help, "dim")))
+    console.print(
+        "\nParameters follow a colon: --task drmario:level=5,speed=hi. Any environment of Gymnasium, or a parallel one "
+        "of PettingZoo, is a task too: its id (CartPole-v1) or where it stands (my_package.my_module:MyEnv).",
+        markup=False,
+    )
+    return 0
+
+
+def show_config(loaded: Loaded, *, json: bool) -> int:
+    """Print the effective configuration, as YAML with a comment on each line, or as JSON."""
+    from ...backends import default_num_envs, usable_cores
+    from ...envs import find
+    from ...training.loading import KEYS, effective_settings, trainer_of
+    from ...training.trainers import dressed_for
+
+    config, trainer = loaded.config, trainer_of(loaded.config)
+    settings = effective_settings(config)
+    num_envs = config.num_envs or dressed_for(trainer, find(config.task), settings).num_envs or default_num_envs()
+    origins = {**dict.fromkeys(KEYS, "default"), **_setting_origins(config.task, trainer, settings)}
+    origins |= {key: origin.label for key, origin in loaded.origins.items() if key in origins}
+    config = config.model_copy(update={"num_envs": num_envs, "workers": config.workers or usable_cores()})
+    values = {key: value for key, value in config.model_dump(mode="json").items() if key in KEYS}
+    if json:
+        return show_json({**values, trainer: settings, "origins": origins})
+    for key, value in values.items():
+        _show_line(key, value, origins[key], type(config).model_fields[key].description)
+    if settings:
+        from ...training.trainers import trainer_kind
+
+        console.print(f"{trainer}:", style="bold")
+        fields = trainer_kind(trainer).settings_class.model_fields
+        for key, value in settings.items():
+            _show_line(f"  {key}", value, origins[f"{trainer}.{key}"], fields[key].description)
+    return 0
+
+
+def _setting_origins(task: str, trainer: str, settings: Mapping[str, Any]) -> dict[str, str]:
+    from ...envs import find
+
+    recommended = find(task).settings.get(trainer, {})
+    return {f"{trainer}.{key}": f"task {task}" if key in recommended else "default" for key in settings}
+
+
+def _show_line(key: str, value: Any, origin: str, description: str | None) -> None:
+    """Print a line of YAML; a comment says where the value came from and what it is."""
+    import yaml
+
+    shown = yaml.safe_dump(value, default_flow_style=True, width=1000).removesuffix("...\n").strip()
+    line = Text(f"{key}: {shown}".ljust(36), style="" if origin == "default" else "bold")
+    line.append(f" # {origin}; {description}", style="dim")
+    console.print(line, soft_wrap=True)
+
+
+def show_preferences(*, schema: bool, json: bool) -> int:
+    """Print the preferences as the file would have them, every key with what it does."""
+    from .. import preferences
+
+    if schema:
+        return show_json(preferences.schema())
+    from ..keys import TABLE
+
+    found, file = preferences.preferences(), preferences.path()
+    if json:
+        keys = {key.id: key.keys for key in TABLE}
+        return show_json({"file": str(file), **found.model_dump(), "keys": keys})
+    console.print(Text(f"# {file}{'' if file.exists() else ' (not there: these are the defaults)'}", style="dim"))
+    for name in ("theme", "characters", "color"):
+        _show_toml(name, getattr(found, name), type(found).model_fields[name].description)
+    console.print("\n[rates]", markup=False)
+    for name, field in type(found.rates).model_fields.items():
+        _show_toml(name, getattr(found.rates, name), f"Hz. {field.description}")
+    console.print("\n[keys]", markup=False)
+    for key in TABLE:
+        _show_toml(f'"{key.id}"', key.keys, key.title, bold=key.id in found.keys)
+    return 0
+
+
+def _show_toml(name: str, value: Any, comment: str | None, *, bold: bool = False) -> None:
+    """Print a line of TOML; a comment says what it is."""
+    line = Text(f"{name} = {json_module.dumps(value)}".ljust(44), style="bold" if bold else "")
+    line.append(f" # {comment}", style="dim")
+    console.print(line, soft_wrap=True)
+
+
+def show_doctor(*, json: bool) -> int:
+    """Check the machine."""
+    from ...training.doctor import examine
+
+    findings = examine()
+    if json:
+        return show_json({"ok": all(item.ok for item in findings), "findings": [asdict(item) for item in findings]})
+    table = plain_table("", "", "")
+    table.show_header = False
+    for item in findings:
+        sign = Text("ok", style="green") if item.ok else Text("warning", style="bold yellow")
+        value = Text(item.value)
+        if item.advice:
+            value.append(f"\n{item.advice}", style="italic")
+        table.add_row(sign, item.name, value)
+    console.print(table)
+    return 0

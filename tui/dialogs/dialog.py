@@ -1,0 +1,69 @@
+"""Rows of text over a line to type in, which stay open while the session goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from ...training.telemetry.snapshot import Snapshot
+from ..drawing.ink import Row
+from ..drawing.lines import Lines
+from ..drawing.panels import framed
+
+
+class Dialog(ModalScreen[None]):
+    """A subclass draws its rows in `draw`, and takes what was typed in `on_input_submitted`.
+
+    Args:
+        command: Sends a command.
+        snapshot: The newest look at the session.
+        line: What is typed in.
+
+    Attributes:
+        SENDS: The commands whose refusals are told here.
+        error: The last refusal.
+    """
+
+    SENDS: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self, command: Callable[..., None], snapshot: Snapshot, line: Input) -> None:
+        super().__init__()
+        self.command = command
+        self.snapshot = snapshot
+        self.line = line
+        self.lines = Lines()
+        self.error = ""
+
+    def compose(self) -> ComposeResult:
+        """The rows, and the line."""
+        with Vertical():
+            yield self.lines
+            yield self.line
+
+    def on_resize(self) -> None:
+        """Draw for the size of the terminal."""
+        self.draw()
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Show what the session is and has now."""
+        self.snapshot = snapshot
+        self.draw()
+
+    def refused(self, _command: str, text: str) -> None:
+        """Say why the session would not do it."""
+        self.error = text
+        self.draw()
+
+    def draw(self) -> None:
+        """Fill the rows."""
+        raise NotImplementedError
+
+    def frame(self, title: str, rows: Sequence[Row], width: int, note: str) -> None:
+        """Show rows in a frame as high as they need."""
+        self.lines.styles.height = len(rows) + 2
+        self.lines.show(framed(title, rows, width, len(rows) + 2, note))

@@ -1,0 +1,173 @@
+"""The runs: a table of them, what is known of the selected one, and the way to it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from ...training.runs.overview import Overview, overviews
+from ..drawing.lines import Lines
+from ..drawing.panels import FRAME, beside, framed
+from ..views.figures import hint
+from .run_rows import curve, facts, heading, line
+
+PERIOD = 2.0  # s between two looks at the disk
+FACTS, LEAST_CHART = 34, 30
+
+
+class Picker(ModalScreen[Overview | None]):
+    """Lists the runs that are kept in a folder and those that live; answers with the one to go to.
+
+    Args:
+        parent: The folder.
+        here: The process of the session that is shown now.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Close"),
+        Binding("up", "select(-1)", "Select", priority=True),
+        Binding("down", "select(1)", "Select", priority=True),
+        Binding("pageup", "select(-10)", "Select", priority=True),
+        Binding("pagedown", "select(10)", "Select", priority=True),
+    ]
+
+    @dataclass
+    class Listed(Message):
+        """The runs of now."""
+
+        runs: list[Overview]
+
+    def __init__(self, parent: Path, here: int) -> None:
+        super().__init__()
+        self._folder, self._here = parent, here
+        self._runs: list[Overview] | None = None
+        self._selected: tuple[str, Path | None] | None = None
+        self._table, self._facts = Lines(id="runs"), Lines(id="run")
+        self._input = Input(placeholder="type to filter: name, task, trainer, state", select_on_focus=False)
+
+    def compose(self) -> ComposeResult:
+        """A table, what is known of the selected run, and a line to type in."""
+        with Vertical():
+            yield self._table
+            yield self._facts
+            yield self._input
+
+    def on_mount(self) -> None:
+        """Look at the disk now and then."""
+        self._look()
+        self.set_interval(PERIOD, self._look)
+
+    @work(thread=True, exclusive=True)
+    def _look(self) -> None:
+        self.post_message(self.Listed(overviews(self._folder)))
+
+    def on_picker_listed(self, message: Listed) -> None:
+        """Take over what was found."""
+        self._runs = message.runs
+        self._draw()
+
+    def on_lines_resized(self) -> None:
+        """Draw for the size of the terminal."""
+        self._draw()
+
+    def on_input_changed(self) -> None:
+        """Show what fits what was typed."""
+        self._draw()
+
+    @property
+    def shown(self) -> list[Overview]:
+        """The runs in which every word that was typed occurs."""
+        words = self._input.value.lower().split()
+        return [run for run in self._runs or () if all(word in _text(run) for word in words)]
+
+    def _at(self, shown: Sequence[Overview]) -> int:
+        """The place of the selected run; at first, that of the session that is shown."""
+        keys = [_key(run) for run in shown]
+        if self._selected is None:
+            return next((index for index, run in enumerate(shown) if run.pid == self._here), 0)
+        return keys.index(self._selected) if self._selected in keys else 0
+
+    def action_select(self, by: int) -> None:
+        """Select another run."""
+        shown = self.shown
+        if shown:
+            self._selected = _key(shown[min(len(shown) - 1, max(0, self._at(shown) + by))])
+            self._draw()
+
+    def on_input_submitted(self) -> None:
+        """Go to the selected run, if that is possible."""
+        shown = self.shown
+        if not shown:
+            return
+        run = shown[self._at(shown)]
+        if run.pid == self._here:
+            self.dismiss(None)
+        elif run.pid is not None or run.resumable:
+            self.dismiss(run)
+
+    def action_leave(self) -> None:
+        """Forget what was typed, else close."""
+        if self._input.value:
+            self._input.value = ""
+        else:
+            self.dismiss(None)
+
+    def _draw(self) -> None:
+        width, height = self._table.size
+        if not width:
+            return
+        shown = self.shown
+        at = self._at(shown)
+        room = max(1, height - 3)
+        first = max(0, min(at - room // 2, len(shown) - room))
+        now = time.time()
+        rows = [heading(width - FRAME)]
+        rows += [line(run, width - FRAME, now, selected=run is shown[at]) for run in shown[first : first + room]]
+        if self._runs is None:
+            rows = hint("looking", width - FRAME)
+        elif not shown:
+            said = "nothing fits what was typed" if self._runs else f"no runs in {self._folder.resolve()}"
+            rows = hint(said, width - FRAME)
+        note = f"{at + 1} of {len(shown)}" if shown else ""
+        self._table.show(framed("Runs", rows, width, height, note))
+        self._show_facts(shown[at] if shown else None)
+
+    def _show_facts(self, run: Overview | None) -> None:
+        """What is known of a run beside the curve of its goal."""
+        width, height = self._facts.size
+        if run is None or not height:
+            self._facts.show([])
+            return
+        inner = width - FRAME
+        left = FACTS if inner >= FACTS + LEAST_CHART else inner
+        rows = facts(run, left)
+        if inner > left:
+            wide = inner - left - 2
+            rows = beside([rows, (), curve(run, wide, height - 2)], [left, 2, wide])
+        self._facts.show(framed(run.name, rows, width, height, self._offer(run)))
+
+    def _offer(self, run: Overview) -> str:
+        """What Enter does."""
+        if run.pid is not None:
+            return "Enter goes back to it" if run.pid == self._here else "Enter shows it"
+        return "Enter resumes it" if run.resumable else "nothing was saved to resume"
+
+
+def _key(run: Overview) -> tuple[str, Path | None]:
+    return run.name, run.folder
+
+
+def _text(run: Overview) -> str:
+    """What is searched."""
+    return f"{run.name} {run.card.get('task', '')} {run.card.get('trainer', '')} {run.state}".lower()

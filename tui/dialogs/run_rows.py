@@ -1,0 +1,121 @@
+"""Runs as rows: a line for each in a table, and what is known of one of them."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from rich.segment import Segment
+
+from ...training.runs.overview import DAMAGED, DIED, LIVE, Overview
+from ..drawing.chart import Plot, chart
+from ..drawing.ink import (
+    ACCENT,
+    BRIGHT,
+    CYAN,
+    FAINT,
+    GREEN,
+    MAGENTA,
+    RED,
+    SIGNS,
+    SOFT,
+    TEXT,
+    YELLOW,
+    Row,
+    blank,
+    fit,
+    part,
+)
+from ..drawing.numbers import age, clock, figure, short, whole
+from ..drawing.panels import FRAME
+from ..drawing.spark import BLOCKS, COLUMNS, PLAIN_BLOCKS, sparkline
+from ..views.figures import hint, wrapped
+
+STATES = {LIVE: GREEN, "completed": TEXT, "interrupted": YELLOW, "failed": RED, DIED: MAGENTA, DAMAGED: RED}
+TABLE = (
+    ("task", 20, 130),
+    ("trainer", 9, 110),
+    ("state", 13, 0),
+    ("N", 7, 110),
+    ("done", 8, 0),
+    ("best", 10, 100),
+    ("last", 10, 0),
+    ("age", 8, 60),
+    ("", COLUMNS + 2, 72),
+)
+"""What is told of a run beside its name: heading, columns, and how wide the screen must be for it."""
+MOST_NAME, LABEL = 48, 10
+
+
+def _columns(width: int) -> tuple[list[tuple[str, int]], int]:
+    """Return the columns that there is room for, and what is left for the name."""
+    columns = [(name, wide) for name, wide, least in TABLE if width + FRAME >= least]
+    return columns, min(MOST_NAME, max(0, width - sum(wide for _, wide in columns) - 2))
+
+
+def heading(width: int) -> Row:
+    """Return the names of the columns."""
+    columns, room = _columns(width)
+    return (part(fit("  run", room + 2), FAINT), *(part(f"{name:>{wide}}", FAINT) for name, wide in columns))
+
+
+def line(run: Overview, width: int, now: float, *, selected: bool) -> Row:
+    """Return a run's line of the table."""
+    columns, room = _columns(width)
+    values = [value for _, value in run.points("seconds")]
+    cells = {
+        "task": (str(run.card.get("task", "")), SOFT),
+        "trainer": (str(run.card.get("trainer", "")), SOFT),
+        "state": (run.state, STATES.get(run.state, TEXT)),
+        "N": (short(run.card["num_envs"]) if "num_envs" in run.card else "", TEXT),
+        "done": (short(run.card[run.units.over]) if run.units.over in run.card else "", TEXT),
+        "best": (figure(run.best) if run.best is not None else "", TEXT),
+        "last": (figure(values[-1]) if values else "", BRIGHT),
+        "age": (age(now - run.when), SOFT),
+        "": (sparkline(values, log=run.goal.log, blocks=BLOCKS if SIGNS.braille else PLAIN_BLOCKS), CYAN),
+    }
+    return (
+        part("▌ " if selected else "  ", ACCENT),
+        part(fit(run.name, room), BRIGHT if selected else TEXT, bold=selected),
+        *(_cell(*cells[name], wide) for name, wide in columns),
+    )
+
+
+def _cell(text: str, color: str, width: int) -> Segment:
+    return part(f"{fit(text, min(len(text), width - 1)):>{width}}", color)
+
+
+def facts(run: Overview, width: int) -> list[Row]:
+    """Return what its card says, or what is wrong with it."""
+    if run.error:
+        return [(part(text, RED),) for text in wrapped(run.error, width)]
+    card, goal, units = run.card, run.goal, run.units
+    seconds = [float(row["seconds"]) for row in run.rows if "seconds" in row]
+    values = [value for _, value in run.points("seconds")]
+    best = f", best {figure(run.best)}" if run.best is not None else ""
+    device = f" on {card['device']}" if card.get("device") else ""
+    told = {
+        "task": str(card.get("task", "")),
+        "trainer": f"{card.get('trainer', '')}{device}",
+        "state": f"{run.state}, process {run.pid}" if run.pid is not None else run.state,
+        "N": whole(card.get("num_envs")),
+        units.counted: whole(card.get(units.over)),
+        "episodes": whole(card.get("episodes")) if units.episodes else "",
+        "trained": clock(seconds[-1]) if seconds else "",
+        "began": time.strftime("%Y-%m-%d %H:%M", time.localtime(float(card.get("started", run.when)))),
+        goal.title: figure(values[-1]) + best if values else "",
+        "folder": str(run.folder or "not kept"),
+    }
+    return [
+        (part(fit(name, LABEL), SOFT), blank(1), part(fit(text, max(0, width - LABEL - 1)), TEXT))
+        for name, text in told.items()
+        if text
+    ]
+
+
+def curve(run: Overview, width: int, height: int) -> list[Row]:
+    """Return how its goal went."""
+    found = np.array(run.points(run.units.over), float).reshape(-1, 2)
+    if len(found) < 2:
+        return hint("nothing was learned that could be drawn", width)
+    return chart(found[:, 0], found[:, 1], width, height, Plot(run.units.counted, run.goal.log, CYAN))

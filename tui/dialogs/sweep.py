@@ -1,0 +1,130 @@
+"""What was measured at every N: a table, a curve and its knee, and a line that measures others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.widgets import Input
+
+from ...training.session.sweep import usual_counts
+from ...training.telemetry.records import Phase
+from ...training.telemetry.snapshot import Snapshot
+from ...training.telemetry.throughput import knee, marginal_efficiencies
+from ...training.units import Units
+from ..drawing.ink import ACCENT, BRIGHT, CYAN, FAINT, GREEN, ORANGE, SIGNS, SOFT, TEXT, YELLOW, Row, bar, fit, part
+from ..drawing.numbers import percent, whole
+from ..drawing.panels import FRAME
+from ..views.figures import hint, scaling_curve
+from .dialog import Dialog
+
+MOST_COLUMNS, MARGIN = 90, 3
+LEAST_CURVE, MOST_CURVE = 5, 14
+COLUMNS = (("N", 9), ("", 11), ("speedup", 9), ("efficiency", 12), ("of the added", 14))
+
+
+class Sweep(Dialog):
+    """Shows what is known of every N; while a sweep runs, how far it is.
+
+    Args:
+        command: Sends a command.
+        snapshot: The newest look at the session.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Cancel or close")]
+
+    def __init__(self, command: Callable[..., None], snapshot: Snapshot) -> None:
+        counts = " ".join(map(str, usual_counts(snapshot.num_envs)))
+        super().__init__(command, snapshot, Input(counts, restrict=r"[\d ,]*", select_on_focus=False))
+        self._points = measured(snapshot)
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Show what was measured; while environments start, nothing is told of that."""
+        self._points = measured(snapshot) or self._points
+        super().show(snapshot)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Measure what was typed."""
+        counts = [int(number) for number in re.findall(r"\d+", event.value)]
+        if counts and not self._measures:
+            self.command("sweep", counts=counts)
+
+    def action_leave(self) -> None:
+        """Cancel the sweep, else close."""
+        if self._measures:
+            self.command("cancel_sweep")
+        else:
+            self.dismiss()
+
+    @property
+    def _units(self) -> Units:
+        return self.snapshot.description.units
+
+    @property
+    def _measures(self) -> bool:
+        """Whether the session measures, or is on its way from one N to the next."""
+        return self.snapshot.phase in {Phase.BASELINE, Phase.RESTARTING}
+
+    def draw(self) -> None:
+        """Draw the table, and what is being done."""
+        width, height = max(1, min(MOST_COLUMNS, self.size.width)), max(3, self.size.height - MARGIN)
+        rows = self._rows(max(1, width - FRAME), height - 2)
+        note = "Esc cancels" if self._measures else "Enter measures these N   Esc closes"
+        self.frame("Speed over N", rows, width, note)
+
+    def _rows(self, width: int, height: int) -> list[Row]:
+        """The table; the curve where there is room; what is being done."""
+        points = self._points
+        foot = [self._progress(width)] if self._measures else hint(self._units.said(said(points)), width)
+        room = max(1, height - len(foot))
+        rows = table(points, self._units.fps)[:room] if points else hint("nothing has been measured yet", width)
+        if self.snapshot.scaling and (spare := min(MOST_CURVE, room - len(rows) - 1)) >= LEAST_CURVE:
+            rows += [(), *scaling_curve(self.snapshot, width, spare)]
+        return [*rows, *foot]
+
+    def _progress(self, width: int) -> Row:
+        message, done = str(self.snapshot.state["message"]), float(self.snapshot.state["progress"])
+        text = fit(f"{message} ", min(width, len(message) + 1))
+        return (part(text, CYAN), *bar(done, max(0, width - len(text)), CYAN))
+
+
+def measured(snapshot: Snapshot) -> list[tuple[int, float]]:
+    """Return every N that was measured, and its fps."""
+    return [(item.num_envs, item.fps) for item in snapshot.scaling]
+
+
+def table(points: Sequence[tuple[int, float]], rate: str) -> list[Row]:
+    """Return fps, speedup and efficiency at every N, the knee marked; `points` are N and fps, N rising."""
+    alone = points[0][1] if points[0][0] == 1 else None
+    marginal = marginal_efficiencies(points) if alone else [None] * len(points)
+    best = knee(points)
+    rows: list[Row] = [tuple(part(f"{name or rate:>{wide}}", FAINT) for name, wide in COLUMNS)]
+    for (count, fps), added in zip(points, marginal, strict=True):
+        values = (
+            f"{count:,}",
+            whole(fps),
+            f"{fps / alone:.2f}x" if alone else "N/A",
+            percent(100 * fps / alone / count if alone else None),
+            percent(added),
+        )
+        colors = (BRIGHT, TEXT, TEXT, _color(100 * fps / alone / count if alone else None), _color(added))
+        cells = zip(values, COLUMNS, colors, strict=True)
+        mark = part(f"  {SIGNS.dot} knee" if count == best else "", ACCENT)
+        rows.append((*(part(f"{value:>{wide}}", color) for value, (_, wide), color in cells), mark))
+    return rows
+
+
+def _color(efficiency: float | None) -> str:
+    if efficiency is None:
+        return SOFT
+    return GREEN if efficiency >= 70 else YELLOW if efficiency >= 40 else ORANGE
+
+
+def said(points: Sequence[tuple[int, float]]) -> str:
+    """Return in a sentence what the points say."""
+    best = knee(points)
+    if best is None:
+        return "the knee is known once N = 1 and another N were measured"
+    return f"up to N = {best:,} each added environment brings half of what one alone does, or more"

@@ -1,0 +1,93 @@
+"""The palette as Textual's own widgets want it, and the filter that leaves nothing but ASCII on the screen."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from functools import cache
+from typing import Any
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from textual.app import App
+from textual.color import Color
+from textual.filter import LineFilter
+from textual.theme import Theme
+
+from ..preferences import preferences
+from .ink import ACCENT, CYAN, GREEN, GROUND, LINE, PALETTE, RAISED, RED, TEXT, YELLOW
+
+THEME = Theme(
+    name="pac",
+    primary=ACCENT,
+    secondary=CYAN,
+    accent=ACCENT,
+    warning=YELLOW,
+    error=RED,
+    success=GREEN,
+    foreground=TEXT,
+    background=GROUND,
+    surface=GROUND,
+    panel=RAISED,
+    boost=LINE,
+    dark=PALETTE.dark,
+)
+SPELLED = {
+    **dict.fromkeys("─━╌╸╺▬", "-"),
+    **dict.fromkeys("│┃▏▎▍▌▐▕", "|"),
+    **dict.fromkeys("╭╮╰╯┌┐└┘├┤┬┴┼┏┓┗┛", "+"),
+    **dict.fromkeys("█▉▊▋■▀▄▇▆▅▟▙▛▜", "#"),
+    **dict.fromkeys("▁▂▃▖▗▘▝▚▞░·•∙", "."),
+    **dict.fromkeys("▒▓", "%"),
+    **dict.fromkeys("●★◆", "*"),
+    **dict.fromkeys("○◯☆◇", "o"),
+    **dict.fromkeys("«◀◂←", "<"),
+    **dict.fromkeys("»▶▸▹→", ">"),
+    **dict.fromkeys("▲↑", "^"),
+    **dict.fromkeys("▼↓", "v"),
+    **dict.fromkeys("✗×", "x"),  # noqa: RUF001 - the sign of multiplication
+    "✓": "+",
+    "…": "~",
+    "‖": "=",
+}
+"""What stands for a character where only ASCII is wanted; what is not here loses its accents, or becomes a `?`."""
+
+
+@cache
+def in_ascii(text: str) -> str:
+    """Return `text` in ASCII, as many columns wide."""
+    return text if text.isascii() else "".join(map(_spelled, text))
+
+
+def _spelled(letter: str) -> str:
+    if "\u2800" <= letter <= "\u28ff":
+        return " " if letter == "\u2800" else "."
+    plain = SPELLED.get(letter) or unicodedata.normalize("NFKD", letter).encode("ascii", "ignore").decode()
+    return (plain or "?" * cell_len(letter)).ljust(cell_len(letter))[: cell_len(letter)]
+
+
+class Ascii(LineFilter):
+    """Spells everything in ASCII."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 - Textual's
+        """Return the segments of a line in ASCII."""
+        return [Segment(in_ascii(text), style, control) for text, style, control in segments]
+
+
+def hues(app: App[Any]) -> bool:
+    """Whether colours alone tell pieces apart: not without them, with the console's sixteen, or to the colour-blind."""
+    return not app.no_color and os.environ.get("TERM") != "linux" and preferences().theme != "colorblind"
+
+
+def before_app() -> None:
+    """Take the colours away, if that is preferred: Textual looks for the variable when an app is made."""
+    if not preferences().color:
+        os.environ["NO_COLOR"] = "1"
+
+
+def dress(app: App[Any]) -> None:
+    """Give an app the palette, and nothing but ASCII if that is preferred."""
+    app.register_theme(THEME)
+    app.theme = THEME.name
+    if preferences().characters == "ascii":
+        app._filters.append(Ascii())  # noqa: SLF001 - Textual has no public way to add one

@@ -1,0 +1,1 @@
+"""A person plays: games frame by frame, cards by numbers."""

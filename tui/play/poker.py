@@ -1,0 +1,200 @@
+"""A person plays cards or dice: numbers act, the opponent answers, hands follow each other."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.events import Key
+
+from ...envs import BadParameter, Task, find
+from ...envs.poker.live import Policy, uniform
+from ..cli.bench_show import telling
+from ..cli.run import check_terminal
+from ..drawing.ink import ACCENT, BRIGHT, FAINT, ORANGE, SOFT, Row, fit, part
+from ..drawing.lines import Lines
+from ..drawing.numbers import short
+from ..drawing.theme import before_app, dress
+from .match import Match
+from .poker_table import KEYS, money, table
+
+AGAINST = ("random", "myself")
+MOST_DIGITS = 7
+ADVICE = "a person plays, so run it in one"
+
+
+class CardsApp(App[None]):
+    """The table, and below it what can be done.
+
+    Args:
+        match: What is played.
+        against: Who is played against, for the heading.
+    """
+
+    CSS = """
+    Screen { background: $background; color: $foreground; layout: vertical; }
+    #head, #prompt, #foot { height: 1; }
+    #table { height: 1fr; }
+    """
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q,ctrl+c,ctrl+q", "quit", "quit", priority=True),
+    ]
+
+    def __init__(self, match: Match, against: str) -> None:
+        super().__init__()
+        self.match = match
+        self._against = against
+        self._advice = False
+        self._typed: str | None = None
+        self._error = ""
+
+    def compose(self) -> ComposeResult:
+        """What is played on top, the keys at the bottom."""
+        for name in ("head", "table", "prompt", "foot"):
+            yield Lines(id=name)
+
+    def on_mount(self) -> None:
+        """Show the first hand."""
+        dress(self)
+        self._draw()
+
+    def on_lines_resized(self) -> None:
+        """Draw for the new size."""
+        self._draw()
+
+    def on_key(self, event: Key) -> None:
+        """Take the game's keys."""
+        self._error = ""
+        if self._typed is not None:
+            self._type(event.key)
+        elif event.key in {"enter", "space"} and self.match.hand.over:
+            self.match.begin()
+        elif event.key == "r" and self.match.hand.raises is not None:
+            self._typed = ""
+        elif event.key == "h" and not self.match.alone:
+            self._advice = not self._advice
+        elif event.key in KEYS and not self.match.hand.over:
+            self._choose(KEYS.index(event.key))
+        self._draw()
+
+    def _choose(self, place: int) -> None:
+        actions = self.match.hand.actions
+        if place < len(actions):
+            self.match.act(actions[place])
+
+    def _type(self, key: str) -> None:
+        """Take a digit of a raise, or make it: it is told in chips of this street."""
+        typed = self._typed or ""
+        if key == "escape":
+            self._typed = None
+        elif key == "backspace":
+            self._typed = typed[:-1]
+        elif key.isdigit() and len(typed) < MOST_DIGITS:
+            self._typed = typed + key
+        elif key == "enter":
+            self._typed = None
+            self._raise(int(typed or 0))
+
+    def _raise(self, chips: int) -> None:
+        hand = self.match.hand
+        assert hand.raises is not None
+        least, most = (limit - hand.before for limit in hand.raises)
+        if least <= chips <= most:
+            self.match.act(hand.raise_to(chips + hand.before))
+        else:
+            self._error = f"a raise is to {least:g} up to {most:g} chips on this street, not to {chips}"
+
+    def _draw(self) -> None:
+        match = self.match
+        width = self.size.width
+        score = f"hand {match.hands} · {'seat 1' if match.alone else 'you'} {money(match, match.total)} "
+        head = f" {match.task.title} · {self._against}"
+        head = fit(head, width - len(score))
+        self.query_one("#head", Lines).show([(part(head, SOFT, bold=True), part(score, BRIGHT, bold=True))])
+        self.query_one("#table", Lines).show(table(match, width, advice=self._advice))
+        self.query_one("#prompt", Lines).show([self._prompt()])
+        self.query_one("#foot", Lines).show([(part(f" {self._keys()}", FAINT),)])
+
+    def _prompt(self) -> Row:
+        if self._error:
+            return (part(f" {self._error}", ORANGE),)
+        if self._typed is None:
+            return ()
+        return (
+            part(" raise to ", ACCENT),
+            part(f"{self._typed}▏", BRIGHT),
+            part("  chips on this street: Enter raises", SOFT),
+        )
+
+    def _keys(self) -> str:
+        hand = self.match.hand
+        if self._typed is not None:
+            return "0-9 digits   Enter raise   Esc back"
+        keys = ["Enter next hand"] if hand.over else [f"1-{KEYS[min(len(hand.actions), len(KEYS)) - 1]} act"]
+        keys += ["r raise by number"] * (hand.raises is not None)
+        keys += ["h hint"] * (not self.match.alone)
+        return "   ".join([*keys, "q quit"])
+
+
+def play_cards(task: Task, seed: int, opponent: Policy | None, against: str) -> int:
+    """Play a game of cards or dice on this terminal; return the exit code.
+
+    Args:
+        task: The game.
+        seed: Of the deals.
+        opponent: How the other seat plays, or None if the person plays both.
+        against: What the opponent is called in the heading.
+
+    Raises:
+        NoTerminal: There is no terminal.
+    """
+    check_terminal(ADVICE)
+    before_app()
+    app = CardsApp(Match(task, seed, opponent), against)
+    app.run()
+    return app.return_code or 0
+
+
+def play_against_run(spec: str, seed: int, name: str, runs_dir: Path, resolver: Mapping[str, Any] | None = None) -> int:
+    """Play against what a run has learned.
+
+    Args:
+        spec: The game; its parameters are those of the run.
+        seed: Of the deals.
+        name: The run: its name or its folder, or `latest`.
+        runs_dir: Where runs are kept.
+        resolver: Settings with which the opponent thinks again at every decision; None if it does not.
+
+    Raises:
+        BadParameter: There is no such run of this game, or a setting does not fit.
+        NoTerminal: There is no terminal.
+    """
+    from ...training.mccfr.opponent import opponent_of, run_for
+    from ...training.mccfr.trained import trained
+
+    check_terminal(ADVICE)
+    found = trained(run_for(find(spec), name, runs_dir))
+    with telling(f"play {found.run}") as tell:
+        opponent = opponent_of(found, resolver, heard=tell)
+    for sentence in found.skipped:
+        sys.stderr.write(f"{sentence}\n")
+    after = f"against {found.run} at {short(found.iterations)} it"
+    return play_cards(found.task, seed, opponent, after + ("" if resolver is None else ", thinking"))
+
+
+def play_against(spec: str, seed: int, against: str) -> int:
+    """Play against somebody who needs no training: `random` plays every action equally often, `myself` is oneself.
+
+    Raises:
+        BadParameter: There is no such opponent.
+        NoTerminal: There is no terminal.
+    """
+    if against not in AGAINST:
+        raise BadParameter(f"an opponent is one of {', '.join(AGAINST)}, got {against!r}")
+    opponent = uniform if against == "random" else None
+    return play_cards(find(spec), seed, opponent, f"against {against}")

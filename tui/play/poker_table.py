@@ -1,0 +1,194 @@
+"""A card table as rows of text: both seats, the board and the pot, what was done, what can be done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from ...envs.poker.families import FAMILIES
+from ...envs.poker.looks import DICE
+from ...envs.poker.looks import SUITS as SYMBOLS
+from ...envs.poker.tree import FOLD, Action
+from ..drawing.ink import BRIGHT, CYAN, FAINT, GREEN, LINE, RED, SOFT, TEXT, YELLOW, Row, fit, part
+from ..drawing.numbers import percent
+from .match import Match
+
+KEYS = "123456789abcdefg"
+"""Of the actions, in their order."""
+SUIT_COLORS = {"♠": BRIGHT, "♥": RED, "♦": CYAN, "♣": GREEN}
+THOUGHTS = 4
+"""Decisions of the opponent that are told at the end of a hand."""
+NAME, CARD, CHIPS = 12, 6, 34
+"""Columns: of a seat's name, of a card, and before a seat's chips."""
+
+
+def table(match: Match, width: int, *, advice: bool) -> list[Row]:
+    """Return the rows of a table.
+
+    Args:
+        match: What is played.
+        width: Columns.
+        advice: Whether to show what the opponent's policy would do, and at the end of a hand what it did.
+    """
+    me = match.seat
+    rows: list[Row] = [*_seat(match, 1 - me), *_middle(match), *_seat(match, me), ()]
+    rows += _history(match, width)
+    if not match.hand.over:
+        return [*rows, (), *_choices(match, width, advice=advice)]
+    return [*rows, (), *_result(match, width), *(_thoughts(match, width) if advice else ())]
+
+
+def money(match: Match, chips: float) -> str:
+    """Return chips with their sign, in big blinds where there are blinds."""
+    return f"{chips:+g} chips" if match.unit == 1 else f"{chips / match.unit:+.1f} bb"
+
+
+def who(match: Match, seat: int) -> str:
+    """Return what a seat is called."""
+    if match.alone:
+        return f"seat {seat + 1}"
+    return "you" if seat == match.seat else "opponent"
+
+
+def _color(match: Match, seat: int) -> str:
+    return CYAN if seat == (0 if match.alone else match.seat) else YELLOW
+
+
+def _faces(match: Match, cards: Sequence[int]) -> list[str]:
+    game = match.hand.game
+    if game.deals is not None:
+        return [game.hands[card] for card in cards]
+    from ...envs.poker.cards.notation import card_text
+
+    return [card_text(card) for card in cards]
+
+
+def _card(face: str) -> tuple[str, str]:
+    """Return what stands on a card, two columns, and its colour."""
+    if face in DICE:
+        return f"{DICE.index(face) + 1}{face}", BRIGHT
+    symbol = SYMBOLS[face[1]][0] if face[1:] else " "
+    return face[0] + symbol, SUIT_COLORS.get(symbol, BRIGHT)
+
+
+def _cards(faces: Sequence[tuple[str, str]]) -> tuple[Row, Row, Row]:
+    """Return cards side by side, three lines."""
+    top = part("".join("╭────╮" for _ in faces), LINE)
+    low = part("".join("╰────╯" for _ in faces), LINE)
+    middle = [
+        piece for text, color in faces for piece in (part("│ ", LINE), part(text, color, bold=True), part(" │", LINE))
+    ]
+    return (top,), tuple(middle), (low,)
+
+
+def _beside(left: Row, cards: tuple[Row, Row, Row], right: Row, count: int) -> list[Row]:
+    """Return three lines: a name, cards, chips."""
+    gap = part(" " * max(1, CHIPS - NAME - CARD * count))
+    indent = part(" " * NAME)
+    return [(indent, *cards[0]), (*left, *cards[1], gap, *right), (indent, *cards[2])]
+
+
+def _seat(match: Match, seat: int) -> list[Row]:
+    hand, here = match.hand, match.hand.standing
+    faces = (
+        [("▒▒", FAINT)] * len(hand.hands[seat])
+        if match.hidden(seat)
+        else [_card(f) for f in _faces(match, hand.hands[seat])]
+    )
+    turn = "▸" if not hand.over and here.player == seat else " "
+    button = " D" if match.unit > 1 and seat == 0 else ""
+    name = (part(f" {turn}", GREEN), part(fit(who(match, seat) + button, NAME - 2), _color(match, seat), bold=True))
+    most = float(hand.game.tree.paid.max())
+    chips = f"in {here.paid[seat]:g}" if most > 1 else ""
+    left = f"left {most - here.paid[seat]:g}" if match.unit > 1 else ""
+    return _beside(name, _cards(faces), (part(fit(chips, 12), TEXT), part(left, SOFT)), len(faces))
+
+
+def _middle(match: Match) -> list[Row]:
+    hand, here = match.hand, match.hand.standing
+    pot = (part(f"pot {sum(here.paid):g}", BRIGHT, bold=True),) if hand.game.tree.paid.max() > 1 else ()
+    if hand.game.tree.streets == 1:
+        return [(part(" " * CHIPS), *pot)] if pot else []
+    faces = [_card(face) for face in _faces(match, hand.board)]
+    return _beside((part(" " * NAME),), _cards(faces), pot, len(faces))
+
+
+def _history(match: Match, width: int) -> list[Row]:
+    """Return a line for each street, and one more for each that a line has no room for."""
+    names = FAMILIES[match.task.name].streets
+    rows: list[Row] = []
+    for street, done in groupby(match.hand.history, key=lambda one: one.street):
+        pieces = [(f"{who(match, one.player)}: {one.action.name}", _color(match, one.player)) for one in done]
+        rows += _wrapped(f" {names[street]}".ljust(NAME), pieces, ", ", width)
+    return rows
+
+
+def _wrapped(first: str, pieces: Sequence[tuple[str, str]], between: str, width: int) -> list[Row]:
+    """Return pieces of text in as many lines as they need, behind what the first one begins with."""
+    rows, row, used = [], [part(first, SOFT)], len(first)
+    for text, color in pieces:
+        if used + len(text) > width and len(row) > 1:
+            rows.append(tuple(row))
+            row, used = [part(" " * len(first))], len(first)
+        row += [part(text, color), part(between, FAINT)]
+        used += len(text) + len(between)
+    return [*rows, tuple(row[:-1])]
+
+
+def _offer(match: Match, action: Action) -> str:
+    """Return what an action is called before it is done: with what it costs."""
+    here = match.hand.standing
+    if action.name == "call":
+        return f"call {action.chips - here.paid[here.player]:g}"
+    if action.chips <= max(here.paid):
+        return action.name
+    word, chips = action.name.split()[0], action.chips - match.hand.before
+    return f"{word} to {chips:g}" if word == "raise" else f"{word} {chips:g}"
+
+
+def _choices(match: Match, width: int, *, advice: bool) -> list[Row]:
+    actions = match.hand.actions
+    chances = match.advice() if advice else None
+    shares = [""] * len(actions) if chances is None else [f" ({percent(100 * chance)})" for chance in chances]
+    pieces = [
+        (f"{key} {_offer(match, action)}{share}", BRIGHT)
+        for key, action, share in zip(KEYS, actions, shares, strict=False)
+    ]
+    rows = _wrapped(" ", pieces, "   ", width)
+    if advice and chances is None:
+        rows.append((part(" no policy knows what to do here", SOFT),))
+    return rows
+
+
+def _thoughts(match: Match, width: int) -> list[Row]:
+    """Return what the opponent considered, a line for each of its last decisions."""
+    rows: list[Row] = [(part(" what the opponent's strategy does with its cards:", SOFT),)] if match.thought else []
+    for thought in match.thought[-THOUGHTS:]:
+        pieces = [
+            (f"{name} {percent(100 * chance)}", BRIGHT if name == thought.done else TEXT)
+            for name, chance in zip(thought.actions, thought.chances, strict=True)
+        ]
+        rows += _wrapped(f" {thought.done}".ljust(NAME), pieces, "   ", width)
+    return rows
+
+
+def _result(match: Match, width: int) -> list[Row]:
+    here, won = match.hand.standing, match.won
+    how = f"{who(match, here.player)} folded" if here.kind == FOLD else _compared(match)
+    subject = "seat 1 wins" if match.alone else "you win"
+    color = GREEN if won > 0 else RED if won < 0 else YELLOW
+    text = (
+        f" {subject} {abs(won):g}"
+        if won > 0
+        else f" {subject.replace('win', 'lose')} {abs(won):g}"
+        if won
+        else " split"
+    )
+    return [(part(text, color, bold=True), part(fit(f" · {how}", width - len(text)), TEXT))]
+
+
+def _compared(match: Match) -> str:
+    """Return what the hands were worth, where that has a name."""
+    if match.unit == 1:
+        return "the hands were compared"
+    return " against ".join(f"{who(match, seat)}: {match.hand.worth(seat)}" for seat in (match.seat, 1 - match.seat))

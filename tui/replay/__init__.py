@@ -1,0 +1,1 @@
+"""A recorded episode: looked at, stepped through, written as a film."""

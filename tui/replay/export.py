@@ -1,0 +1,176 @@
+"""Writes what the app shows of a recorded episode, step by step, as an asciicast or as a GIF."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.color import ColorSystem
+from rich.style import Style
+from textual.pilot import Pilot
+from textual.strip import Strip
+
+from ...envs import BadParameter
+from ...training.past.episode import Episode
+from ..drawing.ink import GROUND
+from ..picture import HEIGHT, SIZE, WIDTH, colors, rectangles
+from .film import Film, FilmConnection
+from .replay import RATE, ReplayApp
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+SCREEN = (100, 30)
+PATIENCE = 10.0  # s for one picture
+LAST = 2.0  # s that the last picture stays
+FONTS = ("DejaVuSansMono.ttf", "LiberationMono-Regular.ttf", "Menlo.ttc")
+
+Screens = Sequence[Sequence[Strip]]
+
+
+class CannotExport(BadParameter):
+    """An episode cannot be written in that form."""
+
+    title = "Cannot export"
+
+
+def export_episode(episode: Episode, path: Path, target: Path) -> None:
+    """Write an episode as a file; the ending says what it will be.
+
+    Args:
+        episode: What is shown.
+        path: Where it was read from.
+        target: `.cast` for asciinema, `.gif` for a picture.
+
+    Raises:
+        CannotExport: The ending is another, or Pillow is missing.
+    """
+    writers: dict[str, Callable[[Screens, Path], None]] = {".cast": write_cast, ".gif": write_gif}
+    writer = writers.get(target.suffix)
+    if writer is None:
+        raise CannotExport(f"an episode is exported to {' or '.join(writers)}, got {target.name!r}")
+    if target.suffix == ".gif":
+        pillow()
+    writer(asyncio.run(screens_of(episode, path)), target)
+
+
+def pillow() -> Any:
+    """Return Pillow.
+
+    Raises:
+        CannotExport: It is not installed.
+    """
+    try:
+        import PIL.Image
+        import PIL.ImageDraw
+        import PIL.ImageFont
+    except ImportError as error:
+        raise CannotExport("a GIF is drawn by Pillow, which is missing: pip install 'pac-tui[export]'") from error
+    return PIL
+
+
+async def screens_of(episode: Episode, path: Path) -> list[list[Strip]]:
+    """Return the screen at every step of an episode."""
+    app = ReplayApp(FilmConnection(lambda: Film(episode, path)))
+    screens = []
+    async with app.run_test(size=SCREEN) as pilot:
+        for step in range(episode.length + 1):
+            if step:
+                app.action_travel(1)
+            await _stands(pilot, step)
+            screens.append(list(app.screen._compositor.render_strips()))  # noqa: SLF001 - as for pictures
+    return screens
+
+
+async def _stands(pilot: Pilot[int], step: int) -> None:
+    """Wait until the screen shows a step."""
+    app = pilot.app
+    assert isinstance(app, ReplayApp)
+    limit = time.monotonic() + PATIENCE
+    scrubber = app.query_one("#scrubber")
+    while app.moment is None or app.moment.step != step or not scrubber.size.width:
+        if time.monotonic() > limit:
+            raise CannotExport(f"step {step} was not drawn within {PATIENCE:.0f} s: is the machine busy?")
+        await asyncio.sleep(0.005)
+    app.governor.at_once()
+    app.hurry()
+    await pilot.pause()
+
+
+def write_cast(screens: Screens, target: Path, *, rate: float = RATE, title: str = "pac-tui replay") -> None:
+    """Write a recording of a terminal: asciicast, version 2; after the first screen only lines that differ."""
+    width, height = SCREEN
+    header = {"version": 2, "width": width, "height": height, "title": title}
+    lines = [json.dumps(header)]
+    before: list[str] = [""] * height
+    for index, screen in enumerate(screens):
+        now = [_ansi(line) for line in screen]
+        pairs = enumerate(zip(before, now, strict=True))
+        data = "".join(f"\x1b[{y + 1};1H{new}" for y, (old, new) in pairs if old != new)
+        lines.append(json.dumps([round(index / rate, 3), "o", ("\x1b[2J\x1b[?25l" if not index else "") + data]))
+        before = now
+    lines.append(json.dumps([round((len(screens) - 1) / rate + LAST, 3), "o", "\x1b[0m\x1b[?25h"]))
+    target.write_text("\n".join(lines) + "\n")
+
+
+def _ansi(line: Strip) -> str:
+    """A line of the screen as a terminal wants it."""
+    return "".join((style or Style()).render(text, color_system=ColorSystem.TRUECOLOR) for text, style, _ in line)
+
+
+def write_gif(screens: Screens, target: Path, *, rate: float = RATE) -> None:
+    """Write a picture that moves."""
+    pictures = [_drawn(screen) for screen in screens]
+    times = [round(1000 / rate)] * (len(pictures) - 1) + [round(1000 * LAST)]
+    pictures[0].save(target, save_all=True, append_images=pictures[1:], duration=times, loop=0, optimize=True)
+
+
+def _drawn(screen: Sequence[Iterable[Any]]) -> Image:
+    """A screen in pixels."""
+    images = pillow()
+    width, height = round(SCREEN[0] * WIDTH), round(SCREEN[1] * HEIGHT)
+    image = images.Image.new("RGB", (width, height), GROUND)
+    pen = images.ImageDraw.Draw(image)
+    pen.font = _font()
+    for y, line in enumerate(screen):
+        left = 0.0
+        for text, style, _ in line:
+            front, back = colors(style or Style())
+            _fill(pen, (left, y * HEIGHT), (len(text) * WIDTH, HEIGHT), back)
+            for index, letter in enumerate(text):
+                _write(pen, letter, (left + index * WIDTH, y * HEIGHT), front)
+            left += len(text) * WIDTH
+    picture: Image = image.quantize(64)
+    return picture
+
+
+def _write(pen: Any, letter: str, at: tuple[float, float], color: str) -> None:
+    """Draw one character."""
+    (x, y), found = at, rectangles(letter)
+    if found is None:
+        if letter != " ":
+            pen.text((x + WIDTH / 2, y + HEIGHT / 2), letter, fill=color, anchor="mm")
+        return
+    for box in found:
+        _fill(pen, (x + box.x, y + box.y), (box.width, box.height), color)
+
+
+def _fill(pen: Any, at: tuple[float, float], size: tuple[float, float], color: str) -> None:
+    """Fill a rectangle, one pixel at least; Pillow's corners belong to it."""
+    (x, y), (width, height) = at, size
+    pen.rectangle((x, y, x + max(0.0, width - 1), y + max(0.0, height - 1)), fill=color)
+
+
+def _font() -> Any:
+    """A font whose letters are equally wide, if the machine has one that is known; else Pillow's own."""
+    fonts = pillow().ImageFont
+    for name in FONTS:
+        try:
+            return fonts.truetype(name, SIZE)
+        except OSError:
+            continue
+    return fonts.load_default(SIZE - 2)

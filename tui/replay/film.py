@@ -1,0 +1,128 @@
+"""A recorded episode as something to look at: a session that is over, and stands still at its last step."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from ...envs.fields import Array
+from ...training.past.episode import Episode, moments
+from ...training.session.control import CommandRefused
+from ...training.telemetry.blocks import TelemetryReader, TelemetryWriter
+from ...training.telemetry.description import describe
+from ...training.telemetry.moments import Line, Moment
+from ...training.telemetry.records import Phase
+from ...training.telemetry.snapshot import Look, Snapshot, take
+from ..connection import Connection
+from ..past import as_it_was
+
+UNKNOWN = ("baseline", "progress", "limit", "return_mean", "length_mean")
+
+
+class Film:
+    """All moments of an episode, and the snapshots that they make; as much of a session as the app asks of one.
+
+    Attributes:
+        length: Number of steps.
+        directory: Where it was read from.
+        pid: This process.
+    """
+
+    def __init__(self, episode: Episode, path: Path) -> None:
+        self.length = episode.length
+        self.directory, self.pid = path.parent, os.getpid()
+        self._episode, self._seats = episode, {0: moments(episode)}
+        self._blank = _blank(episode, path.stem)
+        newest = as_it_was(self._blank, self.moment(self.length))
+        boards = {name: board[None] for name, board in newest.focus_boards.items()}
+        self._newest = replace(newest, boards=boards, focus=0)
+
+    def moment(self, step: int, seat: int = 0) -> Moment:
+        """Return what was after a step, for one seat."""
+        moment = Moment.read(self._of(seat)[step : step + 1].reshape(()), self._blank.description)
+        assert moment is not None
+        return moment
+
+    def snapshot(self, look: Look) -> Snapshot:
+        """Return the newest snapshot, with the moment that is looked at."""
+        played = self._of(look.seat)
+        line = Line(self.length, played["end"][1:], played["reward"][1:])
+        return replace(
+            self._newest, seat=look.seat, line=line, moment=self.moment(max(0, self.length - look.back), look.seat)
+        )
+
+    def _of(self, seat: int) -> Array:
+        """Return a seat's moments; the episode is played once for each."""
+        if seat not in self._seats:
+            self._seats[seat] = moments(self._episode, seat)
+        return self._seats[seat]
+
+    def poll(self) -> int | None:
+        """As a session that goes on."""
+        return None
+
+    def report(self) -> dict[str, Any]:
+        """Return nothing."""
+        return {}
+
+    def terminate(self) -> None:
+        """There is nothing to end."""
+
+    def kill(self) -> None:
+        """There is nothing to end."""
+
+
+def _blank(episode: Episode, name: str) -> Snapshot:
+    """A paused session of one environment, of which nothing is known yet."""
+    description = describe(
+        episode.task,
+        run=name,
+        trainer=f"episode {episode.number + 1:,} of environment {episode.env + 1}",
+        backend="replay",
+        device=episode.run,
+        seed=episode.seed,
+        version=version("pac-tui"),
+        pid=os.getpid(),
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        writer = TelemetryWriter(episode.task, description, 1, 1, Path(folder))
+        with writer.write("state") as state:
+            state["phase"], state["num_envs"], state["steps"] = Phase.PAUSED, 1, episode.length
+            for field in UNKNOWN:
+                state[field] = np.nan
+        for block in ("terms", "last_terms"):
+            with writer.write(block) as values:
+                values[...] = np.nan
+        return take(TelemetryReader(Path(folder)), Look())
+
+
+class FilmConnection(Connection):
+    """A film in place of a session."""
+
+    def __init__(self, start: Callable[[], Film]) -> None:
+        super().__init__(start, "thread")
+        self._shown: tuple[Look, Snapshot] | None = None
+
+    def take(self, look: Look) -> Snapshot:
+        """Return what is looked at; the same object as before for the same look."""
+        if self._shown is None or self._shown[0] != look:
+            self._shown = look, cast("Film", self.wait()).snapshot(look)
+        return self._shown[1]
+
+    def call(self, command: str, **arguments: Any) -> dict[str, Any]:
+        """Hear what is looked at.
+
+        Raises:
+            CommandRefused: It is any other command.
+        """
+        del arguments
+        if command != "look":
+            raise CommandRefused("a recorded episode can only be looked at: Space plays it, the arrow keys step")
+        return {}

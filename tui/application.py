@@ -60,6 +60,7 @@ class PacApp(DebuggedApp):
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
+        dress(self)
         self.by_time = False
         self._place = "summary"
         self._look: Look | None = None
@@ -95,7 +96,6 @@ class PacApp(DebuggedApp):
 
     def on_mount(self) -> None:
         """Begin to look."""
-        dress(self)
         with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # only in the main thread
             for number in (signal.SIGTERM, signal.SIGINT):
                 asyncio.get_running_loop().add_signal_handler(number, self.exit, INTERRUPTED, INTERRUPTED)

@@ -86,8 +86,14 @@ def before_app() -> None:
 
 
 def dress(app: App[Any]) -> None:
-    """Give an app the palette, and nothing but ASCII if that is preferred."""
+    """Give an app that is being made the palette, and nothing but ASCII if that is preferred.
+
+    A theme that is set once it runs has all styles parsed and applied again.
+    """
     app.register_theme(THEME)
-    app.theme = THEME.name
+    app.set_reactive(App.theme, THEME.name)
+    app.set_class(THEME.dark, "-dark-mode", update=False)
+    app.set_class(not THEME.dark, "-light-mode", update=False)
+    app.stylesheet.set_variables(app.get_css_variables())
     if preferences().characters == "ascii":
         app._filters.append(Ascii())  # noqa: SLF001 - Textual has no public way to add one

@@ -148,6 +148,7 @@ class PlayApp(App[None]):
 
     def __init__(self, game: Game) -> None:
         super().__init__()
+        dress(self)
         self.game = game
         self.paused = False
         self._pad = Pad()
@@ -177,7 +178,6 @@ class PlayApp(App[None]):
 
     def on_mount(self) -> None:
         """Begin to play."""
-        dress(self)
         for panel in self._panels:
             board, drawing = self._boards[panel.field], self._drawings[panel.field]
             if not panel.main:

@@ -47,6 +47,7 @@ class CardsApp(App[None]):
 
     def __init__(self, match: Match, against: str) -> None:
         super().__init__()
+        dress(self)
         self.match = match
         self._against = against
         self._advice = False
@@ -60,7 +61,6 @@ class CardsApp(App[None]):
 
     def on_mount(self) -> None:
         """Show the first hand."""
-        dress(self)
         self._draw()
 
     def on_lines_resized(self) -> None:

@@ -42,6 +42,8 @@ class Connection:
         self._error: PacError | None = None
         self._reader: TelemetryReader | None = None
         self._client: SessionClient | None = None
+        self._joining = threading.Lock()
+        self._closed = False
         self._last: tuple[Look, float, Snapshot] | None = None
         self._ready = threading.Event()
         threading.Thread(target=self._open, name="opening", daemon=True).start()
@@ -98,9 +100,18 @@ class Connection:
         """
         session = self.wait()
         if self._client is None:
-            self._client = SessionClient(session.directory)
-            self.number = int(self._client.call("join", name=viewer_name())["number"])
+            self._join(SessionClient(session.directory))
+        assert self._client is not None
         return self._client.call(command, **arguments)
+
+    def _join(self, client: SessionClient) -> None:
+        """Become one of the session's viewers; who has left by now does not."""
+        with self._joining:
+            if self._closed:
+                client.close()
+                raise SessionGone("this viewer has left")
+            self._client = client
+        self.number = int(client.call("join", name=viewer_name())["number"])
 
     @property
     def ours(self) -> bool:
@@ -128,6 +139,8 @@ class Connection:
 
     def close(self) -> None:
         """Leave; the session notices."""
+        with self._joining:
+            self._closed = True
         if self._client is not None:
             self._client.close()
 

@@ -44,8 +44,8 @@ def open_app():
     """Return a context that runs the app over a stage, until it has seen the session."""
 
     @asynccontextmanager
-    async def opened(stage, size=(120, 40), *, wait=True):
-        connection = Connection(lambda: stage)
+    async def opened(stage, size=(120, 40), *, wait=True, origin="process"):
+        connection = Connection(lambda: stage, origin)
         app = PacApp(connection)
         app.governor = Hasty()
         async with app.run_test(size=size, notifications=True) as pilot:

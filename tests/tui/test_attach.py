@@ -8,9 +8,6 @@ import sys
 
 import pytest
 
-from pac.tui.application import PacApp
-from pac.tui.connection import Connection
-
 from ..waiting import until as wait
 from .commands import QUICK, Terminal, environment, left, runtime
 from .stage import screen_text, until
@@ -39,23 +36,19 @@ async def test_q_asks_and_stays(stage, open_app):
 
 
 @pytest.mark.parametrize("keys", [("q", "enter"), ("ctrl+c",)])
-async def test_a_session_of_somebody_else_is_left_running(stage, keys):
+async def test_a_session_of_somebody_else_is_left_running(stage, open_app, keys):
     """Attached, the usual way out is to detach."""
-    app = PacApp(Connection(lambda: stage, "elsewhere"))
-    async with app.run_test(size=(120, 40)) as pilot:
-        await until(lambda: app.snapshot is not None)
+    async with open_app(stage, origin="elsewhere") as (app, pilot):
         await pilot.press(*keys)
         await until(lambda: app.return_code == 0)
     assert not stage.commands
     assert not stage.killed
 
 
-async def test_a_refused_stop_is_told(stage):
+async def test_a_refused_stop_is_told(stage, open_app):
     """Who does not control cannot stop, and the app goes on."""
     stage.refusal = "pts/9 controls this training: c takes control"
-    app = PacApp(Connection(lambda: stage, "elsewhere"))
-    async with app.run_test(size=(120, 40), notifications=True) as pilot:
-        await until(lambda: app.snapshot is not None)
+    async with open_app(stage, origin="elsewhere") as (app, pilot):
         await pilot.press("q", "s")
         await until(lambda: "pts/9 controls this training" in screen_text(app))
         assert not app.stops

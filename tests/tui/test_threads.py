@@ -2,8 +2,10 @@
 
 import threading
 
+import pytest
 from textual.message import Message
 
+from pac.training.session.control import SessionClient, SessionGone
 from pac.training.telemetry.snapshot import Look
 from pac.tui.connection import Connection
 from pac.tui.messages import SessionLost, SnapshotTaken
@@ -56,3 +58,19 @@ def test_the_screen_does_not_wait_for_the_session(stage):
     assert connection.over() is None
     stands.set()
     until(lambda: connection.running)
+
+
+def test_who_leaves_while_joining_does_not_join(stage, monkeypatch):
+    """The way to the session that was just found is closed again."""
+    connection, ways = Connection(lambda: stage), []
+
+    def left_meanwhile(directory):
+        connection.close()
+        ways.append(SessionClient(directory))
+        return ways[0]
+
+    monkeypatch.setattr("pac.tui.connection.SessionClient", left_meanwhile)
+    with pytest.raises(SessionGone, match="left"):
+        connection.call("pause")
+    assert ways[0]._socket.fileno() == -1
+    assert not stage.commands

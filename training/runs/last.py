@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from ...backends.segment import directories
+from ...backends.segment import directories, remove_stale
 from .folder import LAST
 from .sessions import read_session
 
@@ -26,8 +26,9 @@ def keep_last(directory: Path) -> None:
         shutil.rmtree(last, ignore_errors=True)
 
 
-def keep_last_of_dead() -> None:
-    """Keep the telemetry of sessions that were killed, before what they left is removed."""
+def sweep_dead() -> None:
+    """Remove what processes left that were killed; the last telemetry of sessions is kept."""
     for path, _, alive in directories():
         if not alive:
             keep_last(path)
+    remove_stale()

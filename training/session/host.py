@@ -100,6 +100,9 @@ class SessionProcess:
         code = self._process.wait()
         if line:
             return dict(json.loads(line))
+        from ..runs.last import sweep_dead
+
+        sweep_dead()
         text = f"the session's process ended without a report ({ended_by(code)}); see its session.log"
         return {"title": "Session died", "error": text, "code": FAILED}
 
@@ -213,14 +216,13 @@ class SessionThread:
 
 def _open(config: Config, *, headless: bool) -> tuple[Session, Any]:
     """Make a session that listens; return it and what closes it."""
-    from ...backends.segment import own_directory, remove_stale
-    from ..runs.last import keep_last_of_dead
+    from ...backends.segment import own_directory
+    from ..runs.last import sweep_dead
     from .commands import Commands
     from .control import ControlServer
     from .session import Session
 
-    keep_last_of_dead()
-    remove_stale()
+    sweep_dead()
     session = Session(config, own_directory(), headless=headless)
     return session, ControlServer(session.directory, Commands(session).handle, session.audience).close
 

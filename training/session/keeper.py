@@ -294,7 +294,7 @@ class Keeper:
             return False
         states = self._standing.states
         restored = states is not None and backend.restore(states)
-        if not restored:
+        if not restored and self._kind.units.episodes:
             self._events.add(Level.INFO, "episodes begin anew: their states were not saved, or for another N")
         return restored
 

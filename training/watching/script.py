@@ -15,10 +15,10 @@ from typing import Any
 
 import gymnasium
 
-from ...backends.segment import new_directory, remove_directory, remove_stale
+from ...backends.segment import new_directory, remove_directory
 from ...envs import BadParameter, Task
 from ...envs.fields import Array
-from ..runs.last import keep_last_of_dead
+from ..runs.last import sweep_dead
 from ..session.audience import Viewer
 from ..session.commands import LiveCommands
 from ..session.control import ControlServer
@@ -73,8 +73,7 @@ class WatchedScript(Live):
     """
 
     def __init__(self, task: Task, name: str, kind: str, mirror: Mirror, boards: Boards, *, observations: Any) -> None:
-        keep_last_of_dead()
-        remove_stale()
+        sweep_dead()
         super().__init__(task, new_directory())
         self.mirror = mirror
         self._boards = boards

@@ -93,7 +93,8 @@ def save(directory: Path, step: int, tensors: Mapping[str, Any], data: Mapping[s
         raise CheckpointNotWritten(
             f"{final} could not be written ({reason}); the older checkpoints are untouched"
         ) from error
-    for old in _newest_first(directory)[keep:]:
+    newest = [path for path in _newest_first(directory) if path <= final]  # newer ones do not verify
+    for old in newest[keep:]:
         shutil.rmtree(old, ignore_errors=True)
     return final
 

@@ -10,7 +10,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
@@ -25,6 +25,12 @@ LOG = "session.log"
 LAST = "last"
 CLAIM = ".claim"
 LATEST = "latest"
+CARD_TYPES = {
+    **dict.fromkeys(("task", "trainer", "state"), str),
+    **dict.fromkeys(("num_envs", "steps", "frames", "episodes"), int),
+    "started": int | float,
+    "config": dict,
+}
 USUAL_LINE = 512  # bytes of a line of metrics
 
 
@@ -160,14 +166,18 @@ class RunFolder:
         """Return what `run.json` says.
 
         Raises:
-            RunFolderError: It is not readable JSON.
+            RunFolderError: It is not readable JSON, or no run's.
         """
+        path = self.path / CARD
         try:
-            return dict(json.loads((self.path / CARD).read_text()))
+            card = json.loads(path.read_bytes())
         except (OSError, ValueError) as error:
-            raise RunFolderError(
-                f"{self.path / CARD} cannot be read ({error}): remove the run or restore the file"
-            ) from error
+            raise RunFolderError(f"{path} cannot be read ({error}): remove the run or restore the file") from error
+        found = card if isinstance(card, dict) else {"state": card}
+        wrong = [name for name, kind in CARD_TYPES.items() if name in found and not isinstance(found[name], kind)]
+        if wrong:
+            raise RunFolderError(f"{path} is no run's, by its {wrong[0]}: remove the run or restore the file")
+        return found
 
     def write_card(self, card: Mapping[str, Any]) -> None:
         """Write `run.json`, whole or not at all."""
@@ -175,30 +185,28 @@ class RunFolder:
         beside.write_text(json.dumps(card, indent=2, default=str) + "\n")
         beside.replace(self.path / CARD)
 
-    def metrics(self) -> list[dict[str, Any]]:
+    def metrics(self) -> list[dict[str, float]]:
         """Return the lines of `metrics.jsonl`, without what a crash cut short and what was lost until a resume."""
-        rows = []
-        with suppress(FileNotFoundError), (self.path / METRICS).open() as file:
-            for line in file:
-                with suppress(ValueError):
-                    rows.append(dict(json.loads(line)))
-        return _lasting(rows)
+        path = self.path / METRICS
+        if not path.is_file():
+            return []
+        with path.open("rb") as file:
+            return _rows(file)
 
-    def some_metrics(self, count: int) -> list[dict[str, Any]]:
+    def some_metrics(self, count: int) -> list[dict[str, float]]:
         """Return about `count` lines of `metrics.jsonl`, evenly spaced, the last one too; all of a short file."""
         path = self.path / METRICS
         size = path.stat().st_size if path.is_file() else 0
         if size <= count * USUAL_LINE:
             return self.metrics()
-        rows = []
+        lines = []
         with path.open("rb") as file:
             for place in (*range(0, size - 1, size // count), max(0, size - 2 * USUAL_LINE)):
                 file.seek(place)
                 if place:
                     file.readline()
-                with suppress(ValueError):
-                    rows.append(dict(json.loads(file.readline())))
-        return _lasting(rows)
+                lines.append(file.readline())
+        return _rows(lines)
 
     def append_metrics(self, row: Mapping[str, Any]) -> None:
         """Append one line to `metrics.jsonl`; a full disk loses lines, never the run."""
@@ -210,10 +218,16 @@ class RunFolder:
             os.close(descriptor)
 
 
-def _lasting(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return lines of metrics without those of iterations that were made again, by a session that resumed the run."""
-    kept: list[dict[str, Any]] = []
-    for row in rows:
+def _rows(lines: Iterable[bytes]) -> list[dict[str, float]]:
+    """Return lines of metrics, without iterations that were made again by a session that resumed the run."""
+    kept: list[dict[str, float]] = []
+    for line in lines:
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        if not isinstance(row, dict) or not all(isinstance(value, int | float) for value in row.values()):
+            continue
         while kept and kept[-1].get("iterations", -1) >= row.get("iterations", math.inf):
             kept.pop()
         kept.append(row)

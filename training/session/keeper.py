@@ -24,6 +24,7 @@ from ..runs.tensorboard import EventFiles
 from ..telemetry.blocks import MAX_HISTORY
 from ..telemetry.events import EventLog
 from ..telemetry.records import Level
+from ..telemetry.series import NOT_FIGURES
 from ..trainer import Trainer
 from ..trainers import trainer_kind
 from .monitor import Monitor
@@ -284,7 +285,8 @@ class Keeper:
     def _go_on(self, folder: RunFolder, standing: Standing) -> None:
         """Let counters, time and curves go on where the run stood."""
         done = standing.counters["iterations"]
-        rows = [row for row in folder.some_metrics(MAX_HISTORY) if row["iterations"] <= done]
+        lines = [line for line in folder.some_metrics(MAX_HISTORY) if line.keys() >= NOT_FIGURES]
+        rows = [line for line in lines if line["iterations"] <= done]
         self._monitor.count_on(standing.counters, standing.seconds, rows)
         self._standing, self._saved_at = standing, standing.seconds
 

@@ -119,8 +119,8 @@ def _shown(value: Any) -> str:
 def show(name: Name, *, runs_dir: Folder = RUNS, json: Json = False) -> int:
     """Show a run: what it was started with, how far it came, its checkpoints."""
     run = RunFolder.find(runs_dir, name)
-    checkpoints = sorted(path.name for path in run.checkpoints.iterdir() if not path.name.startswith("."))
-    card: dict[str, Any] = {"name": run.name, "folder": str(run.path), **run.card(), "checkpoints": checkpoints}
+    saved = sorted(path.name for path in run.checkpoints.glob("step-*"))
+    card: dict[str, Any] = {"name": run.name, "folder": str(run.path), **run.card(), "checkpoints": saved}
     if json:
         return show_json(card)
     table = plain_table("", "")

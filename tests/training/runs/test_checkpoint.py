@@ -59,6 +59,16 @@ def test_the_newest_is_loaded_and_only_the_last_are_kept(tmp_path: Path) -> None
     assert len(list(tmp_path.iterdir())) == 3
 
 
+def test_newer_ones_that_do_not_verify_drive_no_good_one_out(tmp_path: Path) -> None:
+    """A run that went on from before them keeps what it saves."""
+    for path in write(tmp_path, 7, 8, 9):
+        (path / DATA).unlink()
+    (tmp_path / "step-foreign").mkdir()
+    write(tmp_path, 2, 3, 4, 5, 6)
+    assert load_newest(tmp_path).step == 6
+    assert sorted(path.name[-1] for path in tmp_path.iterdir()) == ["4", "5", "6", "7", "8", "9", "n"]
+
+
 def test_the_same_step_is_replaced(tmp_path: Path) -> None:
     """Saving a step again replaces it and leaves nothing beside it."""
     save(tmp_path, 4, {}, {"take": 1})

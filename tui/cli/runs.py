@@ -49,13 +49,17 @@ def list_runs(*, runs_dir: Folder = RUNS, json: Json = False) -> int:
             f"{goal.title} {figure(values[-1])}" if values else "",
             sparkline(values, log=goal.log),
             run.state,
-            time.strftime("%Y-%m-%d %H:%M", time.localtime(run.card.get("started", run.when))),
+            _when(run.card.get("started", run.when)),
         )
     console.print(table)
     for run in runs:
         if run.error:
             console.print(run.error, markup=False)
     return 0
+
+
+def _when(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
 
 
 def _facts(run: Overview) -> dict[str, Any]:
@@ -112,6 +116,8 @@ def _differs(key: str, sheets: Sequence[Mapping[str, Any]]) -> bool:
 def _shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
     return f"{value:,}" if type(value) is int else "" if value is None else str(value)
 
 
@@ -125,10 +131,9 @@ def show(name: Name, *, runs_dir: Folder = RUNS, json: Json = False) -> int:
         return show_json(card)
     table = plain_table("", "")
     table.show_header = False
-    for key, value in card.items():
-        for inner, item in value.items() if isinstance(value, dict) else (("", value),):
-            if item is not None:
-                table.add_row(f"{key}.{inner}" if inner else key, f"{item:,}" if type(item) is int else str(item))
+    for key, value in _flat(card).items():
+        if value is not None:
+            table.add_row(key, _when(value) if key in {"started", "written"} else _shown(value))
     console.print(table, markup=False)
     return 0
 

@@ -62,6 +62,10 @@ class Watcher:
             self._lose(error if code is None else _gone(code))
             self._done.wait(PATIENCE)
             return
+        except Exception as error:  # what nobody foresaw must not end with a screen that stands still
+            self._lose(SessionGone(f"its telemetry cannot be read: {type(error).__name__}: {error}"))
+            self._done.wait(PATIENCE)
+            return
         if snapshot is not self._shown:
             self._shown = snapshot
             self._post(SnapshotTaken(snapshot))

@@ -45,6 +45,19 @@ def test_a_session_that_is_gone_is_told_once(stage):
     watcher.close()
 
 
+def test_telemetry_that_cannot_be_read_is_told(stage, tmp_path):
+    """A file that is none, of whatever kind the error is, does not leave a screen that stands still."""
+    (tmp_path / "telemetry.1").write_bytes(b"short")
+    stage.directory = tmp_path
+    posted: list[Message] = []
+    watcher = Watcher(Connection(lambda: stage), posted.append)
+    watcher.request(Look())
+    until(lambda: posted)
+    assert isinstance(posted[0], SessionLost)
+    assert "cannot be read" in str(posted[0].error)
+    watcher.close()
+
+
 def test_the_screen_does_not_wait_for_the_session(stage):
     """Making a connection returns at once, however long the session takes to stand."""
     stands = threading.Event()

@@ -47,6 +47,8 @@ class Saver:
             save(self._directory, step, tensors, data)
         except CheckpointNotWritten as error:
             self._told(step, error)
+        except Exception as error:  # whatever it is, nothing was saved
+            self._told(step, CheckpointNotWritten(f"{type(error).__name__}: {error}"))
         else:
             self._told(step, None)
 

@@ -108,6 +108,16 @@ def test_a_write_that_fails_lets_go_of_the_array(tmp_path: Path):
     assert not saver.streaming
 
 
+def test_an_error_that_nobody_foresaw_is_told(tmp_path: Path):
+    """What the format has no name for is not saved, and nobody is left to think that it was."""
+    told = []
+    saver = Saver(tmp_path, lambda _step, error: told.append(str(error)))
+    saver.save(1, {"table": np.zeros(2, complex)}, {})
+    saver.wait()
+    assert len(told) == 1
+    assert "complex" in told[0]
+
+
 @given(
     st.dictionaries(
         st.text("abc.", min_size=1, max_size=4),

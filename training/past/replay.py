@@ -29,6 +29,12 @@ class Differs(PacError):
         self.step, self.field = step, field
 
 
+class Unplayable(PacError):
+    """Nobody here can play an environment again."""
+
+    title = "Cannot be replayed"
+
+
 class Machine:
     """One environment of a task, alone but with its number, so that its episodes are the same.
 

@@ -13,7 +13,7 @@ from ...envs import PacError, Task
 from ...envs.fields import Array
 from ..telemetry.moments import NOTE_BYTES, Source, boards_of, moment_dtype
 from .history import History, Stretch
-from .replay import Differs, Machine, follow, set_off, terms_of
+from .replay import Differs, Machine, Unplayable, follow, set_off, terms_of
 
 LIMIT = 10.0  # s for one rebuilding
 REPORT = 0.2  # s between two reports of how far it is
@@ -91,7 +91,7 @@ class Rewinder:
                 return self._known[env, seat, step]
             except Differs as error:
                 reason = self._refusal = f"not deterministic: {error}"
-            except TooSlow as error:
+            except (TooSlow, Unplayable) as error:
                 reason = str(error)
             except Exception as error:
                 reason = self._refusal = f"playing it again failed: {type(error).__name__}: {error}"

@@ -10,7 +10,7 @@ from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
 
 from ...envs import Field, Outcome, Task
 from ...envs.gym.spaces import UnsupportedSpaces, describe_actions
-from ..past.replay import Differs
+from ..past.replay import Unplayable
 from .boards import Boards
 from .mirror import ActionReader
 
@@ -33,7 +33,7 @@ def describe_script(name: str, actions: gymnasium.Space[Any], boards: Boards, in
 
 def refuse(*_: object) -> NoReturn:
     """Make no environments: they are the script's."""
-    raise Differs(0, "", "it belongs to the script that is watched")
+    raise Unplayable("only the script itself could play it again")
 
 
 def _actions(space: gymnasium.Space[Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -42,7 +43,8 @@ def observed(about: Description, moment: Moment, width: int, height: int) -> lis
         named = [(name, flat[first:last]) for name, first, last in about.slices]
         return [row for name, piece in named for row in _slice(name, piece, width)]
     if len(flat) <= height:
-        return [_number(str(index), value, np.abs(flat).max(), width) for index, value in enumerate(flat.tolist())]
+        most = float(np.abs(_finite(flat)).max())
+        return [_number(str(index), value, most, width) for index, value in enumerate(flat.tolist())]
     return _slice("all", flat, width)
 
 
@@ -73,6 +75,7 @@ def _plane_names(about: Description, count: int) -> list[str]:
 
 def planes(values: NDArray[np.float32], names: Sequence[str], width: int, height: int) -> list[Row]:
     """Return planes `(P, H, W)` as tiles with names, as large as they fit; what does not fit is counted."""
+    values = _finite(values)
     low, high = float(values.min()), float(values.max())
     if not np.isin(values, (0, 1)).all():
         scaled = (values - low) / ((high - low) or 1.0)
@@ -135,26 +138,36 @@ def _shades(plane: NDArray[np.float32]) -> list[str]:
     return ["".join(levels[round(4 * value)] for value in line) for line in plane.tolist()]
 
 
+def _finite(values: Array) -> Array:
+    """Return numbers with nothing in place of what is none."""
+    return np.nan_to_num(values, posinf=0, neginf=0)
+
+
 def _slice(name: str, values: Array, width: int) -> list[Row]:
     """A named slice: a bar for every value, wrapped, and their range."""
     levels = LEVELS if SIGNS.braille else PLAIN_LEVELS
-    known = np.nan_to_num(values)
+    known = _finite(values)
     low, high = float(known.min()), float(known.max())
     most = max(abs(low), abs(high)) or 1.0
     if len(values) == 1:
         return [_number(name, float(values[0]), most, width)]
     sizes = np.rint(8 * np.abs(known) / most).astype(np.int64).tolist()
-    signs = [part(levels[size], RED if value < 0 else CYAN) for size, value in zip(sizes, values.tolist(), strict=True)]
+    signs = [
+        part(levels[size], RED if value < 0 else CYAN) if math.isfinite(value) else part(SIGNS.broken, RED, bold=True)
+        for size, value in zip(sizes, values.tolist(), strict=True)
+    ]
     room = max(4, width - NAME)
     rows: list[Row] = [
         (part(fit("" if first else name, NAME), SOFT), *Segment.simplify(signs[first : first + room]))
         for first in range(0, len(signs), room)
     ]
-    return [*rows, (blank(NAME), part(f"{len(values)} values, {figure(low)} to {figure(high)}", FAINT))]
+    row: Row = (blank(NAME), part(f"{len(values)} values, {figure(low)} to {figure(high)}", FAINT))
+    broken = len(values) - np.count_nonzero(np.isfinite(values))
+    return [*rows, (*row, part(f", {broken:,} not a number", RED)) if broken else row]
 
 
 def _number(name: str, value: float, most: float, width: int) -> Row:
     """A name, a bar and a number."""
     room, color = max(1, width - NAME - 11), CYAN if value >= 0 else RED
-    number = part(f"{figure(value):>11}", TEXT)
+    number = part(f"{figure(value):>11}", TEXT) if math.isfinite(value) else part(f"{value:>11}", RED, bold=True)
     return (part(fit(name, NAME), SOFT), *bar(abs(value) / (most or 1.0), room, color), number)

@@ -1,0 +1,50 @@
+"""Observations of every shape are drawn, and what is no number is seen."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from pac.training.telemetry.description import describe
+from pac.tui.views.observation import observed
+
+from .stage import CHESS, FACTS
+
+ABOUT = describe(CHESS, run="r", **FACTS)
+
+
+def drawn(values, width, height):
+    """Return the lines of an observation."""
+    moment: Any = SimpleNamespace(observation=values, note="")
+    return ["".join(segment.text for segment in row) for row in observed(ABOUT, moment, width, height)]
+
+
+def test_numbers_that_are_none_are_told():
+    """By name, beside the others, whose bars are theirs."""
+    rows = drawn(np.array([1.0, np.nan, -np.inf, 0.5]), 41, 10)
+    assert [row.split()[-1] for row in rows] == ["1", "nan", "-inf", "0.500"]
+    assert rows[0].count("━") == 2 * rows[3].count("━") > 0
+
+
+def test_numbers_that_are_none_are_counted_among_many():
+    """Where a bar stands for each, a sign stands for these."""
+    values = np.ones(100)
+    values[[3, 7]] = np.nan, np.inf
+    rows = drawn(values, 60, 10)
+    assert "".join(rows).count("!") == 2
+    assert "100 values, 0 to 1, 2 not a number" in rows[-1]
+
+
+@given(
+    hnp.arrays(st.sampled_from(["f4", "u1", "i4"]), hnp.array_shapes(min_dims=1, max_dims=3, max_side=24)),
+    st.integers(10, 90),
+    st.integers(3, 40),
+)
+def test_any_observation_is_drawn(values, width, height):
+    """Whatever its shape and its numbers; what has planes, in no more lines than there are."""
+    rows = drawn(values, width, height)
+    assert rows
+    assert values.ndim < 3 or len(rows) <= height

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-from ..envs import Task
+from ..envs import PacError, Task
 from ..envs.fields import Array, Buffers
 
 Metrics: TypeAlias = dict[str, float]
@@ -127,6 +127,12 @@ class Context:
     tell: Callable[[str], None] = lambda _text: None
 
 
+class Spoiled(PacError):
+    """What was learned consists of numbers that are none; it is not worth a checkpoint."""
+
+    title = "Not a number"
+
+
 class Trainer(Protocol):
     """One algorithm, driven iteration by iteration. What a call into `Envs` raises passes through."""
 
@@ -149,6 +155,9 @@ class Trainer(Protocol):
         """Return what a checkpoint holds, as of the end of the last iteration: tensors by name, and JSON data.
 
         Tensors are copies, or a `Stream` where a copy would be too large.
+
+        Raises:
+            Spoiled: What was learned is of no use any more.
         """
 
     def load_state(self, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:

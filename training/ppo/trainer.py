@@ -11,7 +11,7 @@ from torch import Tensor
 from ...envs.fields import Array
 from ..device import keep_memory
 from ..settings import scheduled
-from ..trainer import Context, Envs, Metrics, PolicyOutput
+from ..trainer import Context, Envs, Metrics, PolicyOutput, Spoiled
 from .adam import Adam
 from .gae import gae
 from .output import policy_output
@@ -138,7 +138,12 @@ class PPO:
         """Return copies of the weights, Adam's moments and the random generators; and the counters.
 
         All are those of the end of the last iteration: a rollout that was given up leaves no trace.
+
+        Raises:
+            Spoiled: A weight is not a finite number.
         """
+        if not all(bool(weight.isfinite().all()) for weight in self.policy.state_dict().values()):
+            raise Spoiled("an update left weights that are no finite numbers")
         tensors = save_tensors(self.policy, self._adam) | self._generators
         return tensors, {"decisions": self.decisions, "updates": self.updates}
 

@@ -22,7 +22,7 @@ KL = STATISTICS.index("approx_kl")
 
 
 class NotFinite(PacError):
-    """A reward or an observation is infinite or not a number; nothing was learned from it."""
+    """A number is infinite or none; nothing was learned from it."""
 
     title = "Not a number"
 
@@ -54,7 +54,7 @@ class Batch:
         """Leave out the rows that took no decision.
 
         Raises:
-            NotFinite: A reward or an observation is infinite or not a number.
+            NotFinite: A reward, an observation or what the policy expected is infinite or not a number.
         """
         index = experience.active.flatten().nonzero().squeeze(-1)
         batch = cls(
@@ -73,8 +73,16 @@ class Batch:
         bad = self.index[~self.advantages.isfinite()]
         if len(bad):
             rows = experience.rewards.shape[1]
-            finite = bool(experience.rewards.isfinite().all())
-            what = "an observation" if finite else "a reward"
+            rewards, values, seen = (
+                bool(numbers.isfinite().all())
+                for numbers in (experience.rewards, experience.values, experience.observations)
+            )
+            if rewards and seen and not values:
+                raise NotFinite(
+                    "the policy's own estimates are no finite numbers any more: an update has spoiled its weights, "
+                    "which are not saved. Lower the learning rate"
+                )
+            what = "an observation" if rewards else "a reward"
             raise NotFinite(
                 f"finite numbers were expected and {what} was not one, in a rollout of row {int(bad[0]) % rows} of "
                 f"{rows}; the weights are those from before. Look for a division by zero or an overflow in the "

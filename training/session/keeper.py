@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...backends.base import Backend
-from ...envs import BadParameter, Task
+from ...envs import BadParameter, PacError, Task
 from ...envs.fields import Array
 from ..config import Config
 from ..guards.alarms import CALM, Alarm
@@ -25,7 +25,7 @@ from ..telemetry.blocks import MAX_HISTORY
 from ..telemetry.events import EventLog
 from ..telemetry.records import Level
 from ..telemetry.series import NOT_FIGURES
-from ..trainer import Trainer
+from ..trainer import Spoiled, Trainer
 from ..trainers import trainer_kind
 from .monitor import Monitor
 
@@ -190,13 +190,16 @@ class Keeper:
         """Save what was learned by the end of the last iteration, beside the training unless told to `wait`.
 
         Raises:
-            CheckpointNotWritten: It was waited for, and could not be written.
+            CheckpointNotWritten: There is nothing worth it, or it was waited for, and could not be written.
         """
         if self._saver is None or self._standing is None:
             return
         begun = time.perf_counter()
         self._saved_at = self._monitor.clock.now()
-        tensors, data = trainer.state()
+        try:
+            tensors, data = trainer.state()
+        except Spoiled as error:
+            raise self._lost(error) from error
         standing = self._standing
         if standing.states is not None:
             tensors[STATES] = standing.states
@@ -217,8 +220,12 @@ class Keeper:
             return
         self._saver.wait()
         if self._unsaved is not None:
-            again = f": --resume {self.name} goes on from the newest" if self.folder and self.folder.saved else ""
-            raise CheckpointNotWritten(f"what was learned last is lost: {self._unsaved}{again}")
+            raise self._lost(self._unsaved)
+
+    def _lost(self, reason: PacError) -> CheckpointNotWritten:
+        """Say that what was learned last cannot be saved, and what is left."""
+        again = f": --resume {self.name} goes on from the newest" if self.folder and self.folder.saved else ""
+        return CheckpointNotWritten(f"what was learned last is lost: {reason}{again}")
 
     @property
     def streaming(self) -> bool:

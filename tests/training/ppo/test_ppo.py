@@ -18,7 +18,7 @@ from pac.training.ppo.state import WrongCheckpoint
 from pac.training.ppo.storage import Storage
 from pac.training.ppo.trainer import PPO
 from pac.training.ppo.update import NotFinite
-from pac.training.trainer import Context, Envs, Timer
+from pac.training.trainer import Context, Envs, Spoiled, Timer
 from pac.training.trainers import trainer_settings
 
 from ..corridor import CELLS, corridor
@@ -206,6 +206,19 @@ def test_a_reward_that_is_no_number_is_refused_before_it_is_learned() -> None:
         with pytest.raises(NotFinite, match="a reward was not one, in a rollout of row 5 of 8"):
             trainer.iterate()
         assert equal(before, weights(trainer))
+
+
+def test_weights_that_an_update_spoiled_are_told_and_not_saved() -> None:
+    """It is not the environment that is to blame."""
+    with training(corridor()) as trainer:
+        trainer.iterate()
+        assert trainer.state()
+        with torch.no_grad():
+            next(trainer.policy.parameters()).fill_(np.nan)
+        with pytest.raises(Spoiled, match="no finite numbers"):
+            trainer.state()
+        with pytest.raises(NotFinite, match="the policy's own estimates are no finite"):
+            trainer.iterate()
 
 
 def test_metrics_are_finite_and_named() -> None:

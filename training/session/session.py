@@ -64,6 +64,7 @@ class Session(Live):
         self.settings = trainer_settings(self.kind.name, game, config.settings)
         task = dressed_for(self.kind.name, game, self.settings)
         super().__init__(task, directory, linger=math.inf if headless else config.linger, seed=config.seed)
+        self.events.log = log
         self.config = config.model_copy(update={"trainer": self.kind.name})
         self.sizing = Sizing(self, config.num_envs or task.num_envs or default_num_envs())
         for text in config.breakpoints:
@@ -126,7 +127,7 @@ class Session(Live):
             self.monitor.begin(self.backend)
 
     def _announce(self) -> None:
-        """Say what was found to run on, in the events and in the session's log."""
+        """Say what was found to run on."""
         assert self.backend is not None
         if self.task.note:
             self.events.add(Level.WARNING, self.task.note)
@@ -138,7 +139,6 @@ class Session(Live):
 
     def _tell(self, text: str) -> None:
         self.events.add(Level.INFO, text)
-        log.info(text)
 
     def _while_closed(self) -> None:
         """Keep viewers informed; show them what environments are at that draw themselves only when asked."""

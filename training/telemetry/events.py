@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import deque
@@ -9,11 +10,18 @@ from collections import deque
 from .blocks import MAX_EVENTS, TelemetryWriter
 from .records import Level
 
+WEIGHTS = {Level.WARNING: logging.WARNING, Level.ERROR: logging.ERROR}
+
 
 class EventLog:
-    """The ring of events; any thread may add."""
+    """The ring of events; any thread may add.
+
+    Attributes:
+        log: Where all of them are printed, too, whole.
+    """
 
     def __init__(self) -> None:
+        self.log: logging.Logger | None = None
         self.count = 0
         self._adding = threading.Lock()
         self.recent: deque[tuple[int, float, Level, int, str]] = deque(maxlen=MAX_EVENTS)
@@ -23,6 +31,8 @@ class EventLog:
         with self._adding:
             self.count += 1
             self.recent.append((self.count, time.time(), level, env, text))
+        if self.log is not None:
+            self.log.log(WEIGHTS.get(level, logging.INFO), "%s", text)
 
     def write(self, writer: TelemetryWriter) -> None:
         """Write all that is kept."""

@@ -245,7 +245,7 @@ def test_a_killed_session_leaves_no_worker_and_its_directory_is_swept(tmp_path, 
 
 @ISOLATED
 def test_a_killed_worker_is_replaced_and_training_goes_on(tmp_path, backend):
-    """kill -9 of a worker: an event names it, a new one takes over, steps keep coming."""
+    """kill -9 of a worker: an event names it, the run's log too, a new one takes over, steps keep coming."""
     with session(tmp_path, task="drmario", backend=backend) as watched:
         seen = watched.until(lambda snapshot: running(snapshot) and len(snapshot.workers))
         os.kill(int(seen.workers["pid"][0]), signal.SIGKILL)
@@ -254,6 +254,8 @@ def test_a_killed_worker_is_replaced_and_training_goes_on(tmp_path, backend):
                 snapshot.workers["restarts"].sum() >= 1 and any("SIGKILL" in event.text for event in snapshot.events)
             )
         )
+        (log,) = tmp_path.glob("*/session.log")
+        assert "SIGKILL" in log.read_text()
         steps = seen.state["steps"]
         watched.until(lambda snapshot: snapshot.state["steps"] > steps + 1000)
 

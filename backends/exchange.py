@@ -159,5 +159,15 @@ class Exchange:
             self.collect(timeout)
             self._lines.decode_first(slot, self._connected(self._ended))
 
+    def close(self) -> None:
+        """Close the connections, and let go of who was told: that one holds the buffer, which may be large."""
+        self._lines.close()
+        self._missed = _nobody
+
     def _connected(self, envs: list[int]) -> NDArray[np.intp]:
         return np.array([env for env in envs if self._lines.connected(env)], np.intp)
+
+
+def _nobody(env: int, gone: bool, late: bool) -> None:
+    """Nothing is owed any more."""
+    del env, gone, late

@@ -131,7 +131,7 @@ class RemoteBackend(Backend):
             raise BackendTimeout(f"the server at {self.address} did not answer within the limit; wait again")
 
     def _stop(self) -> None:
-        self._lines.close()
+        self._exchange.close()
 
     @property
     def workers(self) -> Sequence[WorkerStatus]:

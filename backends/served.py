@@ -149,5 +149,5 @@ class ServedBackend(SupervisedBackend):
     def _stop(self) -> None:
         for member in self._fleet.members:
             member.block.post(CLOSE)
-        self._lines.close()
+        self._exchange.close()
         self._fleet.stop()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import psutil
 import pytest
 
-from pac.backends import TooManyEnvironments, cgroups, make, memory
+from pac.backends import BACKENDS, TooManyEnvironments, cgroups, make, memory
 from pac.backends.layout import Layout
 from pac.envs import find
 
@@ -92,3 +95,18 @@ def test_ten_million_environments(monkeypatch):
     monkeypatch.setattr(np, "zeros", None)
     with pytest.raises(TooManyEnvironments, match="N=10,000,000 would need"):
         make(TASK, 10_000_000, "inline", slots=129)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_buffer_of_a_closed_backend_goes_with_it(backend):
+    """Nobody has to find out first who holds whom: a restart with more environments needs the memory."""
+    gc.disable()
+    try:
+        envs = make("noop", 2, backend, workers=2)
+        buffer = weakref.ref(envs.buffer)
+        envs.start()
+        envs.close()
+        del envs
+        assert buffer() is None
+    finally:
+        gc.enable()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -70,7 +71,8 @@ class Picker(ModalScreen[Overview | None]):
 
     @work(thread=True, exclusive=True)
     def _look(self) -> None:
-        self.post_message(self.Listed(overviews(self._folder)))
+        with suppress(FileNotFoundError):  # a run was removed just now: the next look does not find it
+            self.post_message(self.Listed(overviews(self._folder)))
 
     def on_picker_listed(self, message: Listed) -> None:
         """Take over what was found."""

@@ -232,6 +232,17 @@ ROWS = (
         0.98,
         _share,
     ),
+    *(
+        Row(
+            f"`watch`: {loop}, {who}, over the same not watched",
+            ("watch", "ratio", key, looking, "median"),
+            bound,
+            1,
+            _share,
+        )
+        for key, loop in (("gymnasium", "a Gymnasium loop"), ("sb3", "PPO of Stable-Baselines3"))
+        for looking, who, bound in (("nobody", "nobody attached", 0.98), ("attached", "the app attached", 0.96))
+    ),
     Row("the app's CPU, of one core", ("app", "app_cpu", "median"), 5, 5, _percent, most=True),
     Row("key press to screen during training, N = 64, p95", ("keys", "p95"), 50, 25, _milliseconds, most=True),
     Row("the app's peak memory", ("app", "app_rss", "max"), 120e6, 80e6, _megabytes, most=True),

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ...backends.segment import Segment
+from ...backends.segment import Segment, is_owned
 from ...envs import PacError, Task
 from ...envs.fields import Array
 from .description import Description
@@ -51,8 +51,8 @@ MAX_HISTORY = 1024
 MAX_EVENTS = 256
 MAX_WORKERS = 256
 MAX_SCALING = 64
-PATIENCE = 2.0  # s that a read waits for a writer to leave a block
-TRIES = 1000  # and how often it looks at least: a machine that stood still for so long tells nothing about the writer
+PATIENCE = 2.0  # s that a read waits for a writer to leave a block, if its process is gone
+LONGEST = 60.0  # s that it waits for one that lives: a busy machine may leave it without a core for seconds
 NAP = 1e-4
 
 
@@ -248,15 +248,17 @@ class TelemetryReader:
             Torn: The writer died inside the block.
         """
         sequence, array = self._mapped.sequences[name], self._mapped.arrays[name]
-        deadline, tries = time.monotonic() + PATIENCE, 0
-        while tries < TRIES or time.monotonic() < deadline:
+        begun, given_up = time.monotonic(), False
+        while True:
             before = int(sequence[0])
             copy = np.array(array[at])
             if before % 2 == 0 and int(sequence[0]) == before:
                 return copy
-            tries += 1
+            if given_up:
+                raise Torn(f"the block {name!r} of {self._mapped.segment.path} stayed half written")
             time.sleep(NAP)  # also lets a writer of this very process go on
-        raise Torn(f"the block {name!r} of {self._mapped.segment.path} stayed half written")
+            waited = time.monotonic() - begun
+            given_up = waited > PATIENCE and (waited > LONGEST or not is_owned(self.directory))
 
 
 def _spelled(dtype: Any) -> Any:

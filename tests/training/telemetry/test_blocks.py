@@ -2,11 +2,13 @@
 
 import tempfile
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from pac.backends.segment import new_directory
 from pac.envs import Field, Glyph, Outcome, Panel, Task
 from pac.training.telemetry.blocks import NotTelemetry, TelemetryReader, TelemetryWriter, Torn, path_of
 from pac.training.telemetry.description import describe
@@ -123,6 +125,21 @@ def test_a_writer_that_died_inside_a_block_is_noticed(folder):
     reader = TelemetryReader(folder)
     with writer.write("state"), pytest.raises(Torn, match="half written"):
         reader.read("state")
+
+
+def test_a_writer_that_lives_is_waited_for(monkeypatch):
+    """A machine that is busy elsewhere may let it stand inside a block for as long as it likes."""
+    monkeypatch.setattr("pac.training.telemetry.blocks.PATIENCE", 0.01)
+    own = new_directory()
+    writer = write(own)
+    reader = TelemetryReader(own)
+    with ThreadPoolExecutor(1) as pool:
+        with writer.write("state") as state:
+            state["num_envs"] = 4
+            reading = pool.submit(reader.read, "state")
+            with pytest.raises(TimeoutError):
+                reading.result(0.2)
+        assert reading.result(10)["num_envs"] == 4
 
 
 def test_a_folder_without_telemetry_is_a_clear_error(folder):

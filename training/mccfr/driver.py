@@ -35,6 +35,9 @@ class Solver(Protocol):
     def run(self, first: int, count: int) -> Batch:
         """Make `count` iterations, the first of which has the number `first`, and learn in place."""
 
+    def reach(self, iteration: int) -> None:
+        """Do to its share of the tables what is due before an iteration, whoever makes it."""
+
 
 class Exact:
     """Makes exact iterations, and writes what they come to into the tables.
@@ -61,6 +64,9 @@ class Exact:
         updates += np.uint32(count)
         utility = count * game_value(self._game, self._cfr.average())
         return Batch(utility, 2 * count * self._nodes, count * len(updates))
+
+    def reach(self, iteration: int) -> None:
+        """Nothing is due between two iterations."""
 
 
 class Tables(NamedTuple):
@@ -102,6 +108,7 @@ class Worker:
         beats: `(1,)` uint64, its signs of life.
 
     Attributes:
+        solver: Makes its iterations.
         rows: Its partition.
         made: What it has made of the step's iterations.
         count: How many these were.
@@ -111,7 +118,7 @@ class Worker:
     def __init__(
         self, solver: Solver, rows: tuple[int, int], updates: NDArray[np.uint32], beats: NDArray[np.uint64]
     ) -> None:
-        self._solver = solver
+        self.solver = solver
         self.rows, self._mine, self._beats = rows, updates[slice(*rows)], beats
         self._piece = PIECE
         self._visited, self._due = 0, 0.0
@@ -132,7 +139,7 @@ class Worker:
     def _make(self, first: int, count: int) -> None:
         """Make some iterations, give a sign of life, and find out how much can be done until the next."""
         begun = time.perf_counter()
-        made = self._solver.run(first, count)
+        made = self.solver.run(first, count)
         self._beats += np.uint64(1)
         seconds = time.perf_counter() - begun
         if seconds > PIECE_SECONDS or count == self._piece:
@@ -197,10 +204,13 @@ class Traversals:
         orders = Orders(first[0], action[slot, :, 0], taken[0], self._shared)
         for worker, own in zip(self._workers, self._span, strict=True):
             worker.begin()
+            worker.solver.reach(orders.begin)
             worker.work(orders, own)
         for worker in self._workers:
             for other in self._all:
                 worker.work(orders, other)
+            # All shares at the end of the step, or a resumed run could not tell for whose share that was done.
+            worker.solver.reach(orders.end - 1)
         for index, worker in enumerate(self._workers):
             part["frames"][target, index] = worker.count
             utility = worker.made.utility_sum / max(1, worker.count)

@@ -32,6 +32,16 @@ class Orders(NamedTuple):
     taken: NDArray[np.int64]
     shared: bool
 
+    @property
+    def begin(self) -> int:
+        """The number of the first iteration of all."""
+        return int(self.first.min())
+
+    @property
+    def end(self) -> int:
+        """The number after that of the last iteration of all."""
+        return int((self.first + self.wanted.astype(np.int64)).max())
+
     def take(self, worker: int, most: int) -> tuple[int, int]:
         """Take a piece of a worker's order, if it is shared half of what is left; return its first iteration and size.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from .discounting import discount
 from .external import sample_external
 from .outcome import sample_outcome
 from .plan import plan_of
-from .sharing import alone, copied, exchange_surely
+from .sharing import alone, copied, exchange_surely, held
 from .work import Work, visits_for
 
 METHODS = {"external": sample_external, "outcome": sample_outcome}
@@ -106,7 +107,7 @@ class Sampler:
         batch, done = Batch(0.0, 0, 0), 0
         self._exchange()
         while done < count:
-            self._discount(first + done)
+            self.reach(first + done)
             size = min(count - done, self._dealer.block, self._until_discounting(first + done))
             batch, done = batch.and_then(self._block(first + done, size)), done + size
         self._exchange()
@@ -124,7 +125,7 @@ class Sampler:
     def _until_discounting(self, iteration: int) -> int:
         return self._interval - iteration % self._interval if self._interval else self._dealer.block
 
-    def _discount(self, iteration: int) -> None:
+    def reach(self, iteration: int) -> None:
         """Discount for every period that has ended before an iteration, each once; those of an earlier run are done."""
         if not self._interval:
             return
@@ -132,4 +133,5 @@ class Sampler:
             self._periods = max(0, iteration - 1) // self._interval
         while self._periods < iteration // self._interval:
             self._periods += 1
-            discount(self._table, *self._share, self._periods)
+            with held(self._shared) if self._shared.stretch else nullcontext():
+                discount(self._table, *self._share, self._periods)

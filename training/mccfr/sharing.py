@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,7 +59,7 @@ def _swap(_context: Any, lock: Any, _old: Any, _new: Any) -> Any:
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         at = _first(context, builder, signature.args[0], arguments[0])
-        return builder.extract_value(builder.cmpxchg(at, *arguments[1:], "acquire", "monotonic"), 1)
+        return builder.extract_value(builder.cmpxchg(at, *arguments[1:], "acq_rel", "monotonic"), 1)
 
     return types.boolean(lock, lock.dtype, lock.dtype), build
 
@@ -86,14 +88,20 @@ def exchange(shared: Shared, table: NDArray[np.float32], updates: NDArray[np.uin
     """
     if not swap(shared.lock, FREE, shared.process):
         return False
+    add(shared, table, updates)
+    leave(shared.lock)
+    return True
+
+
+@inlined
+def add(shared: Shared, table: NDArray[np.float32], updates: NDArray[np.uint32]) -> None:
+    """Add what a copy has gained, and take over what others have added; the lock is held."""
     for place in range(len(table)):
         now = shared.table[place] + (table[place] - shared.seen[place])
         shared.table[place] = shared.seen[place] = table[place] = now
     for row in range(len(updates)):
         shared.updates[row] += updates[row]
         updates[row] = 0
-    leave(shared.lock)
-    return True
 
 
 def copied(
@@ -112,17 +120,34 @@ def alone(table: NDArray[np.float32], updates: NDArray[np.uint32]) -> Shared:
 
 
 def exchange_surely(shared: Shared, table: NDArray[np.float32], updates: NDArray[np.uint32]) -> None:
-    """`exchange`, as soon as no other worker does; one that died while it did is no hindrance."""
-    while not _exchange(shared, table, updates):
+    """`exchange`, as soon as no other worker does."""
+    with held(shared):
+        _add(shared, table, updates)
+
+
+@contextmanager
+def held(shared: Shared) -> Iterator[None]:
+    """Hold the lock, as soon as no other worker does; one that died while it did is no hindrance."""
+    while not _take(shared.lock, shared.process):
         time.sleep(NAP)
         holder = shared.lock[0]
         if holder != FREE and not psutil.pid_exists(int(holder)):
             _free(shared.lock, holder)
+    try:
+        yield
+    finally:
+        _free(shared.lock, shared.process)
 
 
 @compiled
-def _exchange(shared: Shared, table: NDArray[np.float32], updates: NDArray[np.uint32]) -> bool:
-    return exchange(shared, table, updates)
+def _add(shared: Shared, table: NDArray[np.float32], updates: NDArray[np.uint32]) -> None:
+    add(shared, table, updates)
+
+
+@compiled
+def _take(lock: NDArray[np.int32], process: np.int32) -> bool:
+    taken: bool = swap(lock, FREE, process)
+    return taken
 
 
 @compiled

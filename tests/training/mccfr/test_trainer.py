@@ -118,30 +118,47 @@ def test_it_learns_with_batches_that_it_finds():
         assert metrics["utility"] == pytest.approx(-0.0856, abs=0.1)
 
 
-@pytest.mark.parametrize("method", ["cfr", "cfr+", "dcfr", "outcome"])
-def test_it_goes_on_from_its_state(method):
-    """What was saved and loaded by another trainer, at another N where there is one, leads to the same tables."""
-    with solving(batch=20, method=method) as (whole, whole_backend):
-        for _ in range(4):
-            whole.iterate()
-        expected = tables(whole_backend())
-    with solving(batch=20, method=method) as (first, _):
-        first.iterate()
-        first.iterate()
+def learned(iterates: int, **settings: Any) -> tuple[Any, Any]:
+    """Return the tables after so many calls of `iterate`."""
+    with solving(**settings) as (trainer, backend):
+        for _ in range(iterates):
+            trainer.iterate()
+        return tables(backend())
+
+
+def interrupted(before: int, after: int, **settings: Any) -> tuple[Any, Any]:
+    """Return the tables if another trainer goes on with what one has saved after so many calls."""
+    with solving(**settings) as (first, _):
+        for _ in range(before):
+            first.iterate()
         streams, data = first.state()
         tensors = {
             name: np.concatenate([piece.copy() for piece in stream.slices()]).view(stream.dtype).reshape(stream.shape)
             for name, stream in streams.items()
         }
-    with solving(batch=20, method=method) as (second, backend):
+    with solving(**settings) as (second, backend):
         second.close()
         second.load_state(tensors, data)
-        second.start(1)
-        second.iterate()
-        second.iterate()
-        assert second.iterations == 80
-        assert np.array_equal(tables(backend())[0], expected[0])
-        assert np.array_equal(tables(backend())[1], expected[1])
+        second.start(settings["num_envs"])
+        for _ in range(after):
+            second.iterate()
+        return tables(backend())
+
+
+@pytest.mark.parametrize("method", ["cfr", "cfr+", "dcfr", "outcome"])
+def test_it_goes_on_from_its_state(method):
+    """What was saved and loaded by another trainer leads to the same tables."""
+    settings = {"num_envs": 1, "batch": 20, "method": method}
+    for found, expected in zip(interrupted(2, 2, **settings), learned(4, **settings), strict=True):
+        assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("before", range(1, 8))
+def test_it_goes_on_in_the_middle_of_a_period(before):
+    """Every worker has discounted its share by the end of a step in which a period ends, or it never would."""
+    settings = {"num_envs": 4, "batch": 20, "weighting": "discounted", "discount_interval": 170}
+    for found, expected in zip(interrupted(before, 8 - before, **settings), learned(8, **settings), strict=True):
+        assert np.array_equal(found, expected)
 
 
 def test_another_number_of_workers_keeps_the_tables():

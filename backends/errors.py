@@ -112,11 +112,11 @@ class Failure:
     output: str = ""
 
     def summary(self) -> str:
-        """Return one sentence: who, where, what."""
-        where = f"environments {self.lo}..{self.hi - 1}"
+        """Return one sentence: who, where, what; people count from 1."""
+        where = f"environments {self.lo + 1}..{self.hi}"
         if self.environment is not None:
-            where = f"environment {self.environment}, seed {self.seed}, action {self.action}"
-        return f"worker {self.worker} ({where}) failed after {self.step} steps: {self.reason}"
+            where = f"environment {self.environment + 1}, seed {self.seed}, action {self.action}"
+        return f"worker {self.worker + 1} ({where}) failed after {self.step} steps: {self.reason}"
 
     def report(self) -> str:
         """Return everything that is known, on several lines."""

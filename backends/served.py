@@ -97,7 +97,7 @@ class ServedBackend(SupervisedBackend):
             self._looked = member.index
         if not (self._gone(member, slot) if gone else self._lost(member, slot)) and late:
             raise BackendTimeout(
-                f"worker {member.index} did not finish within its limit; wait again, or close the backend"
+                f"worker {member.index + 1} did not finish within its limit; wait again, or close the backend"
             )
 
     def _gone(self, member: Member, slot: int) -> bool:

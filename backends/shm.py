@@ -142,7 +142,7 @@ class ShmBackend(SupervisedBackend):
         while not self._lost(member, slot):
             if time.monotonic() > limit:
                 raise BackendTimeout(
-                    f"worker {member.index} did not finish within its limit; wait again, or close the backend"
+                    f"worker {member.index + 1} did not finish within its limit; wait again, or close the backend"
                 )
             member.block.block_on_reply(ticket, LOOK)
             if words[REPLY] == ticket:

@@ -113,7 +113,7 @@ class SocketLines(Decoder):
                 more = wire.recv(HEADER.size + length - len(data))
             except BlockingIOError:
                 if time.monotonic() > end:
-                    raise BackendTimeout(f"environment {env} got no answer within {timeout:g} s") from None
+                    raise BackendTimeout(f"environment {env + 1} got no answer within {timeout:g} s") from None
                 continue
             if not more:
                 raise ConnectionResetError

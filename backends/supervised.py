@@ -129,7 +129,7 @@ class SupervisedBackend(Backend):
                 del self._away[index]
                 lo, hi = self._fleet.members[index].span
                 self.buffer["status"][0, lo:hi] = Status.READY
-                self._event("info", f"worker {index} (environments {lo}..{hi - 1}) is back", index, lo, hi)
+                self._event("info", f"worker {index + 1} (environments {lo + 1}..{hi}) is back", index, lo, hi)
         self._gather()
 
     def _reset(self, mask: NDArray[np.bool_], slot: int) -> None:

@@ -61,7 +61,7 @@ class NumberWatch:
         what, row = self._found
         env = row // self._players
         self._reported = time.monotonic()
-        text = f"environment {env} gave a {what} that is not a finite number (seen {self.count} times so far)"
+        text = f"environment {env + 1} gave a {what} that is not a finite number (seen {self.count} times so far)"
         return [BackendEvent(time.time(), "warning", text, None, env, env + 1)]
 
     def _find(self, what: str, rows: NDArray[np.floating], lo: int) -> bool:

@@ -103,9 +103,9 @@ class Adapted:
             draw(self._task, self._envs[index].render, seen, self._board[index])
         except Exception:
             # A picture is not worth a training: the environment goes on without one.
-            log.warning("environment %d cannot be drawn", self._lo + index, exc_info=True)
+            log.warning("environment %d cannot be drawn", self._lo + index + 1, exc_info=True)
 
     def _fail(self, error: Exception, index: int, action: Any) -> NoReturn:
         number = self._lo + index
-        text = f"environment {number} of {self._task.name} raised {type(error).__name__}: {error}"
+        text = f"environment {number + 1} of {self._task.name} raised {type(error).__name__}: {error}"
         raise EnvironmentFailed(text, number, None if action is None else np.asarray(action).tolist()) from error

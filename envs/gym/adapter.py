@@ -146,10 +146,10 @@ class GymEnvironments(Adapted):
             try:
                 packed = pack(self._whole(index, slot))
             except Exception:
-                log.warning("the state of environment %d cannot be kept", self._lo + index, exc_info=True)
+                log.warning("the state of environment %d cannot be kept", self._lo + index + 1, exc_info=True)
                 continue
             if LENGTH + len(packed) > len(row):
-                log.warning("the state of environment %d has grown to %d bytes", self._lo + index, len(packed))
+                log.warning("the state of environment %d has grown to %d bytes", self._lo + index + 1, len(packed))
                 continue
             row[:LENGTH] = np.frombuffer(len(packed).to_bytes(LENGTH, "little"), np.uint8)
             row[LENGTH : LENGTH + len(packed)] = np.frombuffer(packed, np.uint8)

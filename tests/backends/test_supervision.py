@@ -97,10 +97,10 @@ def test_a_failure_in_a_step_is_reported_with_its_place(toy, backend, tmp_path, 
         envs.advance(0)
         text = envs.drain_events()[0].text
         assert reason in text
-        assert "worker 0" in text
+        assert "worker 1" in text
         assert "after 3 steps" in text
         if how in {"raise", "hang"}:
-            assert "environment 0, seed 0, action 3" in text
+            assert "environment 1, seed 0, action 3" in text
             assert "faulty.py" in text
         assert not envs.buffer["active"][1].any()
         envs.carry()
@@ -139,7 +139,7 @@ def test_an_exception_in_process_keeps_its_cause(toy):
     """Without workers the original exception is the cause of the one that names the environment."""
     envs = make(toy("Fragile", how="raise", at=0), 2, "inline")
     envs.start()
-    with pytest.raises(EnvironmentFailed, match=r"environment 0 of .* raised ValueError: bad card") as caught:
+    with pytest.raises(EnvironmentFailed, match=r"environment 1 of .* raised ValueError: bad card") as caught:
         envs.advance(0)
     assert isinstance(caught.value.__cause__, ValueError)
     envs.close()
@@ -195,7 +195,7 @@ def test_a_game_of_numbers_that_are_none(toy, monkeypatch):
         events = envs.drain_events()
         envs.close()
         assert len(events) == 1
-        assert f"environment 0 gave a {what} that is not a finite number" in events[0].text
+        assert f"environment 1 gave a {what} that is not a finite number" in events[0].text
 
 
 def test_what_the_workers_are_doing(toy, backend):

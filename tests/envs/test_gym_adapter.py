@@ -182,7 +182,7 @@ def test_an_exception_names_environment_and_action():
     _, buffers, environments = made("faulty:Fragile:how=raise,at=0")
     buffers["action"][0] = [1, 2]
     with pytest.raises(
-        EnvironmentFailed, match="environment 0 of faulty:Fragile raised ValueError: bad card"
+        EnvironmentFailed, match="environment 1 of faulty:Fragile raised ValueError: bad card"
     ) as caught:
         environments.step(0)
     assert (caught.value.environment, caught.value.action) == (0, 1)

@@ -151,7 +151,7 @@ def test_a_state_that_outgrows_its_place_is_not_kept(caplog):
         assert backend.save(3)
         assert not backend.buffer["state"].any()
         assert not backend.restore(backend.buffer["state"][0])
-    assert "the state of environment 1 has grown to" in caplog.text
+    assert "the state of environment 2 has grown to" in caplog.text
 
 
 def play(backend):

@@ -127,5 +127,5 @@ class Boards:
                 else shrink(np.asarray(drawn), board.shape[:2])
             )
         except Exception:
-            log.warning("environment %d cannot be drawn any more", env, exc_info=True)
+            log.warning("environment %d cannot be drawn any more", env + 1, exc_info=True)
             self._render = None

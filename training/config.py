@@ -21,6 +21,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 MAX_ENVS = 1_000_000
+NAME = r"^[^/]*[^/.][^/]*$"
 LIMITS = ("steps", "frames", "episodes", "seconds")
 
 
@@ -61,8 +62,8 @@ class Config(Settings):
     episodes: PositiveInt | None = Field(None, description="Stop after this many episodes.")
     seconds: PositiveFloat | None = Field(None, description="Stop after this many seconds of training.")
     runs_dir: Path = Field(Path("runs"), description="Where runs are kept.")
-    name: str | None = Field(None, description="The run's name; default task, trainer and time.")
-    resume: str | None = Field(None, description="Continue this run: its name, its folder, or latest.")
+    name: str | None = Field(None, pattern=NAME, description="The run's name; default task, trainer and time.")
+    resume: str | None = Field(None, min_length=1, description="Continue this run: its name, its folder, or latest.")
     strict: bool = Field(False, description="A backend that cannot run here is an error, not a fallback.")
     linger: NonNegativeFloat = Field(60.0, description="Seconds that a session without a viewer goes on.")
     checkpoint_every: NonNegativeFloat = Field(

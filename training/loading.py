@@ -26,6 +26,8 @@ NOT_SETTINGS = frozenset({"PAC_CACHE_DIR", "PAC_RUNTIME_DIR", "PAC_TOKEN"})
 DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?|mps")
 KEYS = tuple(name for name in Config.model_fields if name not in {"settings", "learn", "greedy"})
 """What may be configured; the trainers' settings stand in a section each."""
+WORDS = {"name": "a folder's name, without a slash", "resume": "a run's name or folder"}
+"""What some keys take, where the type does not say it."""
 NEW_EACH_TIME = frozenset(
     {"steps", "frames", "episodes", "seconds", "runs_dir", "name", "resume", "linger", "breakpoints", "learn", "greedy"}
 )
@@ -90,7 +92,7 @@ def load(
     }
     given |= {key: Origin("the command", value) for key, value in fixed.items()}
     resume = given.get("resume")
-    if resume is not None and resume.value:
+    if resume is not None and resume.value:  # an empty one is refused below
         runs_dir = Path(given["runs_dir"].value if "runs_dir" in given else Config().runs_dir)
         given = {**dict(_from_run(RunFolder.find(runs_dir, str(resume.value)))), **given}
     return Loaded(_build(given), given)
@@ -210,6 +212,10 @@ def _build(given: Mapping[str, Origin]) -> Config:
         config = Config.model_validate({**plain, "trainer": trainer, "settings": settings})
     except ValidationError as error:
         raise BadConfiguration(sentence(error.errors()[0], given)) from None
+    if config.resume and config.name:
+        raise BadConfiguration(
+            f"--name names a new run, and {config.resume} is to go on: leave out --name {config.name} or --resume"
+        )
     if config.backend not in BACKENDS:
         raise UnknownName("backend", config.backend, BACKENDS)
     if not DEVICE.fullmatch(config.device):
@@ -227,6 +233,8 @@ def sentence(item: ErrorDetails, given: Mapping[str, Origin] | None = None) -> s
 
 def expected(key: str) -> str:
     """Return in words what the field `key` of `Config` takes."""
+    if key in WORDS:
+        return WORDS[key]
     schema = Config.model_json_schema()["properties"][key]
     schema = next((part for part in schema.get("anyOf", ()) if part["type"] != "null"), schema)
     if schema["type"] not in {"integer", "number"}:

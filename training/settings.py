@@ -64,5 +64,5 @@ class TrainerSettings(Settings):
 
 
 def _sentence(trainer: str, item: Any) -> str:
-    place = f"{trainer}.{item['loc'][0]}" if item["loc"] else trainer
-    return f"{place}: {item['msg'].lower()}, got {item['input']!r}"
+    text = item["msg"].removeprefix("Value error, ").lower()
+    return f"{trainer}.{item['loc'][0]}: {text}, got {item['input']!r}" if item["loc"] else f"{trainer}: {text}"

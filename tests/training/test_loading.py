@@ -98,6 +98,7 @@ def test_resume_continues_with_the_run_s_own(tmp_path):
     assert (loaded.task, loaded.num_envs, loaded.seconds) == ("drmario:level=2", 3, None)
     assert loaded.settings == {"clip": 0.1}
     assert load({**flags, "ppo.clip": "0.4"}, environ={}).config.settings == {"clip": "0.4"}
+    assert "first is to go on" in refusal(flags={**flags, "name": "second"})
 
 
 @pytest.mark.parametrize(
@@ -117,7 +118,12 @@ def test_resume_continues_with_the_run_s_own(tmp_path):
         ({"dqn.clip": "1"}, ["unknown trainer 'dqn'"]),
         ({"ppo.clip": "wide"}, ["ppo.clip", "'wide'"]),
         ({"ppo.epochs": True}, ["ppo.epochs", "not true or false"]),
+        ({"ppo.batch": "8"}, ["ppo: minibatch", "must not exceed batch 8"]),
         ({"resume": "gone"}, ["unknown run 'gone'"]),
+        ({"resume": ""}, ["--resume expects a run's name or folder, got ''"]),
+        ({"name": "../up"}, ["--name expects a folder's name, without a slash, got '../up'"]),
+        ({"name": ".."}, ["--name expects a folder's name"]),
+        ({"name": ""}, ["--name expects a folder's name"]),
     ],
 )
 def test_flags_that_do_not_fit(flags, parts, tmp_path):

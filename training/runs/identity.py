@@ -1,4 +1,4 @@
-"""What a run is of: what must be the same for a session to go on with it, besides what its trainer asks for."""
+"""What a run is of: what must be the same for a session to go on with it, and what may change."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
+from typing import Any
 
 from ...envs import BadParameter, Task
 from .folder import RunFolder
 
 
 def identity(task: Task, trainer: str) -> dict[str, str]:
-    """Return what a run's card and its checkpoints say that it is of."""
+    """Return what a run's card and its checkpoints say that it is of; its trainer may ask for more."""
     facts = [trainer, asdict(task.observation), asdict(task.action), task.num_actions, task.players]
     fingerprint = hashlib.sha256(json.dumps(facts, default=str).encode()).hexdigest()[:16]
     return {"task": task.spec, "trainer": trainer, "fingerprint": fingerprint}
@@ -35,3 +36,12 @@ def refuse_another(folder: RunFolder, ours: Mapping[str, str]) -> None:
             f"{folder.name} was trained on another {ours['task']}, with other observations or actions: "
             "start a new run, or go back to that version"
         )
+
+
+def changes(folder: RunFolder, settings: Mapping[str, Any]) -> list[str]:
+    """Return in words which settings of a run's trainer are others than before."""
+    before = folder.card().get("config", {}).get("settings", {})
+    now = json.loads(json.dumps(settings))
+    return [
+        f"{name} {now[name]} instead of {value}" for name, value in before.items() if name in now and now[name] != value
+    ]

@@ -5,20 +5,16 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-import numpy as np
-
 from ...backends.base import Backend
 from ...envs import BadParameter, PacError, Task
-from ...envs.fields import Array
 from ..config import Config
 from ..guards.alarms import CALM, Alarm
-from ..runs.checkpoint import Checkpoint, CheckpointNotWritten, load_newest
+from ..runs.checkpoint import CheckpointNotWritten, load_newest
 from ..runs.folder import RunFolder, new_name
-from ..runs.identity import identity, refuse_another
+from ..runs.identity import changes, identity, refuse_another
 from ..runs.saving import Saver
 from ..runs.tensorboard import EventFiles
 from ..telemetry.blocks import MAX_HISTORY
@@ -28,33 +24,9 @@ from ..telemetry.series import NOT_FIGURES
 from ..trainer import Spoiled, Trainer
 from ..trainers import trainer_kind
 from .monitor import Monitor
+from .standing import STATES, Standing
 
-STATES = "environments.state"
 MOST_STATES = 256 * 2**20  # bytes
-
-
-@dataclass(frozen=True)
-class Standing:
-    """Where a training stood at the end of an iteration.
-
-    Attributes:
-        counters: What was counted by then, as `Counts.state` returns it.
-        seconds: How long had been trained.
-        num_envs: Number of environments N.
-        states: Their states, `(N, *stored_shape)`; None where they cannot be saved.
-    """
-
-    counters: Mapping[str, Any]
-    seconds: float
-    num_envs: int
-    states: Array | None
-
-    @classmethod
-    def saved(cls, found: Checkpoint) -> Standing:
-        """Return where the training stood that a checkpoint is of."""
-        facts, states = found.data, found.tensors.get(STATES)
-        kept = None if states is None else np.array(states)
-        return cls(facts["counters"], facts.get("seconds", 0.0), facts["num_envs"], kept)
 
 
 class Keeper:
@@ -96,6 +68,7 @@ class Keeper:
         self.pauses: list[float] = []
         self._standing: Standing | None = None
         self._saved_at = 0.0
+        self._started: float | None = None
         self._saving, self._beside = "", False
         self._saver = Saver(self.folder.checkpoints, self._told) if self.folder else None
         self._curves = EventFiles(self.folder.path if self.folder else None)
@@ -127,7 +100,7 @@ class Keeper:
             state: `running`, `completed` (a limit was reached), `interrupted` or `failed`.
             device: Where the policy runs.
             num_envs: Number of environments N.
-            started: When, in s since the epoch.
+            started: When the session was, in s since the epoch; a run keeps when its first one was.
             error: What it failed of.
         """
         if self.folder is None or not self._begun:
@@ -137,7 +110,7 @@ class Keeper:
             **self._origin,
             "device": device,
             "num_envs": num_envs,
-            "started": started,
+            "started": self._started or started,
             "written": time.time(),
             "version": version("pac-tui"),
             "state": state,
@@ -203,14 +176,7 @@ class Keeper:
         standing = self._standing
         if standing.states is not None:
             tensors[STATES] = standing.states
-        facts = {
-            **self._origin,
-            "num_envs": standing.num_envs,
-            "seed": self._config.seed,
-            "counters": dict(standing.counters),
-            "seconds": standing.seconds,
-            "data": data,
-        }
+        facts = {**self._origin, "seed": self._config.seed, **standing.facts(), "data": data}
         self._saving = self._said(standing.counters)
         self._beside = not wait
         if self._beside:
@@ -279,7 +245,10 @@ class Keeper:
         if self._config.learn:
             self._go_on(folder, standing)
         self._begun = True
-        self._events.add(Level.GOOD, f"resumed {folder.name} at {self._said(standing.counters)}")
+        told = ", ".join(
+            (f"resumed {folder.name} at {self._said(standing.counters)}", *changes(folder, self._settings))
+        )
+        self._events.add(Level.GOOD, told)
 
     def _refuse_the_end(self, folder: RunFolder, standing: Standing) -> None:
         """Raise what says that a run has reached the limit that is asked for."""
@@ -296,6 +265,7 @@ class Keeper:
         rows = [line for line in lines if line["iterations"] <= done]
         self._monitor.count_on(standing.counters, standing.seconds, rows)
         self._standing, self._saved_at = standing, standing.seconds
+        self._started = folder.card().get("started")
 
     def restore(self, backend: Backend) -> bool:
         """Let the environments go on where a resumed run stood; return whether they do."""

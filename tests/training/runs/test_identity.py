@@ -1,0 +1,31 @@
+"""What a run is of."""
+
+import pytest
+
+from pac.envs import BadParameter, find
+from pac.training.runs.folder import RunFolder
+from pac.training.runs.identity import changes, identity, refuse_another
+
+
+def test_a_run_goes_on_with_what_it_is_of(tmp_path):
+    """Another task, another trainer or another network's input is refused, with what to do."""
+    run, ours = RunFolder.create(tmp_path, "run"), identity(find("drmario"), "ppo")
+    run.write_card(ours)
+    refuse_another(run, ours)
+    with pytest.raises(BadParameter, match="run trains drmario with ppo, and drmario:level=3 with ppo is asked for"):
+        refuse_another(run, identity(find("drmario:level=3"), "ppo"))
+    with pytest.raises(BadParameter, match="and drmario with random is asked for"):
+        refuse_another(run, identity(find("drmario"), "random"))
+    with pytest.raises(BadParameter, match="with other observations or actions"):
+        refuse_another(run, ours | {"fingerprint": "0123"})
+
+
+def test_settings_that_change_are_named(tmp_path):
+    """As JSON has them: what was saved as a list and is a tuple again has not changed."""
+    run = RunFolder.create(tmp_path, "run")
+    run.write_card({"config": {"settings": {"batch": 256, "rate": ((0, 1.0), (9, 0.5)), "gone": 1}}})
+    assert changes(run, {"batch": 256, "rate": ((0, 1.0), (9, 0.5)), "new": 2}) == []
+    assert changes(run, {"batch": 64, "rate": 0.1}) == [
+        "batch 64 instead of 256",
+        "rate 0.1 instead of [[0, 1.0], [9, 0.5]]",
+    ]

@@ -9,6 +9,7 @@ import fcntl
 import json
 import math
 import os
+import shutil
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -130,6 +131,13 @@ class RunFolder:
             file.write(str(os.getpid()))
             file.flush()
         self._claim = file
+
+    def drop_if_empty(self) -> None:
+        """Remove the folder if nothing was ever written into it: the session could not begin."""
+        with suppress(OSError):
+            if {path.name for path in self.path.iterdir()} <= {CLAIM, CHECKPOINTS}:
+                self.checkpoints.rmdir()
+                shutil.rmtree(self.path)
 
     def release(self) -> None:
         """Let others write into this run."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -84,6 +85,7 @@ class Keeper:
             return folder
         folder = RunFolder.create(config.runs_dir, config.name or new_name(self._task.name, self._kind.name))
         folder.claim()
+        atexit.register(folder.drop_if_empty)
         return folder
 
     @property

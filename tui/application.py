@@ -79,7 +79,7 @@ class PacApp(DebuggedApp):
         self._logs = LogView(lambda: connection.directory)
         views = (self._summary, EnvironmentView(colors=colors), TimingView(), LearningView(), WorkersView(), self._logs)
         self._views: dict[str, View] = {str(view.id): view for view in views}
-        self._switcher = PlainSwitcher(self._summary, id="views", initial=self._place)
+        self._switcher = PlainSwitcher(*views, id="views", initial=self._place)
 
     def get_default_screen(self) -> PlainScreen:
         """The screen that the views stand on."""
@@ -241,8 +241,6 @@ class PacApp(DebuggedApp):
         """Show a view."""
         if name != self._place:
             self._place = name
-            if self.view.parent is None:  # which makes the first screen stand earlier
-                self._switcher.mount(self.view)
             self._switcher.current = name
         self.hurry()
 

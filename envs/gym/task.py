@@ -69,7 +69,7 @@ def describe(spec: str, name: str, params: Mapping[str, str]) -> Task:
     return Task(
         spec=spec,
         name=name,
-        title=name.rpartition(":")[2].rpartition("/")[2],
+        title=_title(name),
         factory="pac.envs.gym.parallel:ParallelEnvironments"
         if look.parallel
         else "pac.envs.gym.adapter:GymEnvironments",
@@ -90,6 +90,12 @@ def describe(spec: str, name: str, params: Mapping[str, str]) -> Task:
             filter(None, (note, look.forgets and f"{name} offers states that are not kept: {look.forgets}"))
         ),
     )
+
+
+def _title(name: str) -> str:
+    """Return the last part of a name, the module's where that is what PettingZoo calls all of its environments."""
+    module, _, last = name.rpartition(":")
+    return module.rpartition(".")[2] if module and last == "parallel_env" else last.rpartition("/")[2]
 
 
 def mask_reader(env: gymnasium.Env[Any, Any], info: Mapping[str, Any], count: int) -> MaskReader | None:

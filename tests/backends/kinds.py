@@ -230,6 +230,9 @@ class Tag:
         pass
 
 
+parallel_env = Tag
+
+
 def unlike():
     """A parallel environment whose agents' actions differ."""
     return Tag(sizes=(2, 3))

@@ -169,6 +169,11 @@ def test_wrappers_change_nothing():
     assert space.shape == (11,)
 
 
+def test_a_module_names_what_its_function_does_not():
+    """As PettingZoo's environments, all of which are called `parallel_env`."""
+    assert [find(spec).title for spec in ("kinds:parallel_env", "kinds:Tag")] == ["kinds", "Tag"]
+
+
 def test_agents_that_leave(monkeypatch):
     """A seat that is out stays out, without rewards, until the episode of all ends and a new one begins."""
     _, buffers, environments = begun("kinds:Tag", num_envs=1)

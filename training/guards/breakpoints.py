@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -39,8 +39,13 @@ SCOPE = re.compile(r"^\s*(any|env\s*\d+)\s*:\s*")
 
 def names_of(task: Task) -> tuple[str, ...]:
     """Return the names that a condition may use: the standard ones, the task's info and its outcomes."""
-    action = () if task.action.shape else ("action",)
-    names = (*sorted(STANDARD), *action, *_info(task), *_outcomes(task))
+    own = (*(item.name for item in scalars(task)), *(outcome.name for outcome in task.outcomes))
+    return names_with(own, action=not task.action.shape)
+
+
+def names_with(own: Iterable[str], *, action: bool) -> tuple[str, ...]:
+    """Return the names that a condition may use, with a task's `own`, and whether an action is one number."""
+    names = (*sorted(STANDARD), *(("action",) if action else ()), *map(_spelled, own))
     return tuple(name for name in dict.fromkeys(names) if name not in WORDS)
 
 

@@ -88,8 +88,19 @@ class Breakpoints(Dialog):
             rows = [(part("there are none; for instance:", SOFT),), *((part(f"  {text}", FAINT),) for text in EMPTY)]
         if self.error:
             rows += [(part(line, RED),) for line in wrap(self.error, inner)]
+        elif len(rows) + len(names := self._names(inner)) <= room:
+            rows += names
         note = "Space off, on   Delete removes   Esc closes"
         self.frame("Breakpoints", rows, width, note)
+
+    def _names(self, width: int) -> list[Row]:
+        """What a condition may ask for."""
+        from ...training.guards.breakpoints import names_with
+
+        about = self.snapshot.description
+        own = (*about.info, *(name for name, _ in about.outcomes))
+        known = names_with(own, action=not (about.choices or about.bounds))
+        return [(), *((part(line, FAINT),) for line in wrap(f"names: {' '.join(known)}", width))]
 
     def _row(self, index: int, width: int) -> Row:
         item = self._kept[index]

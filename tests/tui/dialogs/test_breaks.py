@@ -34,6 +34,9 @@ async def test_a_condition_is_typed_and_sent(stage, open_app):
     async with open_app(stage, (120, 40)) as (app, pilot):
         await opened(app, pilot)
         await shown(app, "there are none")
+        await shown(app, "names: ")
+        await shown(app, "viruses")
+        await shown(app, "topped_out")
         await pilot.press(*"reward", "space", "less_than_sign", "space", *"-5", "enter")
         await until(lambda: stage.commands == [("break", {"text": "reward < -5"})])
         listed(stage, "reward < -5", hits=3)

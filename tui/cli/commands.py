@@ -249,14 +249,18 @@ def preferences(*, schema: Switch = False, json: Json = False) -> int:
 
 @app.command
 def completion(shell: Literal["bash", "zsh", "fish"]) -> int:
-    """Print a script that completes commands and options in a shell.
+    """Print a script that completes commands and options in a shell, in bash also tasks, backends and runs.
 
     For bash: pac-tui completion bash > ~/.local/share/bash-completion/completions/pac-tui
 
     Args:
         shell: The shell.
     """
+    from .completion import bash_values
+
     print(app.generate_completion(shell=shell))
+    if shell == "bash":
+        print(bash_values())
     return DONE
 
 

@@ -1,0 +1,42 @@
+"""Bash completes what can be typed."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from pac.tui.cli.commands import main
+
+pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+
+TRY = """
+source ./script
+COMP_WORDS=({words})
+COMP_CWORD=$(( ${{#COMP_WORDS[@]}} - 1 ))
+complete=$(complete -p pac-tui | sed 's/.*-F //; s/ .*//')
+$complete pac-tui "${{COMP_WORDS[COMP_CWORD]}}" "${{COMP_WORDS[COMP_CWORD-1]}}"
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("pac-tui att", {"attach"}),
+        ("pac-tui run --hang", {"--hang-timeout"}),
+        ("pac-tui run --task dr", {"drmario", "drmario-frames"}),
+        ("pac-tui --backend s", {"shm", "socket"}),
+        ("pac-tui --trainer p", {"ppo"}),
+        ("pac-tui attach ''", {"latest", "mine"}),
+        ("pac-tui run --resume m", {"mine"}),
+        ("pac-tui attach --j", {"--json"}),
+    ],
+)
+def test_bash_completes(tmp_path, capsys, words, completed):
+    """Commands, options, and names of what they take."""
+    assert main(["completion", "bash"]) == 0
+    (tmp_path / "script").write_text(capsys.readouterr().out)
+    (tmp_path / "runs" / "mine").mkdir(parents=True)
+    command = ["bash", "--norc", "-c", TRY.format(words=words)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    assert set(done.stdout.split()) == completed

@@ -1,0 +1,31 @@
+"""What bash completes besides commands and options: names of tasks, trainers, backends, devices and runs."""
+
+from __future__ import annotations
+
+from ...backends.factory import BACKENDS
+from ...envs.registry import families
+from ...training.trainers import TRAINERS
+
+VALUES = """
+_pac_tui_values() {{
+    local names here="${{COMP_WORDS[COMP_CWORD]}}"
+    case "${{COMP_WORDS[COMP_CWORD-1]}}" in
+        --task) names="{tasks}" ;;
+        --trainer) names="{trainers}" ;;
+        --backend) names="{backends}" ;;
+        --device) names="auto cpu cuda mps" ;;
+        --resume|--run|attach|eval) names="latest $(ls runs 2>/dev/null)" ;;
+    esac
+    if [[ -n $names && $here != -* ]]; then
+        COMPREPLY=($(compgen -W "$names" -- "$here"))
+    else
+        _pac_tui "$@"
+    fi
+}}
+complete -F _pac_tui_values pac-tui
+"""
+
+
+def bash_values() -> str:
+    """Return what goes behind the script that completes commands and options."""
+    return VALUES.format(tasks=" ".join(families()), trainers=" ".join(TRAINERS), backends=" ".join(BACKENDS))

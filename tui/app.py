@@ -137,9 +137,17 @@ def _finish(connection: Connection, left: Left, report: Path | None) -> None:
 
 
 def _see_off(connection: Connection) -> None:
-    """Wait until a session of ours has ended; ask it to, and end it if it does not."""
+    """Wait until a session of ours has ended; ask it to, and end it if it does not, or if Ctrl-C says so once more."""
     if not connection.ours or connection.over() is not None:
         return
+    try:
+        _wait_for_end(connection)
+    except KeyboardInterrupt:
+        connection.kill()
+        raise
+
+
+def _wait_for_end(connection: Connection) -> None:
     connection.terminate()
     limit = time.monotonic() + STOP_LIMIT
     said = False

@@ -248,10 +248,13 @@ def _as_data(error: BaseException) -> dict[str, Any]:
     return {"title": "Session failed", "error": text, "code": FAILED}
 
 
-def _say(pipe: int, line: Mapping[str, Any]) -> None:
-    """Write a line for the starter, who may be gone."""
-    with contextlib.suppress(BrokenPipeError):
+def _say(pipe: int, line: Mapping[str, Any]) -> bool:
+    """Write a line for the starter; return whether it is still there."""
+    try:
         os.write(pipe, json.dumps(line, default=float).encode() + b"\n")
+    except BrokenPipeError:
+        return False
+    return True
 
 
 def main() -> int:
@@ -276,7 +279,8 @@ def main() -> int:
     logging.getLogger("pac").setLevel(logging.INFO)
     for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(name, lambda *_: session.stop())
-    _say(pipe, {"directory": str(session.directory)})
+    if not _say(pipe, {"directory": str(session.directory)}):
+        session.stop()  # nobody will ever know of it
     answer = _finish(session)
     close()
     _say(pipe, answer)

@@ -107,6 +107,17 @@ def test_an_interrupt_while_it_starts(shared, tmp_path):
     assert "Traceback" not in err
 
 
+def test_two_interrupts_while_the_app_starts(shared, tmp_path):
+    """Whatever the app is at, it leaves at once, and its session with it."""
+    terminal = Terminal(("run", "--task", "CartPole-v1", "--backend", "inline"), shared, tmp_path)
+    until(lambda: list(shared.glob("pac-*/*")), "its session stands")
+    terminal.process.send_signal(signal.SIGINT)
+    terminal.process.send_signal(signal.SIGINT)
+    assert terminal.process.wait(120) in {130, -signal.SIGINT}
+    assert terminal.echoes
+    terminal.close()
+
+
 def test_a_killed_command_leaves_no_orphan(shared, tmp_path):
     """A session whose command was killed ends itself."""
     process = start(("run", "--headless", *QUICK, "--linger", "2"), shared, tmp_path)

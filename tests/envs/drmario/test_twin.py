@@ -193,12 +193,9 @@ def test_many_placements(level: int, speed: str, seed: int, speed_ups: int):
     play_placements(*begun(level, speed, seed, speed_ups), seed, 250)
 
 
-@settings(max_examples=1)
-@given(seed=SEEDS, speed_ups=st.integers(30, 49))
-@example(seed=3, speed_ups=49)
-def test_masks(seed: int, speed_ups: int):
+def test_masks():
     """The mask allows what brute force in the twin reaches, and nothing else."""
-    game, bottle = maze(seed, speed_ups)
+    game, bottle = maze(3, 49)
     assert legal_in(bottle) == set(np.flatnonzero(game.mask()[0]))
 
 

@@ -67,8 +67,8 @@ def test_players_who_decide_as_they_go_agree_too():
     one, other, holdings = drawn(LEDUC, 5), bot(LEDUC, "call"), SmallHoldings(LEDUC)
     first, second = (Follower(LEDUC, strategy, holdings) for strategy in (one, other))
     for guess in (one, other, drawn(LEDUC, 6)):
-        found = thoughtful_match(LEDUC, first, second, holdings, 2000, guess=guess, threads=2)
-        assert found.hands == 2000
+        found = thoughtful_match(LEDUC, first, second, holdings, 500, guess=guess, threads=2)
+        assert found.hands == 500
         assert found.mean == pytest.approx(exact_match(LEDUC, one, other).mean, abs=1.5 * found.margin)
 
 

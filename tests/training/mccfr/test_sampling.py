@@ -47,7 +47,7 @@ def test_a_plain_recursion_makes_the_same_tables(game, iterations):
         (KUHN, 100_000, 0.0015, 0.011),
         (LEDUC, 1_000, 1.8, 2.5),
         (LEDUC, 100_000, 0.09, 0.15),
-        (LEDUC, 1_000_000, 0.025, 0.05),
+        pytest.param(LEDUC, 1_000_000, 0.025, 0.05, marks=pytest.mark.slow),
         (DICE, 100, 1.4, 1.6),
         (DICE, 10_000, 0.2, 0.32),
     ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import chain, combinations
 from math import comb
 from pathlib import Path
 
@@ -38,7 +38,7 @@ def strengths(hands, found):
 @pytest.fixture(scope="module")
 def hands():
     """Return all hands of five cards."""
-    return np.fromiter((card for hand in combinations(range(52), 5) for card in hand), np.int64).reshape(-1, 5)
+    return np.fromiter(chain.from_iterable(combinations(range(52), 5)), np.int64).reshape(-1, 5)
 
 
 @pytest.fixture(scope="module")
@@ -51,9 +51,11 @@ def found(hands):
 
 def test_all_five_cards_rank_as_the_rules_say(hands, found):
     """All 2,598,960 hands of five cards stand in the same order, ties included, as by the slow twin."""
-    values, ours = np.unique(found, return_inverse=True)
-    np.testing.assert_array_equal(ours, np.unique(worth(hands), return_inverse=True)[1])
-    assert len(values) == 7462
+    order = np.argsort(found)
+    ours, theirs = np.diff(found[order]), np.diff(worth(hands.astype(np.int8))[order])
+    np.testing.assert_array_equal(ours > 0, theirs > 0)
+    assert not (theirs < 0).any()
+    assert np.count_nonzero(ours) + 1 == 7462
 
 
 def test_categories_are_as_frequent_as_known(found):

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 WHEEL = [12, 3, 2, 1, 0]
 
 
-def worth(hands: NDArray[np.int64]) -> NDArray[np.int64]:
+def worth(hands: NDArray[np.integer]) -> NDArray[np.int64]:
     """Return the strengths of hands `(n, 5)` of cards; which numbers they are means nothing, only their order.
 
     The ranks of a hand are sorted by how often they come, then by height: that is the order in which they count.
     """
     ranks, suits = hands // 4, hands % 4
-    often = (ranks[:, :, None] == ranks[:, None, :]).sum(axis=2)
+    often = (ranks[:, :, None] == ranks[:, None, :]).sum(axis=2, dtype=np.int8)
     order = np.sort(often * 16 + ranks, axis=1)[:, ::-1]
     often, ranks = order // 16, order % 16
     wheel = (ranks == WHEEL).all(axis=1)

@@ -9,8 +9,6 @@ import sys
 from functools import cache
 from pathlib import Path
 
-import psutil
-
 from ..envs import PacError, Task
 from .cgroups import folders
 from .layout import Layout
@@ -42,6 +40,8 @@ class TooManyEnvironments(PacError):
 
 def available_memory() -> int:
     """Return the bytes that this process may still take: of the machine, and of every control group that it is in."""
+    import psutil
+
     return int(min(psutil.virtual_memory().available, *(_room(folder) for folder in folders("memory")), math.inf))
 
 

@@ -22,8 +22,6 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-import psutil
-
 from ..envs import PacError
 
 SHM = Path("/dev/shm")  # noqa: S108
@@ -76,11 +74,15 @@ def runtime_directory() -> Path:
 
 def start_ticks(pid: int) -> int | None:
     """Return when process `pid` started, as a number that no change of the clock moves, or None if there is none."""
-    try:
-        if sys.platform == "linux":  # psutil adds the time of the boot, which moves with the clock
+    if sys.platform == "linux":  # psutil adds the time of the boot, which moves with the clock
+        with suppress(OSError):
             return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19])
+        return None
+    import psutil
+
+    try:
         return int(psutil.Process(pid).create_time() * 1000)
-    except (OSError, psutil.Error):
+    except psutil.Error:
         return None
 
 

@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
+from ...training.imports import importing
 from .errors import DONE, INTERRUPTED, told
 from .flags import AnyFlags, Json, Switch, load_config, load_flags, with_settings
 
@@ -54,7 +55,8 @@ def run(
         report: Write the report as JSON to this file at the end.
         in_process: Run the session in a thread of the app, for a debugger.
     """
-    from .run import run_session
+    with importing():
+        from .run import run_session
 
     return run_session(load_config(flags), headless=headless, json=json, report=report, in_process=in_process)
 

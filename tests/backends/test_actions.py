@@ -96,7 +96,7 @@ def test_a_failure_tells_its_action():
         for _ in range(3):
             envs.advance(0)
         (event, *_) = envs.drain_events()
-        assert "environment 0, seed 4, action [0.5, 0.5]) failed after 2 steps" in event.text
+        assert "environment 1, seed 4, action [0.5, 0.5]) failed after 2 steps" in event.text
         assert "ValueError: the arm broke" in event.text
         assert "kinds.py" in event.text
     finally:

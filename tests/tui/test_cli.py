@@ -161,7 +161,7 @@ def test_bars():
 def test_the_command_is_light():
     """Neither the command line nor its help imports what takes long."""
     code = (
-        "import sys; from pac.tui.cli import main; main(['--help']); import pac.tui.cli.run; "
+        "import sys; from pac.tui.cli.commands import main; main(['--help']); import pac.tui.cli.run; "
         "heavy = {'torch', 'numba', 'gymnasium', 'textual'} & set(sys.modules); sys.exit(str(heavy) if heavy else 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=120)

@@ -45,10 +45,10 @@ def test_a_session_that_is_gone_is_told_once(stage):
     watcher.close()
 
 
-def test_telemetry_that_cannot_be_read_is_told(stage, tmp_path):
+def test_telemetry_that_cannot_be_read_is_told(stage, tmp_path, monkeypatch):
     """A file that is none, of whatever kind the error is, does not leave a screen that stands still."""
     (tmp_path / "telemetry.1").write_bytes(b"short")
-    stage.directory = tmp_path
+    monkeypatch.setattr(stage, "directory", tmp_path)
     posted: list[Message] = []
     watcher = Watcher(Connection(lambda: stage), posted.append)
     watcher.request(Look())

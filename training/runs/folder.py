@@ -188,9 +188,10 @@ class RunFolder:
         return found
 
     def write_card(self, card: Mapping[str, Any]) -> None:
-        """Write `run.json`, whole or not at all."""
+        """Write `run.json`, whole or not at all; a number that is none is null there."""
+        known = {key: None if value != value else value for key, value in card.items()}  # noqa: PLR0124
         beside = self.path / f".{CARD}"
-        beside.write_text(json.dumps(card, indent=2, default=str) + "\n")
+        beside.write_text(json.dumps(known, indent=2, default=str) + "\n")
         beside.replace(self.path / CARD)
 
     def metrics(self) -> list[dict[str, float]]:

@@ -75,6 +75,13 @@ def test_metrics_are_lines_of_json_without_nan(tmp_path):
     assert [json.loads(line) for line in lines] == [{"fps": 1.5}, {"fps": 2}]
 
 
+def test_a_card_is_json_without_nan(tmp_path):
+    """Before the first episode has ended there is no return."""
+    run = RunFolder.create(tmp_path, "a")
+    run.write_card({"steps": 3, "return_mean": float("nan")})
+    assert run.card() == {"steps": 3, "return_mean": None}
+
+
 def test_iterations_that_were_made_again_count_once(tmp_path):
     """A resumed run goes on from where it had saved: what it had done after that, and lost, is no part of it."""
     run = RunFolder.create(tmp_path, "a")

@@ -60,7 +60,9 @@ class Config(Settings):
     steps: PositiveInt | None = Field(None, description="Stop after this many environment steps.")
     frames: PositiveInt | None = Field(None, description="Stop after this many frames; of a solver, iterations.")
     episodes: PositiveInt | None = Field(None, description="Stop after this many episodes.")
-    seconds: PositiveFloat | None = Field(None, description="Stop after this many seconds of training.")
+    seconds: PositiveFloat | None = Field(
+        None, description="Stop after this many seconds of training, of the whole run if it is resumed."
+    )
     runs_dir: Path = Field(Path("runs"), description="Where runs are kept.")
     name: str | None = Field(None, pattern=NAME, description="The run's name; default task, trainer and time.")
     resume: str | None = Field(None, min_length=1, description="Continue this run: its name, its folder, or latest.")

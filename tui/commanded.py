@@ -21,7 +21,7 @@ from .dialogs.prompt import Prompt
 from .drawing.ink import FAINT, ORANGE, TEXT, YELLOW, Row, part
 from .governor import Governor
 from .messages import Refused
-from .picture import svg_of
+from .picture import lines_of, svg_of
 from .restart import DEBOUNCE, PendingRestart
 from .threads import Commander, Watcher
 
@@ -279,7 +279,7 @@ class CommandedApp(App[int]):
 
     def picture(self) -> str:
         """Return what is on the screen as an SVG."""
-        return svg_of(self.screen._compositor.render_strips())  # noqa: SLF001 - Textual's own pictures need a web font
+        return svg_of(lines_of(self.screen))
 
     def action_picture(self) -> None:
         """Save a picture of the screen in the working directory."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rich.color import blend_rgb
 from rich.segment import Segment
 from rich.style import Style
+from textual.screen import Screen
 from textual.strip import Strip
 
 from .boards.cells import QUADRANTS
@@ -54,6 +55,11 @@ def boxes(letter: str) -> list[Box] | None:
     if letter == "■":
         return [Box(0.1, 0.28, 0.8, 0.44)]
     return None
+
+
+def lines_of(screen: Screen[Any]) -> list[Strip]:
+    """Return what stands on a screen: Textual's own pictures need a web font."""
+    return list(screen._compositor.render_strips())  # noqa: SLF001 - there is no public way to them
 
 
 def svg_of(lines: Sequence[Strip]) -> str:

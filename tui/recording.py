@@ -18,6 +18,7 @@ from ..training.runs.sessions import AttachedSession, FoundSession, sessions
 from ..training.telemetry.records import Phase
 from .application import PacApp
 from .connection import Connection
+from .picture import lines_of
 from .replay.export import SCREEN, write_cast, write_gif
 
 SCRIPT = '''"""Stable-Baselines3 learns CartPole; one line of this script is about being watched."""
@@ -55,7 +56,7 @@ class Recorder:
         """Take pictures until cancelled."""
         due = time.monotonic()
         while True:
-            seen = list(self._pilot.app.screen._compositor.render_strips())  # noqa: SLF001 - as for pictures
+            seen = lines_of(self._pilot.app.screen)
             whole = len(seen) == SCREEN[1]  # a dialog is none before it was laid out
             self.screens.append(seen if whole else self.screens[-1])
             due += 1 / RATE

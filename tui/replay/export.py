@@ -17,7 +17,7 @@ from textual.strip import Strip
 from ...envs import BadParameter
 from ...training.past.episode import Episode
 from ..drawing.ink import GROUND
-from ..picture import HEIGHT, SIZE, WIDTH, colors, rectangles
+from ..picture import HEIGHT, SIZE, WIDTH, colors, lines_of, rectangles
 from .film import Film, FilmConnection
 from .replay import RATE, ReplayApp
 
@@ -82,7 +82,7 @@ async def screens_of(episode: Episode, path: Path) -> list[list[Strip]]:
             if step:
                 app.action_travel(1)
             await _stands(pilot, step)
-            screens.append(list(app.screen._compositor.render_strips()))  # noqa: SLF001 - as for pictures
+            screens.append(lines_of(app.screen))
     return screens
 
 

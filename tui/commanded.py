@@ -228,7 +228,8 @@ class CommandedApp(App[int]):
     def controlled_by(self) -> str:
         """Who controls the session, if it is not this app."""
         audience = self.snapshot.audience if self.snapshot is not None else {"controller": 0}
-        return str(audience["name"]) if audience["controller"] not in {0, self.connection.number} else ""
+        others = audience["controller"] not in {0, self.connection.number} and not self.phase.over
+        return str(audience["name"]) if others else ""
 
     def action_stop(self) -> None:
         """Have the session save and end; the app follows it. Asked a third time, end it at once."""

@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from pac.training.telemetry.records import Phase
+
 from ..waiting import until as wait
 from .commands import QUICK, Terminal, environment, left, runtime
 from .stage import screen_text, until
@@ -55,7 +57,7 @@ async def test_a_refused_stop_is_told(stage, open_app):
 
 
 async def test_the_foot_says_who_controls(stage, open_app):
-    """Another viewer, with the key that takes over; oneself, with how many watch."""
+    """Another viewer, with the key that takes over; oneself, with how many watch; of what is over, nobody."""
     async with open_app(stage) as (app, pilot):
         await until(lambda: app.connection.number)
         stage.write("audience", viewers=2, controller=app.connection.number + 1, name=b"pts/9 (process 7)")
@@ -64,6 +66,10 @@ async def test_the_foot_says_who_controls(stage, open_app):
         await until(lambda: stage.commands == [("control", {})])
         stage.write("audience", viewers=2, controller=app.connection.number)
         await until(lambda: "you control, 1 watch" in screen_text(app))
+        stage.write("audience", viewers=2, controller=app.connection.number + 1, name=b"pts/9 (process 7)")
+        await until(lambda: "pts/9 (process 7) controls" in screen_text(app))
+        stage.say(phase=Phase.FAILED, message=b"it was enough")
+        await until(lambda: "it was enough" in screen_text(app) and "controls" not in screen_text(app))
 
 
 # -- real sessions, real terminals -------------------------------------------------------------------------------------

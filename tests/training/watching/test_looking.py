@@ -5,6 +5,7 @@ from functools import partial
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from pac.training.telemetry.records import Phase
@@ -60,12 +61,12 @@ def test_what_is_observed_is_inspected_while_it_runs():
 class Fading(gymnasium.Wrapper):
     """Observes what is no number at one step."""
 
-    count, at = 0, 7
+    count = 0
 
     def step(self, action):
         self.count += 1
         observation, *rest = super().step(action)
-        return (np.full_like(observation, np.nan) if self.count == self.at else observation, *rest)
+        return (np.full_like(observation, np.nan) if self.count == 7 else observation, *rest)
 
 
 def test_a_breakpoint_asks_for_observations_that_nobody_looks_at():
@@ -83,27 +84,39 @@ def test_a_breakpoint_asks_for_observations_that_nobody_looks_at():
     envs.close()
 
 
+class Endless(gymnasium.Env):
+    """Counts its steps, none of which ends an episode; observes what is no number at step `at`."""
+
+    action_space, observation_space = Discrete(2), Box(-np.inf, np.inf, (1,), np.float32)
+    count, at = 0, 0
+
+    def reset(self, **_):
+        return np.zeros(1, np.float32), {}
+
+    def step(self, _action):
+        self.count += 1
+        return np.full(1, np.nan if self.count == self.at else self.count, np.float32), 0.0, False, False, {}
+
+
 def test_a_breakpoint_holds_a_script_before_it_has_the_step():
     """What it would make of that may end it. What it then decides is not known yet; a step leads to the next step."""
-    fading = Fading(cart())
-    fading.at = 0
-    with training(SyncVectorEnv([lambda: fading])) as started:
+    env = Endless()
+    with training(SyncVectorEnv([lambda: env])) as started:
         started.client.call("pause")
         until(lambda: started.see().phase is Phase.PAUSED, "paused")
         started.client.call("break", text="any: nan(obs)")
         started.client.call("look", focus=0, detail=True)
-        had = started.steps
-        fading.at = fading.count + 5
+        env.at = env.count + 5
         started.client.call("resume")
         until(lambda: started.see().breakpoints["hits"].sum() > 0, "the breakpoint hits")
         until(lambda: observed(started, 0) is not None and np.isnan(observed(started, 0)).all(), "it is seen")
         moment = inspected(started, 0).moment
         assert moment is not None
-        assert (started.steps, moment.next_action) == (had + 4, None)
+        assert (env.count, started.steps, moment.next_action) == (env.at, env.at - 1, None)
         started.client.call("step", count=1)
-        until(lambda: started.steps == had + 6, "a step")
+        until(lambda: started.steps == env.at + 1, "a step")
         until(lambda: getattr(inspected(started, 0).moment, "next_action", None) is not None, "and what comes next")
-        assert started.steps == had + 6
+        assert started.steps == env.at + 1
 
 
 def cart():

@@ -61,7 +61,7 @@ class Config(Settings):
     frames: PositiveInt | None = Field(None, description="Stop after this many frames; of a solver, iterations.")
     episodes: PositiveInt | None = Field(None, description="Stop after this many episodes.")
     seconds: PositiveFloat | None = Field(
-        None, description="Stop after this many seconds of training, of the whole run if it is resumed."
+        None, description="Stop after this many seconds of training, not counting those before a resume."
     )
     runs_dir: Path = Field(Path("runs"), description="Where runs are kept.")
     name: str | None = Field(None, pattern=NAME, description="The run's name; default task, trainer and time.")
@@ -88,7 +88,7 @@ class Config(Settings):
 
         Args:
             counts: The `steps`, `frames` and `episodes` so far.
-            seconds: Seconds of training so far.
+            seconds: Seconds of training since the start, or the resume.
         """
         used = {**counts, "seconds": seconds}
         shares = (used[name] / limit for name in LIMITS if (limit := getattr(self, name)))

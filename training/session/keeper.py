@@ -254,10 +254,10 @@ class Keeper:
 
     def _refuse_the_end(self, folder: RunFolder, standing: Standing) -> None:
         """Raise what says that a run has reached the limit that is asked for."""
-        if self._config.learn and self._config.used_up(standing.counters, standing.seconds) >= 1:
+        if self._config.learn and self._config.used_up(standing.counters, 0.0) >= 1:
             raise BadParameter(
-                f"{folder.name} has {self._said(standing.counters)} and {standing.seconds:,.0f} s of training already, "
-                "and a limit counts the whole run: ask for more"
+                f"{folder.name} has {self._said(standing.counters)} already, and a limit counts the whole run: ask for "
+                "more"
             )
 
     def _go_on(self, folder: RunFolder, standing: Standing) -> None:

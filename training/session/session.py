@@ -283,7 +283,9 @@ class Session(Live):
     # -- limits, runs and checkpoints ---------------------------------------------------------------------------------
 
     def _limit(self) -> float:
-        return self.config.used_up(self.monitor.counts.totals(), self.monitor.clock.now())
+        return self.config.used_up(
+            self.monitor.counts.totals(), self.monitor.clock.now() - self.monitor.resumed.seconds
+        )
 
     def _limit_reached(self) -> bool:
         return self._limit() >= 1 and not self.sizing.sweeping

@@ -73,7 +73,7 @@ def test_it_goes_on_with_another_number_of_workers(tmp_path):
     before = first.report()
     saved = load_newest(RunFolder.find(tmp_path, "run").checkpoints)
     assert saved.data["data"]["iterations"] == saved.data["counters"]["frames"] == before["frames"]
-    second = started(tmp_path, resume="run", num_envs=3, seconds=before["seconds"] + 1)
+    second = started(tmp_path, resume="run", num_envs=3, seconds=1)
     after = second.report()
     again = load_newest(RunFolder.find(tmp_path, "run").checkpoints)
     assert after["num_envs"] == 3
@@ -108,7 +108,7 @@ def test_a_killed_session_loses_one_interval_at_most(tmp_path):
     saved = load_newest(RunFolder.find(tmp_path, "run").checkpoints)
     assert saved.data["counters"]["frames"] > 0
     assert saved.skipped == ()
-    report = started(tmp_path, resume="run", seconds=saved.data["seconds"] + 0.5).report()
+    report = started(tmp_path, resume="run", seconds=0.5).report()
     assert report["frames"] > saved.data["counters"]["frames"] >= seen.state["frames"] // 100
 
 
@@ -224,7 +224,7 @@ def test_kills_at_any_moment_cost_what_was_not_yet_saved(tmp_path, runtime_direc
         reached = found.data["counters"]["frames"]
         assert found.skipped == ()
         assert found.data["data"]["iterations"] == reached >= told
-    report = started(tmp_path, resume="run", seconds=found.data["seconds"] + 1).report()
+    report = started(tmp_path, resume="run", seconds=1).report()
     assert report["frames"] > reached
     assert report["nash_conv"] < 0.5
     assert not [path for path in runtime_directory.rglob("*") if path.is_file()]

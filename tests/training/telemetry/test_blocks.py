@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pac.backends.segment import new_directory
+from pac.backends.segment import new_directory, remove_directory
 from pac.envs import Field, Glyph, Outcome, Panel, Task
 from pac.training.telemetry.blocks import NotTelemetry, TelemetryReader, TelemetryWriter, Torn, path_of
 from pac.training.telemetry.description import describe
@@ -140,6 +140,7 @@ def test_a_writer_that_lives_is_waited_for(monkeypatch):
             with pytest.raises(TimeoutError):
                 reading.result(0.2)
         assert reading.result(10)["num_envs"] == 4
+    remove_directory(own)
 
 
 def test_a_folder_without_telemetry_is_a_clear_error(folder):

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import FrameType
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from ...envs import BadParameter, PacError
 from ...training.config import Config
@@ -29,6 +29,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOOK_PERIOD = 0.1  # s
 NEWLINE = "\n"
 QUIET_PERIOD = 10.0  # s between two lines where stderr is no terminal
+Progress: TypeAlias = tuple[float, float]
+"""Seconds of training, and the share of the limit that is used up."""
 
 
 class NoTerminal(BadParameter):
@@ -169,6 +171,7 @@ class ProgressLine:
         self._shown = 0
         self._due = 0.0
         self._before = ""
+        self._begun: Progress | None = None
 
     def show(self, snapshot: Snapshot) -> None:
         """Show `snapshot`, if it is time to."""
@@ -176,7 +179,9 @@ class ProgressLine:
             if event.number > self._shown:
                 self._print(event.text.partition("\n")[0])
             self._shown = max(self._shown, event.number)
-        text = describe(snapshot)
+        if self._begun is None and snapshot.phase is Phase.RUNNING:
+            self._begun = snapshot.state["training_seconds"], snapshot.state["limit"]
+        text = describe(snapshot, self._begun or (0.0, 0.0))
         if self._live:
             width = os.get_terminal_size(sys.stderr.fileno()).columns - 1
             self._write(f"\r{text[:width]}\x1b[K")
@@ -198,8 +203,8 @@ class ProgressLine:
             sys.stderr.flush()
 
 
-def describe(snapshot: Snapshot) -> str:
-    """Return one line on how the session is doing."""
+def describe(snapshot: Snapshot, begun: Progress) -> str:
+    """Return one line on how the session is doing, which was as far as `begun` when it began or went on."""
     state, about = snapshot.state, snapshot.description
     units = about.units
     head = f"{about.task} {about.trainer} {state['backend'] or about.backend} N={snapshot.num_envs}"
@@ -207,7 +212,7 @@ def describe(snapshot: Snapshot) -> str:
         return f"{head} · {state['message']}"
     if snapshot.phase is Phase.PAUSED:
         return f"{head} · paused at {state[units.over]:,} {units.counted}: pac-tui attach {about.run} shows it"
-    parts = [head, *_limit(state), f"{state['fps']:,.0f} {units.fps}", f"{state['sps']:,.0f} {units.sps}"]
+    parts = [head, *_limit(state, begun), f"{state['fps']:,.0f} {units.fps}", f"{state['sps']:,.0f} {units.sps}"]
     if state["episodes"] and units.episodes:
         parts += [f"return {state['return_mean']:.3f}", f"{state['episodes']:,} episodes"]
     goal = first_of(about.figures, snapshot.metrics)
@@ -216,13 +221,14 @@ def describe(snapshot: Snapshot) -> str:
     return " · ".join(parts)
 
 
-def _limit(state: Mapping[str, Any]) -> Iterator[str]:
+def _limit(state: Mapping[str, Any], begun: Progress) -> Iterator[str]:
     """How far the run is, and how long it will take."""
     seconds, share = state["training_seconds"], state["limit"]
     yield f"{seconds:.0f} s"
     if share > 0:
         yield f"{100 * min(1, share):.0f} %"
-        yield f"ETA {seconds * (1 - min(1, share)) / share:.0f} s"
+    if share > begun[1]:
+        yield f"ETA {(seconds - begun[0]) * (1 - min(1, share)) / (share - begun[1]):.0f} s"
 
 
 def summary(report: Mapping[str, Any]) -> str:

@@ -24,9 +24,14 @@ class Viewer:
 
 
 class Audience:
-    """The open connections. Those that have joined stand in a row, and the first of them controls."""
+    """The open connections. Those that have joined stand in a row, and the first of them controls.
+
+    Attributes:
+        met: Whether anybody has ever connected, however shortly.
+    """
 
     def __init__(self) -> None:
+        self.met = False
         self._lock = threading.Lock()
         self._viewers: list[Viewer] = []
         self._row: list[Viewer] = []
@@ -39,6 +44,7 @@ class Audience:
     def enter(self, viewer: Viewer) -> None:
         """Note a new connection."""
         with self._lock:
+            self.met = True
             self._viewers.append(viewer)
 
     def leave(self, viewer: Viewer) -> None:

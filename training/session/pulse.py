@@ -33,7 +33,6 @@ class Pulse:
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, name="pulse", daemon=True)
         self._last_viewer = time.monotonic()
-        self._had_viewers = False
         self._own = psutil.Process()
         self._cpu: dict[int, tuple[float, float]] = {}
         self._gpu = _Gpu()
@@ -69,8 +68,8 @@ class Pulse:
         live.monitor.watched = len(live.audience) > 0
         live.monitor.look = live.audience.look()
         if live.monitor.watched:
-            self._last_viewer, self._had_viewers = time.monotonic(), True
-        elif time.monotonic() - self._last_viewer > max(live.linger, 0.0 if self._had_viewers else FIRST_VIEWER):
+            self._last_viewer = time.monotonic()
+        elif time.monotonic() - self._last_viewer > max(live.linger, 0.0 if live.audience.met else FIRST_VIEWER):
             live.stop()
 
     def _write_audience(self) -> None:

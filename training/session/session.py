@@ -100,12 +100,15 @@ class Session(Live):
         except Stopped:
             pass
         except BaseException as error:
-            self.error = error
-            self.events.add(Level.ERROR, str(error) or type(error).__name__)
+            self._fail(error)
         report = self._end()
         if self.error is not None:
             raise self.error
         return report
+
+    def _fail(self, error: BaseException) -> None:
+        self.error = error
+        self.events.add(Level.ERROR, str(error) or type(error).__name__)
 
     def _begin(self) -> None:
         self.pulse.start()
@@ -303,9 +306,8 @@ class Session(Live):
         """Save, stop the workers, say how it ended; return the report."""
         if self._trainer is not None and self.monitor.counts.iterations:
             self.say(Phase.STOPPING, "saving a checkpoint")
-            if self.error is None and (last := self._trainer.finish()):
-                self.monitor.series.latest |= last
-                self.keeper.record(self.monitor.series.latest)
+            if self.error is None:
+                self._look_last(self._trainer)
             self._save_last(self._trainer)
         report = make_report(self)
         self.say(Phase.STOPPING, "stopping the workers")
@@ -322,6 +324,17 @@ class Session(Live):
         if failed:
             keep_last(self.directory)
         return report
+
+    def _look_last(self, trainer: Trainer) -> None:
+        """Keep what the trainer says of the end; if it cannot, the session has failed, and ends like any other."""
+        try:
+            last = trainer.finish()
+        except Exception as error:
+            self._fail(error)
+            return
+        if last:
+            self.monitor.series.latest |= last
+            self.keeper.record(self.monitor.series.latest)
 
     def _save_last(self, trainer: Trainer) -> None:
         """Save what was learned; that it could not be is what the session failed of, if of nothing else."""

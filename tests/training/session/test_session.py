@@ -12,6 +12,7 @@ from pac.training.past.episode import check, read
 from pac.training.runs.folder import RunFolder
 from pac.training.session.control import CommandRefused
 from pac.training.session.host import SessionFailed, launch
+from pac.training.session.session import Session
 from pac.training.telemetry.records import Notice, Phase
 
 from ..watched import running, session, unwritable
@@ -339,3 +340,18 @@ def test_a_session_says_what_it_runs_on(tmp_path, monkeypatch):
     assert any("TRAINING_SHM_NAME has no effect" in text for text in events)
     (log,) = tmp_path.glob("*/session.log")
     assert "INFO using transport: inline, 4 envs, inference on cpu" in log.read_text()
+
+
+def test_a_last_look_that_fails_costs_no_checkpoint(tmp_path, monkeypatch):
+    """The session ends as one that failed, with what it learned saved."""
+
+    def finish(_trainer):
+        raise ArithmeticError("no best response")
+
+    monkeypatch.setattr("pac.training.mccfr.trainer.MCCFR.finish", finish)
+    config = Config(task="kuhn", backend="inline", frames=100, settings={"batch": 50}, name="run", runs_dir=tmp_path)
+    with pytest.raises(ArithmeticError, match="no best response"):
+        Session(config, tmp_path, headless=True).run()
+    folder = RunFolder.find(tmp_path, "run")
+    assert folder.card()["state"] == "failed"
+    assert list(folder.checkpoints.iterdir())

@@ -27,6 +27,8 @@ from ..envs import PacError
 SHM = Path("/dev/shm")  # noqa: S108
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
+ENDED = (b"Z", b"X")
+"""States of processes that have ended, in /proc."""
 _locks: dict[Path, int] = {}
 """The open file by which each directory of this process is locked."""
 
@@ -73,15 +75,20 @@ def runtime_directory() -> Path:
 
 
 def start_ticks(pid: int) -> int | None:
-    """Return when process `pid` started, as a number that no change of the clock moves, or None if there is none."""
+    """Return when process `pid` started, as a number that no change of the clock moves, or None if it has ended.
+
+    One that has ended may still be waited for by its parent: that is no life.
+    """
     if sys.platform == "linux":  # psutil adds the time of the boot, which moves with the clock
         with suppress(OSError):
-            return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19])
+            state, *facts = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+            return None if state in ENDED else int(facts[18])
         return None
     import psutil
 
     try:
-        return int(psutil.Process(pid).create_time() * 1000)
+        process = psutil.Process(pid)
+        return None if process.status() == psutil.STATUS_ZOMBIE else int(process.create_time() * 1000)
     except psutil.Error:
         return None
 

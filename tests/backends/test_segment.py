@@ -2,10 +2,15 @@
 
 import fcntl
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from pac.backends.segment import is_owned, new_directory, owner_of, remove_directory, remove_stale, runtime_directory
+
+from ..waiting import until
 
 UNSEEN = 2**31 - 1  # no process has this number
 
@@ -32,6 +37,21 @@ def test_a_directory_of_a_dead_process_is_removed(elsewhere):
     assert not is_owned(elsewhere)
     assert elsewhere in remove_stale()
     assert not elsewhere.exists()
+
+
+def test_who_has_ended_owns_nothing_though_its_parent_has_not_noticed():
+    """A killed process keeps its number until its parent asks how it ended."""
+    code = "from pac.backends.segment import new_directory; print(new_directory(), flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        path = Path(process.stdout.readline().strip())
+        assert owner_of(path) == process.pid
+        process.kill()
+        until(lambda: not is_owned(path), "the end")
+        assert process.returncode is None
+    assert path in remove_stale()
 
 
 def test_a_locked_directory_is_somebodys(elsewhere):

@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import signal
 import sys
 import termios
+import threading
 import time
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -100,6 +103,7 @@ def _show(connection: Connection) -> Left:
     """Run the app until it leaves."""
     modes = _terminal_modes()
     before = signal.signal(signal.SIGHUP, lambda *_: _hang_up(connection, modes))
+    _watch_terminal()
     try:
         with importing():
             from .application import PacApp
@@ -167,6 +171,20 @@ def _terminal_modes() -> list[Any] | None:
         return termios.tcgetattr(0)
     except (termios.error, OSError):
         return None
+
+
+@cache
+def _watch_terminal() -> None:
+    """Have a SIGHUP come when the terminal goes: the system sends it only to those whose controlling terminal it is."""
+
+    def wait() -> None:
+        look = select.poll()
+        look.register(0, 0)
+        if any(event & select.POLLHUP for _, event in look.poll()):
+            os.kill(os.getpid(), signal.SIGHUP)
+
+    if os.isatty(0):
+        threading.Thread(target=wait, name="terminal", daemon=True).start()
 
 
 def _hang_up(connection: Connection, modes: list[Any] | None) -> None:

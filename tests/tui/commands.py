@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import pty
+import select
 import shutil
 import struct
 import subprocess
@@ -75,6 +76,7 @@ class Terminal:
         self._ours, self._theirs = pty.openpty()
         fcntl.ioctl(self._theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
         self.drawn = b""
+        self._gone = False
         self.process = subprocess.Popen(
             [sys.executable, "-m", "pac.tui", *arguments],
             stdin=self._theirs,
@@ -89,8 +91,9 @@ class Terminal:
 
     def _read(self) -> None:
         with contextlib.suppress(OSError):
-            while data := os.read(self._ours, 1 << 16):
-                self.drawn += data
+            while not self._gone:
+                if select.select([self._ours], [], [], 0.1)[0]:
+                    self.drawn += os.read(self._ours, 1 << 16)
 
     def press(self, keys: str) -> None:
         """Type."""
@@ -102,11 +105,17 @@ class Terminal:
         modes = termios.tcgetattr(self._theirs)[3]
         return bool(modes & termios.ECHO and modes & termios.ICANON)
 
+    def hang_up(self) -> None:
+        """Be gone, without a signal: it is nobody's controlling terminal."""
+        self._gone = True
+        self._reader.join()  # whoever reads on would steal from the next terminal, which gets the same number
+        os.close(self._theirs)
+        os.close(self._ours)
+
     def close(self) -> None:
         """Let go of the terminal."""
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-        os.close(self._theirs)
-        self._reader.join(1)  # whoever reads on would steal from the next terminal, which gets the same number
-        os.close(self._ours)
+        if not self._gone:
+            self.hang_up()

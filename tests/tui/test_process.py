@@ -85,3 +85,15 @@ def test_a_signal_ends_app_and_session(place, number):
         assert terminal.echoes or number is signal.SIGHUP
     finally:
         terminal.close()
+
+
+def test_a_terminal_that_goes_without_a_signal_ends_app_and_session(place):
+    """Whoever draws into nothing would wait for ever, and let its thread for keys spin."""
+    terminal = Terminal((*QUICK, "--runs-dir", "runs"), *place)
+    try:
+        until(lambda: b"running" in terminal.drawn, "boards")
+        terminal.hang_up()
+        until(lambda: terminal.process.poll() is not None, "the end")
+        assert terminal.process.returncode == 130
+    finally:
+        terminal.close()

@@ -148,5 +148,6 @@ class SessionClient:
 
     def close(self) -> None:
         """Leave; the session notices."""
-        self._stream.close()
+        with suppress(OSError):  # what a command left behind that found nobody there
+            self._stream.close()
         self._socket.close()

@@ -116,3 +116,15 @@ def test_no_session_is_a_clear_error(folder):
     """Connecting to nothing says so."""
     with pytest.raises(SessionGone, match="no session answers"):
         SessionClient(folder)
+
+
+def test_a_client_of_a_session_that_is_gone_can_be_closed(folder):
+    """What it had still to say is nobody's any more."""
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(folder / SOCKET))
+        listening.listen()
+        client = SessionClient(folder)
+        listening.accept()[0].close()
+    with pytest.raises(SessionGone):
+        client.call("pause")
+    client.close()

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -43,6 +43,7 @@ def test_numbers_that_are_none_are_counted_among_many():
     st.integers(10, 90),
     st.integers(3, 40),
 )
+@example(np.array([[[-3.4e38, 1e38]]], np.float32), 10, 3)
 def test_any_observation_is_drawn(values, width, height):
     """Whatever its shape and its numbers; what has planes, in no more lines than there are."""
     rows = drawn(values, width, height)

@@ -78,7 +78,7 @@ def planes(values: NDArray[np.float32], names: Sequence[str], width: int, height
     values = _finite(values)
     low, high = float(values.min()), float(values.max())
     if not np.isin(values, (0, 1)).all():
-        scaled = (values - low) / ((high - low) or 1.0)
+        scaled = (values.astype(np.float64) - low) / ((high - low) or 1.0)
         return _whole(_tiles([_shades(plane) for plane in scaled], names, width, TILE), height)
     large, small = [_halves(plane > 0) for plane in values], [_dots(plane > 0) for plane in values]
     for tiles, least in ((large, TILE), (small, TILE), (small, LEAST_TILE)) if SIGNS.braille else ((large, TILE),):
@@ -132,7 +132,7 @@ def _dots(plane: NDArray[np.bool_]) -> list[str]:
     return ["".join(chr(0x2800 + code) for code in line) for line in codes.tolist()]
 
 
-def _shades(plane: NDArray[np.float32]) -> list[str]:
+def _shades(plane: NDArray[np.float64]) -> list[str]:
     """A plane of values from 0 to 1, one to a character."""
     levels = SHADES if SIGNS.braille else PLAIN_SHADES
     return ["".join(levels[round(4 * value)] for value in line) for line in plane.tolist()]

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from .app_cost import MeasurementFailed
 from .facts import Figures, Progress
 
 TASKS = {"holdem": 2, "drmario": 16}
@@ -35,8 +36,6 @@ def saving_cost(*, every: float = 30.0, times: int = 4, progress: Progress) -> F
     Raises:
         MeasurementFailed: A training failed.
     """
-    from .app_cost import MeasurementFailed
-
     figures: Figures = {"every": every}
     for number, (task, num_envs) in enumerate(TASKS.items()):
         progress(task, number / len(TASKS))
@@ -57,7 +56,7 @@ def _measure(task: str, num_envs: int, every: float, seconds: float, folder: Pat
 
     config = Config(task=task, num_envs=num_envs, checkpoint_every=every, seconds=seconds, runs_dir=folder)
     session = Session(config, own_directory(), headless=True)
-    counts, saver, over = session.monitor.counts, session.keeper, "frames"
+    counts, keeper = session.monitor.counts, session.keeper
     reports: list[dict[str, Any]] = []
     training = threading.Thread(target=lambda: reports.append(session.run()), name="training")
     training.start()
@@ -65,7 +64,7 @@ def _measure(task: str, num_envs: int, every: float, seconds: float, folder: Pat
     before, last = 0, time.perf_counter()
     while training.is_alive() and session.clock.now() < seconds:
         time.sleep(SAMPLE)
-        saving, now, count = saver.saving, time.perf_counter(), counts.totals()[over]
+        saving, now, count = keeper.saving, time.perf_counter(), counts.frames
         if before:
             done[saving] += count - before
             spent[saving] += now - last
@@ -73,7 +72,7 @@ def _measure(task: str, num_envs: int, every: float, seconds: float, folder: Pat
     training.join()
     between, overall = done[False] / spent[False], sum(done.values()) / sum(spent.values())
     pauses = reports[0]["checkpoint_pauses_ms"]
-    newest = max(saver.folder.checkpoints.iterdir(), key=lambda path: path.stat().st_mtime) if saver.folder else folder
+    newest = max(folder.glob("*/checkpoints/*"), key=lambda path: path.stat().st_mtime)
     return {
         "longest_pause_ms": max(pauses),
         "pauses_ms": pauses,

@@ -37,6 +37,8 @@ PAIRS = {
     "holdem_workers": (Side("pac-tui", WIDE, 2), Side("pac-tui", WIDE)),
 }
 """By name; the first one's iterations per second are told as a multiple of the second one's."""
+FINE = 6
+"""So many times the rounds where a solver is compared with itself: a core may change its speed by half meanwhile."""
 LONG = (Side("pac-tui", "leduc", 2), Side("open_spiel", "leduc"))
 """Whose strategies are compared."""
 
@@ -53,7 +55,7 @@ def compare_solvers(
 
     Args:
         seconds: Length of one measurement.
-        rounds: Measurements of each side.
+        rounds: Measurements of each side, and more where they are two workers and one.
         long: Seconds of a solution.
         seeds: Solutions of each side.
         progress: Told what is being measured.
@@ -72,7 +74,8 @@ def compare_solvers(
     steps = len(PAIRS) + 1
     for number, (name, sides) in enumerate(PAIRS.items()):
         progress(name, number / steps)
-        found = _in_turn(sides, [(seconds,)] * rounds, result["absent"])
+        times = rounds * FINE if sides[0].solver == sides[1].solver else rounds
+        found = _in_turn(sides, [(seconds,)] * times, result["absent"])
         if found:
             ours, theirs = ([answer["rate"] for answer in answers] for answers in found)
             ratio = median(one / other for one, other in zip(ours, theirs, strict=True))

@@ -22,6 +22,8 @@ from ...envs import PacError
 CORES = 2
 LIMIT = 120.0
 """Seconds that a contestant has to start, or to answer."""
+GUARD = ("/bin/sh", "-c", 'read _; kill -s KILL -- "-$0"')
+"""Ends a group of processes, stopped as they may be, when nobody holds the other end of its standard input any more."""
 
 
 class PeerFailed(PacError):
@@ -64,6 +66,9 @@ class Contestant:
                 start_new_session=True,
             )
         self.pid = self._process.pid
+        self._guard = subprocess.Popen(
+            [*GUARD, str(self.pid)], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+        )
         try:
             self._answer()
             self._signal(signal.SIGSTOP)
@@ -83,11 +88,11 @@ class Contestant:
 
     def close(self) -> None:
         """End it, and what it has started."""
-        self._signal(signal.SIGKILL)
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
+        for stream in (self._guard.stdin, self._process.stdin, self._process.stdout):
             assert stream is not None
             stream.close()
+        self._guard.wait()
+        self._process.wait()
         self._folder.cleanup()
 
     def _signal(self, number: signal.Signals) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
 import sys
 from contextlib import closing
 
@@ -11,7 +12,7 @@ import pytest
 
 from pac.training.bench.contestant import Absent, PeerFailed
 from pac.training.bench.facts import core_times, stolen
-from pac.training.bench.peer import OURS, PEERS
+from pac.training.bench.peer import OURS, PEERS, WORKERS
 from pac.training.bench.peers import COSTS, compare_peers, contestant
 
 from ...waiting import until
@@ -22,6 +23,11 @@ CORES = [0]
 def stands_still(process: psutil.Process) -> None:
     """Wait until a process is stopped."""
     until(lambda: process.status() == psutil.STATUS_STOPPED, "it is stopped while nobody measures it")
+
+
+def runs(process: psutil.Process) -> bool:
+    """Whether a process has not ended."""
+    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
 
 
 @pytest.mark.parametrize("name", ["loop", "loops", "inline", "gymnasium-sync"])
@@ -58,6 +64,27 @@ def test_a_contestant_that_fails_says_why():
     """The last line of what it said is in the error."""
     with pytest.raises(PeerFailed, match=r"loop ended: .*NoSuchEnvironment"):
         contestant("loop", "NoSuchEnvironment-v0", 2, CORES, sys.executable)
+
+
+@pytest.mark.session
+def test_contestants_die_with_who_measures():
+    """They are stopped and cannot hear of its end; what they have started goes with them."""
+    told = f"""
+import sys
+from pac.training.bench.peers import contestant
+one = contestant("loops", "burn:10", 2, {CORES}, sys.executable)
+print(one.pid, flush=True)
+sys.stdin.read()
+"""
+    with subprocess.Popen([sys.executable, "-c", told], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as bench:
+        assert bench.stdout is not None
+        leader = psutil.Process(int(bench.stdout.readline()))
+        started = leader.children()
+        assert len(started) == WORKERS
+        for process in (leader, *started):
+            stands_still(process)
+        bench.kill()
+    until(lambda: not any(map(runs, (leader, *started))), "all of them are gone")
 
 
 @pytest.mark.slow

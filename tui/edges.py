@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.segment import Segment
 from textual.events import Click
 
+from ..backends.segment import human_bytes
 from ..training.telemetry.records import Phase
 from ..training.telemetry.snapshot import Snapshot
 from ..training.units import STEPPED, plural
@@ -28,7 +29,7 @@ from .drawing.ink import (
     width_of,
 )
 from .drawing.lines import Lines
-from .drawing.numbers import clock, percent, size, whole
+from .drawing.numbers import clock, percent, whole
 from .keys import SHOWN, commands
 from .messages import ViewChosen
 
@@ -85,8 +86,8 @@ def system(snapshot: Snapshot | None, cost: float, width: int, controlled_by: st
     cores = int(values["cores"])
     shown = [
         ("cpu", f"{percent(float(values['cpu'])):>6} of {100 * cores} %"),
-        ("rss", f"{size(float(values['rss'])):>9}"),
-        ("shm", f"{size(float(values['shm'])):>9}"),
+        ("rss", f"{human_bytes(float(values['rss'])):>9}"),
+        ("shm", f"{human_bytes(float(values['shm'])):>9}"),
         *gpu(snapshot),
         ("run", snapshot.description.run),
     ]
@@ -110,7 +111,7 @@ def gpu(snapshot: Snapshot) -> list[tuple[str, str]]:
     values = snapshot.system
     if not int(values["gpus"]):
         return [("gpu", "no GPU")]
-    memory = f"{size(float(values['vram']))} of {size(float(values['vram_total']))}"
+    memory = f"{human_bytes(float(values['vram']))} of {human_bytes(float(values['vram_total']))}"
     return [("gpu", f"{percent(float(values['gpu'])):>6} {values['gpu_name']}"), ("vram", memory)]
 
 

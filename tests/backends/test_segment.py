@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from pac.backends.segment import is_owned, new_directory, owner_of, remove_directory, remove_stale, runtime_directory
+from pac.backends.segment import (
+    human_bytes,
+    is_owned,
+    new_directory,
+    owner_of,
+    remove_directory,
+    remove_stale,
+    runtime_directory,
+)
 
 from ..waiting import until
 
@@ -21,6 +29,14 @@ def elsewhere():
     path = runtime_directory() / f"{UNSEEN}-7-0123456789abcdef"
     path.mkdir(mode=0o700)
     return path
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(1023, "1023 B"), (1536, "1.5 KiB"), (2**30, "1.0 GiB"), (2**51, "2048.0 TiB")]
+)
+def test_bytes_have_binary_units(count, text):
+    """The largest that is not above the number; beyond the last one the number grows."""
+    assert human_bytes(count) == text
 
 
 def test_a_directory_is_its_processes_own():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 NA = "N/A"
-UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 STEPS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -68,15 +67,6 @@ def percent(value: float | None, digits: int = 0) -> str:
 def times(value: float | None) -> str:
     """Return `3.21x`."""
     return f"{value:,.2f}x" if value is not None and known(value) else NA
-
-
-def size(count: float) -> str:
-    """Return bytes with a binary unit: `64.0 MiB`."""
-    for unit in UNITS[:-1]:
-        if count < 1024:
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1024
-    return f"{count:.1f} {UNITS[-1]}"
 
 
 def clock(seconds: float) -> str:

@@ -7,13 +7,14 @@ import time
 import numpy as np
 from textual.app import ComposeResult
 
+from ...backends.segment import human_bytes
 from ...envs.fields import Array
 from ...training.telemetry.records import Level
 from ...training.telemetry.snapshot import Event, Snapshot
 from ...training.units import plural
 from ..drawing.ink import BRIGHT, FAINT, GREEN, MAGENTA, RED, SOFT, TEXT, YELLOW, Row, fit, part
 from ..drawing.lines import Lines
-from ..drawing.numbers import figure, percent, size, spoken, whole
+from ..drawing.numbers import figure, percent, spoken, whole
 from ..drawing.panels import Section, column
 from .base import Shot, View
 from .figures import hint
@@ -111,7 +112,7 @@ def _memory(snapshot: Snapshot) -> str:
     """Return what the worker processes take in memory per environment; nothing where there are none."""
     workers = snapshot.workers
     taken = float(workers["rss"][workers["pid"] != snapshot.description.pid].sum())
-    return f", {size(taken / snapshot.num_envs)} per {snapshot.description.units.environment}" if taken else ""
+    return f", {human_bytes(taken / snapshot.num_envs)} per {snapshot.description.units.environment}" if taken else ""
 
 
 def worker_rows(snapshot: Snapshot, rates: dict[int, float], width: int, shown: slice) -> list[Row]:
@@ -136,7 +137,7 @@ def worker_rows(snapshot: Snapshot, rates: dict[int, float], width: int, shown: 
             "heartbeat": f"{float(record['heartbeat_age']):.1f} s",
             "restarts": whole(int(record["restarts"])),
             "cpu": percent(float(record["cpu"])),
-            "rss": size(float(record["rss"])),
+            "rss": human_bytes(float(record["rss"])),
         }
         error = record["error"].decode(errors="replace")
         rows.append(

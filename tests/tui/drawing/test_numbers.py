@@ -22,7 +22,6 @@ from pac.tui.drawing import numbers
         (numbers.short, 20, "20"),
         (numbers.percent, 39.6, "40 %"),
         (numbers.times, 3.2, "3.20x"),
-        (numbers.size, 1536, "1.5 KiB"),
         (numbers.clock, 3723, "1:02:03"),
         (numbers.clock, math.nan, "0:00:00"),
         (numbers.duration, 0.00123, "1.23 ms"),

@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
+from rich.cells import cell_len
 from rich.segment import Segment
 
+from ..envs.fields import Array
 from ..training.telemetry.description import Description
 from ..training.telemetry.moments import Line, Moment, Source
-from .drawing.ink import ACCENT, BRIGHT, FAINT, GREEN, LINE, RED, SIGNS, SOFT, TEXT, YELLOW, Row, padded, part, width_of
+from .drawing.ink import (
+    ACCENT,
+    BRIGHT,
+    FAINT,
+    GREEN,
+    LINE,
+    RED,
+    SIGNS,
+    SOFT,
+    TEXT,
+    YELLOW,
+    Row,
+    fit,
+    padded,
+    part,
+    width_of,
+)
 from .drawing.numbers import decimal, percent, whole
 from .views.thoughts import action_text
 
 ENDS = ("", "terminated", "truncated")
+LEAST_FIRST = ("source", "step", "place", "next", "end")
+"""The pieces of the sentence in the order in which they go where it is too long; what was done stays."""
 
 
 def scrubber(about: Description, moment: Moment | None, line: Line | None, back: int, width: int) -> list[Row]:
@@ -34,39 +56,46 @@ def _sentence(about: Description, moment: Moment, back: int, width: int) -> Row:
     if back:
         said = "as it was seen" if moment.source is Source.STORED else "played again"
         source = (part(f"{said}: {moment.note}" if moment.note else said, FAINT),)
-    known = [at, *_known(about, moment), source]
-    for shorter in (known, known[:-1], known[1:-1]):
-        row = _joined(head, shorter)
-        if width_of(row) <= width:
-            break
-    return row
+    known = {"step": at, **_known(about, moment, width // 3), "source": source}
+    for least in LEAST_FIRST:
+        if width_of(_joined(head, known.values())) > width:
+            known.pop(least, None)
+    return _joined(head, known.values())
 
 
-def _joined(head: Segment, pieces: list[Row]) -> Row:
+def _joined(head: Segment, pieces: Iterable[Row]) -> Row:
     """Pieces of a sentence behind each other."""
     told = [piece for piece in pieces if piece]
     between = (part(" · ", FAINT),)
     return (head, *(segment for index, piece in enumerate(told) for segment in (*(between if index else ()), *piece)))
 
 
-def _known(about: Description, moment: Moment) -> list[Row]:
-    """Where the episode was, what was done and what it gave, whether that was its end, and what is decided next."""
+def _known(about: Description, moment: Moment, most: int) -> dict[str, Row]:
+    """Where the episode was, what was done and what it gave, whether that was its end, and what is decided next.
+
+    An action, which may be many numbers, takes up to `most` columns.
+    """
+
+    def named(action: Array) -> str:
+        text = action_text(about, action)
+        return fit(text, min(most, cell_len(text)))
+
     values = moment.values
-    pieces: list[Row] = []
+    pieces: dict[str, Row] = {}
     if moment.info is not None:
         place = f"episode {whole(values['episode'] + 1)}, step {whole(values['episode_length'])}"
-        pieces.append((part(place, TEXT),))
+        pieces["place"] = (part(place, TEXT),)
     if moment.action is not None:
         reward = float(values["reward"])
         color = GREEN if reward > 0 else RED if reward < 0 else SOFT
-        done = part(action_text(about, moment.action), TEXT)
-        pieces.append((done, part(" gave ", FAINT), part(decimal(reward), color)))
+        done = part(named(moment.action), TEXT)
+        pieces["done"] = (done, part(" gave ", FAINT), part(decimal(reward), color))
     if values["end"]:
         outcome = int(values["outcome"])
         name = about.outcomes[outcome - 1][0] if outcome else ENDS[int(values["end"])]
-        pieces.append((part(f"episode ended: {name}", YELLOW, bold=True),))
+        pieces["end"] = (part(f"episode ended: {name}", YELLOW, bold=True),)
     if moment.next_action is not None:
-        pieces.append((part("next: ", FAINT), part(action_text(about, moment.next_action), BRIGHT)))
+        pieces["next"] = (part("next: ", FAINT), part(named(moment.next_action), BRIGHT))
     return pieces
 
 

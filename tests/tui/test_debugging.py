@@ -123,6 +123,18 @@ async def test_what_tells_least_of_a_step_has_no_place_on_a_narrow_terminal(stag
         assert "at step" not in screen_text(app)
 
 
+async def test_what_was_done_is_told_whole_on_a_narrow_terminal(stage, open_app):
+    """An end and its kind take the place of where in the episode that was and of what came next; nothing is cut."""
+    paused(stage)
+    async with open_app(stage, (80, 24)) as (app, pilot):
+        await pilot.press("3")
+        await seen(app, "episode 5, step 40")
+        await pilot.press("left")
+        at_step(stage, "moment", 99, source=Source.REBUILT, end=1, outcome=1)
+        await seen(app, "1 step back right 0,3 gave 0.50 · episode ended: cleared")
+        assert "episode 5" not in screen_text(app)
+
+
 BACK = [
     (["left"], 1),
     (["left", "left", "right"], 1),

@@ -73,7 +73,7 @@ def enter(team: Ints, count: int, side: int, arena: Ints) -> None:
 
 
 @compiled
-def begin(one: Ints, one_count: int, other: Ints, other_count: int, seed: int, arena: Ints) -> None:  # noqa: PLR0917 - kernels
+def begin(one: Ints, one_count: int, other: Ints, other_count: int, seed: int, arena: Ints) -> None:
     """Let both teams enter; a coin says which is asked first at equal times."""
     arena[RANDOM] = seed
     arena[COUNT] = arena[TAKEN] = arena[DEALT] = arena[DEALT + 1] = 0
@@ -178,7 +178,7 @@ def conclude(arena: Ints, time: int, result: Ints) -> None:
 
 
 @compiled
-def fight(  # noqa: PLR0917 - kernels
+def fight(
     one: Ints, one_count: int, other: Ints, other_count: int, seed: int, arena: Ints, result: Ints, film: Ints
 ) -> None:
     """Fight until one side has fallen or 45 s have passed.

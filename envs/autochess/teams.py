@@ -125,7 +125,7 @@ def holds(game: Ints, me: int, cell: int, kind: int) -> bool:
 
 
 @compiled
-def add_kind(game: Ints, me: int, kind: int, team: Ints, cells: Ints, size: int) -> None:  # noqa: PLR0917 - kernels
+def add_kind(game: Ints, me: int, kind: int, team: Ints, cells: Ints, size: int) -> None:
     """Add what a kind's tier gives, to its holders or to all."""
     reached = tier(kind, game[me + KIND + kind])
     if reached == 0:
@@ -136,7 +136,7 @@ def add_kind(game: Ints, me: int, kind: int, team: Ints, cells: Ints, size: int)
 
 
 @compiled
-def add_weather(game: Ints, me: int, kind: int, team: Ints, cells: Ints, size: int) -> None:  # noqa: PLR0917 - kernels
+def add_weather(game: Ints, me: int, kind: int, team: Ints, cells: Ints, size: int) -> None:
     """Add what the weather gives to those of its kind."""
     for index in range(size):
         if holds(game, me, cells[index], kind):

@@ -205,9 +205,7 @@ def first_time(board: Words, row: int, place: int, frames: int, scratch: Words) 
 
 
 @compiled
-def trace(  # noqa: PLR0917 - compiled functions have no keyword-only arguments
-    board: Words, row: int, phases: int, place: int, frames: int, scratch: Words, path: Bytes
-) -> int:
+def trace(board: Words, row: int, phases: int, place: int, frames: int, scratch: Words, path: Bytes) -> int:
     """Write the buttons that lead to a position, reached after some frames in a row; returns their number."""
     low, high = occupied(board)
     total = phases if row == 0 else phases + row * frames - 1

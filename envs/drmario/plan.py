@@ -86,9 +86,7 @@ def climb(board: Words, row: int, place: int, scratch: Words) -> int:
 
 
 @compiled
-def tap(  # noqa: PLR0917 - compiled functions have no keyword-only arguments
-    game: Ints, row: int, moves: int, scratch: Words, path: Bytes, frames: int, here: int, counter: int
-) -> int:
+def tap(game: Ints, row: int, moves: int, scratch: Words, path: Bytes, frames: int, here: int, counter: int) -> int:
     """Write the buttons of every frame until the pill locks in `row`; returns the number of frames.
 
     Moves are taps as quick as the controller allows; between them, and after the last, Down is held.

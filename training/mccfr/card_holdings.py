@@ -165,9 +165,7 @@ def compare(hand: int, board: int, runouts: Array, won: Array, met: Array) -> No
 
 
 @compiled
-def deal_onto(  # noqa: PLR0917 - kernels
-    tables: Tables, hands: Array, board: Array, random: Array, buckets: Array, signs: Array
-) -> None:
+def deal_onto(tables: Tables, hands: Array, board: Array, random: Array, buckets: Array, signs: Array) -> None:
     """Deal the rest of a board to pairs of hands, and find their buckets and who wins.
 
     Args:

@@ -34,17 +34,14 @@ def normalised(game: Game, sums: NDArray[np.floating]) -> Strategy:
     for node in map(int, np.flatnonzero(tree.kind == DECISION)):
         street, player, degree = tree.street[node], tree.player[node], int(tree.degree[node])
         start, stride = game.entry(node, 0), int(tree.width[street, player])
-        share_out(sums, strategy, start, stride, game.buckets[street], degree)
+        share_out(sums[start:], strategy[start:], stride, game.buckets[street], degree)
     return strategy
 
 
 @compiled
-def share_out(  # noqa: PLR0917 - kernels
-    sums: NDArray[np.floating], strategy: Strategy, start: int, stride: int, buckets: int, degree: int
-) -> None:
-    """Write the strategy of one decision, for all buckets."""
-    for bucket in range(buckets):
-        first = start + bucket * stride
+def share_out(sums: NDArray[np.floating], strategy: Strategy, stride: int, buckets: int, degree: int) -> None:
+    """Write the strategy of one decision, for all buckets; both arrays begin with its first entry."""
+    for first in range(0, buckets * stride, stride):
         total = 0.0
         for action in range(degree):
             total += max(sums[first + action], 0.0)

@@ -131,7 +131,7 @@ def step_of(variant: Variant, iteration: int) -> Step:
 
 
 @inlined
-def learn(p: Public, floor: bool, step: Step, learned: Learned, passes: Passes, node: int, hand: int) -> None:  # noqa: PLR0917 - kernels
+def learn(p: Public, floor: bool, step: Step, learned: Learned, passes: Passes, node: int, hand: int) -> None:
     """Update a hand's regrets, average and strategy at a decision of the player who learns."""
     at, first, degree = p.entry[node] + hand * p.stride[node], p.first[node], p.degree[node]
     reach, total = passes.reach[p.player[node], node, hand], 0.0
@@ -150,9 +150,7 @@ def learn(p: Public, floor: bool, step: Step, learned: Learned, passes: Passes, 
 
 
 @compiled
-def improve(  # noqa: PLR0917 - kernels
-    p: Public, variant: Variant, learned: Learned, passes: Passes, first: int, count: int
-) -> None:
+def improve(p: Public, variant: Variant, learned: Learned, passes: Passes, first: int, count: int) -> None:
     """Make `count` iterations from number `first` on; players learn in turn, each against what the other has then."""
     for iteration in range(first, first + count):
         step = step_of(variant, iteration)

@@ -208,7 +208,7 @@ def _worth(nodes: Nodes, strategy: Strategy, holdings: Holdings, deal: Deal) -> 
     return worth
 
 
-def _played(  # noqa: PLR0917
+def _played(
     game: Game,
     holdings: Holdings,
     players: tuple[Player, Player],

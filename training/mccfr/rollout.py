@@ -66,7 +66,7 @@ def entry_of(nodes: Nodes, node: int, bucket: Array) -> int:
 
 
 @compiled
-def expected(  # noqa: PLR0917 - kernels
+def expected(
     nodes: Nodes, first: Array, second: Array, bucket: Array, sign: Array, root: int, end: int, value: Array
 ) -> None:
     """Write what a deal is worth to player 0 at every node from `root` to `end - 1`, over all that both may do.
@@ -99,9 +99,7 @@ def expected(  # noqa: PLR0917 - kernels
 
 
 @compiled
-def played(  # noqa: PLR0917 - kernels
-    nodes: Nodes, first: Array, second: Array, bucket: Array, sign: Array, root: int, random: Array
-) -> float:
+def played(nodes: Nodes, first: Array, second: Array, bucket: Array, sign: Array, root: int, random: Array) -> float:
     """Play a deal once from a node on; return what player 0 wins, in chips.
 
     Args:
@@ -131,7 +129,7 @@ def played(  # noqa: PLR0917 - kernels
 
 
 @compiled
-def expected_below(  # noqa: PLR0917 - kernels
+def expected_below(
     nodes: Nodes, strategy: Array, buckets: Array, signs: Array, leaves: Array, ends: Array, values: Array
 ) -> None:
     """Write what deals are worth to player 0 at some nodes when both follow `strategy`.
@@ -154,7 +152,7 @@ def expected_below(  # noqa: PLR0917 - kernels
 
 
 @compiled
-def played_below(  # noqa: PLR0917 - kernels
+def played_below(
     nodes: Nodes, strategy: Array, buckets: Array, signs: Array, leaves: Array, random: Array, values: Array
 ) -> None:
     """Write what player 0 won when deals were played once from each of some nodes on; arguments as `expected_below`."""
@@ -164,9 +162,7 @@ def played_below(  # noqa: PLR0917 - kernels
 
 
 @compiled
-def duel(  # noqa: PLR0917 - kernels
-    nodes: Nodes, one: Array, other: Array, buckets: Array, signs: Array, random: Array, results: Array
-) -> None:
+def duel(nodes: Nodes, one: Array, other: Array, buckets: Array, signs: Array, random: Array, results: Array) -> None:
     """Play deals twice, from each seat once, and write what the one strategy wins of the other per hand.
 
     Args:

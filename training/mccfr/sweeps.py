@@ -54,9 +54,7 @@ def settle(p: Public, node: int, player: int, reach: Vector, value: Vector) -> N
 
 
 @compiled
-def evaluate(  # noqa: PLR0917 - kernels
-    p: Public, strategy: Vector, player: int, reach: Vector, value: Vector, best: bool
-) -> float:
+def evaluate(p: Public, strategy: Vector, player: int, reach: Vector, value: Vector, best: bool) -> float:
     """Write what every node is worth to each hand of a player, counterfactually; return what the game is.
 
     Args:

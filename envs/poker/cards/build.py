@@ -74,7 +74,7 @@ def sample(rivers: Rivers, words: Array, size: int, holes: Array, points: Array)
 
 
 @compiled
-def sort_in(  # noqa: PLR0917 - kernels
+def sort_in(
     rivers: Rivers, words: Array, weights: Array, size: int, centres: Array, table: Array, mass: Array, sums: Array
 ) -> None:
     """Find the buckets of all pairs of cards on some boards.

@@ -25,8 +25,8 @@ class TrainerKind:
         trainer: `module:Class` of the trainer, called as `(context)`.
         settings: `module:Class` of its settings, which imports neither torch nor numba.
         player: `module:Class` that plays what it learned, called as `(context, greedy)`; empty if nothing is learned.
-        evaluate: `module:callable` that measures what a run learned, see `mccfr.evaluation.evaluate`; empty where a
-            player plays episodes instead.
+        evaluate: `module:callable` that measures what a run learned, see `mccfr.playing.evaluation.evaluate`; empty
+            where a player plays episodes instead.
         units: What it calls what is counted.
         figures: What tells how good it is, the one that tells most first; the first that is there is shown.
         dress: `module:callable` that makes of a task what the session steps, see `pac.envs.task.dressed`; empty where
@@ -67,7 +67,7 @@ TRAINERS: Mapping[str, TrainerKind] = {
             title="Counterfactual regret minimisation for games of poker's kind, sampled by many workers or exact",
             trainer=".mccfr.trainer:MCCFR",
             settings=".mccfr.settings:Settings",
-            evaluate=".mccfr.evaluation:evaluate",
+            evaluate=".mccfr.playing.evaluation:evaluate",
             dress=".mccfr.task:traversals",
             computes=False,
             units=SOLVED,

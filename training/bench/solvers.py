@@ -93,7 +93,7 @@ class OursExact:
         """Forget everything; there is nothing random."""
         from ...envs import find
         from ...envs.poker.task import game_of
-        from ..mccfr.full import Cfr
+        from ..mccfr.solving.full import Cfr
 
         del seed
         self._game = game_of(find(self._spec))
@@ -106,7 +106,7 @@ class OursExact:
 
     def nash_conv(self) -> float | None:
         """Of the average strategy."""
-        from ..mccfr.exact import nash_conv
+        from ..mccfr.solving.exact import nash_conv
 
         return nash_conv(self._game, self._cfr.average())
 

@@ -13,12 +13,12 @@ from ...envs.fields import DECIDES, Array, Buffers, next_slot
 from ...envs.poker.driver import compile_all as compile_hands
 from ...envs.poker.game import Game
 from ...envs.poker.task import game_of
-from .boards import Boards
-from .exact import average_strategy, game_value, nash_conv
-from .full import Cfr
-from .orders import Orders
-from .sampling import Batch, Sampler
+from .pictures.boards import Boards
 from .settings import Settings
+from .solving.exact import average_strategy, game_value, nash_conv
+from .solving.full import Cfr
+from .solving.orders import Orders
+from .solving.sampling import Batch, Sampler
 from .task import INFO
 
 SHARE = 0.01

@@ -11,8 +11,8 @@ from ...envs import BadParameter
 from ...envs.poker.cards.abstraction import CardAbstraction
 from ...envs.poker.game import Game
 from ...envs.poker.tree import Tree
-from .dealing import HOLDEM, abstraction_of
 from .settings import Settings
+from .solving.dealing import HOLDEM, abstraction_of
 
 BETTING, CARDS, NUMBERS = "betting", "cards", "numbers"
 WHAT = {

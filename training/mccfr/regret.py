@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from ...envs.poker.game import Game
 from ...envs.poker.tree import DECISION
-from .discounting import weight_of
 from .settings import Settings
+from .solving.discounting import weight_of
 
 MOST = 1 << 20
 """Entries that are looked at: of larger tables those of evenly spread buckets."""

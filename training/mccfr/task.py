@@ -15,7 +15,7 @@ from ...backends import usable_cores
 from ...envs import Field, Task
 from ...envs.poker.game import Game
 from ...envs.poker.task import game_of
-from .boards import shown
+from .pictures.boards import shown
 from .settings import Settings
 
 LARGEST = 1 << 24

@@ -15,11 +15,11 @@ from ...envs.fields import Array
 from ...envs.poker.task import game_of
 from ..runs.stream import Stream
 from ..trainer import Context, Envs, Interrupted, Metrics, PolicyOutput, Stopped
-from .dealing import prepare
-from .exact import average_strategy, nash_conv
 from .marks import marks_of, refuse_others
 from .regret import average_regret, iterations_weight
 from .settings import Settings
+from .solving.dealing import prepare
+from .solving.exact import average_strategy, nash_conv
 from .task import LARGEST, most_workers
 
 TABLES = ("table", "updates")

@@ -13,8 +13,8 @@ from .bench_show import telling
 from .show import console, plain_table, show_json
 
 if TYPE_CHECKING:
-    from ...training.mccfr.estimate import Estimate
-    from ...training.mccfr.evaluation import Evaluation
+    from ...training.mccfr.playing.estimate import Estimate
+    from ...training.mccfr.playing.evaluation import Evaluation
 
 RESOLVER = "resolver."
 HANDS = 1_000_000
@@ -54,7 +54,7 @@ def evaluate_solved(
         config: The run's configuration.
         name: The run: its name or its folder.
         hands: Hands to play, where not all deals can be gone through.
-        against: Who to play against: see `training.mccfr.matches.BOTS`, or a run.
+        against: Who to play against: see `training.mccfr.playing.matches.BOTS`, or a run.
         resolver: Settings with which the run's strategy thinks again at its decisions; None if it does not.
         json: Print one JSON object.
 

@@ -174,8 +174,8 @@ def play_against_run(spec: str, seed: int, name: str, runs_dir: Path, resolver: 
         BadParameter: There is no such run of this game, or a setting does not fit.
         NoTerminal: There is no terminal.
     """
-    from ...training.mccfr.opponent import opponent_of, run_for
-    from ...training.mccfr.trained import trained
+    from ...training.mccfr.playing.opponent import opponent_of, run_for
+    from ...training.mccfr.playing.trained import trained
 
     check_terminal(ADVICE)
     found = trained(run_for(find(spec), name, runs_dir))

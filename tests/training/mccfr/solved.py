@@ -6,7 +6,7 @@ import numpy as np
 
 from pac.envs import find
 from pac.envs.poker.task import game_of
-from pac.training.mccfr.full import Cfr
+from pac.training.mccfr.solving.full import Cfr
 from pac.training.runs.checkpoint import save
 from pac.training.runs.folder import RunFolder
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pac.training.mccfr.sampling import Sampler
+from pac.training.mccfr.solving.sampling import Sampler
 
 
 def tables(game):

@@ -13,7 +13,7 @@ from pac.envs.poker.cards.store import checksum_of, kept
 from pac.envs.poker.holdem import holdem
 from pac.envs.poker.sizes import PRESETS, sizes_of
 from pac.training.mccfr.marks import BETTING, CARDS, NUMBERS, betting_mark, refuse_others
-from pac.training.mccfr.trained import trained
+from pac.training.mccfr.playing.trained import trained
 from pac.training.runs.checkpoint import load_newest, save
 
 from .solved import solved

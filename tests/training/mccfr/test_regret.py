@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from pac.envs.poker.small import leduc, liars_dice
 from pac.envs.poker.tree import DECISION
 from pac.training.mccfr import regret, trainer
-from pac.training.mccfr.discounting import ALPHA, weight_of
-from pac.training.mccfr.exact import average_strategy, nash_conv
 from pac.training.mccfr.regret import average_regret, iterations_weight
 from pac.training.mccfr.settings import Settings
+from pac.training.mccfr.solving.discounting import ALPHA, weight_of
+from pac.training.mccfr.solving.exact import average_strategy, nash_conv
 
 from .tables import learned
 from .test_trainer import solving

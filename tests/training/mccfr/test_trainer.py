@@ -15,8 +15,8 @@ from pac.backends import TooManyEnvironments, make
 from pac.backends.base import Backend
 from pac.envs import find
 from pac.envs.poker.task import game_of
-from pac.training.mccfr.exact import average_strategy, nash_conv
-from pac.training.mccfr.sampling import Sampler
+from pac.training.mccfr.solving.exact import average_strategy, nash_conv
+from pac.training.mccfr.solving.sampling import Sampler
 from pac.training.mccfr.trainer import MCCFR
 from pac.training.trainer import Context, Interrupted, Timer
 from pac.training.trainers import dressed_for, trainer_settings

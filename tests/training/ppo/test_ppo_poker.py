@@ -12,7 +12,7 @@ from pac.envs.fields import Array
 from pac.envs.poker.layout import BOARD, DEAL, HANDS, HISTORY, NODE, STEPS
 from pac.envs.poker.task import game_of
 from pac.envs.poker.tree import DECISION
-from pac.training.mccfr.exact import nash_conv
+from pac.training.mccfr.solving.exact import nash_conv
 from pac.training.ppo.trainer import PPO
 from pac.training.trainer import Context, Envs, Timer
 from pac.training.trainers import trainer_settings

@@ -1,0 +1,175 @@
+"""Hold'em's hands seen as a whole, on tables whose buckets are random numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pac.envs.poker.cards.boards import boards
+from pac.envs.poker.cards.deal import Tables, look_up_many
+from pac.envs.poker.cards.evaluator import strength
+from pac.envs.poker.cards.notation import card_of
+from pac.envs.poker.cards.words import HOLE_CARDS, HOLE_WORDS, HOLES, hole_of, word_of
+from pac.envs.poker.holdem import holdem
+from pac.envs.poker.sizes import sizes_of
+from pac.envs.poker.tree import DECISION
+from pac.training.mccfr.playing.card_holdings import CardHoldings
+from pac.training.mccfr.playing.local_best_response import local_best_response
+from pac.training.mccfr.playing.matches import BLOCK, bot, match
+from pac.training.mccfr.playing.resolving import Resolver, Settings
+
+
+def cards(text):
+    """Return cards from text: `AsKd`."""
+    return tuple(card_of(text[at : at + 2]) for at in range(0, len(text), 2))
+
+
+BUCKETS = 5
+BOARDS = {0: (), 1: cards("QsJs2c"), 2: cards("QsJs2c7d"), 3: cards("QsJs2c7dTs")}
+
+
+@pytest.fixture(scope="module")
+def game():
+    """Return hold'em of few bets, with few buckets."""
+    return holdem(sizes_of("fcpa"), 100, (BUCKETS,) * 3)
+
+
+@pytest.fixture(scope="module")
+def few(tables):
+    """Return the hands with as many buckets as the game has."""
+    streets = ((table % BUCKETS).astype(np.uint8) for table in (tables.flop, tables.turn, tables.river))
+    return CardHoldings(Tables(tables.flops, tables.turns, tables.rivers, *streets))
+
+
+@pytest.fixture(scope="module")
+def tables():
+    """Return tables in which another board or pair of cards has another bucket, almost always."""
+    found = [boards(size) for size in (3, 4, 5)]
+    names = np.random.default_rng(5).integers(0, 1 << 16, HOLES, np.uint16)
+    rows = [
+        (np.arange(len(item.words), dtype=np.uint32)[:, None] * 2654435761 >> 12).astype(np.uint16) for item in found
+    ]
+    return Tables(*(item.table for item in found), *(row ^ names for row in rows))
+
+
+@pytest.fixture(scope="module")
+def holdings(tables):
+    return CardHoldings(tables)
+
+
+@pytest.mark.parametrize("street", BOARDS)
+def test_buckets_are_those_of_dealt_hands(tables, holdings, street):
+    """As looking up a single deal has them; what clashes with the board has none."""
+    found = holdings.buckets(0, BOARDS[street])
+    board = sum(word_of(card) for card in BOARDS[street])
+    assert ((found < 0) == ((HOLE_WORDS & board) != 0)).all()
+    rest = [card for card in range(52) if card not in BOARDS[3]]
+    random, buckets = np.random.default_rng(street), np.zeros((20, 4, 2), np.int32)
+    hands = np.array([[*random.choice(rest, 4, replace=False), *BOARDS[3]] for _ in buckets])
+    look_up_many(tables, hands, buckets, np.zeros(20, np.int8))
+    for held, bucket in zip(hands, buckets, strict=True):
+        assert found[holdings.number(tuple(held[:2].tolist()))] == bucket[street, 0]
+
+
+def test_what_the_other_can_hold(holdings):
+    """Every pair without one's own cards and the board's: 45 over 2 after the flop."""
+    free = holdings.against(0, hole_of(*cards("AsKs")), BOARDS[1])
+    assert free.sum() == 47 * 46 / 2
+    assert not free[hole_of(*cards("AsAd"))]
+    assert free[hole_of(*cards("AcAd"))]
+
+
+def test_the_best_hand_wins_against_all(holdings):
+    """A royal flush on the river fares 1 against every hand that can be."""
+    hand = hole_of(*cards("AsKs"))
+    fares = holdings.equities(0, hand, BOARDS[3], np.random.default_rng(0))
+    assert (fares[holdings.against(0, hand, BOARDS[3])] == 1).all()
+
+
+def test_on_the_turn_all_rivers_are_seen(holdings):
+    """How a hand fares against another is its mean over the 44 rivers that are left."""
+    one, other = cards("AhQd"), cards("9s8s")
+    left = [card for card in range(52) if card not in {*BOARDS[2], *one, *other}]
+    signs = []
+    for card in left:
+        river = sum(word_of(seen) for seen in (*BOARDS[2], card))
+        mine, theirs = (strength(river | sum(word_of(seen) for seen in hand)) for hand in (one, other))
+        signs.append(np.sign(mine - theirs))
+    fares = holdings.equities(0, hole_of(*one), BOARDS[2], np.random.default_rng(0))
+    assert len(signs) == 44
+    assert fares[hole_of(*other)] == pytest.approx(np.mean(signs))
+
+
+def test_before_the_turn_many_boards_are_seen(holdings):
+    """Aces fare some 0.64 against kings before the flop; of 64 boards the deviation is about 0.1."""
+    fares = holdings.equities(0, hole_of(*cards("AsAh")), (), np.random.default_rng(0))
+    assert fares[hole_of(*cards("KsKh"))] == pytest.approx(0.64, abs=0.4)
+    assert fares[holdings.against(0, hole_of(*cards("AsAh")), ())].mean() == pytest.approx(0.7, abs=0.1)
+
+
+def test_deals_come_from_the_ranges(holdings):
+    """No card comes twice, no hand is outside its range, and buckets and signs are those of the board."""
+    board, random = BOARDS[3], np.random.default_rng(1)
+    ranges = np.zeros((2, HOLES))
+    ranges[0, [hole_of(*cards(text)) for text in ("AcAd", "KcKd")]] = 1.0, 3.0
+    ranges[1] = holdings.buckets(1, board) >= 0
+    sample = holdings.deals(board, ranges, 2000, random)
+    assert set(np.unique(sample.hands[:, 0])) == {hole_of(*cards("AcAd")), hole_of(*cards("KcKd"))}
+    assert (sample.hands[:, 0] == hole_of(*cards("KcKd"))).mean() == pytest.approx(0.75, abs=0.05)
+    assert not (HOLE_WORDS[sample.hands[:, 0]] & HOLE_WORDS[sample.hands[:, 1]]).any()
+    assert sample.weight.sum() == pytest.approx(1)
+    assert (sample.bucket[:, 3, 1] == holdings.buckets(1, board)[sample.hands[:, 1]]).all()
+    for hand in np.unique(sample.hands[:, 0]):
+        mine = sample.hands[:, 0] == hand
+        fares = holdings.equities(0, int(hand), board, random)
+        assert (sample.sign[mine, 0] == fares[sample.hands[mine, 1]]).all()
+
+
+def test_ranges_that_have_nothing_in_common_are_an_error(holdings):
+    """Two players cannot hold the same cards."""
+    ranges = np.zeros((2, HOLES))
+    ranges[:, 0] = 1
+    with pytest.raises(ValueError, match="go together"):
+        holdings.deals((), ranges, 10, np.random.default_rng(0))
+
+
+def test_a_shuffled_deck_has_every_card_once(holdings):
+    """Two for a hand and five for the board."""
+    for seed in range(50):
+        hand, board = holdings.draw(np.random.default_rng(seed))
+        assert len({*HOLE_CARDS[hand].tolist(), *board}) == 7
+
+
+def test_who_always_folds_loses_the_blinds(game, few):
+    """To a local best response, and to who raises: two chips in one seat, one in the other."""
+    folds = bot(game, "fold")
+    found = local_best_response(game, folds, few, 20)
+    assert found.mean == pytest.approx(1.5)
+    assert found.margin == pytest.approx(0)
+
+
+def test_who_always_calls_loses_to_who_looks_at_the_cards(game, few):
+    """A local best response bets its good hands for value."""
+    found = local_best_response(game, bot(game, "call"), few, 400, threads=2)
+    assert found.mean > found.margin > 0
+
+
+def test_a_match_of_who_folds(game, few):
+    """Who folds to the big blind loses the small one in one seat; the rest is what cards decide."""
+    found = match(game, bot(game, "call"), bot(game, "fold"), few, 2 * BLOCK)
+    assert found.mean == pytest.approx(0.5, abs=1.5 * found.margin)
+
+
+@pytest.mark.parametrize("street", [1, 2, 3])
+def test_a_decision_is_thought_about(game, few, street):
+    """Probabilities of every hand that can be sum to 1, and other ones than the blueprint's are found."""
+    settings = Settings.read("resolver", {"iterations": 10, "deals": 300, "time_budget_ms": 60_000.0})
+    resolver = Resolver(game, bot(game, "uniform"), few, settings)
+    tree = game.tree
+    node = int(np.flatnonzero((tree.kind == DECISION) & (tree.street == street) & (tree.degree > 2))[0])
+    found = resolver.resolve(node, BOARDS[street])
+    can_be = few.buckets(0, BOARDS[street]) >= 0
+    assert found.probabilities[can_be].sum(axis=1) == pytest.approx(1)
+    assert not found.probabilities[~can_be].any()
+    assert np.abs(found.probabilities - found.blueprint).max() > 0.05
+    assert found.deals >= 300

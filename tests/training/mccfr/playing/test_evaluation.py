@@ -1,0 +1,93 @@
+"""Runs of the solver, measured from their checkpoints."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pac.envs import BadParameter, UnknownName
+from pac.envs.poker.small import kuhn
+from pac.training.mccfr.playing.evaluation import evaluate
+from pac.training.mccfr.playing.trained import trained
+from pac.training.mccfr.solving.exact import nash_conv
+from pac.training.mccfr.solving.full import Cfr
+from pac.training.runs.checkpoint import NoCheckpoint
+from pac.training.runs.folder import RunFolder
+
+from ..solved import solved
+
+
+def test_what_was_learned_is_what_is_measured(tmp_path):
+    """The strategy of the checkpoint, its NashConv, and what it wins of who plays blindly."""
+    found = evaluate(solved(tmp_path), tmp_path, hands=100)
+    cfr = Cfr(kuhn(), "cfr+")
+    cfr.iterate(50)
+    assert found.nash_conv == pytest.approx(nash_conv(kuhn(), cfr.average()))
+    assert found.won.mean > 0.1
+    assert (found.iterations, found.won.hands, found.local_best_response) == (50, 0, None)
+    assert json.loads(json.dumps(found.plain()))["won"]["mean"] == found.won.mean
+
+
+def test_runs_play_each_other(tmp_path):
+    """What one wins, the other loses; a run against itself is even."""
+    good, poor = solved(tmp_path, "good"), solved(tmp_path, "poor", iterations=2)
+    one, other = evaluate(good, tmp_path, hands=2, against="poor"), evaluate(poor, tmp_path, hands=2, against="good")
+    assert one.won.mean == pytest.approx(-other.won.mean)
+    assert evaluate(good, tmp_path, hands=2, against="good").won.mean == pytest.approx(0)
+
+
+def test_thinking_again_is_measured(tmp_path):
+    """The strategy that comes of thinking at every decision gives away less than a poor one."""
+    run = solved(tmp_path, iterations=2)
+    plain = evaluate(run, tmp_path, hands=2)
+    thinking = evaluate(run, tmp_path, hands=2, resolver={})
+    assert thinking.nash_conv is not None
+    assert plain.nash_conv is not None
+    assert thinking.nash_conv < plain.nash_conv
+
+
+def test_the_resolvers_settings_are_checked(tmp_path):
+    """A name and a value are told."""
+    run = solved(tmp_path)
+    with pytest.raises(UnknownName, match="max_depth"):
+        evaluate(run, tmp_path, hands=2, resolver={"depth": "3"})
+    with pytest.raises(BadParameter, match=r"resolver\.max_depth"):
+        evaluate(run, tmp_path, hands=2, resolver={"max_depth": "0"})
+
+
+def test_runs_of_other_games_are_refused(tmp_path):
+    """Both are named."""
+    run = solved(tmp_path)
+    solved(tmp_path, "dice", task="liars_dice:faces=2")
+    with pytest.raises(BadParameter, match=r"small.*kuhn.*dice.*liars_dice"):
+        evaluate(run, tmp_path, hands=2, against="dice")
+
+
+def test_an_unknown_opponent_is_named(tmp_path):
+    """With bots and runs that there are."""
+    with pytest.raises(UnknownName, match=r"uniform"):
+        evaluate(solved(tmp_path), tmp_path, hands=2, against="nobody")
+
+
+def test_a_run_of_another_trainer_is_refused(tmp_path):
+    """Its trainer is told."""
+    run = RunFolder.create(tmp_path, "other")
+    run.write_card({"config": {"task": "kuhn", "trainer": "ppo"}})
+    with pytest.raises(BadParameter, match="ppo"):
+        trained(run)
+
+
+def test_a_damaged_checkpoint_is_skipped_and_told(tmp_path):
+    """The one before it is taken; with none left, that is the error."""
+    run = solved(tmp_path)
+    newer = run.checkpoints / "step-000000000099"
+    newer.mkdir()
+    (newer / "checkpoint.json").write_text("{}")
+    found = trained(run)
+    assert found.iterations == 50
+    assert "step-000000000099" in found.skipped[0]
+    for path in run.checkpoints.glob("*/tensors.safetensors"):
+        path.write_bytes(b"")
+    with pytest.raises(NoCheckpoint):
+        trained(run)

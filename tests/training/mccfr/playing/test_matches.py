@@ -1,0 +1,118 @@
+"""Matches: what is computed, what is played and what is known agree."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pac.envs import UnknownName
+from pac.envs.poker.small import kuhn, leduc, liars_dice
+from pac.training.mccfr.playing.estimate import Estimate
+from pac.training.mccfr.playing.holdings import SmallHoldings
+from pac.training.mccfr.playing.matches import BLOCK, BOTS, Follower, Thinker, bot, exact_match, match, thoughtful_match
+from pac.training.mccfr.playing.resolving import Resolver, Settings
+from pac.training.mccfr.solving.exact import best_response, nash_conv, normalised
+from pac.training.mccfr.solving.full import Cfr
+
+LEDUC = leduc(suits=False)
+GAMES = {"kuhn": kuhn(), "leduc": LEDUC, "liars_dice": liars_dice(3)}
+
+
+class Drawn(SmallHoldings):
+    """The same hands, with deals drawn as a large game's are."""
+
+    exact = False
+
+    def deals(self, board, ranges, most, random):
+        """Return some of all deals, all as likely."""
+        every = super().deals(board, ranges, most, random)
+        some = random.integers(len(every.hands), size=most)
+        return type(every)(every.hands[some], every.bucket[some], every.sign[some], np.full(most, 1 / most))
+
+
+def drawn(game, seed):
+    """Return a strategy drawn at random."""
+    return normalised(game, np.random.default_rng(seed).random(game.entries))
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_a_match_with_oneself_is_even(name):
+    """From both seats together, nobody wins anything of himself."""
+    strategy = drawn(GAMES[name], 1)
+    assert exact_match(GAMES[name], strategy, strategy).mean == pytest.approx(0, abs=1e-12)
+
+
+def test_a_best_response_wins_half_of_nash_conv():
+    """As the mean of both seats."""
+    strategy = drawn(LEDUC, 2)
+    first, second = (best_response(LEDUC, strategy, player)[1] for player in range(2))
+    both = np.where(first != strategy, first, second)
+    assert exact_match(LEDUC, both, strategy).mean == pytest.approx(nash_conv(LEDUC, strategy) / 2)
+
+
+def test_played_hands_agree_with_all_deals():
+    """Within three times the interval's half; the number of threads changes nothing."""
+    one, other = drawn(LEDUC, 3), drawn(LEDUC, 4)
+    exact = exact_match(LEDUC, one, other)
+    assert (exact.margin, exact.hands) == (0, 0)
+    alone, many = (match(LEDUC, one, other, Drawn(LEDUC), 30_000, threads=threads) for threads in (1, 3))
+    assert alone == many
+    assert alone.hands >= 30_000
+    assert alone.hands % (2 * BLOCK) == 0
+    assert alone.mean == pytest.approx(exact.mean, abs=1.5 * alone.margin)
+
+
+def test_players_who_decide_as_they_go_agree_too():
+    """Both follow strategies here, so what they should win is known, whatever hands are guessed to be worth."""
+    one, other, holdings = drawn(LEDUC, 5), bot(LEDUC, "call"), SmallHoldings(LEDUC)
+    first, second = (Follower(LEDUC, strategy, holdings) for strategy in (one, other))
+    for guess in (one, other, drawn(LEDUC, 6)):
+        found = thoughtful_match(LEDUC, first, second, holdings, 500, guess=guess, threads=2)
+        assert found.hands == 500
+        assert found.mean == pytest.approx(exact_match(LEDUC, one, other).mean, abs=1.5 * found.margin)
+
+
+def test_who_plays_as_guessed_owes_nothing_to_luck():
+    """Two who follow the guess win nothing of each other, and there is no doubt about it."""
+    strategy, holdings = drawn(LEDUC, 5), SmallHoldings(LEDUC)
+    player = Follower(LEDUC, strategy, holdings)
+    found = thoughtful_match(LEDUC, player, player, holdings, 40, guess=strategy)
+    assert (found.mean, found.margin) == pytest.approx((0, 0), abs=1e-9)
+
+
+def test_thinking_again_can_be_played():
+    """Who thinks at every decision plays whole hands, and wins of who plays blindly."""
+    cfr, holdings, blind = Cfr(LEDUC, "cfr+"), SmallHoldings(LEDUC), bot(LEDUC, "uniform")
+    cfr.iterate(5)
+    chosen = Settings.read("resolver", {"iterations": 3, "time_budget_ms": 60_000.0})
+    thinker = Thinker(Resolver(LEDUC, cfr.average(), holdings, chosen))
+    other = Follower(LEDUC, blind, holdings)
+    found = thoughtful_match(LEDUC, thinker, other, holdings, 40, guess=blind, threads=2)
+    assert found.mean + found.margin > 0
+
+
+@pytest.mark.parametrize("name", BOTS)
+def test_bots_have_whole_strategies(name):
+    """Every row sums to 1."""
+    strategy = bot(LEDUC, name)
+    assert strategy == pytest.approx(normalised(LEDUC, strategy))
+
+
+def test_who_folds_loses_the_ante():
+    """Against one who bets whenever possible, folding loses one chip a hand."""
+    bets = normalised(GAMES["kuhn"], np.tile([0.0, 1.0], GAMES["kuhn"].entries // 2))
+    assert exact_match(GAMES["kuhn"], bot(GAMES["kuhn"], "fold"), bets).mean == pytest.approx(-1)
+
+
+def test_an_unknown_bot_is_named():
+    """With those that there are."""
+    with pytest.raises(UnknownName, match="uniform"):
+        bot(LEDUC, "shark")
+
+
+def test_an_estimate_holds_95_percent():
+    """Of many estimates of a known mean, the interval holds it about that often."""
+    random = np.random.default_rng(0)
+    estimates = [Estimate.of(random.normal(1.0, 3.0, 100)) for _ in range(2000)]
+    held = np.mean([abs(found.mean - 1.0) <= found.margin for found in estimates])
+    assert 0.93 < held < 0.97

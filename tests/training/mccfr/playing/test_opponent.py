@@ -1,0 +1,58 @@
+"""What was trained, as somebody to play against."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from pac.envs import BadParameter, find
+from pac.envs.poker.live import LiveHand, rules_of
+from pac.training.mccfr.playing.opponent import opponent_of, run_for
+from pac.training.mccfr.playing.ranges import probabilities
+from pac.training.mccfr.playing.trained import trained
+
+from ..solved import solved
+
+
+@pytest.mark.parametrize("task", ["kuhn", "leduc:suits=false", "liars_dice:faces=2"])
+def test_it_plays_what_was_trained(tmp_path, task):
+    """At every decision of many hands, by its own cards."""
+    found = trained(solved(tmp_path, task=task, iterations=5))
+    opponent, generator = opponent_of(found), random.Random(1)
+    rules = rules_of(found.task)
+    for _ in range(20):
+        hand = LiveHand(rules, generator)
+        while not hand.over:
+            assert hand.node is not None
+            seat = hand.standing.player
+            chances = opponent(hand, seat)
+            bucket = np.array([hand.bucket(seat)])
+            assert chances == pytest.approx(probabilities(found.game, found.strategy, hand.node, bucket)[0])
+            hand.act(hand.chosen_by(opponent))
+
+
+def test_it_can_think_again(tmp_path):
+    """Its probabilities sum to 1, and are the same when it is asked twice."""
+    found = trained(solved(tmp_path, iterations=2))
+    opponent = opponent_of(found, {"iterations": "50"})
+    hand = LiveHand(rules_of(found.task), random.Random(2))
+    chances = opponent(hand, 0)
+    assert chances.sum() == pytest.approx(1)
+    assert (opponent(hand, 0) == chances).all()
+
+
+def test_the_latest_run_is_the_latest_of_that_game(tmp_path):
+    """Whatever else was trained since."""
+    solved(tmp_path, "old")
+    solved(tmp_path, "dice", task="liars_dice:faces=2", iterations=1)
+    assert run_for(find("kuhn"), "latest", tmp_path).name == "old"
+
+
+@pytest.mark.parametrize("name", ["latest", "dice"])
+def test_without_a_run_it_says_how_to_train_one(tmp_path, name):
+    """By the command that does it."""
+    solved(tmp_path, "dice", task="liars_dice:faces=2", iterations=1)
+    with pytest.raises(BadParameter, match="pac-tui run --task leduc --headless --seconds 10"):
+        run_for(find("leduc"), name, tmp_path)

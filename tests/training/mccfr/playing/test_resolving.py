@@ -1,0 +1,122 @@
+"""Thinking again at a decision, measured exactly: the strategy of a resolver that thinks about every decision."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import count
+
+import numpy as np
+import pytest
+
+from pac.envs.poker.small import kuhn, leduc
+from pac.envs.poker.tree import DECISION
+from pac.training.mccfr.playing.holdings import SmallHoldings
+from pac.training.mccfr.playing.ranges import ranges
+from pac.training.mccfr.playing.resolving import Resolver, Settings
+from pac.training.mccfr.playing.subgame import subtree
+from pac.training.mccfr.solving.exact import nash_conv
+from pac.training.mccfr.solving.full import Cfr
+
+GAMES = {"kuhn": kuhn(), "leduc": leduc(suits=False)}
+HOUR = 3_600_000.0
+
+
+@cache
+def blueprint(name, iterations):
+    """Return a strategy that is as good as so many iterations of CFR+ make it."""
+    cfr = Cfr(GAMES[name], "cfr+")
+    cfr.iterate(iterations)
+    return cfr.average()
+
+
+def resolver(name, trained, **settings):
+    """Return a resolver that looks at no clock."""
+    game = GAMES[name]
+    chosen = Settings.read("resolver", {"time_budget_ms": HOUR, "iterations": 20, **settings})
+    return Resolver(game, blueprint(name, trained), SmallHoldings(game), chosen)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_a_share_of_nothing_is_the_blueprint(name):
+    """With alpha 0 nothing changes."""
+    assert (resolver(name, 10, policy_blend_alpha=0).strategy_with() == blueprint(name, 10)).all()
+
+
+@pytest.mark.parametrize("alpha", [0.35, 1])
+def test_it_mends_a_poor_blueprint(alpha):
+    """Thinking again gives away less than a strategy that has not converged."""
+    before = nash_conv(GAMES["leduc"], blueprint("leduc", 10))
+    after = nash_conv(GAMES["leduc"], resolver("leduc", 10, policy_blend_alpha=alpha).strategy_with())
+    assert after < before * (1 - 0.2 * alpha)
+
+
+def test_it_leaves_a_good_blueprint_good():
+    """A strategy near equilibrium stays near it: the opponent's hands can leave for what they had."""
+    before = nash_conv(GAMES["leduc"], blueprint("leduc", 300))
+    after = nash_conv(GAMES["leduc"], resolver("leduc", 300, iterations=80).strategy_with())
+    assert after < before + 0.01
+
+
+def test_trusting_the_opponent_can_be_exploited():
+    """What answers the blueprint alone gives away more, which is why it is not the default."""
+    light, trusting = (
+        nash_conv(GAMES["leduc"], resolver("leduc", 100, range_update_mode=mode).strategy_with())
+        for mode in ("bayes_light", "bayes")
+    )
+    assert trusting > light + 0.1
+
+
+def test_a_game_of_one_street_is_solved_to_its_end():
+    """Kuhn poker, thought through from every decision, gives away little though the blueprint plays blindly."""
+    found = resolver("kuhn", 1, policy_blend_alpha=1, max_depth=3, iterations=500)
+    assert nash_conv(GAMES["kuhn"], found.strategy_with()) < nash_conv(GAMES["kuhn"], blueprint("kuhn", 1)) / 3
+
+
+def test_probabilities_are_those_of_hands_that_can_be():
+    """They sum to 1, and what clashes with the board has none."""
+    game, found = GAMES["leduc"], resolver("leduc", 10)
+    node = int(np.flatnonzero((game.tree.kind == DECISION) & (game.tree.street == 1))[0])
+    sums = found.resolve(node, (2,)).probabilities.sum(axis=1)
+    assert sums == pytest.approx([1, 1, 0, 1, 1, 1])
+
+
+def test_it_stops_when_the_time_is_over():
+    """By a clock that counts how often it is asked, a budget of ten looks allows fewer iterations than it may make."""
+    ticks = count()
+    game = GAMES["leduc"]
+    chosen = Settings(time_budget_ms=10_000)
+    thinking = Resolver(game, blueprint("leduc", 10), SmallHoldings(game), chosen, clock=lambda: float(next(ticks)))
+    node = int(np.flatnonzero((game.tree.kind == DECISION) & (game.tree.street == 1))[0])
+    assert 1 <= thinking.resolve(node, (0,)).iterations <= 10
+
+
+def test_raises_beyond_the_most_are_not_thought_of():
+    """They keep what the blueprint gives them, less the share of what was found."""
+    game = GAMES["leduc"]
+    tree = game.tree
+    node = int(np.flatnonzero((tree.kind == DECISION) & (tree.street == 1))[0])
+    found = resolver("leduc", 10, max_raises_per_street=0, policy_blend_alpha=0.5).resolve(node, (0,))
+    assert [action.name for action in tree.actions_of(node)] == ["check", "bet"]
+    assert found.probabilities[1:, 1] == pytest.approx(found.blueprint[1:, 1] / 2)
+
+
+def test_ranges_follow_from_what_was_done():
+    """Who would fold jacks cannot hold them after a call; the range sums to 1 without the card that both see."""
+    game = GAMES["leduc"]
+    strategy = np.full(game.entries, 0.5)
+    root = game.tree.below(0, 0)
+    for bucket in range(3):  # a bet with kings alone
+        entry = game.entry(0, bucket)
+        strategy[entry : entry + 2] = (0.0, 1.0) if bucket == 2 else (1.0, 0.0)
+    held = ranges(game, strategy, SmallHoldings(game), root, ())
+    assert held[0] == pytest.approx([0.25] * 4 + [0, 0])
+    assert held[1] == pytest.approx([1 / 6] * 6)
+
+
+def test_a_subtree_ends_with_its_street():
+    """However deep it may be, and its leaves are where nobody decides on this street."""
+    game = GAMES["leduc"]
+    found = subtree(game, 0, depth=99, most_raises=99)
+    assert {int(game.tree.street[node]) for node in found.decisions} == {0}
+    assert len(found.decisions) == int(game.tree.decisions[0].sum())
+    assert not any(game.tree.kind[leaf] == DECISION for leaf in found.leaves)

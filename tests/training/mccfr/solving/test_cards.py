@@ -1,0 +1,97 @@
+"""Hold'em hands for the kernels, under a tiny card abstraction made up on the spot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pac.envs.poker.cards.abstraction import CardAbstraction
+from pac.envs.poker.cards.boards import boards
+from pac.envs.poker.cards.deal import Tables
+from pac.envs.poker.game import Game
+from pac.envs.poker.holdem import holdem
+from pac.envs.poker.sizes import sizes_of
+from pac.training.mccfr.solving.cards import CardDealer
+from pac.training.mccfr.solving.sampling import Sampler
+
+from ..tables import learned, tables
+
+SIZES = {3: 1755, 4: 16432, 5: 134459}
+BUCKETS = (3, 4, 2)
+
+
+@pytest.fixture(scope="module")
+def abstraction(tmp_path_factory):
+    """Buckets drawn at random."""
+    random = np.random.default_rng(0)
+    drawn = [
+        random.integers(0, count, (size, 1326), np.uint8) for count, size in zip(BUCKETS, SIZES.values(), strict=True)
+    ]
+    flop, turn, river = (np.full(count, 1 / count) for count in BUCKETS)
+    even = (flop, turn, river)
+    found = Tables(*(boards(size).table for size in SIZES), *drawn)
+    return CardAbstraction(tmp_path_factory.getbasetemp() / "none", found, even, even)
+
+
+@pytest.fixture(scope="module")
+def game():
+    """With few bets."""
+    return holdem(sizes_of("fcpa"), 20, BUCKETS)
+
+
+def test_hands_lie_where_the_game_has_their_buckets(game, abstraction):
+    """Every entry and row is the beginning of a bucket of its street and player, and all buckets come up."""
+    hands, chosen = CardDealer(game, abstraction).deal(1, 0, 200)
+    assert chosen.tolist() == list(range(200))
+    for street, count in enumerate(game.buckets):
+        for player in range(2):
+            column = 2 * street + player
+            entry, row = (array[:200, column].astype(np.int64) for array in (hands.entries, hands.rows))
+            bucket, rest = np.divmod(entry - game.entry_base[street, player], game.tree.width[street, player])
+            assert not rest.any()
+            assert np.array_equal(row, game.row_base[street, player] + bucket * game.tree.decisions[street, player])
+            assert set(bucket) == set(range(count)) or street == 0
+    assert set(hands.signs[:200, 0]) == {-1, 0, 1}
+    assert (hands.signs[:, 1] == 1).all()
+
+
+def test_a_hand_depends_on_its_iteration_alone(game, abstraction):
+    """However deals are cut into batches, an iteration has the same one; those that follow have others."""
+    whole = CardDealer(game, abstraction).deal(3, 0, 60)[0].entries[:60].copy()
+    parts = CardDealer(game, abstraction)
+    cut = [parts.deal(3, first, 20)[0].entries[:20].copy() for first in (0, 20, 40)]
+    assert np.array_equal(np.concatenate(cut), whole)
+    assert len(np.unique(whole, axis=0)) > 50
+
+
+@pytest.mark.parametrize("method", ["external", "outcome"])
+def test_holdem_is_learned(game, abstraction, method):
+    """Batches of any size make the same tables, and nobody wins more than there is."""
+
+    def learn(*sizes):
+        table, updates = tables(game)
+        sampler, done, won = (
+            Sampler(game, table, updates, 5, method=method, dealer=CardDealer(game, abstraction)),
+            0,
+            0.0,
+        )
+        for size in sizes:
+            won += sampler.run(done, size).utility_sum
+            done += size
+        return table, updates, won / done
+
+    table, updates, won = learn(700)
+    again, counted, _ = learn(300, 400)
+    assert np.array_equal(table, again)
+    assert np.array_equal(updates, counted)
+    assert updates.sum() > 700
+    assert np.isfinite(table).all()
+    assert abs(won) < 40
+
+
+def test_other_buckets_are_refused(game, abstraction):
+    """A game and an abstraction must be made for each other."""
+    with pytest.raises(ValueError, match="buckets"):
+        CardDealer(holdem(sizes_of("fcpa"), 20, (3, 4, 5)), abstraction)
+    with pytest.raises(ValueError, match="does not list"):
+        learned(Game("cards", game.tree, game.buckets), 1)

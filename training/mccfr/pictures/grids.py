@@ -1,0 +1,191 @@
+"""Strategies as grids of shares: the whole of a small game's street, or a decision of hold'em by starting hands."""
+
+from __future__ import annotations
+
+from math import comb
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....envs.fields import Array
+from ....envs.poker.cards.boards import RENAMING, RENAMING_BITS
+from ....envs.poker.cards.deal import Tables
+from ....envs.poker.cards.notation import CLASSES, RANKS
+from ....envs.poker.cards.words import HOLE_CARDS, LANE, renamings
+from ....envs.poker.game import Game
+from ....envs.poker.tree import DECISION
+from .actions import history
+
+WHOLE = 255
+MOST_COLUMNS = 32
+SIDE = len(RANKS)
+
+
+Held: TypeAlias = tuple[NDArray[np.int64], NDArray[np.bool_]]
+"""Every hand's bucket, `(hands,)`, and whether it can be held."""
+
+
+class Buckets(Protocol):
+    """What tells who knows what."""
+
+    def of(self, street: int, board: tuple[int, ...]) -> Held:
+        """Return every hand's bucket on a street, and whether it can be held with that board."""
+
+
+def shares(sums: Array) -> Array:
+    """Return sums `(..., actions)` as shares of their sum; zeros where that is zero."""
+    exact = np.asarray(sums, np.float64)
+    total = exact.sum(axis=-1, keepdims=True)
+    found: Array = np.divide(exact, total, out=np.zeros_like(exact), where=total > 0)
+    return found
+
+
+def names_of(game: Game, street: int) -> list[str]:
+    """Return the name of every bucket of a small game: the hand's rank, and behind a bar the board's."""
+    assert game.deals is not None
+    names = [""] * game.buckets[street]
+    for deal, hands in enumerate(game.deals.hands.tolist()):
+        board = f"|{_rank(game.boards[game.deals.board[deal]])}" if street else ""
+        for player, hand in enumerate(hands):
+            names[game.deals.bucket[deal, street, player]] = _rank(game.hands[hand]) + board
+    return names
+
+
+def _rank(name: str) -> str:
+    """Return a card's rank, or a die's number."""
+    return str("⚀⚁⚂⚃⚄⚅".index(name) + 1) if name in "⚀⚁⚂⚃⚄⚅" else name[0]
+
+
+class Whole:
+    """The strategy of a street of a small game: a row for each hand up to suits, a column for each history.
+
+    Attributes:
+        rows: Names of the rows.
+        columns: Names of the columns; of many only the shortest histories have one.
+    """
+
+    def __init__(self, game: Game, street: int, actions: int) -> None:
+        tree, buckets = game.tree, names_of(game, street)
+        self.rows = tuple(dict.fromkeys(buckets))
+        parents = {int(child): edge for edge, child in enumerate(tree.child)}
+        above = np.repeat(np.arange(len(tree.kind)), tree.degree)
+
+        def before(node: int) -> list[str]:
+            """The names of the actions on the way to a node."""
+            edge = parents.get(node)
+            return [] if edge is None else [*before(int(above[edge])), tree.actions[edge].name]
+
+        nodes = map(int, np.flatnonzero((tree.kind == DECISION) & (tree.street == street)))
+        histories = [(_streets(before(node)), node) for node in nodes]
+        shown = sorted(_shortest(histories), key=_order)
+        self.columns = tuple("/".join(map(history, streets)) for streets, _ in shown)
+        self._shape = len(self.rows), len(shown), actions
+        cells = [
+            (self.rows.index(name), column, action.number, game.entry(node, bucket) + at)
+            for column, (_, node) in enumerate(shown)
+            for bucket, name in enumerate(buckets)
+            for at, action in enumerate(tree.actions_of(node))
+        ]
+        *self._cells, self._entries = map(np.array, zip(*cells, strict=True))
+
+    def write(self, table: Array, out: Array) -> None:
+        """Write the shares of the average strategy, `(rows, columns, actions)` uint8."""
+        sums = np.zeros(self._shape)
+        np.add.at(sums, tuple(self._cells), table[self._entries, 1])
+        out[:] = np.rint(WHOLE * shares(sums))
+
+
+def _shortest(histories: list[tuple[list[list[str]], int]]) -> list[tuple[list[list[str]], int]]:
+    """Return all histories up to a length, the largest for which they are not too many."""
+    lengths = sorted(sum(map(len, streets)) for streets, _ in histories)
+    longest = lengths[-1] if len(lengths) <= MOST_COLUMNS else lengths[MOST_COLUMNS] - 1
+    return [item for item in histories if sum(map(len, item[0])) <= longest]
+
+
+def _order(item: tuple[list[list[str]], int]) -> tuple[list[tuple[int, list[str]]], int, int]:
+    """What came on earlier streets first, shorter histories before longer ones."""
+    (*earlier, last), node = item
+    return [(len(names), names) for names in earlier], len(last), node
+
+
+def _streets(names: list[str]) -> list[list[str]]:
+    """Return actions by street."""
+    streets: list[list[str]] = [[]]
+    for name in names:
+        streets[-1].append(name) if name != "deal" else streets.append([])
+    return streets
+
+
+class Listed:
+    """Buckets of a small game's hands, which are its buckets."""
+
+    def __init__(self, game: Game) -> None:
+        self._counts = game.buckets
+
+    def of(self, street: int, board: tuple[int, ...]) -> Held:
+        """All buckets; see `Buckets`."""
+        del board
+        return np.arange(self._counts[street]), np.ones(self._counts[street], np.bool_)
+
+
+class Holes:
+    """Buckets of all pairs of cards on the streets of hold'em."""
+
+    def __init__(self, tables: Tables) -> None:
+        flop, turn, river = ((tables.flops, tables.flop), (tables.turns, tables.turn), (tables.rivers, tables.river))
+        self._streets = {3: flop, 4: turn, 5: river}
+        self._pairs, self._rows = renamings()
+
+    def of(self, street: int, board: tuple[int, ...]) -> Held:
+        """See `Buckets`; hands are pairs in the order of `HOLE_CARDS`."""
+        del street
+        free = np.array(~np.isin(HOLE_CARDS, board).any(axis=1), np.bool_)
+        if not board:
+            return HOLE_CLASSES, free
+        places, buckets = self._streets[len(board)]
+        bits = sorted((card & 3) * LANE + (card >> 2) for card in board)
+        found = int(places[sum(comb(bit, taken) for taken, bit in enumerate(bits, 1))])
+        renamed = self._pairs[self._rows[found & RENAMING_BITS]]
+        return buckets[found >> RENAMING][renamed].astype(np.int64), free
+
+
+def _classes() -> NDArray[np.int64]:
+    high, low = SIDE - 1 - (HOLE_CARDS.T >> 2)
+    suited = HOLE_CARDS[:, 0] & 3 == HOLE_CARDS[:, 1] & 3
+    classes: NDArray[np.int64] = np.where(suited, high * SIDE + low, low * SIDE + high)
+    return classes
+
+
+HOLE_CLASSES = _classes()
+"""`(1326,)`: the class of each pair of cards, an index into `CLASSES`."""
+
+
+class Decision:
+    """The strategy at one decision, for all hands that can be held there.
+
+    Attributes:
+        hands: `(hands, actions)` shares; zeros for hands that nothing was learned of.
+        free: `(hands,)`, which can be held.
+    """
+
+    def __init__(self, game: Game, table: Array, node: int, held: Held, count: int) -> None:
+        tree = game.tree
+        bucket, self.free = held
+        start = game.entry(node, 0) + bucket * int(tree.width[tree.street[node], tree.player[node]])
+        numbers = [action.number for action in tree.actions_of(node)]
+        self.hands = np.zeros((len(bucket), count))
+        self.hands[:, numbers] = shares(table[start[:, None] + np.arange(len(numbers)), 1])
+        self.hands[~self.free] = 0
+
+    @property
+    def overall(self) -> Array:
+        """`(actions,)` shares over all hands, each as likely as the others."""
+        found: Array = shares(self.hands.sum(axis=0))
+        return found
+
+    def write_classes(self, out: Array) -> None:
+        """Write the shares by starting hand, `(13, 13, actions)` uint8."""
+        sums = np.zeros((len(CLASSES), self.hands.shape[1]))
+        np.add.at(sums, HOLE_CLASSES, self.hands)
+        out[:] = np.rint(WHOLE * shares(sums)).reshape(out.shape)

@@ -1,0 +1,134 @@
+"""What players of a game can hold, seen as a whole: the buckets of all hands on a board, deals drawn from ranges."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+
+from ....envs.fields import Array
+from ....envs.poker.game import Deals, Game
+
+Board: TypeAlias = tuple[int, ...]
+"""The cards that both see."""
+
+
+class Sample(NamedTuple):
+    """Deals that are possible.
+
+    Attributes:
+        hands: `(deals, 2)` int64, what each player holds, as an index of hands.
+        bucket: `(deals, streets, 2)` int32.
+        sign: `(deals, results)` int8, who wins a showdown, as in `Deals`.
+        weight: `(deals,)` float64, how likely each is beside the others; they sum to 1.
+    """
+
+    hands: Array
+    bucket: Array
+    sign: Array
+    weight: Array
+
+
+class Holdings(Protocol):
+    """The hands of a game.
+
+    Attributes:
+        names: How each hand is called.
+        shown: For each street, how many cards both see.
+        exact: Whether `deals` returns all deals that are possible, and not a sample of them.
+    """
+
+    names: tuple[str, ...]
+    shown: tuple[int, ...]
+    exact: bool
+
+    def buckets(self, player: int, board: Board) -> Array:
+        """Return `(hands,)` int32: the bucket of each hand of a player on a board, -1 for one that clashes with it."""
+
+    def number(self, cards: Board) -> int:
+        """Return the index of the hand that consists of some cards, or dice."""
+
+    def boards(self, street: int) -> tuple[Board, ...]:
+        """Return all boards of a street, of a game that is `exact`."""
+
+    def against(self, player: int, hand: int, board: Board) -> Array:
+        """Return `(hands,)` bool: what the other player can hold."""
+
+    def equities(self, player: int, hand: int, board: Board, random: np.random.Generator) -> Array:
+        """Return `(hands,)` float64 from -1 to 1: how a hand fares against every other when all cards are shown."""
+
+    def draw(self, random: np.random.Generator) -> tuple[int, Board]:
+        """Return a player's hand and all cards that both will see, drawn from a shuffled deck."""
+
+    def deals(self, board: Board, ranges: Array, most: int, random: np.random.Generator) -> Sample:
+        """Return deals that fit a board and ranges.
+
+        Args:
+            board: What both see.
+            ranges: `(2, hands)` how likely each player holds each hand, but for cards that are the other's.
+            most: Deals to draw, where not all are returned.
+            random: Draws them.
+
+        Returns:
+            The deals; none if no hand of one range goes with one of the other.
+        """
+
+
+class SmallHoldings:
+    """The hands of a game whose deals are all known; the `Holdings` of such a game."""
+
+    exact = True
+
+    def __init__(self, game: Game) -> None:
+        assert game.deals is not None
+        self.names = game.hands
+        self.shown = tuple(range(game.tree.streets)) if game.boards else (0,)
+        self._deals: Deals = game.deals
+
+    def buckets(self, player: int, board: Board) -> Array:
+        """Return `(hands,)` int32: the bucket of each hand of a player on a board, -1 for one that clashes."""
+        fits = self._fits(board)
+        found = np.full(len(self.names), -1, np.int32)
+        found[self._deals.hands[fits, player]] = self._deals.bucket[fits, self.shown.index(len(board)), player]
+        return found
+
+    def against(self, player: int, hand: int, board: Board) -> Array:
+        """Return `(hands,)` bool: what the other player can hold."""
+        fits = self._fits(board) & (self._deals.hands[:, player] == hand)
+        found = np.zeros(len(self.names), np.bool_)
+        found[self._deals.hands[fits, 1 - player]] = True
+        return found
+
+    def equities(self, player: int, hand: int, board: Board, random: np.random.Generator) -> Array:
+        """Return `(hands,)` float64 from -1 to 1: the mean over all boards to come, 0 for hands that cannot be."""
+        del random
+        fits = self._fits(board) & (self._deals.hands[:, player] == hand)
+        other = self._deals.hands[fits, 1 - player]
+        signs = self._deals.sign[fits, 0] * (1 - 2 * player)
+        count = np.bincount(other, minlength=len(self.names))
+        return np.bincount(other, signs, len(self.names)) / np.maximum(count, 1)
+
+    def draw(self, random: np.random.Generator) -> tuple[int, Board]:
+        """Return a player's hand and all cards that both will see."""
+        deal = int(random.integers(len(self._deals.hands)))
+        return int(self._deals.hands[deal, 0]), (int(self._deals.board[deal]),) * max(self.shown)
+
+    def deals(self, board: Board, ranges: Array, most: int, random: np.random.Generator) -> Sample:
+        """Return all deals that fit a board and ranges."""
+        del most, random
+        hands = self._deals.hands.astype(np.int64)
+        weight = ranges[0, hands[:, 0]] * ranges[1, hands[:, 1]] * self._fits(board)
+        kept = np.flatnonzero(weight > 0)
+        likely = weight[kept] / max(weight.sum(), np.finfo(np.float64).tiny)
+        return Sample(hands[kept], self._deals.bucket[kept], self._deals.sign[kept], likely)
+
+    def number(self, cards: Board) -> int:
+        """Return the index of a hand: its one card, or die."""
+        return cards[0]
+
+    def boards(self, street: int) -> tuple[Board, ...]:
+        """Return all boards of a street."""
+        return tuple((int(card),) for card in np.unique(self._deals.board)) if self.shown[street] else ((),)
+
+    def _fits(self, board: Board) -> Array:
+        return self._deals.board == board[-1] if board else np.ones(len(self._deals.hands), np.bool_)

@@ -1,0 +1,210 @@
+"""How much a strategy gives away at least: local best response, as by Lisy and Bowling (2017).
+
+One player knows the strategy of the other, and keeps track of what that one may hold. At each decision it takes the
+action that is best if both only check and call from there on, but for the answer to its own raise, where hands that
+would fold do. What it wins is a lower bound of what the best response would win. It bets as the strategy's own tree
+allows, with the hands as they are: it sees what is lost by abstracting cards, and not what is lost by abstracting bets.
+
+The opponent's hand is never dealt: its range is what plays, all that it may do is followed, and at the end all of it is
+compared; once nobody decides any more, so are all boards that may come, or many. What is left to luck is which hand is
+dealt on which board: the more it wins if both follow the strategy, the more it wins here, so that much is taken out.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ....envs import BadParameter
+from ....envs.fields import Array
+from ....envs.poker.game import Game
+from ....envs.poker.tree import FOLD, SHOWDOWN, STREET
+from .estimate import Estimate, Heard, gathered, unheard
+from .holdings import Board, Holdings
+from .ranges import folds, probabilities, raises
+from .rollout import Nodes, nodes_of, played_below
+
+PLAYERS = 2
+PLAYED = 512
+"""Hands by which it is seen what a hand is worth, in each seat."""
+
+
+class Seat(NamedTuple):
+    """Who responds, with which hand, and all cards that both will see by the end."""
+
+    player: int
+    hand: int
+    board: Board
+
+
+def local_best_response(
+    game: Game,
+    strategy: Array,
+    holdings: Holdings,
+    hands: int,
+    *,
+    seed: int = 0,
+    threads: int = 1,
+    heard: Heard = unheard,
+) -> Estimate:
+    """Return what a local best response wins against a strategy, the mean of both seats, in chips per hand.
+
+    Args:
+        game: A game of poker.
+        strategy: `(entries,)` probabilities.
+        holdings: The game's hands; where they are `exact`, nothing is sampled.
+        hands: Hands to play; two at a time, one from each seat with the same cards.
+        seed: Seed of the cards; the result does not depend on the number of threads.
+        threads: How many hands are played at once.
+        heard: Is told the share that is done.
+
+    Raises:
+        BadParameter: In this game nobody can check and call to the end.
+    """
+    if game.tree.result.any():
+        raise BadParameter(f"a local best response checks and calls to the end, which {game.name} does not have")
+    if holdings.exact:
+        return Estimate(_exactly(game, strategy, holdings))
+
+    nodes = nodes_of(game)
+
+    def both(pair: int) -> Array:
+        random = np.random.default_rng((seed, pair))
+        hand, board = holdings.draw(random)
+        seats = [Seat(player, hand, board) for player in range(PLAYERS)]
+        won = sum(Response(game, strategy, holdings, seat, random).wins() for seat in seats)
+        luck = sum(_worth(nodes, strategy, holdings, seat, random) for seat in seats)
+        return np.array([[won / PLAYERS, luck / PLAYERS]])
+
+    won, luck = gathered(both, max(2, hands // PLAYERS), threads, heard).T
+    return Estimate.of(won, PLAYERS, luck)
+
+
+def _worth(nodes: Nodes, strategy: Array, holdings: Holdings, seat: Seat, random: np.random.Generator) -> float:
+    """Return what a hand wins on its board if both follow the strategy: over all hands and both seats nothing."""
+    own, other = np.zeros(len(holdings.names)), holdings.against(seat.player, seat.hand, seat.board)
+    own[seat.hand] = 1
+    ranges = np.array([own, other] if seat.player == 0 else [other, own], np.float64)
+    deals = holdings.deals(seat.board, ranges, PLAYED, random)
+    won = np.empty((len(deals.hands), 1))
+    state = random.integers(1 << 62, size=1, dtype=np.uint64)
+    played_below(nodes, strategy, deals.bucket, deals.sign, np.zeros(1, np.int64), state, won)
+    return float(deals.weight @ won[:, 0]) * (1 - 2 * seat.player)
+
+
+def _exactly(game: Game, strategy: Array, holdings: Holdings) -> float:
+    random = np.random.default_rng(0)
+    won, weights = 0.0, 0.0
+    for board in holdings.boards(game.tree.streets - 1):
+        for hand in range(len(holdings.names)):
+            for player in range(PLAYERS):
+                weight = float(holdings.against(player, hand, board).sum())
+                if weight:
+                    seat = Seat(player, hand, board)
+                    won += weight * Response(game, strategy, holdings, seat, random).wins()
+                    weights += weight
+    return won / weights
+
+
+class Response:
+    """One hand of a player who responds locally.
+
+    Args:
+        game: The game.
+        strategy: `(entries,)` probabilities by which the opponent acts.
+        holdings: The game's hands.
+        seat: Who responds, and the cards.
+        random: Draws what cards may come; nothing is drawn where the holdings are `exact`.
+    """
+
+    def __init__(
+        self, game: Game, strategy: Array, holdings: Holdings, seat: Seat, random: np.random.Generator
+    ) -> None:
+        self._game, self._strategy, self._holdings = game, strategy, holdings
+        self._seat, self._random = seat, random
+        self._fares: dict[Board, Array] = {}
+        self._true = holdings.against(seat.player, seat.hand, seat.board)
+
+    def wins(self) -> float:
+        """Return what the hand wins, in chips."""
+        return self._value(0, self._holdings.against(self._seat.player, self._seat.hand, ()).astype(np.float64))
+
+    def _value(self, node: int, held: Array) -> float:
+        """Return what a node is worth; `held` is what the opponent may hold but for the cards on the board."""
+        tree, player = self._game.tree, self._seat.player
+        kind = tree.kind[node]
+        if kind == FOLD:
+            mine = tree.player[node] == player
+            return float(-tree.paid[node, player] if mine else tree.paid[node, 1 - player])
+        if kind == SHOWDOWN:
+            true = held * self._true
+            return float(tree.paid[node].min() * (true @ self._against(self._seat.board)) / true.sum())
+        if kind == STREET:
+            settled = self._settled(node, held)
+            return self._value(tree.below(node, 0), held) if settled is None else settled
+        if tree.player[node] == player:
+            return self._value(tree.below(node, self._best(node, held)), held)
+        return self._answered(node, held)
+
+    def _settled(self, node: int, held: Array) -> float | None:
+        """Return what is won on average over all cards to come, if nobody decides any more.
+
+        The cards are imagined anew: those by which the decisions were chosen flatter them.
+        """
+        tree, player, hand = self._game.tree, self._seat.player, self._seat.hand
+        board, end = self._shown(node), node
+        while tree.kind[end] == STREET:
+            end = tree.below(end, 0)
+        if tree.kind[end] != SHOWDOWN:
+            return None
+        may = held * self._holdings.against(player, hand, board)
+        fares = self._holdings.equities(player, hand, board, self._random)
+        return float(tree.paid[end].min() * (may @ fares) / may.sum())
+
+    def _answered(self, node: int, held: Array) -> float:
+        """Return what a decision of the opponent is worth, over all that its range does."""
+        acts, true = self._acts(node), held * self._true
+        likely = true @ acts / true.sum()
+        below = ((action, self._game.tree.below(node, action)) for action in map(int, np.flatnonzero(likely > 0)))
+        return sum(float(likely[action]) * self._value(child, held * acts[:, action]) for action, child in below)
+
+    def _best(self, node: int, held: Array) -> int:
+        """Return the action that is best if after the answer to it both check and call to the end."""
+        game, tree, player = self._game, self._game.tree, self._seat.player
+        board = self._shown(node)
+        may = held * self._holdings.against(player, self._seat.hand, board)
+        may /= may.sum()
+        fares = may * self._against(board)
+        paid = tree.paid[node].astype(np.float64)
+        values = np.zeros(int(tree.degree[node]))
+        for action, (_, chips, *_) in enumerate(tree.actions_of(node)):
+            if folds(game, node, action):
+                values[action] = -paid[player]
+            elif raises(game, node, action):
+                gives_up = self._folding(tree.below(node, action))
+                values[action] = (may @ gives_up) * paid[1 - player] + chips * (fares @ (1 - gives_up))
+            else:
+                values[action] = chips * fares.sum()
+        return int(values.argmax())
+
+    def _folding(self, node: int) -> Array:
+        """Return `(hands,)` how often the opponent folds at a decision."""
+        acts = self._acts(node)
+        giving = [action for action in range(acts.shape[1]) if folds(self._game, node, action)]
+        folded: Array = acts[:, giving].sum(axis=1)
+        return folded
+
+    def _acts(self, node: int) -> Array:
+        """Return `(hands, actions)` what the opponent does at a decision."""
+        buckets = self._holdings.buckets(1 - self._seat.player, self._shown(node))
+        return probabilities(self._game, self._strategy, node, buckets)
+
+    def _shown(self, node: int) -> Board:
+        return self._seat.board[: self._holdings.shown[self._game.tree.street[node]]]
+
+    def _against(self, board: Board) -> Array:
+        """Return `(hands,)` how the hand fares against every other, as far as a board tells."""
+        if board not in self._fares:
+            self._fares[board] = self._holdings.equities(self._seat.player, self._seat.hand, board, self._random)
+        return self._fares[board]

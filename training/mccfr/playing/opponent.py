@@ -1,0 +1,90 @@
+"""A trained strategy as somebody to play against."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ....envs import BadParameter, Task, find
+from ....envs.fields import Array
+from ....envs.poker.cards.parallel import Progress, unheard
+from ....envs.poker.live import LiveHand
+from ....envs.poker.tree import DECISION
+from ...runs.folder import LATEST, RunFolder
+from .holdings import Holdings
+from .matches import Follower, Player, Thinker
+from .resolving import Resolver, Settings
+from .trained import Trained, holdings_of
+
+
+class Opponent:
+    """Plays hands as they are played for real; a `pac.envs.poker.live.Policy`.
+
+    Args:
+        player: Decides.
+        holdings: The game's hands.
+    """
+
+    def __init__(self, player: Player, holdings: Holdings) -> None:
+        self._player, self._holdings = player, holdings
+
+    def __call__(self, hand: LiveHand, seat: int) -> Array:
+        """Return probabilities of the actions at the node that stands for the hand."""
+        assert hand.node is not None
+        return self._player.acts(hand.node, hand.board, self._holdings.number(hand.hands[seat]))
+
+
+def opponent_of(found: Trained, resolver: Mapping[str, Any] | None = None, *, heard: Progress = unheard) -> Opponent:
+    """Return who plays what was trained.
+
+    Args:
+        found: What was trained.
+        resolver: Settings with which to think again at every decision; None to play what was trained.
+        heard: Is told what takes long, and the share of it that is done.
+
+    Raises:
+        UnknownName: A setting is unknown.
+        BadParameter: A setting does not fit.
+    """
+    game, strategy = found.game, found.strategy
+    thinking = None if resolver is None else Settings.read("resolver", resolver)
+    holdings = holdings_of(found, heard)
+    player: Player = Follower(game, strategy, holdings)
+    if thinking is not None:
+        player = Thinker(Resolver(game, strategy, holdings, thinking))
+    heard("loading", 1.0)
+    node = int(np.flatnonzero(game.tree.kind == DECISION)[-1])
+    hand, board = holdings.draw(np.random.default_rng(0))
+    player.acts(node, board[: holdings.shown[game.tree.street[node]]], hand)
+    return Opponent(player, holdings)
+
+
+def run_for(task: Task, name: str, runs_dir: Path) -> RunFolder:
+    """Return a run that has learned to play a task's game.
+
+    Args:
+        task: The game; its parameters are the run's.
+        name: A run's name or folder, or `latest`.
+        runs_dir: Where runs are kept.
+
+    Raises:
+        BadParameter: There is none, or it learned another game.
+    """
+    advice = f"pac-tui run --task {task.spec} --headless --seconds {60 if task.name == 'holdem' else 10} trains one"
+    if name != LATEST:
+        run = RunFolder.find(runs_dir, name)
+        if not _learned(run, task):
+            raise BadParameter(f"{run.name} has no checkpoint of a solver that played {task.name}: {advice}")
+        return run
+    for run in reversed(RunFolder.all(runs_dir)):
+        if _learned(run, task):
+            return run
+    raise BadParameter(f"no run in {runs_dir} has learned {task.name}: {advice}")
+
+
+def _learned(run: RunFolder, task: Task) -> bool:
+    config = run.card().get("config", {})
+    return config.get("trainer") == "mccfr" and run.saved and find(str(config["task"])).name == task.name

@@ -1,0 +1,180 @@
+"""What hands are worth when both players follow given strategies: exactly, or by playing them once."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ....envs.fields import Array
+from ....envs.native import draw
+from ....envs.poker.game import Game
+from ....envs.poker.tree import DECISION, FOLD, SHOWDOWN, STREET
+from ..compiled import compiled, inlined
+
+
+class Nodes(NamedTuple):
+    """A game's tree as these kernels read it; all but `child` are `(nodes,)`.
+
+    Attributes:
+        kind: As in `Tree`.
+        player: Who decides.
+        street: As in `Tree`.
+        result: Which result of a showdown counts.
+        stake: float64 chips: of a `FOLD` what player 0 wins (or loses), of a `SHOWDOWN` what the winner wins.
+        first: The first edge.
+        degree: Number of edges.
+        base: int64, the decision's first entry for bucket 0.
+        stride: int64, entries from one bucket to the next.
+        child: `(edges,)`, the node below each edge.
+    """
+
+    kind: Array
+    player: Array
+    street: Array
+    result: Array
+    stake: Array
+    first: Array
+    degree: Array
+    base: Array
+    stride: Array
+    child: Array
+
+
+def nodes_of(game: Game) -> Nodes:
+    """Return the tree of a game as kernels read it."""
+    tree = game.tree
+    folded = np.where(tree.player == 0, -tree.paid[:, 0], tree.paid[:, 1])
+    return Nodes(
+        kind=tree.kind,
+        player=tree.player,
+        street=tree.street,
+        result=tree.result,
+        stake=np.where(tree.kind == FOLD, folded, tree.paid.min(axis=1)).astype(np.float64),
+        first=tree.first,
+        degree=tree.degree,
+        base=game.entry_base[tree.street, tree.player] + tree.place,
+        stride=tree.width[tree.street, tree.player].astype(np.int64),
+        child=tree.child,
+    )
+
+
+@inlined
+def entry_of(nodes: Nodes, node: int, bucket: Array) -> int:
+    """The first entry of a decision, for the buckets `(streets, 2)` of a deal."""
+    return int(nodes.base[node] + bucket[nodes.street[node], nodes.player[node]] * nodes.stride[node])
+
+
+@compiled
+def expected(
+    nodes: Nodes, first: Array, second: Array, bucket: Array, sign: Array, root: int, end: int, value: Array
+) -> None:
+    """Write what a deal is worth to player 0 at every node from `root` to `end - 1`, over all that both may do.
+
+    Args:
+        nodes: The tree.
+        first: `(entries,)` probabilities by which player 0 acts.
+        second: Likewise of player 1.
+        bucket: `(streets, 2)` the deal's buckets.
+        sign: `(results,)` who wins a showdown.
+        root: A node.
+        end: One after the last node below it.
+        value: `(nodes,)` float64 chips, written.
+    """
+    for node in range(end - 1, root - 1, -1):
+        kind = nodes.kind[node]
+        if kind == FOLD:
+            value[node] = nodes.stake[node]
+        elif kind == SHOWDOWN:
+            value[node] = nodes.stake[node] * sign[nodes.result[node]]
+        elif kind == STREET:
+            value[node] = value[nodes.child[nodes.first[node]]]
+        else:
+            edge, entry = nodes.first[node], entry_of(nodes, node, bucket)
+            strategy = first if nodes.player[node] == 0 else second
+            total = 0.0
+            for action in range(nodes.degree[node]):
+                total += strategy[entry + action] * value[nodes.child[edge + action]]
+            value[node] = total
+
+
+@compiled
+def played(nodes: Nodes, first: Array, second: Array, bucket: Array, sign: Array, root: int, random: Array) -> float:
+    """Play a deal once from a node on; return what player 0 wins, in chips.
+
+    Args:
+        nodes: The tree.
+        first: `(entries,)` probabilities by which player 0 acts.
+        second: Likewise of player 1.
+        bucket: `(streets, 2)` the deal's buckets.
+        sign: `(results,)` who wins a showdown.
+        root: The node.
+        random: `(1,)` uint64, a generator's state, advanced.
+    """
+    node = root
+    while nodes.kind[node] == DECISION or nodes.kind[node] == STREET:
+        edge, action = nodes.first[node], 0
+        if nodes.kind[node] == DECISION:
+            entry = entry_of(nodes, node, bucket)
+            strategy = first if nodes.player[node] == 0 else second
+            left = np.float64(draw(random, 0) >> np.uint64(11)) / 2.0**53
+            last = nodes.degree[node] - 1
+            while action < last and left >= strategy[entry + action]:
+                left -= strategy[entry + action]
+                action += 1
+        node = nodes.child[edge + action]
+    if nodes.kind[node] == FOLD:
+        return float(nodes.stake[node])
+    return float(nodes.stake[node] * sign[nodes.result[node]])
+
+
+@compiled
+def expected_below(
+    nodes: Nodes, strategy: Array, buckets: Array, signs: Array, leaves: Array, ends: Array, values: Array
+) -> None:
+    """Write what deals are worth to player 0 at some nodes when both follow `strategy`.
+
+    Args:
+        nodes: The tree.
+        strategy: `(entries,)` probabilities.
+        buckets: `(deals, streets, 2)`.
+        signs: `(deals, results)`.
+        leaves: `(leaves,)` nodes.
+        ends: `(leaves,)` one after the last node below each.
+        values: `(deals, leaves)` float64 chips, written.
+    """
+    value = np.zeros(len(nodes.kind))
+    for deal in range(len(buckets)):
+        for leaf in range(len(leaves)):
+            root = leaves[leaf]
+            expected(nodes, strategy, strategy, buckets[deal], signs[deal], root, ends[leaf], value)
+            values[deal, leaf] = value[root]
+
+
+@compiled
+def played_below(
+    nodes: Nodes, strategy: Array, buckets: Array, signs: Array, leaves: Array, random: Array, values: Array
+) -> None:
+    """Write what player 0 won when deals were played once from each of some nodes on; arguments as `expected_below`."""
+    for deal in range(len(buckets)):
+        for leaf in range(len(leaves)):
+            values[deal, leaf] = played(nodes, strategy, strategy, buckets[deal], signs[deal], leaves[leaf], random)
+
+
+@compiled
+def duel(nodes: Nodes, one: Array, other: Array, buckets: Array, signs: Array, random: Array, results: Array) -> None:
+    """Play deals twice, from each seat once, and write what the one strategy wins of the other per hand.
+
+    Args:
+        nodes: The tree.
+        one: `(entries,)` probabilities.
+        other: Likewise.
+        buckets: `(deals, streets, 2)`.
+        signs: `(deals, results)`.
+        random: `(1,)` uint64, a generator's state, advanced.
+        results: `(deals,)` float64 chips, written.
+    """
+    for deal in range(len(buckets)):
+        first = played(nodes, one, other, buckets[deal], signs[deal], 0, random)
+        second = played(nodes, other, one, buckets[deal], signs[deal], 0, random)
+        results[deal] = (first - second) / 2

@@ -1,0 +1,189 @@
+"""A few decisions of a game, on one board and for given ranges, and CFR+ over them in vector form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ....envs.fields import Array
+from ....envs.poker.game import Game
+from ....envs.poker.tree import DECISION
+from .ranges import history, parents, raises
+
+FORCED = 0.05
+"""The share of the opponent's hands that stays in any case: where all would leave, nothing else would be answered."""
+
+
+class Choice(NamedTuple):
+    """An action that a subtree keeps.
+
+    Attributes:
+        action: Its place among the decision's actions.
+        decision: The decision of the subtree that it leads to, or -1.
+        leaf: The leaf that it leads to, or -1.
+    """
+
+    action: int
+    decision: int
+    leaf: int
+
+
+@dataclass(frozen=True)
+class Subtree:
+    """Decisions of a tree that lie below one of them.
+
+    Attributes:
+        decisions: Their nodes, the root first.
+        choices: What each of them keeps of its actions.
+        leaves: Nodes at which the subtree ends.
+    """
+
+    decisions: tuple[int, ...]
+    choices: tuple[tuple[Choice, ...], ...]
+    leaves: tuple[int, ...]
+
+
+def subtree(game: Game, root: int, depth: int, most_raises: int) -> Subtree:
+    """Return the decisions from `root` on, to the end of its street.
+
+    Args:
+        game: The game.
+        root: A decision.
+        depth: Most decisions one after the other.
+        most_raises: Bets and raises of the street, those before the root included, above which none is kept.
+    """
+    tree = game.tree
+    before = sum(
+        raises(game, node, action)
+        for node, action in history(game, parents(game), root)
+        if tree.street[node] == tree.street[root]
+    )
+    decisions, leaves = [root], list[int]()
+    choices: list[tuple[Choice, ...]] = []
+    waiting = [(depth - 1, before)]
+    while len(choices) < len(decisions):
+        node = decisions[len(choices)]
+        left, raised = waiting[len(choices)]
+        kept = []
+        for action in range(int(tree.degree[node])):
+            more = raises(game, node, action)
+            if more and raised >= most_raises:
+                continue
+            child = tree.below(node, action)
+            if left and tree.kind[child] == DECISION:
+                kept.append(Choice(action, len(decisions), -1))
+                decisions.append(child)
+                waiting.append((left - 1, raised + more))
+            else:
+                kept.append(Choice(action, -1, len(leaves)))
+                leaves.append(child)
+        choices.append(tuple(kept))
+    return Subtree(tuple(decisions), tuple(choices), tuple(leaves))
+
+
+class Subgame:
+    """A subtree with what its leaves are worth, solved by CFR+ with alternating updates and linear averaging.
+
+    With a `blueprint` the hands of the root's opponent may leave for the best that each can get from it, as in the
+    CFR-D gadget of Burch, Johanson and Bowling (2014): what is found gives none of them more, `FORCED` aside.
+
+    Args:
+        game: The game.
+        tree: Its decisions here.
+        payoff: `(leaves, keys of player 0, keys of player 1)` chips for player 0, times how likely both hold these.
+        blueprint: For each decision `(keys, choices)`, what its player does otherwise; None if nobody may leave.
+    """
+
+    def __init__(self, game: Game, tree: Subtree, payoff: Array, blueprint: list[Array] | None) -> None:
+        self._tree, self._payoff = tree, payoff
+        self._players = [int(game.tree.player[node]) for node in tree.decisions]
+        shapes = [(payoff.shape[1 + who], len(kept)) for who, kept in zip(self._players, tree.choices, strict=True)]
+        self._regret = [np.zeros(shape) for shape in shapes]
+        self._sum = [np.zeros(shape) for shape in shapes]
+        self._opponent = 1 - self._players[0]
+        self._outside: Array | None = None
+        self._gate = np.zeros((payoff.shape[1 + self._opponent], 2))
+        self._made = 0
+        if blueprint is not None:
+            self._outside = self._values(self._opponent, 0, self._ones(self._players[0]), blueprint, best=True)
+
+    def iterate(self) -> None:
+        """Update both players once."""
+        self._made += 1
+        for player in range(2):
+            strategy = [matched(regret) for regret in self._regret]
+            reach = self._ones(1 - player)
+            if self._outside is not None and player != self._opponent:
+                reach = FORCED + (1 - FORCED) * matched(self._gate)[:, 0]
+            values = self._values(player, 0, reach, strategy, update=True)
+            self._average(player, strategy)
+            if self._outside is not None and player == self._opponent:
+                both = np.stack([values, self._outside], axis=1)
+                value = (matched(self._gate) * both).sum(axis=1, keepdims=True)
+                self._gate = np.maximum(self._gate + both - value, 0)
+
+    def average(self, decision: int = 0) -> Array:
+        """Return `(keys, choices)`: the average strategy of a decision."""
+        return matched(self._sum[decision])
+
+    def _values(
+        self,
+        player: int,
+        decision: int,
+        reach: Array,
+        strategy: list[Array],
+        *,
+        update: bool = False,
+        best: bool = False,
+    ) -> Array:
+        """Return `(keys,)` what a decision is worth to a player's hands, against an opponent who reaches it so.
+
+        Args:
+            player: The player.
+            decision: The decision.
+            reach: `(keys,)` how the opponent's hands reach it.
+            strategy: What both do.
+            update: Whether the player's regrets learn from it.
+            best: Whether the player does the best instead.
+        """
+        acts = strategy[decision]
+        mine = self._players[decision] == player
+        below = []
+        for at, choice in enumerate(self._tree.choices[decision]):
+            coming = reach if mine else reach * acts[:, at]
+            if choice.leaf < 0:
+                below.append(self._values(player, choice.decision, coming, strategy, update=update, best=best))
+            else:
+                payoff = self._payoff[choice.leaf]
+                below.append(payoff @ coming if player == 0 else -(coming @ payoff))
+        each = np.stack(below, axis=1)
+        if not mine:
+            summed: Array = each.sum(axis=1)
+            return summed
+        value: Array = each.max(axis=1) if best else (acts * each).sum(axis=1)
+        if update:
+            self._regret[decision] = np.maximum(self._regret[decision] + each - value[:, None], 0)
+        return value
+
+    def _average(self, player: int, strategy: list[Array]) -> None:
+        """Add a player's strategy to its sums, weighted by how the player reaches each decision and by iteration."""
+        reach = {0: self._ones(player)}
+        for decision, choices in enumerate(self._tree.choices):
+            mine = self._players[decision] == player
+            for at, choice in enumerate(choices):
+                if choice.leaf < 0:
+                    reach[choice.decision] = reach[decision] * (strategy[decision][:, at] if mine else 1.0)
+            if mine:
+                self._sum[decision] += self._made * reach[decision][:, None] * strategy[decision]
+
+    def _ones(self, player: int) -> Array:
+        return np.ones(self._payoff.shape[1 + player])
+
+
+def matched(regret: Array) -> Array:
+    """Return the strategy that regrets, none below zero, ask for: in proportion to them, uniform where all are zero."""
+    total = regret.sum(axis=1, keepdims=True)
+    found: Array = np.where(total > 0, regret / np.where(total > 0, total, 1.0), 1 / regret.shape[1])
+    return found

@@ -1,0 +1,84 @@
+"""What a solver's run has learned, from its newest checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ....backends import usable_cores
+from ....envs import BadParameter, Task, find
+from ....envs.poker.cards.parallel import Progress, unheard
+from ....envs.poker.game import Game
+from ....envs.poker.task import game_of
+from ...runs.checkpoint import load_newest
+from ...runs.folder import RunFolder
+from ..marks import betting_mark, cards_mark, refuse_others
+from ..solving.exact import Strategy, average_strategy
+from .holdings import Holdings, SmallHoldings
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A strategy that was trained.
+
+    Attributes:
+        run: The run's name.
+        task: What it was trained on.
+        strategy: `(entries,)` probabilities, the average strategy.
+        iterations: Iterations that it took.
+        marks: What it belongs to, see `marks`.
+        skipped: A sentence for each newer checkpoint that does not verify.
+    """
+
+    run: str
+    task: Task
+    strategy: Strategy
+    iterations: int
+    marks: Mapping[str, str]
+    skipped: tuple[str, ...] = ()
+
+    @property
+    def game(self) -> Game:
+        """The game of the task."""
+        return game_of(self.task)
+
+
+def trained(run: RunFolder) -> Trained:
+    """Return what a run has learned.
+
+    Raises:
+        BadParameter: The run is none of a solver, or its task's bets are no more what they were.
+        NoCheckpoint: It has no checkpoint that verifies.
+    """
+    config = run.card().get("config", {})
+    if config.get("trainer") != "mccfr":
+        raise BadParameter(f"a run of the solver was expected, and {run.name} was trained by {config.get('trainer')}")
+    task = find(str(config["task"]))
+    found = load_newest(run.checkpoints, {"task": task.spec, "trainer": "mccfr"})
+    data = found.data["data"]
+    marks = data.get("marks", {})
+    refuse_others(marks, betting_mark(game_of(task)), task.spec)
+    strategy = average_strategy(game_of(task), found.tensors["table"])
+    return Trained(run.name, task, strategy, int(data["iterations"]), marks, found.skipped)
+
+
+def holdings_of(found: Trained, heard: Progress = unheard) -> Holdings:
+    """Return the hands of the game that was trained.
+
+    Args:
+        found: What was trained.
+        heard: Is told what is built for hold'em if the cache has no card abstraction, and the share that is done.
+
+    Raises:
+        BadParameter: It was trained with other buckets of cards than the cache has.
+    """
+    game = found.game
+    if game.deals is not None:
+        return SmallHoldings(game)
+    from ....envs.poker.cards.abstraction import card_abstraction
+    from .card_holdings import CardHoldings
+
+    _, flop, turn, river = game.buckets
+    abstraction = card_abstraction((flop, turn, river), workers=usable_cores(), progress=heard)
+    refuse_others(found.marks, cards_mark(abstraction), found.task.spec)
+    return CardHoldings(abstraction.tables)

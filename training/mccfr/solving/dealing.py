@@ -1,0 +1,95 @@
+"""Deals hands for the sampling kernels, a block of iterations at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....backends import usable_cores
+from ....envs.native import GOLDEN, mixed, stream
+from ....envs.poker.game import Game
+from ..compiled import compiled
+from .plan import Hands, hands_of
+
+if TYPE_CHECKING:
+    from ....envs.poker.cards.abstraction import CardAbstraction
+
+HOLDEM = "holdem"
+
+
+class Dealer(Protocol):
+    """What deals.
+
+    Attributes:
+        block: The most iterations it deals at once.
+    """
+
+    block: int
+
+    def deal(self, seed: int, first: int, count: int) -> tuple[Hands, NDArray[np.uint32]]:
+        """Return deals, and which of them each of `count` iterations takes; iteration k draws from stream k."""
+
+
+class ListDealer:
+    """Takes from the list of all deals of a small game."""
+
+    block = 4096
+
+    def __init__(self, game: Game) -> None:
+        self._hands = hands_of(game)
+        self._chosen = np.zeros(self.block, np.uint32)
+
+    def deal(self, seed: int, first: int, count: int) -> tuple[Hands, NDArray[np.uint32]]:
+        """Draw one of all deals for each iteration."""
+        chosen = self._chosen[:count]
+        choose_deals(np.uint64(seed), np.uint64(first), len(self._hands.entries), chosen)
+        return self._hands, chosen
+
+
+def prepare(game: Game, tell: Callable[[str], None]) -> None:
+    """Build what dealing needs, if the cache has none, on all cores; what the cache has is verified.
+
+    Args:
+        game: The game that will be dealt.
+        tell: Is told of what takes long.
+    """
+    if game.name == HOLDEM:
+        from ....envs.poker.cards.abstraction import card_abstraction, path_of
+
+        _, flop, turn, river = game.buckets
+        if not path_of((flop, turn, river)).exists():
+            tell(f"building the card abstraction of {flop} / {turn} / {river} buckets, once: a minute or two")
+        card_abstraction((flop, turn, river), workers=usable_cores())
+
+
+def dealer_of(game: Game) -> Dealer:
+    """Return what deals for a game that is prepared.
+
+    Raises:
+        ValueError: The game does not list its deals, and is not hold'em.
+    """
+    if game.name != HOLDEM:
+        return ListDealer(game)
+    from .cards import CardDealer
+
+    return CardDealer(game, abstraction_of(game))
+
+
+def abstraction_of(game: Game) -> CardAbstraction:
+    """Return the card abstraction of hold'em that is prepared; all processes share its memory."""
+    from ....envs.poker.cards.abstraction import card_abstraction, open_abstraction, path_of
+
+    _, flop, turn, river = game.buckets
+    path = path_of((flop, turn, river))
+    return open_abstraction(path) if path.exists() else card_abstraction((flop, turn, river))
+
+
+@compiled
+def choose_deals(seed: np.uint64, first: np.uint64, deals: int, chosen: NDArray[np.uint32]) -> None:
+    """Fill `chosen` with numbers below `deals`; the bias is below `deals / 2^31`."""
+    for index in range(len(chosen)):
+        word = mixed(stream(seed, first + np.uint64(index)) + GOLDEN)
+        chosen[index] = (np.int64(word >> np.uint64(33)) * deals) >> 31

@@ -1,0 +1,92 @@
+"""How good a strategy is, exactly, for small games; a strategy is `(entries,)` probabilities beside its game."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....envs.poker.game import Game
+from ....envs.poker.tree import DECISION
+from ..compiled import compiled
+from .public import PLAYERS, Public, public_of
+from .sweeps import evaluate, spread
+
+Strategy = NDArray[np.float64]
+
+
+def average_strategy(game: Game, table: NDArray[np.floating]) -> Strategy:
+    """Return the average strategy of a table; uniform where nothing was learned.
+
+    Args:
+        game: The game.
+        table: `(entries, 2)` regrets and sums of the average strategy.
+
+    Returns:
+        `(entries,)` probabilities.
+    """
+    return normalised(game, table[:, 1])
+
+
+def normalised(game: Game, sums: NDArray[np.floating]) -> Strategy:
+    """Return `(entries,)` shares of each row's sum, the same for all where that is 0."""
+    strategy = np.zeros(game.entries)
+    tree = game.tree
+    for node in map(int, np.flatnonzero(tree.kind == DECISION)):
+        street, player, degree = tree.street[node], tree.player[node], int(tree.degree[node])
+        start, stride = game.entry(node, 0), int(tree.width[street, player])
+        share_out(sums[start:], strategy[start:], stride, game.buckets[street], degree)
+    return strategy
+
+
+@compiled
+def share_out(sums: NDArray[np.floating], strategy: Strategy, stride: int, buckets: int, degree: int) -> None:
+    """Write the strategy of one decision, for all buckets; both arrays begin with its first entry."""
+    for first in range(0, buckets * stride, stride):
+        total = 0.0
+        for action in range(degree):
+            total += max(sums[first + action], 0.0)
+        for action in range(degree):
+            strategy[first + action] = max(sums[first + action], 0.0) / total if total > 0 else 1 / degree
+
+
+def game_value(game: Game, strategy: Strategy) -> float:
+    """Return what player 0 wins per hand if both follow the strategy.
+
+    Raises:
+        TooManyDeals: The game is too large.
+    """
+    return _against(public_of(game), strategy, 0, best=False)[0]
+
+
+def nash_conv(game: Game, strategy: Strategy) -> float:
+    """Return what both players together gain per hand by best responses: twice the exploitability, 0 in equilibrium.
+
+    Raises:
+        TooManyDeals: The game is too large.
+    """
+    return sum(_against(public_of(game), strategy, player, best=True)[0] for player in range(PLAYERS))
+
+
+def best_response(game: Game, strategy: Strategy, player: int) -> tuple[float, Strategy]:
+    """Return what a player wins per hand by the best response to a strategy, and the strategy with that response in it.
+
+    Raises:
+        TooManyDeals: The game is too large.
+    """
+    public = public_of(game)
+    won, values = _against(public, strategy, player, best=True)
+    response = strategy.copy()
+    for node in np.flatnonzero((public.kind == DECISION) & (public.player == player)):
+        hands, degree, first = public.buckets[public.street[node]], public.degree[node], public.first[node]
+        best = values[public.child[first : first + degree], :hands].argmax(axis=0)
+        entries = public.entry[node] + np.arange(hands)[:, None] * public.stride[node] + np.arange(degree)
+        response[entries] = np.arange(degree) == best[:, None]
+    return won, response
+
+
+def _against(public: Public, strategy: Strategy, player: int, *, best: bool) -> tuple[float, NDArray[np.float64]]:
+    """Return a player's value of the game and of all nodes, `(n, b)`."""
+    reach = np.zeros((len(public.kind), int(public.buckets.max())))
+    values = np.zeros_like(reach)
+    spread(public, strategy, 1 - player, reach)
+    return evaluate(public, strategy, player, reach, values, best), values

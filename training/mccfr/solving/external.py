@@ -1,0 +1,120 @@
+"""External sampling (Lanctot et al., 2009): a traversal tries all actions of one player and one of the other's.
+
+No recursion and no stack: first a list of what is visited is made, children after their parents; then values are
+computed from its end. The traverser's strategy is only needed on the way back, so each row is read and written once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....envs.native import GOLDEN, mixed, stream
+from ..compiled import compiled, inlined
+from .matching import ONE, TWO, ZERO, follow
+from .plan import CHILDREN, DEGREE, ORDER, PLACE, SEAT, SEATS, TERMINAL
+from .prefetching import prefetch
+from .sharing import exchange
+from .work import Work
+
+
+@inlined
+def visit(w: Work, deal: np.uint64, player: np.uint64, random: np.uint64, weight: np.float32) -> tuple[np.uint64, int]:
+    """List what a traversal visits, with the values of terminals; return the list's length and the other's decisions.
+
+    What the other does at a decision comes from the output of that number of the random stream. Rows are asked for
+    as soon as it is known that they will be needed; there are others to go on with until they come.
+    """
+    plan, hands, visits = w.plan, w.hands, w.visits
+    visits.node[0] = np.uint32(0)
+    count, others, place = np.uint64(1), 0, np.uint64(0)
+    while place < count:
+        node = visits.node[place]
+        while node < TERMINAL and (plan.nodes[node, SEAT] & np.uint32(1)) != player:
+            at = TWO * (hands.entries[deal, plan.nodes[node, SEAT]] + plan.nodes[node, PLACE])
+            word = mixed(random + np.uint64(node + np.uint32(1)) * GOLDEN)
+            action = follow(w.table, at, np.uint64(plan.nodes[node, DEGREE]), word, weight)
+            node = plan.nodes[node, CHILDREN + action]
+            others += 1
+        visits.node[place] = node
+        if node >= TERMINAL:
+            end = node - TERMINAL
+            value = plan.amounts[end] * hands.signs[deal, plan.results[end]]
+            visits.value[place] = -value if player else value
+        else:
+            seat = plan.nodes[node, SEAT]
+            prefetch(w.table, TWO * (hands.entries[deal, seat] + plan.nodes[node, PLACE]))
+            prefetch(w.updates, hands.rows[deal, seat] + plan.nodes[node, ORDER])
+            visits.below[place] = count
+            for tried in range(np.uint64(plan.nodes[node, DEGREE])):
+                child = plan.nodes[node, CHILDREN + tried]
+                if child < TERMINAL:
+                    prefetch(w.table, TWO * (hands.entries[deal, plan.nodes[child, SEAT]] + plan.nodes[child, PLACE]))
+                visits.node[count] = child
+                count += np.uint64(1)
+        place += np.uint64(1)
+    return count, others
+
+
+@inlined
+def learn(w: Work, deal: np.uint64, count: np.uint64, weight: np.float32) -> int:
+    """Compute the values of all that was visited, from the end, and update the traverser's regrets; return how many."""
+    plan, hands, visits, table = w.plan, w.hands, w.visits, w.table
+    learned, place = 0, count
+    while place > np.uint64(0):
+        place -= np.uint64(1)
+        node = visits.node[place]
+        if node >= TERMINAL:
+            continue
+        seat, degree, below = (
+            plan.nodes[node, SEAT],
+            np.uint64(plan.nodes[node, DEGREE]),
+            np.uint64(visits.below[place]),
+        )
+        at = TWO * (hands.entries[deal, seat] + plan.nodes[node, PLACE])
+        total, matching, plain = ZERO, ZERO, ZERO
+        for action in range(degree):
+            regret = max(table[at + TWO * action], ZERO)
+            total += regret
+            matching += regret * visits.value[below + action]
+            plain += visits.value[below + action]
+        value = matching / total if total > ZERO else plain / np.float32(degree)
+        for action in range(degree):
+            table[at + TWO * action] += weight * (visits.value[below + action] - value)
+        visits.value[place] = value
+        w.updates[hands.rows[deal, seat] + plan.nodes[node, ORDER]] += np.uint32(1)
+        learned += 1
+    return learned
+
+
+@compiled
+def sample_external(
+    w: Work, chosen: NDArray[np.uint32], seed: np.uint64, first: np.uint64, linear: bool
+) -> tuple[float, int, int]:
+    """Make an iteration per deal: a traversal for each player, the second one against what the first has learned.
+
+    Args:
+        w: The game, its deals and the tables, read and written.
+        chosen: `(iterations,)` which deal each iteration takes.
+        seed: The run's.
+        first: The number of the first iteration; iteration k draws from stream k.
+        linear: Weigh iteration k by k + 1.
+
+    Returns:
+        The sum of player 0's utilities, decisions visited, rows updated.
+    """
+    utility, visited, updated = 0.0, 0, 0
+    for index in range(np.uint64(len(chosen))):
+        deal = np.uint64(chosen[index])
+        begun = stream(seed, first + np.uint64(index))
+        weight = np.float32(first + np.uint64(index) + np.uint64(1)) if linear else ONE
+        for seat in range(SEATS):
+            player = np.uint64(seat)
+            count, others = visit(w, deal, player, stream(begun, player), weight)
+            learned = learn(w, deal, count, weight)
+            utility += -w.visits.value[0] if player else w.visits.value[0]
+            visited += others + learned
+            updated += learned
+        if w.shared.stretch and np.uint64(index + 1) % w.shared.stretch == np.uint64(0):
+            exchange(w.shared, w.table, w.updates)
+    return utility / 2, visited, updated

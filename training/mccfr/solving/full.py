@@ -1,0 +1,164 @@
+"""CFR on the whole tree, in vector form: the exact reference for games whose deals can be listed.
+
+Both players in turn, as Zinkevich et al. (2007) and, for CFR+, Tammelin (2014) have it; discounted CFR is Brown and
+Sandholm's (2019). The sequence of NashConv is OpenSpiel's.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....envs import UnknownName
+from ....envs.poker.game import Game
+from ....envs.poker.tree import DECISION
+from ..compiled import compiled, inlined
+from .exact import Strategy, normalised
+from .public import PLAYERS, Public, public_of
+from .sweeps import evaluate, spread
+
+
+class Variant(NamedTuple):
+    """What is done with sums as iterations go on.
+
+    Attributes:
+        floor: Let no regret fall below 0.
+        linear: Weigh the average by the iteration.
+        discounted: Let old iterations count less, by what follows.
+        alpha: Regrets above 0 keep t^alpha / (t^alpha + 1) after iteration t.
+        beta: The same for regrets below 0.
+        gamma: The average keeps (t / (t + 1))^gamma.
+    """
+
+    floor: bool = False
+    linear: bool = False
+    discounted: bool = False
+    alpha: float = 0.0
+    beta: float = 0.0
+    gamma: float = 0.0
+
+
+VARIANTS = {
+    "cfr": Variant(),
+    "cfr+": Variant(floor=True, linear=True),
+    "dcfr": Variant(discounted=True, alpha=1.5, beta=0.0, gamma=2.0),
+    "lcfr": Variant(discounted=True, alpha=1.0, beta=1.0, gamma=1.0),
+}
+
+
+class Cfr:
+    """Counterfactual regret minimisation on a small game.
+
+    Args:
+        game: A game whose deals are listed.
+        variant: `cfr`, `cfr+`, `dcfr` or `lcfr`.
+
+    Attributes:
+        regrets: `(entries,)`.
+        sums: `(entries,)` of the average strategy.
+        iterations: How many were made; both players learn in each.
+
+    Raises:
+        TooManyDeals: The game is too large.
+        UnknownName: There is no such variant.
+    """
+
+    def __init__(self, game: Game, variant: str = "cfr") -> None:
+        if variant not in VARIANTS:
+            raise UnknownName("variant of CFR", variant, VARIANTS)
+        self._game, self._public, self._variant = game, public_of(game), VARIANTS[variant]
+        self._strategy = normalised(game, np.zeros(game.entries))
+        shape = (len(self._public.kind), int(self._public.buckets.max()))
+        self._passes = Passes(np.zeros((PLAYERS, *shape)), np.zeros(shape))
+        self.regrets, self.sums = np.zeros(game.entries), np.zeros(game.entries)
+        self.iterations = 0
+
+    def go_on(self, regrets: Strategy, sums: Strategy, iterations: int) -> None:
+        """Continue from what `regrets` and `sums` were after so many iterations."""
+        self.regrets[:], self.sums[:], self.iterations = regrets, sums, iterations
+        self._strategy[:] = normalised(self._game, regrets)
+
+    def iterate(self, count: int = 1) -> None:
+        """Make some iterations."""
+        learned = Learned(self._strategy, self.regrets, self.sums)
+        improve(self._public, self._variant, learned, self._passes, self.iterations + 1, count)
+        self.iterations += count
+
+    def average(self) -> Strategy:
+        """Return the average strategy, which is what converges."""
+        return normalised(self._game, self.sums)
+
+
+class Learned(NamedTuple):
+    """What is learned, `(entries,)` each: the strategy of now, regrets, sums of the average strategy."""
+
+    strategy: Strategy
+    regrets: Strategy
+    sums: Strategy
+
+
+class Passes(NamedTuple):
+    """What the last passes over the tree have found, n nodes and b hands.
+
+    Attributes:
+        reach: `(2, n, b)`, how much of each player's hands reaches every node.
+        value: `(n, b)`, what every node is worth to the player who learns.
+    """
+
+    reach: NDArray[np.float64]
+    value: NDArray[np.float64]
+
+
+class Step(NamedTuple):
+    """What an iteration does with sums: the weight with which it counts, and what is kept of what was there."""
+
+    weight: float
+    above: float
+    below: float
+    sums: float
+
+
+@inlined
+def step_of(variant: Variant, iteration: int) -> Step:
+    """What iteration number `iteration` does, the first being 1."""
+    weight = float(iteration) if variant.linear else 1.0
+    if not variant.discounted:
+        return Step(weight, 1.0, 1.0, 1.0)
+    above, below = iteration**variant.alpha, iteration**variant.beta
+    return Step(weight, above / (above + 1), below / (below + 1), (iteration / (iteration + 1)) ** variant.gamma)
+
+
+@inlined
+def learn(p: Public, floor: bool, step: Step, learned: Learned, passes: Passes, node: int, hand: int) -> None:
+    """Update a hand's regrets, average and strategy at a decision of the player who learns."""
+    at, first, degree = p.entry[node] + hand * p.stride[node], p.first[node], p.degree[node]
+    reach, total = passes.reach[p.player[node], node, hand], 0.0
+    for action in range(degree):
+        regret = learned.regrets[at + action] + passes.value[p.child[first + action], hand] - passes.value[node, hand]
+        if floor:
+            regret = max(regret, 0.0)
+        regret *= step.above if regret >= 0 else step.below
+        learned.regrets[at + action] = regret
+        total += max(regret, 0.0)
+        added = step.weight * reach * learned.strategy[at + action]
+        learned.sums[at + action] = (learned.sums[at + action] + added) * step.sums
+    for action in range(degree):
+        positive = max(learned.regrets[at + action], 0.0)
+        learned.strategy[at + action] = positive / total if total > 0 else 1 / degree
+
+
+@compiled
+def improve(p: Public, variant: Variant, learned: Learned, passes: Passes, first: int, count: int) -> None:
+    """Make `count` iterations from number `first` on; players learn in turn, each against what the other has then."""
+    for iteration in range(first, first + count):
+        step = step_of(variant, iteration)
+        for player in range(PLAYERS):
+            for who in range(PLAYERS):
+                spread(p, learned.strategy, who, passes.reach[who])
+            evaluate(p, learned.strategy, player, passes.reach[1 - player], passes.value, False)
+            for node in range(len(p.kind)):
+                if p.kind[node] == DECISION and p.player[node] == player:
+                    for hand in range(p.buckets[p.street[node]]):
+                        learn(p, variant.floor, step, learned, passes, node, hand)

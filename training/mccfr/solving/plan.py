@@ -1,0 +1,106 @@
+"""A game's betting as the sampling kernels read it: decisions, their children beside them, and what ends are worth."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....envs.poker.game import Game
+from ....envs.poker.tree import DECISION, FOLD, SHOWDOWN, STREET, Tree
+
+SEAT, PLACE, ORDER, DEGREE, CHILDREN = (np.uint64(column) for column in range(5))
+"""Columns of `Plan.nodes`: 2 x street + player, the first entry and the row within a bucket, number of actions; then a
+child per action: a decision, or a terminal t as `TERMINAL + t`."""
+TERMINAL = np.uint32(1 << 31)
+SEATS = np.uint64(2)
+
+
+class Plan(NamedTuple):
+    """The betting of a game: n decisions and t terminals, the root first. Dealing has no node.
+
+    Attributes:
+        nodes: `(n, 4 + most actions)` int32.
+        amounts: `(t,)` float32, what player 0 gets if the sign of the result is 1.
+        results: `(t,)` uint32, the result whose sign counts; one more than the game has is a sign that is always 1.
+    """
+
+    nodes: NDArray[np.uint32]
+    amounts: NDArray[np.float32]
+    results: NDArray[np.uint32]
+
+
+class Hands(NamedTuple):
+    """Deals as the kernels read them, one per line.
+
+    Attributes:
+        entries: `(deals, 2 x streets)` uint64, the first entry of each seat's bucket.
+        rows: `(deals, 2 x streets)` uint64, its first row.
+        signs: `(deals, results + 1)` float32, whether player 0 wins a showdown (1), loses (-1) or draws; the last is 1.
+    """
+
+    entries: NDArray[np.uint64]
+    rows: NDArray[np.uint64]
+    signs: NDArray[np.float32]
+
+
+def plan_of(game: Game) -> Plan:
+    """Return the betting of `game` for the kernels."""
+    tree = game.tree
+    decisions = np.flatnonzero(tree.kind == DECISION)
+    terminals = np.flatnonzero((tree.kind == FOLD) | (tree.kind == SHOWDOWN))
+    code = np.zeros(len(tree.kind), np.uint32)
+    code[decisions] = np.arange(len(decisions))
+    code[terminals] = TERMINAL + np.arange(len(terminals), dtype=np.uint32)
+    nodes = np.zeros((len(decisions), int(CHILDREN) + int(tree.degree[decisions].max())), np.uint32)
+    nodes[:, SEAT] = 2 * tree.street[decisions].astype(np.uint32) + tree.player[decisions]
+    nodes[:, PLACE], nodes[:, ORDER] = tree.place[decisions], tree.order[decisions]
+    nodes[:, DEGREE] = tree.degree[decisions]
+    child = code[_after_dealing(tree)]
+    for line, node in zip(nodes, decisions, strict=True):
+        first, degree = int(tree.first[node]), int(tree.degree[node])
+        line[int(CHILDREN) : int(CHILDREN) + degree] = child[first : first + degree]
+    amounts, results = worth(game, terminals)
+    return Plan(nodes, amounts.astype(np.float32), results.astype(np.uint32))
+
+
+def worth(game: Game, terminals: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return what player 0 gets at some terminals if the sign of their result is 1, and which result that is.
+
+    Who folds loses what he has paid, whatever the cards: one result more than the game has, whose sign is always 1.
+    """
+    tree = game.tree
+    results = 1 if game.deals is None else game.deals.sign.shape[1]
+    folds, loser = tree.kind[terminals] == FOLD, tree.player[terminals]
+    lost = tree.paid[terminals, loser] * np.where(loser == 0, -1, 1)
+    amounts = np.where(folds, lost, tree.paid[terminals].min(axis=1)).astype(np.float64)
+    return amounts, np.where(folds, results, tree.result[terminals]).astype(np.int64)
+
+
+def _after_dealing(tree: Tree) -> NDArray[np.int32]:
+    """Return the child of every edge, streets skipped."""
+    child = tree.child.copy()
+    while True:
+        dealing = tree.kind[child] == STREET
+        if not dealing.any():
+            return child
+        child[dealing] = tree.child[tree.first[child[dealing]]]
+
+
+def hands_of(game: Game) -> Hands:
+    """Return all deals of a small game.
+
+    Raises:
+        ValueError: The game has too many deals to list them.
+    """
+    deals = game.deals
+    if deals is None:
+        raise ValueError(f"{game.name} does not list its deals")
+    count = len(deals.sign)
+    bucket = deals.bucket.reshape(count, -1).astype(np.uint64)
+    return Hands(
+        entries=game.entry_base.ravel().astype(np.uint64) + bucket * game.tree.width.ravel().astype(np.uint64),
+        rows=game.row_base.ravel().astype(np.uint64) + bucket * game.tree.decisions.ravel().astype(np.uint64),
+        signs=np.column_stack([deals.sign, np.ones(count)]).astype(np.float32),
+    )

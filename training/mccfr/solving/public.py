@@ -1,0 +1,121 @@
+"""A small game in vector form: its public tree, with all hands of a player side by side at every node.
+
+A hand is what a player knows besides the betting: its bucket. Chance is in two places: dealing splits a bucket into
+those of the next street, and at the end each pair of buckets has a weight.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....envs import PacError
+from ....envs.poker.game import Deals, Game
+from ....envs.poker.tree import FOLD, SHOWDOWN
+from .plan import worth
+
+PLAYERS = 2
+
+
+class TooManyDeals(PacError):
+    """A game cannot be gone through deal by deal."""
+
+    title = "No exact solution"
+
+
+class Public(NamedTuple):
+    """A game of n nodes, e edges and at most b buckets on a street, as kernels read it.
+
+    Attributes:
+        kind: `(n,)` uint8, of `envs.poker.tree`.
+        player: `(n,)` uint8.
+        street: `(n,)` uint8.
+        first: `(n,)` int32, its first edge.
+        degree: `(n,)` int64, number of edges.
+        child: `(e,)` int32.
+        amount: `(n,)` float64, of a terminal: what player 0 gets if the sign of the result is 1.
+        result: `(n,)` int32, which weights of a terminal count.
+        buckets: `(streets,)` int64.
+        entry: `(n,)` int64, the first entry of a decision for bucket 0.
+        stride: `(n,)` int64, entries from one bucket to the next.
+        parent: `(streets, 2, b)` int32, of a player's bucket the one on the street before.
+        pairs: `(streets + 1,)` int64, where a street's pairs of buckets begin.
+        hands: `(pairs, 2)` int32, the buckets of both players.
+        weight: `(results + 1, pairs)` float64, the probability of a pair times the sign of a result; the last one is 1.
+    """
+
+    kind: NDArray[np.uint8]
+    player: NDArray[np.uint8]
+    street: NDArray[np.uint8]
+    first: NDArray[np.int32]
+    degree: NDArray[np.int64]
+    child: NDArray[np.int32]
+    amount: NDArray[np.float64]
+    result: NDArray[np.int32]
+    buckets: NDArray[np.int64]
+    entry: NDArray[np.int64]
+    stride: NDArray[np.int64]
+    parent: NDArray[np.int32]
+    pairs: NDArray[np.int64]
+    hands: NDArray[np.int32]
+    weight: NDArray[np.float64]
+
+
+@lru_cache(maxsize=8)
+def public_of(game: Game) -> Public:
+    """Return `game` in vector form.
+
+    Raises:
+        TooManyDeals: Its deals are not listed.
+    """
+    if game.deals is None:
+        raise TooManyDeals(
+            f"{game.name} has too many deals to go through them all; kuhn, leduc and liars_dice can be solved exactly"
+        )
+    tree = game.tree
+    ends = (tree.kind == FOLD) | (tree.kind == SHOWDOWN)
+    amount, result = np.zeros(len(tree.kind)), np.zeros(len(tree.kind), np.int32)
+    amount[ends], result[ends] = worth(game, np.flatnonzero(ends))
+    bounds, hands, weight = _pairs(game.deals)
+    return Public(
+        kind=tree.kind,
+        player=tree.player,
+        street=tree.street,
+        first=tree.first,
+        degree=tree.degree.astype(np.int64),
+        child=tree.child,
+        amount=amount,
+        result=result,
+        buckets=np.array(game.buckets, np.int64),
+        entry=game.entry_base[tree.street, tree.player % PLAYERS] + tree.place,
+        stride=tree.width[tree.street, tree.player % PLAYERS].astype(np.int64),
+        parent=_parents(game.deals, game.buckets),
+        pairs=bounds,
+        hands=hands,
+        weight=weight,
+    )
+
+
+def _parents(deals: Deals, buckets: tuple[int, ...]) -> NDArray[np.int32]:
+    parent = np.zeros((len(buckets), PLAYERS, max(buckets)), np.int32)
+    for street in range(1, len(buckets)):
+        for player in range(PLAYERS):
+            parent[street, player, deals.bucket[:, street, player]] = deals.bucket[:, street - 1, player]
+    return parent
+
+
+def _pairs(deals: Deals) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    """Return where each street's pairs begin, the pairs, and their weights: sums over the deals that have them."""
+    signs = np.column_stack([deals.sign, np.ones(len(deals.sign))]) / len(deals.sign)
+    hands, weights = [], []
+    for street in range(deals.bucket.shape[1]):
+        found, inverse = np.unique(deals.bucket[:, street], axis=0, return_inverse=True)
+        weight = np.zeros((len(found), signs.shape[1]))
+        np.add.at(weight, inverse.ravel(), signs)
+        hands.append(found.astype(np.int32))
+        weights.append(weight)
+    bounds = np.cumsum([0, *map(len, hands)], dtype=np.int64)
+    return bounds, np.concatenate(hands), np.ascontiguousarray(np.concatenate(weights).T)

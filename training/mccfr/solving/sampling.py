@@ -1,0 +1,137 @@
+"""Monte Carlo CFR on tables that several workers may share."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....envs import UnknownName
+from ....envs.poker.game import Game
+from ....envs.task import MASK_64
+from .dealing import Dealer, dealer_of
+from .discounting import discount
+from .external import sample_external
+from .outcome import sample_outcome
+from .plan import plan_of
+from .sharing import alone, copied, exchange_surely, held
+from .work import Work, visits_for
+
+METHODS = {"external": sample_external, "outcome": sample_outcome}
+WEIGHTINGS = ("vanilla", "linear", "discounted")
+INTERVAL = 10_000
+"""Iterations from one discounting to the next, unless told otherwise."""
+SMALL = 1 << 14
+"""Entries of a table that several workers learn into by copies: more would cost more to exchange than it saves."""
+STRETCH = 32
+"""Iterations between exchanges. The more, the older is what a worker knows of what the others have learned."""
+
+
+class Batch(NamedTuple):
+    """What some iterations were.
+
+    Attributes:
+        utility_sum: Player 0's winnings, in chips, summed up over the iterations.
+        nodes: Decisions visited.
+        updates: Rows whose regrets were updated, each time counted.
+    """
+
+    utility_sum: float
+    nodes: int
+    updates: int
+
+    def and_then(self, more: Batch) -> Batch:
+        """Return what these and some more iterations were together."""
+        return Batch(self.utility_sum + more.utility_sum, self.nodes + more.nodes, self.updates + more.updates)
+
+
+class Sampler:
+    """Makes iterations of MCCFR, each of a deal and a traversal for each player, and learns in place.
+
+    Iteration k draws from stream k of the seed, so what it does depends on nothing but the tables it finds. One sampler
+    alone makes the same tables however its iterations are cut into batches.
+
+    Args:
+        game: The game.
+        table: `(entries, 2)` float32, regrets and sums of the average strategy; may lie in shared memory.
+        updates: `(rows,)` uint32, how often each row's regrets were updated.
+        seed: The run's.
+        method: `external` or `outcome`.
+        weighting: `vanilla` weighs all iterations alike, `linear` iteration k by k + 1; `discounted` multiplies what is
+            there now and then.
+        dealer: Deals the hands; that of the game if None.
+        interval: Iterations from one discounting to the next.
+        share: The entries that this sampler discounts, the first and the one after the last; all if None.
+        lock: `(1,)` int32, 0 at first, common to all workers that write the tables; None if this is the only one.
+
+    Raises:
+        UnknownName: There is no such method or weighting.
+        ValueError: Nothing deals this game.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        table: NDArray[np.float32],
+        updates: NDArray[np.uint32],
+        seed: int,
+        *,
+        method: str = "external",
+        weighting: str = "vanilla",
+        dealer: Dealer | None = None,
+        interval: int = INTERVAL,
+        share: tuple[int, int] | None = None,
+        lock: NDArray[np.int32] | None = None,
+    ) -> None:
+        if method not in METHODS:
+            raise UnknownName("method of sampling", method, METHODS)
+        if weighting not in WEIGHTINGS:
+            raise UnknownName("weighting", weighting, WEIGHTINGS)
+        self._sample, self._linear = METHODS[method], weighting == "linear"
+        self._plan = plan_of(game)
+        self._visits = visits_for(self._plan)
+        self._dealer = dealer or dealer_of(game)
+        self._table = table
+        self._flat, self._updates, self._shared = table.reshape(-1), updates, alone(table, updates)
+        if lock is not None and len(table) <= SMALL:
+            self._shared, self._flat, self._updates = copied(table, updates, lock, STRETCH)
+        self._seed = seed & MASK_64
+        self._interval = interval if weighting == "discounted" else 0
+        self._share = share or (0, game.entries)
+        self._periods: int | None = None
+
+    def run(self, first: int, count: int) -> Batch:
+        """Make `count` iterations from number `first` on."""
+        batch, done = Batch(0.0, 0, 0), 0
+        self._exchange()
+        while done < count:
+            self.reach(first + done)
+            size = min(count - done, self._dealer.block, self._until_discounting(first + done))
+            batch, done = batch.and_then(self._block(first + done, size)), done + size
+        self._exchange()
+        return batch
+
+    def _exchange(self) -> None:
+        if self._shared.stretch:
+            exchange_surely(self._shared, self._flat, self._updates)
+
+    def _block(self, first: int, count: int) -> Batch:
+        hands, chosen = self._dealer.deal(self._seed, first, count)
+        work = Work(self._plan, hands, self._flat, self._updates, self._visits, self._shared)
+        return Batch(*self._sample(work, chosen, np.uint64(self._seed), np.uint64(first), self._linear))
+
+    def _until_discounting(self, iteration: int) -> int:
+        return self._interval - iteration % self._interval if self._interval else self._dealer.block
+
+    def reach(self, iteration: int) -> None:
+        """Discount for every period that has ended before an iteration, each once; those of an earlier run are done."""
+        if not self._interval:
+            return
+        if self._periods is None:
+            self._periods = max(0, iteration - 1) // self._interval
+        while self._periods < iteration // self._interval:
+            self._periods += 1
+            with held(self._shared) if self._shared.stretch else nullcontext():
+                discount(self._table, *self._share, self._periods)

@@ -16,7 +16,7 @@ from .facts import Figures, Progress, summed_up
 
 NAME = "bench-watch"
 NUM_ENVS, STEPS = 8, 128
-TURN = 4.0  # s; at its begin all that waited is published and drawn at once, which must be little of it
+TURN = 0.5  # s; a core keeps its speed about that long, so that both of a pair of turns find the same
 LIMIT = 120.0  # s on top of the training time
 Iterate = Callable[[], None]
 

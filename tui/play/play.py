@@ -224,7 +224,7 @@ class PlayApp(App[None]):
         if game.ended:
             note, color = f"{game.ended.name}: Enter plays on", TONES[game.ended.tone]
         for panel in self._panels:
-            frame = Frame(task.title if panel.main else panel.title, note * panel.main, color if panel.main else FAINT)
+            frame = Frame(panel.title, note * panel.main, color if panel.main else FAINT)
             self._boards[panel.field].show(game.shown[panel.field][None], [frame])
         figures = self.query_one("#figures", Panel)
         seconds = game.frames / self.rate
@@ -239,7 +239,7 @@ class PlayApp(App[None]):
                 for key, value in shown.items()
             ]
         )
-        self.query_one("#head", Lines).show([(part(f" {task.spec}   {note}", color if note else SOFT, bold=True),)])
+        self.query_one("#head", Lines).show([(part(f" {task.title}   {note}", color if note else SOFT, bold=True),)])
 
 
 def play(spec: str, seed: int) -> int:

@@ -132,7 +132,7 @@ def stated(about: Description, moment: Moment, width: int) -> list[Row]:
         return hint("where the episode was is not kept", width)
     entries = [
         Entry("episode", whole(values["episode"] + 1)),
-        Entry("length", whole(values["episode_length"]), "steps"),
+        Entry("length", whole(values["episode_length"]), "step" if values["episode_length"] == 1 else "steps"),
         *(Entry(spoken(name), figure(value)) for name, value in zip(about.info, moment.info.tolist(), strict=False)),
     ]
     return pairs(entries, width)

@@ -12,6 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+MOST_NAMES = 30
+"""As many known names are listed."""
+
 
 class PacError(Exception):
     """An error with a title and a sentence that says what was expected, what came and what to do."""
@@ -33,9 +36,10 @@ class UnknownName(BadParameter):
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
         near = get_close_matches(name, names, n=3, cutoff=0.5)
-        listed = ", ".join([*near, *(other for other in names if other not in near)])
+        listed = ", ".join([*near, *(other for other in names if other not in near)][:MOST_NAMES])
+        more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
         guess = f"Did you mean {near[0]}? " if near else ""
-        super().__init__(f"unknown {what} {name!r}. {guess}Known: {listed}.")
+        super().__init__(f"unknown {what} {name!r}. {guess}Known: {listed}{more}.")
 
 
 class EnvironmentFailed(PacError):

@@ -10,6 +10,7 @@ from .errors import BadParameter
 from .task import Task
 
 WORDS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+EXPECTED = {bool: "true or false", int: "a whole number", float: "a number"}
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,7 @@ class Parameter:
         try:
             value = WORDS[str(text).lower()] if kind is bool else kind(text)
         except (KeyError, ValueError):
-            expected = "true or false" if kind is bool else kind.__name__
-            raise BadParameter(f"{self.name} expects {expected}, got {text!r}") from None
+            raise BadParameter(f"{self.name} expects {EXPECTED[kind]}, got {text!r}") from None
         if self.choices and value not in self.choices:
             raise BadParameter(f"{self.name} expects one of {', '.join(self.choices)}, got {text!r}")
         if isinstance(value, int | float) and not self.low <= value <= self.high:

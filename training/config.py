@@ -33,7 +33,7 @@ def _conditions(value: Any) -> Any:
 class Settings(BaseModel):
     """Values that do not change, each of its field's type: `yes` is no number."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     @field_validator("*", mode="before")
     @classmethod

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Self, TypeAlias
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import BeforeValidator, ValidationError
+from pydantic_core import PydanticCustomError
 
 from ..envs import BadParameter, UnknownName
 from .config import Settings
@@ -13,16 +15,27 @@ from .config import Settings
 Point: TypeAlias = tuple[int, float]
 
 
-def _read_schedule(value: Any) -> Any:
-    """Turn `0:3e-4,1e6:1e-4` into points; leave everything else to the type."""
-    if not isinstance(value, str) or ":" not in value:
-        return value
-    points = [part.partition(":") for part in value.split(",")]
-    return [(int(float(at)), float(number)) for at, _, number in points]
+def _read_schedule(value: Any) -> float | tuple[Point, ...]:
+    """Return the number or the points that a value is, or spells."""
+    points: tuple[Point, ...] = ()
+    try:
+        if isinstance(value, str) and ":" in value:
+            value = [part.split(":") for part in value.split(",")]
+        if not isinstance(value, list | tuple):
+            points = ((0, float(value)),)
+        else:
+            points = tuple((int(float(at)), float(number)) for at, number in value)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    times, numbers = [at for at, _ in points], [number for _, number in points]
+    if not points or times != sorted(times) or not all(0 <= number < math.inf for number in (*times, *numbers)):
+        raise PydanticCustomError(
+            "schedule", "input should be a number of at least 0, or points of such in their order, 0:3e-4,1e6:1e-4"
+        )
+    return points if isinstance(value, list | tuple) else numbers[0]
 
 
-Points: TypeAlias = Annotated[tuple[Point, ...], Field(min_length=1)]
-Schedule: TypeAlias = Annotated[float | Points, BeforeValidator(_read_schedule)]
+Schedule: TypeAlias = Annotated[float | tuple[Point, ...], BeforeValidator(_read_schedule)]
 """A constant, or points `(decisions, value)` joined by lines and flat beyond them; as text `0:3e-4,1e6:1e-4`."""
 
 

@@ -117,6 +117,8 @@ def _takes_mode(kind: Any) -> bool:
 
 
 def _imported(name: str, module: str, attribute: str) -> Callable[..., Any]:
+    if not all(part.isidentifier() for part in (*module.split("."), *attribute.split("."))):
+        raise NoSuchEnvironment(f"{name!r} names no environment: my_package.my_module:MyEnv would")
     # First, as `python -m` has it: a console script does not have the working directory on its path.
     here = str(Path.cwd())
     if here not in sys.path and "" not in sys.path:

@@ -43,6 +43,20 @@ def test_an_unknown_task():
         find("drmaryo")
 
 
+def test_an_unknown_name_among_many():
+    """Of hundreds, such as runs, the nearest are listed and the others counted."""
+    text = str(UnknownName("run", "run-204", [f"run-{number}" for number in range(300)]))
+    assert "Did you mean run-204" in text
+    assert text.endswith(" and 270 more.")
+    assert text.count(", ") == 29
+
+
+def test_a_parameter_of_another_type():
+    """The error says in words what it takes."""
+    with pytest.raises(BadParameter, match="level expects a whole number, got 'high'"):
+        find("drmario:level=high")
+
+
 def test_an_unknown_parameter():
     """The error names the task and lists its parameters."""
     with pytest.raises(UnknownName, match=r"parameter of drmario 'levl'. Did you mean level"):

@@ -37,6 +37,8 @@ def told(capsys, *arguments: str) -> dict[str, Any]:
         (["--ppo.clip", "0.1"], ["--set=ppo.clip=0.1"]),
         (["--ppo.clip=0.1", "--json"], ["--set=ppo.clip=0.1", "--json"]),
         (["--ppo.target-kl", "-1"], ["--set=ppo.target-kl=-1"]),
+        (["--ppo.clip", "--task", "noop"], ["--set=ppo.clip=", "--task", "noop"]),
+        (["--ppo.clip"], ["--set=ppo.clip="]),
         (["--num-envs", "4"], ["--num-envs", "4"]),
         (["--ppo.learning-rate", "0:3e-4,1e6:1e-4"], ["--set=ppo.learning-rate=0:3e-4,1e6:1e-4"]),
     ],

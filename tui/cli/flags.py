@@ -71,12 +71,13 @@ def load_config(flags: Flags | None, **fixed: Any) -> Config:
 
 def with_settings(arguments: Sequence[str]) -> list[str]:
     """Write `--ppo.clip 0.1` and `--ppo.clip=0.1` as `--set=ppo.clip=0.1`: parsing loads no trainer."""
-    tokens, rest = [], iter(arguments)
-    for token in rest:
-        found = SETTING.fullmatch(token)
+    tokens, rest = [], list(arguments)
+    while rest:
+        found = SETTING.fullmatch(token := rest.pop(0))
         if found is None:
             tokens.append(token)
         else:
-            value = found[2] or f"={next(rest, '')}"
+            follows = rest and not rest[0].startswith("--")
+            value = found[2] or f"={rest.pop(0) if follows else ''}"
             tokens.append(f"{SET}={found[1]}{value}")
     return tokens

@@ -41,6 +41,7 @@ class CommandedApp(App[int]):
         env: The environment that is looked at or selected, from 0.
         lost: Why there is no session any more, if it went without a word.
         stops: How often a stop was asked for.
+        interrupted: Whether it was by Ctrl-C.
         wanted: The run to go to from here, if one was chosen.
     """
 
@@ -51,6 +52,7 @@ class CommandedApp(App[int]):
         self.env = 0
         self.lost: PacError | None = None
         self.stops = 0
+        self.interrupted = False
         self.wanted: Overview | None = None
         self.connection = connection
         self.governor = Governor()
@@ -213,7 +215,8 @@ class CommandedApp(App[int]):
 
     def action_interrupt(self) -> None:
         """Stop what was started here, leave what was there before."""
-        self.action_stop() if self.connection.ours else self.detach()
+        self.interrupted = self.connection.ours
+        self.action_stop() if self.interrupted else self.detach()
 
     def detach(self) -> None:
         """Leave the session to itself."""
@@ -251,7 +254,7 @@ class CommandedApp(App[int]):
 
     def leave(self) -> None:
         """Leave for good, with the code that fits how the session ended."""
-        code = FAILED if self.phase is Phase.FAILED else 0
+        code = FAILED if self.phase is Phase.FAILED else INTERRUPTED if self.interrupted else 0
         self.exit(code, return_code=code)
 
     def on_unmount(self) -> None:

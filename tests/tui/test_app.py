@@ -53,6 +53,16 @@ async def test_keys_stop_the_session(stage, open_app, keys):
         assert await commanded(stage, "stop") == {}
 
 
+@pytest.mark.parametrize(("keys", "code"), [(("q", "s"), 0), (("ctrl+c",), 130)])
+async def test_the_exit_code_tells_how_it_was_stopped(stage, open_app, keys, code):
+    """Ctrl-C is an interrupt for who started the app, too; `q` is an end like any other."""
+    async with open_app(stage) as (app, pilot):
+        await pilot.press(*keys)
+        await commanded(stage, "stop")
+        stage.say(phase=Phase.ENDED)
+        await until(lambda: app.return_code == code)
+
+
 async def test_space_resumes_a_paused_session(stage, open_app):
     """The same key pauses and resumes."""
     stage.say(phase=Phase.PAUSED)

@@ -1,6 +1,7 @@
 """Bad input, typed into real processes: one sentence, the right exit code, nothing left behind."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -158,3 +159,17 @@ def test_a_stdout_that_takes_nothing(end, code, told):
         timeout=120,
     )
     assert (done.returncode, done.stderr) == (code, told)
+
+
+def test_a_stdout_of_few_letters():
+    """What its encoding has no letter for is a question mark, and not a traceback at the end of an hour's run."""
+    code = "import sys; sys.argv[1:] = ['--version']; from pac.tui.__main__ import main; main(); print('a · b')"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        timeout=120,
+    )
+    assert done.stdout.splitlines()[-1] == "a ? b"

@@ -219,8 +219,10 @@ def listen(port: int) -> socket.socket:
 
 def serve(task: Task, listener: socket.socket, lo: int, hi: int, *, seed: int, token: str) -> int:
     """Serve environments `lo..hi` until SIGTERM or SIGINT; return which of them came."""
-    with endings() as came, listener:
-        asyncio.run(Server(task, lo, hi, seed=seed, token=token).run(listener, lambda: bool(came)))
+    with listener:
+        server = Server(task, lo, hi, seed=seed, token=token)
+        with endings() as came:
+            asyncio.run(server.run(listener, lambda: bool(came)))
     return came[0]
 
 

@@ -64,19 +64,19 @@ def serve(task: Task, path: Path, lo: int, hi: int, seed: int, *, ready: Callabl
         BackendUnavailable: It cannot listen there.
     """
     task.prepare()
-    with endings() as came:
-        listener = listen(path)
+    listener = listen(path)
+    try:
+        server = Server(task, listener, lo, hi, seed)
         try:
-            server = Server(task, listener, lo, hi, seed)
-            try:
+            with endings() as came:
                 ready()
                 while not came:
                     server.turn(IDLE)
-            finally:
-                server.close()
         finally:
-            listener.close()
-            path.unlink(missing_ok=True)
+            server.close()
+    finally:
+        listener.close()
+        path.unlink(missing_ok=True)
     return came[0]
 
 

@@ -6,7 +6,8 @@ import os
 import secrets
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,8 @@ VARIABLE = "PAC_TOKEN"
 SOCKET_PATH = "TRAINING_SOCKET_PATH"
 INTERRUPTED = 130
 SOCKET_NAME = "environments.sock"
+MOST = 10_000
+"""As many environments are served: one process steps them one by one."""
 
 
 def serve_environments(
@@ -31,24 +34,38 @@ def serve_environments(
         BadParameter: An option does not fit, or belongs to the other kind of server.
         BackendUnavailable: Nobody can listen there.
     """
-    if num_envs < 1:
-        raise BadParameter(f"--num-envs expects a whole number of at least 1, got {num_envs}")
+    if not 1 <= num_envs <= MOST:
+        raise BadParameter(f"--num-envs expects a whole number from 1 to {MOST:,}, got {num_envs}")
     if not 0 <= seed < 1 << 64:
         raise BadParameter(f"--seed expects a whole number from 0 to 2^64 - 1, got {seed}")
+    from ...backends.memory import check_memory
+
     task = find(spec)
-    if task.kernels:
-        _say(f"loading {task.spec}; its first start compiles it, for a minute or so")
-    if backend == "http":
-        if path is not None:
-            raise BadParameter("--path is for --backend socket; http listens on a --port")
-        came = _serve_http(task, num_envs, seed, port or 0, token_file)
-    elif backend == "socket":
-        if port is not None or token_file is not None:
-            raise BadParameter("--port and --token-file are for --backend http; a socket has a --path")
-        came = _serve_socket(task, num_envs, seed, path)
-    else:
-        raise UnknownName("kind of server", backend, ("http", "socket"))
+    check_memory(task, num_envs, 1)
+    with _ended_tidily():
+        if task.kernels:
+            _say(f"loading {task.spec}; its first start compiles it, for a minute or so")
+        if backend == "http":
+            if path is not None:
+                raise BadParameter("--path is for --backend socket; http listens on a --port")
+            came = _serve_http(task, num_envs, seed, port or 0, token_file)
+        elif backend == "socket":
+            if port is not None or token_file is not None:
+                raise BadParameter("--port and --token-file are for --backend http; a socket has a --path")
+            came = _serve_socket(task, num_envs, seed, path)
+        else:
+            raise UnknownName("kind of server", backend, ("http", "socket"))
     return INTERRUPTED if came == signal.SIGINT else 0
+
+
+@contextmanager
+def _ended_tidily() -> Iterator[None]:
+    """Let a SIGTERM end the process as its end would, while nobody else sees to that: kernels may take a minute."""
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _serve_http(task: Task, num_envs: int, seed: int, port: int, token_file: Path | None) -> int:

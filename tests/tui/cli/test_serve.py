@@ -64,6 +64,17 @@ def test_a_socket_from_the_command_line(shared, tmp_path):
     assert not path.exists()
 
 
+@pytest.mark.session
+def test_an_end_while_it_starts(shared, tmp_path):
+    """SIGTERM ends it cleanly while kernels are loaded, too, and leaves nothing."""
+    process = start(("env-server", "--task", "drmario"), shared, tmp_path)
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith("loading drmario")
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=120)
+    assert process.returncode == 0
+
+
 def test_a_token_that_was_given_is_not_told(tmp_path):
     """It comes from the file, else from the variable; the shell's line repeats where, not what."""
     file = tmp_path / "token"
@@ -84,7 +95,8 @@ def test_a_token_that_was_given_is_not_told(tmp_path):
         (("--backend", "http", "--port", "99999"), "from 0 to 65535, got 99999"),
         (("--backend", "http", "--token-file", "gone"), "cannot be read"),
         (("--backend", "http", "--token-file", "empty"), "must hold a token"),
-        (("--num-envs", "0"), "at least 1, got 0"),
+        (("--num-envs", "0"), "from 1 to 10,000, got 0"),
+        (("--num-envs", "10000000"), "from 1 to 10,000"),
         (("--seed", "-1"), "2^64"),
         (("--task", "drmaria"), "Did you mean drmario?"),
     ],

@@ -57,7 +57,7 @@ class Watcher:
         try:
             snapshot = self._connection.take(self._look)
         except PacError as error:
-            # A session that was killed may leave a half written block: that it is gone says more.
+            # If it is gone, that says more.
             code = self._connection.over()
             self._lose(error if code is None else _gone(code))
             self._done.wait(PATIENCE)

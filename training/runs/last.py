@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from ...backends.segment import directories, remove_stale
+from ...backends.segment import directories
 from .folder import LAST
 from .sessions import read_session
 
@@ -31,4 +31,4 @@ def sweep_dead() -> None:
     for path, _, alive in directories():
         if not alive:
             keep_last(path)
-    remove_stale()
+            shutil.rmtree(path, ignore_errors=True)

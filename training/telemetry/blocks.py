@@ -1,9 +1,10 @@
 """Everything that can be seen of a session, in one shared-memory segment: written by the session, read by anyone.
 
 The segment is a control block, a JSON header and a row of blocks. Each block carries a sequence number that is odd
-while the writer is inside, so a reader never returns half a record and never blocks the writer. Each block has one
-writing thread. A segment's `next_generation` differs from its own generation once the session has moved on to another
-segment (a restart at another N): readers then attach to `telemetry.<next_generation>` in the same directory.
+while the writer is inside, so a reader never returns half a record and never blocks the writer; only what a dead one
+left half written is read as it is. Each block has one writing thread. A segment's `next_generation` differs from its
+own generation once the session has moved on to another segment (a restart at another N): readers then attach to
+`telemetry.<next_generation>` in the same directory.
 """
 
 from __future__ import annotations
@@ -51,9 +52,9 @@ MAX_HISTORY = 1024
 MAX_EVENTS = 256
 MAX_WORKERS = 256
 MAX_SCALING = 64
-PATIENCE = 2.0  # s that a read waits for a writer to leave a block, if its process is gone
-LONGEST = 60.0  # s that it waits for one that lives: a busy machine may leave it without a core for seconds
 NAP = 1e-4
+PATIENCE = 0.02  # s that a read waits for a writer to leave a block before it asks whether its process is gone
+LONGEST = 60.0  # s that it waits for one that lives: a busy machine may leave it without a core for seconds
 
 
 class NotTelemetry(PacError):
@@ -63,9 +64,9 @@ class NotTelemetry(PacError):
 
 
 class Torn(PacError):
-    """A block was being written at every attempt to read it: its writer died inside."""
+    """A block was being written at every attempt to read it."""
 
-    title = "Session died while writing"
+    title = "Session stands still while writing"
 
 
 @dataclass(frozen=True)
@@ -242,23 +243,23 @@ class TelemetryReader:
             moved = True
 
     def read(self, name: str, at: Any = ...) -> Array:
-        """Return a copy of `block[at]`, whole.
+        """Return a copy of `block[at]`, whole; of a writer that died inside, as it left it: nothing newer will come.
 
         Raises:
-            Torn: The writer died inside the block.
+            Torn: The writer lives, and did not leave the block for a long time.
         """
         sequence, array = self._mapped.sequences[name], self._mapped.arrays[name]
-        begun, given_up = time.monotonic(), False
+        begun, alone = time.monotonic(), False
         while True:
             before = int(sequence[0])
             copy = np.array(array[at])
-            if before % 2 == 0 and int(sequence[0]) == before:
+            if (before % 2 == 0 and int(sequence[0]) == before) or alone:
                 return copy
-            if given_up:
-                raise Torn(f"the block {name!r} of {self._mapped.segment.path} stayed half written")
-            time.sleep(NAP)  # also lets a writer of this very process go on
             waited = time.monotonic() - begun
-            given_up = waited > PATIENCE and (waited > LONGEST or not is_owned(self.directory))
+            if waited > LONGEST:
+                raise Torn(f"the block {name!r} of {self._mapped.segment.path} stayed half written")
+            time.sleep(min(PATIENCE, max(NAP, waited)))  # also lets a writer of this very process go on
+            alone = waited > PATIENCE and not is_owned(self.directory)
 
 
 def _spelled(dtype: Any) -> Any:

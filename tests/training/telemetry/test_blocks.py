@@ -119,12 +119,22 @@ def test_a_reader_never_sees_half_a_record(folder):
         thread.join()
 
 
-def test_a_writer_that_died_inside_a_block_is_noticed(folder):
-    """A record that stays half written is an error, not garbage and not a hang."""
+def test_what_a_writer_left_that_died_inside_a_block_is_read(folder):
+    """Nothing newer will come: the session's last state stays readable."""
     writer = write(folder)
     reader = TelemetryReader(folder)
-    with writer.write("state"), pytest.raises(Torn, match="half written"):
-        reader.read("state")
+    with writer.write("state") as state:
+        state["num_envs"] = 4
+        assert reader.read("state")["num_envs"] == 4
+
+
+def test_a_writer_that_lives_and_never_leaves_a_block_is_an_error(monkeypatch):
+    """A record that stays half written is an error, not garbage and not a hang."""
+    monkeypatch.setattr("pac.training.telemetry.blocks.LONGEST", 0.1)
+    own = new_directory()
+    with write(own).write("state"), pytest.raises(Torn, match="half written"):
+        TelemetryReader(own).read("state")
+    remove_directory(own)
 
 
 def test_a_writer_that_lives_is_waited_for(monkeypatch):

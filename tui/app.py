@@ -124,7 +124,7 @@ def _show(connection: Connection) -> Left:
 
 def _finish(connection: Connection, left: Left, report: Path | None) -> None:
     """Write the report and say how it went; a session that was killed by an interrupt has none to give."""
-    from .cli.run import summary
+    from .words import summary
 
     try:
         answer = connection.report()

@@ -9,7 +9,7 @@ from typing import Any
 from ...envs import BadParameter
 from ...training.runs.sessions import AttachedSession, FoundSession, choose, sessions
 from ..drawing.numbers import clock
-from .run import NoTerminal, check_terminal
+from ..terminal import NoTerminal, check_terminal
 from .show import console, plain_table, show_json
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ...training.past.episode import Episode, check, read
 from ...training.past.replay import Differs
-from .run import check_terminal
+from ..terminal import check_terminal
 from .show import show_json
 
 DONE, DIFFERS = 0, 1

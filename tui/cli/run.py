@@ -8,10 +8,9 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import FrameType
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 from ...envs import BadParameter, PacError
 from ...training.config import Config
@@ -20,23 +19,13 @@ from ...training.session.host import SessionFailed, SessionProcess, launch
 from ...training.telemetry.blocks import TelemetryReader
 from ...training.telemetry.records import Phase
 from ...training.telemetry.snapshot import Look, Snapshot, take
-from ...training.trainers import trainer_kind
-from ...training.units import RETURN, first_of, plural
-from ..drawing.numbers import figure
+from ..terminal import check_terminal
+from ..words import Progress, describe, summary
 
 INTERRUPTED = 130
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOOK_PERIOD = 0.1  # s
-NEWLINE = "\n"
 QUIET_PERIOD = 10.0  # s between two lines where stderr is no terminal
-Progress: TypeAlias = tuple[float, float]
-"""Seconds of training, and the share of the limit that is used up."""
-
-
-class NoTerminal(BadParameter):
-    """The app was asked for where there is no terminal."""
-
-    title = "No terminal"
 
 
 class ReportNotWritten(BadParameter):
@@ -64,27 +53,6 @@ def run_session(
     from ..app import run_app
 
     return run_app(config, in_process=in_process, report=report)
-
-
-def check_terminal(advice: str = "say --headless for a progress line") -> None:
-    """Make sure that there is a terminal to draw on.
-
-    Args:
-        advice: What to do where there is none.
-
-    Raises:
-        NoTerminal: There is none.
-    """
-    if "TEXTUAL_DRIVER" in os.environ:  # a browser is the terminal
-        return
-    for name, stream in (("stdin", sys.stdin), ("stdout", sys.stdout)):
-        if stream is None or not stream.isatty():
-            raise NoTerminal(f"a terminal is needed, and {name} is none: {advice}")
-    if os.environ.get("TERM", "dumb") == "dumb":
-        raise NoTerminal(f"a terminal that can move its cursor is needed, and TERM is dumb: set TERM, or {advice}")
-    if sys.__stderr__ is None or not sys.__stderr__.isatty():
-        # Textual draws there: `2> errors.txt` is for what goes wrong, not for the screen.
-        vars(sys)["__stderr__"] = Path(os.ttyname(sys.stdout.fileno())).open("w", encoding="utf-8")  # noqa: SIM115
 
 
 def run_headless(config: Config, *, json: bool, report: Path | None) -> int:
@@ -201,66 +169,6 @@ class ProgressLine:
         with contextlib.suppress(OSError):  # a closed terminal must not stop the session from being saved
             sys.stderr.write(text)
             sys.stderr.flush()
-
-
-def describe(snapshot: Snapshot, begun: Progress) -> str:
-    """Return one line on how the session is doing, which was as far as `begun` when it began or went on."""
-    state, about = snapshot.state, snapshot.description
-    units = about.units
-    head = f"{about.task} {about.trainer} {state['backend'] or about.backend} N={snapshot.num_envs}"
-    if snapshot.phase is not Phase.RUNNING and state["message"]:
-        return f"{head} · {state['message']}"
-    if snapshot.phase is Phase.PAUSED:
-        return f"{head} · paused at {state[units.over]:,} {units.counted}: pac-tui attach {about.run} shows it"
-    parts = [head, *_limit(state, begun), f"{state['fps']:,.0f} {units.fps}", f"{state['sps']:,.0f} {units.sps}"]
-    if state["episodes"] and units.episodes:
-        parts += [f"return {state['return_mean']:.3f}", f"{state['episodes']:,} episodes"]
-    goal = first_of(about.figures, snapshot.metrics)
-    if goal != RETURN and goal.name in snapshot.metrics:
-        parts.append(f"{goal.title} {figure(snapshot.metrics[goal.name])}")
-    return " · ".join(parts)
-
-
-def _limit(state: Mapping[str, Any], begun: Progress) -> Iterator[str]:
-    """How far the run is, and how long it will take."""
-    seconds, share = state["training_seconds"], state["limit"]
-    yield f"{seconds:.0f} s"
-    if share > 0:
-        yield f"{100 * min(1, share):.0f} %"
-    if share > begun[1]:
-        yield f"ETA {(seconds - begun[0]) * (1 - min(1, share)) / (share - begun[1]):.0f} s"
-
-
-def summary(report: Mapping[str, Any]) -> str:
-    """Return a report for people."""
-    kind = trainer_kind(report["trainer"])
-    units = kind.units
-    counted = f"{report['steps']:,} {plural(units.step)}, {report['frames']:,} {plural(units.frame)}"
-    if units.episodes:
-        counted += f", {report['episodes']:,} episodes"
-    lines = [
-        f"{report['task']} · {report['trainer']} · {report['backend']} · {report['device']} · N={report['num_envs']}",
-        f"{counted} in {report['seconds']:.1f} s",
-        ", ".join(
-            (
-                f"{report['fps']:,.0f} {units.fps}",
-                f"{report['fps_per_env']:,.0f} {units.fps} per {units.environment}",
-                f"{report['sps']:,.0f} {units.sps}",
-            )
-        ),
-    ]
-    if report["speedup"] is not None:
-        lines.append(
-            f"speedup {report['speedup']:.2f}x over one {units.environment}, efficiency {report['efficiency']:.0f} %"
-        )
-    if not units.episodes:
-        told = [(item.title, report[item.name]) for item in kind.figures if report.get(item.name) is not None]
-        lines.append(", ".join(f"{title} {figure(value)}" for title, value in told))
-    elif report["return_mean"] is not None:
-        ends = ", ".join(f"{count:,} {name}" for name, count in report["outcomes"].items() if count)
-        lines.append(f"mean return {report['return_mean']:.3f} over the last 100 episodes ({ends})")
-    lines += [f"warning: {event.partition(NEWLINE)[0]}" for event in report["events"]]
-    return "\n".join([*lines, *([f"run: {report['run']}"] if report["run"] else [])])
 
 
 def _check_writable(path: Path) -> None:

@@ -18,10 +18,10 @@ from ...envs.poker.families import FAMILIES
 from ...envs.registry import split_spec
 from ...training.telemetry.description import PanelLook
 from ..boards import Boards, Frame, drawing_of
-from ..cli.run import check_terminal
 from ..drawing.ink import BRIGHT, FAINT, SOFT, TONES, YELLOW, part
 from ..drawing.lines import Lines, Panel
 from ..drawing.theme import before_app, dress, hues
+from ..terminal import check_terminal
 
 TAPS = {"left": "left", "right": "right", "up": "A", "x": "A", "z": "B"}
 HELP = "← → move   ↑ x turn   z turn back   ↓ faster   space drop   p pause   n new game   q quit"

@@ -170,7 +170,7 @@ def test_the_screen_is_drawn_on_the_terminal_when_stderr_is_not_one(tmp_path):
     """With `2> errors.txt` the file gets what goes wrong, and the terminal what Textual draws."""
     screen, terminal = os.openpty()
     code = (
-        "import sys; from pac.tui.cli.run import check_terminal; check_terminal();"
+        "import sys; from pac.tui.terminal import check_terminal; check_terminal();"
         "sys.__stderr__.write('drawn'); sys.__stderr__.flush(); sys.stderr.write('told')"
     )
     errors = tmp_path / "errors.txt"

@@ -10,12 +10,12 @@ from rich.cells import cell_len
 from pac.envs import BadParameter, find
 from pac.envs.poker.live import uniform
 from pac.envs.poker.tree import FOLD
-from pac.tui.cli.run import NoTerminal
 from pac.tui.drawing.lines import Lines
 from pac.tui.play.match import Match
 from pac.tui.play.play import Game
 from pac.tui.play.poker import CardsApp, play_against, play_against_run
 from pac.tui.play.poker_table import money, table
+from pac.tui.terminal import NoTerminal
 
 TASKS = ("kuhn", "leduc", "liars_dice", "holdem:betting=fcpa")
 

@@ -1,0 +1,76 @@
+"""How a session does, and how it did, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+from ..training.telemetry.records import Phase
+from ..training.telemetry.snapshot import Snapshot
+from ..training.trainers import trainer_kind
+from ..training.units import RETURN, first_of, plural
+from .drawing.numbers import figure
+
+NEWLINE = "\n"
+Progress: TypeAlias = tuple[float, float]
+"""Seconds of training, and the share of the limit that is used up."""
+
+
+def describe(snapshot: Snapshot, begun: Progress) -> str:
+    """Return one line on how the session is doing, which was as far as `begun` when it began or went on."""
+    state, about = snapshot.state, snapshot.description
+    units = about.units
+    head = f"{about.task} {about.trainer} {state['backend'] or about.backend} N={snapshot.num_envs}"
+    if snapshot.phase is not Phase.RUNNING and state["message"]:
+        return f"{head} · {state['message']}"
+    if snapshot.phase is Phase.PAUSED:
+        return f"{head} · paused at {state[units.over]:,} {units.counted}: pac-tui attach {about.run} shows it"
+    parts = [head, *_limit(state, begun), f"{state['fps']:,.0f} {units.fps}", f"{state['sps']:,.0f} {units.sps}"]
+    if state["episodes"] and units.episodes:
+        parts += [f"return {state['return_mean']:.3f}", f"{state['episodes']:,} episodes"]
+    goal = first_of(about.figures, snapshot.metrics)
+    if goal != RETURN and goal.name in snapshot.metrics:
+        parts.append(f"{goal.title} {figure(snapshot.metrics[goal.name])}")
+    return " · ".join(parts)
+
+
+def _limit(state: Mapping[str, Any], begun: Progress) -> Iterator[str]:
+    """How far the run is, and how long it will take."""
+    seconds, share = state["training_seconds"], state["limit"]
+    yield f"{seconds:.0f} s"
+    if share > 0:
+        yield f"{100 * min(1, share):.0f} %"
+    if share > begun[1]:
+        yield f"ETA {(seconds - begun[0]) * (1 - min(1, share)) / (share - begun[1]):.0f} s"
+
+
+def summary(report: Mapping[str, Any]) -> str:
+    """Return a report for people."""
+    kind = trainer_kind(report["trainer"])
+    units = kind.units
+    counted = f"{report['steps']:,} {plural(units.step)}, {report['frames']:,} {plural(units.frame)}"
+    if units.episodes:
+        counted += f", {report['episodes']:,} episodes"
+    lines = [
+        f"{report['task']} · {report['trainer']} · {report['backend']} · {report['device']} · N={report['num_envs']}",
+        f"{counted} in {report['seconds']:.1f} s",
+        ", ".join(
+            (
+                f"{report['fps']:,.0f} {units.fps}",
+                f"{report['fps_per_env']:,.0f} {units.fps} per {units.environment}",
+                f"{report['sps']:,.0f} {units.sps}",
+            )
+        ),
+    ]
+    if report["speedup"] is not None:
+        lines.append(
+            f"speedup {report['speedup']:.2f}x over one {units.environment}, efficiency {report['efficiency']:.0f} %"
+        )
+    if not units.episodes:
+        told = [(item.title, report[item.name]) for item in kind.figures if report.get(item.name) is not None]
+        lines.append(", ".join(f"{title} {figure(value)}" for title, value in told))
+    elif report["return_mean"] is not None:
+        ends = ", ".join(f"{count:,} {name}" for name, count in report["outcomes"].items() if count)
+        lines.append(f"mean return {report['return_mean']:.3f} over the last 100 episodes ({ends})")
+    lines += [f"warning: {event.partition(NEWLINE)[0]}" for event in report["events"]]
+    return "\n".join([*lines, *([f"run: {report['run']}"] if report["run"] else [])])

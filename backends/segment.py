@@ -26,7 +26,8 @@ from ..envs import PacError
 
 SHM = Path("/dev/shm")  # noqa: S108
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
-
+PUBLISHED = "telemetry.*"
+"""What a process tells of itself; who keeps that of a dead one removes its directory."""
 ENDED = (b"Z", b"X")
 """States of processes that have ended, in /proc."""
 _locks: dict[Path, int] = {}
@@ -159,6 +160,13 @@ def _is_locked(path: Path) -> bool:
     return False
 
 
+def _is_readable(path: Path) -> bool:
+    try:
+        return any(path.glob(PUBLISHED))
+    except OSError:
+        return False
+
+
 def directories() -> Iterator[tuple[Path, int, bool]]:
     """Yield every process's directory, the process, and whether it lives."""
     for path in runtime_directory().iterdir():
@@ -168,8 +176,8 @@ def directories() -> Iterator[tuple[Path, int, bool]]:
 
 
 def remove_stale() -> list[Path]:
-    """Remove the directories of dead processes; return those removed."""
-    stale = [path for path, _, alive in directories() if not alive]
+    """Remove the directories of dead processes, but those that can still be read; return those removed."""
+    stale = [path for path, _, alive in directories() if not alive and not _is_readable(path)]
     for path in stale:
         shutil.rmtree(path, ignore_errors=True)
     return stale

@@ -55,6 +55,15 @@ def test_a_directory_of_a_dead_process_is_removed(elsewhere):
     assert not elsewhere.exists()
 
 
+def test_what_a_dead_process_told_of_itself_is_left_to_who_keeps_it(elsewhere):
+    """A second session's restart must not take the last state of one that was killed just now."""
+    told = elsewhere / "telemetry.1"
+    told.touch()
+    assert elsewhere not in remove_stale()
+    told.unlink()
+    assert elsewhere in remove_stale()
+
+
 def test_who_has_ended_owns_nothing_though_its_parent_has_not_noticed():
     """A killed process keeps its number until its parent asks how it ended."""
     code = "from pac.backends.segment import new_directory; print(new_directory(), flush=True); input()"

@@ -72,8 +72,8 @@ WORDS = 80
 
 # Words of the scratch memory that a search uses; nothing in it outlives a step.
 LOCKS = 0
-LEVELS = LOCKS + ROWS
-MOVES = LEVELS + 32
+ROUNDS = LOCKS + ROWS
+MOVES = ROUNDS + 32
 SETS = MOVES + 32 * ROWS
 HOLDS = 18
 SET_WORDS = 3 * HOLDS

@@ -14,11 +14,11 @@ from .layout import (
     HOLD_DOWN,
     HOLD_LEFT,
     HOLD_RIGHT,
-    LEVELS,
     MOVES,
     PRESS_A,
     PRESS_B,
     REACHED,
+    ROUNDS,
     Bytes,
     Ints,
     Words,
@@ -72,12 +72,12 @@ def climb(board: Words, row: int, place: int, scratch: Words) -> int:
         level = 0
         reached = entered
         while not reached & place:
-            scratch[LEVELS + level] = np.uint64(reached)
+            scratch[ROUNDS + level] = np.uint64(reached)
             reached = spread(reached, free)
             level += 1
         while level > 0:
             level -= 1
-            place, button = before(place, signed(scratch[LEVELS + level]), free)
+            place, button = before(place, signed(scratch[ROUNDS + level]), free)
             scratch[MOVES + moves] = np.uint64(row << 5 | button)
             moves += 1
         if row == 0:

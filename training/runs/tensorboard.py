@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 FOLDER = "tensorboard"
-
-
-class Writer(Protocol):
-    """What TensorBoard's own writer is used for."""
-
-    def add_scalar(self, tag: str, data: float, step: int) -> None:
-        """Add a point to a curve."""
-
-    def close(self) -> None:
-        """Write what is left."""
 
 
 class EventFiles:
@@ -31,7 +22,7 @@ class EventFiles:
 
     def __init__(self, run: Path | None) -> None:
         self._run = run if find_spec("tensorboard") is not None else None
-        self._writer: Writer | None = None
+        self._writer: Any = None
 
     def add(self, row: Mapping[str, float], step: int) -> None:
         """Add a point to every curve.
@@ -41,10 +32,13 @@ class EventFiles:
         """
         if self._run is None:
             return
+        from tensorboard.compat.proto.event_pb2 import Event
+        from tensorboard.compat.proto.summary_pb2 import Summary
+
+        points = [Summary.Value(tag=name, simple_value=value) for name, value in row.items()]
         try:
-            self._writer = self._writer or _open(self._run / FOLDER)
-            for name, value in row.items():
-                self._writer.add_scalar(name, value, step)
+            self._writer = self._writer or _open(self._run / FOLDER, step)
+            self._writer.add_event(Event(wall_time=time.time(), step=step, summary=Summary(value=points)))
         except OSError:
             self._run = self._writer = None
             raise
@@ -59,8 +53,11 @@ class EventFiles:
             self._writer.close()
 
 
-def _open(folder: Path) -> Writer:
-    from tensorboard.summary import Writer as EventWriter
+def _open(folder: Path, step: int) -> Any:
+    """Begin a file that makes void what older ones tell from `step` on: what a killed session had not saved."""
+    from tensorboard.compat.proto.event_pb2 import Event, SessionLog
+    from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
-    writer: Writer = EventWriter(str(folder))
+    writer = EventFileWriter(str(folder))
+    writer.add_event(Event(wall_time=time.time(), step=step, session_log=SessionLog(status=SessionLog.START)))
     return writer

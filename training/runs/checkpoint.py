@@ -1,8 +1,8 @@
 """Checkpoints: a directory each, safetensors and JSON, whole or not there at all.
 
 A checkpoint is written beside the others, flushed to the disk and renamed, so that a crash or a full disk leaves the
-older ones as they were. The JSON carries the SHA-256 of the tensors. Tensors go out slice by slice and come back as
-views of the file, so that a large one is in memory once. Nothing is ever unpickled.
+older ones as they were. The JSON carries a SHA-256 of the tensors and of all that it says itself. Tensors go out slice
+by slice and come back as views of the file, so that a large one is in memory once. Nothing is ever unpickled.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ...envs.fields import Array
 from . import tensors_file
 from .stream import Stream
 
-VERSION = 1
+VERSION = 2
 PREFIX = "step-"
 TENSORS = "tensors.safetensors"
 DATA = "checkpoint.json"
@@ -131,9 +131,15 @@ def _belongs(found: Checkpoint, expected: Mapping[str, str]) -> None:
 def _write(folder: Path, step: int, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
     held = {name: one if isinstance(one, Stream) else np.asarray(one, order="C") for name, one in tensors.items()}
     digest = _write_file(folder / TENSORS, tensors_file.pieces(held))
-    head = {"version": VERSION, "step": step, "sha256": digest, "data": dict(data)}
-    _write_file(folder / DATA, iter([json.dumps(head, indent=2).encode()]))
+    facts = json.loads(json.dumps({"version": VERSION, "step": step, "data": dict(data)}))  # as it will be read
+    text = json.dumps({**facts, "sha256": _checksum(digest, facts)}, indent=2)
+    _write_file(folder / DATA, iter([text.encode()]))
     _sync(folder)
+
+
+def _checksum(tensors: str, facts: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of the tensors' own and of JSON data, however that is laid out."""
+    return hashlib.sha256(f"{tensors} {json.dumps(facts, sort_keys=True)}".encode()).hexdigest()
 
 
 def _write_file(path: Path, pieces: Iterator[bytes | memoryview]) -> str:
@@ -175,7 +181,7 @@ def _read(path: Path) -> Checkpoint:
     try:
         head = json.loads((path / DATA).read_bytes())
         with (path / TENSORS).open("rb") as file:
-            digest, size = hashlib.file_digest(file, "sha256").hexdigest(), file.tell()
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise _Unusable(f"{Path(error.filename or path).name} cannot be read ({error.strerror})") from error
     except ValueError as error:
@@ -184,8 +190,9 @@ def _read(path: Path) -> Checkpoint:
         raise _Unusable(f"{DATA} lacks a version, step, sha256 or data")
     if head["version"] != VERSION:
         raise _Unusable(f"it has version {head['version']}, this program reads version {VERSION}")
-    if digest != head["sha256"]:
-        raise _Unusable(f"{TENSORS} is not what was written ({size:,} bytes, another checksum)")
+    facts = {name: head[name] for name in ("version", "step", "data")}
+    if _checksum(digest, facts) != head["sha256"]:
+        raise _Unusable("it is not what was written (another checksum)")
     try:
         tensors = tensors_file.read(path / TENSORS)
     except ValueError as error:

@@ -216,7 +216,7 @@ class Stepping(ABC):
         if self.task.saves:
             return self._load(slot)
         environments = cast("Restorable", self.task.make(0, self.environments, self.buffer, self.seed))
-        environments.show(slot)
+        environments.restore(slot)
         environments.close()
         return True
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import IllegalAction
+from .errors import IllegalAction, ImpossibleState
 from .fields import Array, Buffers, next_slot
 from .native import ALL_LEGAL
-from .task import MASK_64, Restorable, Task, allocate
+from .task import MASK_64, Task, allocate
 
 
 class Kernels(NamedTuple):
@@ -29,6 +29,27 @@ class Kernels(NamedTuple):
     show: Callable[[Array, int, int, int], None]
 
 
+class Limits:
+    """Within what the words of a game's state lie; kernels trust them where they index memory.
+
+    Args:
+        words: Words of a state.
+        known: The lowest and the highest value of words, by the number of the first and how many these are; other
+            words may be anything.
+    """
+
+    def __init__(self, words: int, known: Mapping[tuple[int, int], tuple[int, int]]) -> None:
+        anything = np.iinfo(np.int64)
+        self._low, self._high = np.full(words, anything.min), np.full(words, anything.max)
+        for (first, count), (low, high) in known.items():
+            self._low[first : first + count], self._high[first : first + count] = low, high
+
+    def hold(self, states: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return of each of `(..., words)` states whether all its words lie within."""
+        inside: NDArray[np.bool_] = np.logical_and.reduce((states >= self._low) & (states <= self._high), axis=-1)
+        return inside
+
+
 class NativeEnvironments:
     """Environments `lo..hi` of a native game.
 
@@ -41,6 +62,8 @@ class NativeEnvironments:
         kernels: What steps them.
         table: The addresses of the buffers, and of the game's own memory, which must live as long.
         episodes: Which word of a state counts the episodes begun: a driver made over buffers in use counts on.
+        possible: Returns of each of `(environments, words)` int64 states whether the game can be in it, at least as far
+            as its kernels rely on that.
     """
 
     def __init__(
@@ -54,13 +77,14 @@ class NativeEnvironments:
         kernels: Kernels,
         table: NDArray[np.int64],
         episodes: int,
+        possible: Callable[[NDArray[np.int64]], NDArray[np.bool_]],
     ) -> None:
         self._slots, rows = buffers["action"].shape[:2]
         if not 0 <= lo < hi <= rows // task.players:
             raise ValueError(f"expected 0 <= lo < hi <= {rows // task.players} environments, got {lo} and {hi}")
         self.lo, self.hi, self.table = lo, hi, table
         self._task, self._buffers, self._kernels = task, buffers, kernels
-        self._seed = np.uint64(seed & MASK_64)
+        self._seed, self._possible = np.uint64(seed & MASK_64), possible
         buffers["episode"][0, lo:hi] = buffers["state"][0, lo:hi, episodes].astype(np.int64) - 1
 
     def reset(self, mask: NDArray[np.bool_], slot: int) -> None:
@@ -83,9 +107,24 @@ class NativeEnvironments:
             raise self._complaint(wrong, slot)
 
     def show(self, slot: int) -> None:
-        """Write observations, masks, numbers and boards into `slot`, also of states restored from outside."""
+        """Write observations, masks, numbers and boards into `slot`."""
         self._check(slot, slot)
         self._kernels.show(self.table, self.lo, self.hi, slot)
+
+    def restore(self, slot: int) -> None:
+        """Go on from states that were put into the buffer from outside, and write what they show into `slot`.
+
+        Raises:
+            ImpossibleState: One of them is none that the game can be in.
+        """
+        possible = self._possible(self._buffers["state"][0, self.lo : self.hi].view(np.int64))
+        if not possible.all():
+            env = self.lo + int(possible.argmin())
+            raise ImpossibleState(
+                f"{self._task.name} can never be in the state that environment {env} was to go on from: the file was "
+                "changed, or is of another version; begin anew"
+            )
+        self.show(slot)
 
     def close(self) -> None:
         """Release the buffers."""
@@ -112,7 +151,7 @@ class NativeEnvironments:
 def compile_kernels(task: Task) -> None:
     """Compile every kernel of a native task, or load it from the disk's cache, so that workers need not."""
     buffers = allocate(task, 1, 2)
-    envs = cast("Restorable", task.make(0, 1, buffers, 0))
+    envs = cast("NativeEnvironments", task.make(0, 1, buffers, 0))
     envs.reset(np.ones(1, np.bool_), 0)
     if task.masked:
         buffers["action"][0, 0] = np.unpackbits(buffers["action_mask"][0, 0], bitorder="little").argmax()

@@ -4,7 +4,8 @@ PacError                an error that is the user's to mend: its text says how
 ├── BadParameter        a value that does not fit
 │   └── UnknownName     a name that is none of the known ones
 ├── EnvironmentFailed   an environment raised an exception
-└── IllegalAction       an action that is out of range or that the mask forbids
+├── IllegalAction       an action that is out of range or that the mask forbids
+└── ImpossibleState     a state from outside that the game cannot be in
 """
 
 from __future__ import annotations
@@ -62,3 +63,9 @@ class IllegalAction(PacError, ValueError):
     """An action that is out of range or that the mask forbids; no environment was stepped."""
 
     title = "Illegal action"
+
+
+class ImpossibleState(PacError, ValueError):
+    """A state from outside that the game cannot be in; no environment goes on from it."""
+
+    title = "Impossible state"

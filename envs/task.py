@@ -53,8 +53,12 @@ class Environments(Protocol):
 class Restorable(Environments, Protocol):
     """Environments of a task whose `state` stands in the buffer and nowhere else."""
 
-    def show(self, slot: int) -> None:
-        """Write observations, masks and boards of states that were restored from outside into `slot`."""
+    def restore(self, slot: int) -> None:
+        """Go on from states that were put into the buffer from outside, and write what they show into `slot`.
+
+        Raises:
+            ImpossibleState: One of them is none that the task can be in.
+        """
 
 
 class Savable(Environments, Protocol):

@@ -8,6 +8,7 @@ from ..registry import find
 from ..task import Task
 from .kernels import reset_envs, show_envs, step_envs
 from .layout import EPISODES
+from .states import possible
 from .views import table
 from .work import new_work
 
@@ -20,7 +21,7 @@ class Games(NativeEnvironments):
     def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
         self._work = new_work()
         at = table(task, buffers, self._work)
-        super().__init__(task, lo, hi, buffers, seed, kernels=KERNELS, table=at, episodes=EPISODES)
+        super().__init__(task, lo, hi, buffers, seed, kernels=KERNELS, table=at, episodes=EPISODES, possible=possible)
 
 
 def compile_all() -> None:

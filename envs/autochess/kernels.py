@@ -34,7 +34,7 @@ from .layout import (
     Floats,
     Ints,
 )
-from .legal import is_legal
+from .legal import is_legal, survey
 from .reward import last_terms, round_terms
 from .rounds import begin, bury, close_turns, go_on, is_last, rank, run_fights
 from .tables import XP_NEEDED
@@ -266,6 +266,8 @@ def show_envs(table: Array, lo: int, hi: int, slot: int) -> None:
     """Write the observations, masks, numbers and boards of states, also of those that were put there from outside."""
     v, x = views(table), extras(table)
     for env in range(lo, hi):
+        for seat in range(SEATS):
+            survey(v.state[env], player(seat))
         write_info(v, x, slot, env)
         show(v, x, slot, env)
         show_fight(v, x, env)

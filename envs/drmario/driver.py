@@ -10,6 +10,7 @@ from ..registry import find
 from ..task import Task
 from .kernels import reset_envs, show_envs, step_frames, step_placements
 from .layout import EPISODES, LONGEST_FALL, SCRATCH
+from .states import possible
 from .task import TASKS
 from .views import table
 
@@ -24,7 +25,7 @@ class Bottles(NativeEnvironments):
         self._scratch, self._path = np.zeros(SCRATCH, np.uint64), np.zeros(LONGEST_FALL, np.uint8)
         at = table(task, buffers, self._scratch, self._path)
         kernels = BY_PLACEMENT if task.masked else BY_FRAME
-        super().__init__(task, lo, hi, buffers, seed, kernels=kernels, table=at, episodes=EPISODES)
+        super().__init__(task, lo, hi, buffers, seed, kernels=kernels, table=at, episodes=EPISODES, possible=possible)
 
 
 def compile_all() -> None:

@@ -194,5 +194,7 @@ def show_envs(table: Array, lo: int, hi: int, slot: int) -> None:
     """Write the observations, masks, numbers and boards of states, also of those that were put there from outside."""
     v = views(table)
     for env in range(lo, hi):
+        if not v.by_frame:
+            survey(v.words[env], v.ints[env], v.scratch)
         write_info(v, slot, env)
         show(v, slot, env)

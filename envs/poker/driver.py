@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ..driver import Kernels, NativeEnvironments, compile_kernels
 from ..fields import Buffers
 from ..registry import find
@@ -9,6 +11,7 @@ from ..task import Task
 from .families import FAMILIES
 from .kernels import reset_envs, show_envs, step_envs
 from .layout import EPISODES
+from .states import possible
 from .views import Table
 
 KERNELS = Kernels(reset_envs, step_envs, show_envs)
@@ -19,8 +22,17 @@ class Hands(NativeEnvironments):
 
     def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
         self._addressed = Table(task, buffers)
-        at = self._addressed.words
-        super().__init__(task, lo, hi, buffers, seed, kernels=KERNELS, table=at, episodes=EPISODES)
+        super().__init__(
+            task,
+            lo,
+            hi,
+            buffers,
+            seed,
+            kernels=KERNELS,
+            table=self._addressed.words,
+            episodes=EPISODES,
+            possible=partial(possible, self._addressed.rules, self._addressed.numbers),
+        )
 
 
 def compile_all() -> None:

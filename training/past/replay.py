@@ -57,13 +57,17 @@ class Machine:
         self._environments.reset(np.ones(1, np.bool_), 0)
 
     def restore(self, state: Array) -> None:
-        """Go to a state, as it stood in the buffer."""
+        """Go to a state, as it stood in the buffer.
+
+        Raises:
+            ImpossibleState: The task can never be in it.
+        """
         self._ask_for_boards()
         self.buffers["state"][0, self.env] = state
         if self.task.saves:
             cast("Savable", self._environments).load(0)
         else:
-            cast("Restorable", self._environments).show(0)
+            cast("Restorable", self._environments).restore(0)
 
     def step(self, actions: Array) -> None:
         """Take one action per seat, `(players, *action_shape)`."""

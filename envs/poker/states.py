@@ -1,0 +1,47 @@
+"""Which states of a hand are possible: kernels that step ask no more."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..fields import Array
+from .layout import BOARD, DEAL, HANDS, HISTORY, LAST, NODE, STEPS
+from .tree import DECISION, STREET
+from .views import Numbers, Rules
+
+
+def possible(r: Rules, n: Numbers, hands: Array) -> NDArray[np.bool_]:
+    """Return of each of `(environments, words)` hands whether it is one.
+
+    It is if its cards exist, once each, and its actions lead through the tree to where it stands.
+    """
+    last = (hands[:, LAST] >= -n.most) & (hands[:, LAST] <= n.most)
+    found: NDArray[np.bool_] = _dealt(r, n, hands) & _led(r, n, hands) & last
+    return found
+
+
+def _dealt(r: Rules, n: Numbers, hands: Array) -> Array:
+    if n.deals == 0:
+        cards = np.sort(hands[:, HANDS : BOARD + 5], axis=1)
+        held: Array = (cards[:, 0] >= 0) & (cards[:, -1] < n.cards) & (np.diff(cards, axis=1) > 0).all(axis=1)
+        return held
+    known = (hands[:, DEAL] >= 0) & (hands[:, DEAL] < n.deals)
+    deal = np.where(known, hands[:, DEAL], 0)
+    held = (hands[:, [HANDS, HANDS + 2]] == r.hands[deal]).all(axis=1)
+    same: Array = known & held & (hands[:, BOARD] == r.face[deal])
+    return same
+
+
+def _led(r: Rules, n: Numbers, hands: Array) -> Array:
+    moves = n.words - HISTORY
+    led = (hands[:, STEPS] >= 0) & (hands[:, STEPS] <= moves)
+    node = np.zeros(len(hands), np.int64)
+    for step in range(min(moves, int(hands[led, STEPS].max(initial=0)))):
+        edge, going = hands[:, HISTORY + step] - 1, led & (step < hands[:, STEPS])
+        led &= ~going | ((edge >= r.first[node]) & (edge - r.first[node] < r.degree[node]))
+        node = np.where(going & led, r.child[np.where(going & led, edge, 0)], node)
+        while (dealing := r.kind[node] == STREET).any():
+            node[dealing] = r.child[r.first[node[dealing]]]
+    there: Array = led & (node == hands[:, NODE]) & (r.kind[node] == DECISION)
+    return there

@@ -1,0 +1,85 @@
+"""States from outside: kernels trust what a state says, so one that could lead them astray must not get in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pac.envs import allocate, find
+from pac.envs.actions import random_actions
+from pac.envs.errors import IllegalAction, ImpossibleState
+
+SPECS = ("drmario:level=15", "drmario-frames", "autochess", "autochess:players=8", "leduc", "liars_dice", "holdem")
+WEIRD = (-(2**63), -1, 0, 1, 2, 5, 7, 15, 64, 127, 255, 2**31, 2**62, 2**63 - 1)
+native = pytest.mark.parametrize("spec", SPECS)
+
+
+class Play:
+    """One environment, which has memory on both of its sides."""
+
+    def __init__(self, spec: str) -> None:
+        self.task = find(spec)
+        self.buffers = allocate(self.task, 3)
+        self.envs: Any = self.task.make(1, 2, self.buffers, 5)
+        self.envs.reset(np.ones(1, np.bool_), 0)
+
+    @property
+    def state(self) -> np.ndarray:
+        """The state's words."""
+        words: np.ndarray = self.buffers["state"][0, 1].view(np.int64)
+        return words
+
+    def beside(self) -> list[bytes]:
+        """All that belongs to the other two."""
+        found = []
+        for item in self.task.fields:
+            rows = self.buffers[item.name][0].reshape(3, -1)
+            found += [rows[0].tobytes(), rows[2].tobytes()]
+        return found
+
+    def step(self, random: np.random.Generator) -> None:
+        """Take any action that the masks allow."""
+        players, mask = self.task.players, None
+        if self.task.masked:
+            item = next(item for item in self.task.fields if item.name == "action_mask")
+            mask = item.widen(self.buffers["action_mask"][0]).astype(np.bool_)[players : 2 * players]
+        self.buffers["action"][0, players : 2 * players] = random_actions(self.task, random, players, mask)
+        self.envs.step(0)
+
+
+@native
+def test_what_was_played_is_possible(spec):
+    """Every state that play leads to is let in, and shows there what it showed here."""
+    play, other, random = Play(spec), Play(spec), np.random.default_rng(3)
+    for _ in range(150):
+        play.step(random)
+        other.state[:] = play.state
+        other.envs.restore(0)
+        for name in ("observation", "state", *(("action_mask",) if play.task.masked else ())):
+            assert np.array_equal(other.buffers[name], play.buffers[name]), name
+
+
+@native
+def test_no_state_leads_out_of_the_games_own_memory(spec):
+    """Whatever stands in some words: the state is refused, or is played without a byte of others being touched."""
+    play, random = Play(spec), np.random.default_rng(4)
+    before, refused = play.beside(), 0
+    for _ in range(150):
+        for _ in range(5):
+            play.step(random)
+        sound = play.state.copy()
+        play.state[random.integers(len(sound), size=random.integers(1, 4))] = random.choice(WEIRD)
+        try:
+            play.envs.restore(0)
+            for _ in range(10):
+                play.step(random)
+        except ImpossibleState:
+            refused += 1
+        except IllegalAction:  # a state that allows nothing
+            pass
+        assert play.beside() == before
+        play.state[:] = sound
+        play.envs.restore(0)
+    assert 0 < refused < 150

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from hashlib import sha256
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...envs import BadParameter
 from ...envs.poker.cards.abstraction import CardAbstraction
@@ -48,6 +50,22 @@ def refuse_others(saved: Mapping[str, str], ours: Mapping[str, str], spec: str) 
     for name in ours.keys() & saved.keys():
         if ours[name] != saved[name]:
             raise BadParameter(f"what was saved of {spec} was learned with {WHAT[name]}, or start a new run")
+
+
+def table_of(saved: Mapping[str, Any], game: Game, spec: str) -> NDArray[np.floating]:
+    """Return the table among the tensors of a checkpoint, `(entries, 2)`.
+
+    Raises:
+        BadParameter: It is none of this game, or holds what is no finite number.
+    """
+    table: NDArray[np.floating] = np.asarray(saved.get("table", ()))
+    if table.shape != (game.entries, 2) or table.dtype.kind != "f":
+        raise BadParameter(
+            f"{spec} has a table of {game.entries:,} x 2 numbers, and one of {table.shape} was saved: start a new run"
+        )
+    if not np.isfinite([table.min(), table.max()]).all():
+        raise BadParameter(f"what was saved of {spec} holds what is no finite number: start a new run")
+    return table
 
 
 def _checksum(tree: Tree) -> str:

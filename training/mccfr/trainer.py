@@ -15,7 +15,7 @@ from ...envs.fields import Array
 from ...envs.poker.task import game_of
 from ..runs.stream import Stream
 from ..trainer import Context, Envs, Interrupted, Metrics, PolicyOutput, Stopped
-from .marks import marks_of, refuse_others
+from .marks import marks_of, refuse_others, table_of
 from .regret import average_regret, iterations_weight
 from .settings import Settings
 from .solving.dealing import prepare
@@ -178,10 +178,12 @@ class MCCFR:
         """Continue from what `state` returned, with any number of workers.
 
         Raises:
-            BadParameter: It was learned on another betting tree, with other buckets, or by another kind of method.
+            BadParameter: It was learned on another betting tree, with other buckets, or by another kind of method, or
+            holds no table of this game.
         """
         refuse_others(data.get("marks", {}), self._marks, self._context.task.spec)
-        self._kept = {name: np.asarray(tensors[name]) for name in TABLES}
+        table = table_of(tensors, self._game, self._context.task.spec)
+        self._kept = {"table": table, "updates": np.asarray(tensors["updates"])}
         self.iterations, self._next = int(data["iterations"]), int(data["next"])
 
     def finish(self) -> Metrics:

@@ -78,3 +78,20 @@ def test_a_run_whose_bets_are_others_now_is_not_evaluated(tmp_path):
     save(run.checkpoints, found.step, dict(found.tensors), facts)
     with pytest.raises(BadParameter, match="kuhn was learned with other bets"):
         trained(run)
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        (np.zeros((4, 2)), r"kuhn has a table of 24 x 2 numbers, and one of \(4, 2\) was saved"),
+        (np.zeros((24, 2), np.int64), "24 x 2 numbers"),
+        (np.full((24, 2), np.nan), "no finite number"),
+    ],
+)
+def test_a_table_of_another_size_is_not_read(tmp_path, table, sentence):
+    """Kernels would read behind its end."""
+    run = solved(tmp_path)
+    found = load_newest(run.checkpoints)
+    save(run.checkpoints, found.step, {**found.tensors, "table": table}, found.data)
+    with pytest.raises(BadParameter, match=sentence):
+        trained(run)

@@ -12,7 +12,7 @@ from ....envs.poker.game import Game
 from ....envs.poker.task import game_of
 from ...runs.checkpoint import load_newest
 from ...runs.folder import RunFolder
-from ..marks import betting_mark, cards_mark, refuse_others
+from ..marks import betting_mark, cards_mark, refuse_others, table_of
 from ..solving.exact import Strategy, average_strategy
 from .holdings import Holdings, SmallHoldings
 
@@ -47,7 +47,7 @@ def trained(run: RunFolder) -> Trained:
     """Return what a run has learned.
 
     Raises:
-        BadParameter: The run is none of a solver, or its task's bets are no more what they were.
+        BadParameter: The run is none of a solver, or its task's bets are no more what they were, or its table is none.
         NoCheckpoint: It has no checkpoint that verifies.
     """
     config = run.card().get("config", {})
@@ -58,7 +58,7 @@ def trained(run: RunFolder) -> Trained:
     data = found.data["data"]
     marks = data.get("marks", {})
     refuse_others(marks, betting_mark(game_of(task)), task.spec)
-    strategy = average_strategy(game_of(task), found.tensors["table"])
+    strategy = average_strategy(game_of(task), table_of(found.tensors, game_of(task), task.spec))
     return Trained(run.name, task, strategy, int(data["iterations"]), marks, found.skipped)
 
 

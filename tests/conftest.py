@@ -9,12 +9,20 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from pac.backends.cores import usable_cores
+
 # A busy machine is no fault of the code.
 hypothesis.settings.register_profile("here", deadline=None)
+hypothesis.settings.register_profile("quick", hypothesis.settings.get_profile("here"), max_examples=20)
 hypothesis.settings.load_profile("here")
 
 # Read when the app's modules are imported: what the person who runs the tests prefers must not matter.
 os.environ["XDG_CONFIG_HOME"] = os.devnull
+
+
+def pytest_xdist_auto_num_workers():
+    """Start a worker for each core that this process may use, where xdist would count those of the machine."""
+    return usable_cores()
 
 
 def pytest_collection_finish():

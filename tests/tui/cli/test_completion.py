@@ -2,21 +2,31 @@
 
 import shutil
 import subprocess
+from contextlib import redirect_stdout
 
 import pytest
 
 from pac.tui.cli.commands import main
 
-pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+pytestmark = [pytest.mark.session, pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")]
 
 TRY = """
-source ./script
+source {script}
 COMP_WORDS=({words})
 COMP_CWORD=$(( ${{#COMP_WORDS[@]}} - 1 ))
 complete=$(complete -p pac-tui | sed 's/.*-F //; s/ .*//')
 $complete pac-tui "${{COMP_WORDS[COMP_CWORD]}}" "${{COMP_WORDS[COMP_CWORD-1]}}"
 printf '%s\\n' "${{COMPREPLY[@]}}"
 """
+
+
+@pytest.fixture(scope="module")
+def script(tmp_path_factory):
+    """Return the file that bash is to read."""
+    path = tmp_path_factory.mktemp("completion") / "script"
+    with path.open("w") as out, redirect_stdout(out):
+        assert main(["completion", "bash"]) == 0
+    return path
 
 
 @pytest.mark.parametrize(
@@ -32,11 +42,9 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
         ("pac-tui attach --j", {"--json"}),
     ],
 )
-def test_bash_completes(tmp_path, capsys, words, completed):
+def test_bash_completes(script, tmp_path, words, completed):
     """Commands, options, and names of what they take."""
-    assert main(["completion", "bash"]) == 0
-    (tmp_path / "script").write_text(capsys.readouterr().out)
     (tmp_path / "runs" / "mine").mkdir(parents=True)
-    command = ["bash", "--norc", "-c", TRY.format(words=words)]
+    command = ["bash", "--norc", "-c", TRY.format(script=script, words=words)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path, timeout=60)
     assert set(done.stdout.split()) == completed

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pac.envs.native import stream
-from pac.envs.poker.cards.boards import RENAMING, RENAMING_BITS, boards
-from pac.envs.poker.cards.deal import DEALT, Tables, deal, deal_many, look_up_many
+from pac.envs.poker.cards.boards import RENAMING, RENAMING_BITS
+from pac.envs.poker.cards.deal import DEALT, deal, deal_many, look_up_many
 from pac.envs.poker.cards.notation import CLASSES, cards_of
-from pac.envs.poker.cards.words import HOLES, place_of, renamed_card, word_of
+from pac.envs.poker.cards.words import place_of, renamed_card, word_of
 
+from .made_up import random_tables
 from .twin import worth
 
 DEALS = 50_000
@@ -37,13 +38,8 @@ def hands():
 
 @pytest.fixture(scope="module")
 def tables():
-    """Return tables whose buckets are random numbers, so that another board or pair of cards has another one."""
-    random = np.random.default_rng(5)
-    found = [boards(size) for size in (3, 4, 5)]
-    rows = [np.arange(len(item.words), dtype=np.uint32) for item in found]
-    mixed = [(row[:, None] * np.uint32(2654435761) >> 12).astype(np.uint16) for row in rows]
-    names = random.integers(0, 1 << 16, HOLES, np.uint16)
-    return Tables(*(item.table for item in found), *(row ^ names for row in mixed)), found
+    """Return tables in which another board or pair of cards has another bucket, almost always."""
+    return random_tables(256, 256, 256)
 
 
 def test_every_card_comes_once_in_a_deal(hands):
@@ -80,9 +76,9 @@ def test_a_deal_depends_on_seed_and_number_only(hands):
     assert not (other == hands[:100]).all(axis=1).any()
 
 
-def by_hand(found, table, board, pair):
+def by_hand(boards, table, board, pair):
     """Return a bucket, looked up by the definition of the tables."""
-    number = found.table[place_of(sum(word_of(card) for card in board))]
+    number = boards[place_of(sum(word_of(card) for card in board))]
     high, low = sorted((renamed_card(card, number & RENAMING_BITS) for card in pair), reverse=True)
     return table[number >> RENAMING, high * (high - 1) // 2 + low]
 
@@ -90,13 +86,13 @@ def by_hand(found, table, board, pair):
 @given(st.permutations(range(52)))
 def test_buckets_are_those_of_the_tables(tables, deck):
     """Each player's bucket on each street is that of his cards and of the board as far as it is dealt."""
-    numbers, found = tables
-    buckets, _ = looked_up(numbers, deck[:9])
+    buckets, _ = looked_up(tables, deck[:9])
+    streets = ((tables.flops, tables.flop), (tables.turns, tables.turn), (tables.rivers, tables.river))
     for player in (0, 1):
         pair = deck[2 * player : 2 * player + 2]
-        for street, table in enumerate((numbers.flop, numbers.turn, numbers.river)):
+        for street, (boards, table) in enumerate(streets):
             board = deck[4 : 7 + street]
-            assert buckets[1 + street, player] == by_hand(found[street], table, board, pair)
+            assert buckets[1 + street, player] == by_hand(boards, table, board, pair)
 
 
 @given(st.permutations(range(52)))
@@ -106,12 +102,12 @@ def test_the_better_hand_wins(tables, deck):
         worth(np.array(list(combinations([*deck[2 * player : 2 * player + 2], *deck[4:9]], 5)))).max()
         for player in (0, 1)
     )
-    assert looked_up(tables[0], deck[:9])[1] == np.sign(mine - others)
+    assert looked_up(tables, deck[:9])[1] == np.sign(mine - others)
 
 
 def test_before_the_flop_the_bucket_is_the_class(tables):
     """The buckets before the flop are places in the grid of starting hands."""
-    buckets, sign = looked_up(tables[0], cards_of("AsKs7c2dQhJhTh3c4d"))
+    buckets, sign = looked_up(tables, cards_of("AsKs7c2dQhJhTh3c4d"))
     assert [CLASSES[bucket] for bucket in buckets[0]] == ["AKs", "72o"]
     assert sign == 1
 
@@ -119,8 +115,8 @@ def test_before_the_flop_the_bucket_is_the_class(tables):
 def test_many_hands_are_looked_up_as_each_alone(tables, hands):
     """What a hand's buckets and its winner are does not depend on the hands beside it."""
     buckets, signs = np.empty((300, 4, 2), np.int32), np.empty(300, np.int8)
-    look_up_many(tables[0], hands[:300], buckets, signs)
+    look_up_many(tables, hands[:300], buckets, signs)
     for hand in range(0, 300, 17):
-        alone, sign = looked_up(tables[0], hands[hand])
+        alone, sign = looked_up(tables, hands[hand])
         assert (buckets[hand] == alone).all()
         assert signs[hand] == sign

@@ -50,9 +50,12 @@ def found(hands):
 
 
 def test_all_five_cards_rank_as_the_rules_say(hands, found):
-    """All 2,598,960 hands of five cards stand in the same order, ties included, as by the slow twin."""
-    order = np.argsort(found)
-    ours, theirs = np.diff(found[order]), np.diff(worth(hands.astype(np.int8))[order])
+    """All hands of five cards, up to the names of suits, stand in the same order as by the slow twin, ties included."""
+    suits = hands % 4
+    named = np.maximum.accumulate(suits, axis=1) + 1
+    some = (suits[:, 0] == 0) & (suits[:, 1:] <= named[:, :-1]).all(axis=1)
+    order = np.flatnonzero(some)[np.argsort(found[some])]
+    ours, theirs = np.diff(found[order]), np.diff(worth(hands[order]))
     np.testing.assert_array_equal(ours > 0, theirs > 0)
     assert not (theirs < 0).any()
     assert np.count_nonzero(ours) + 1 == 7462

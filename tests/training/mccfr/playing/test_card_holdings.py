@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pac.envs.poker.cards.boards import boards
-from pac.envs.poker.cards.deal import Tables, look_up_many
+from pac.envs.poker.cards.deal import look_up_many
 from pac.envs.poker.cards.evaluator import strength
 from pac.envs.poker.cards.notation import card_of
 from pac.envs.poker.cards.words import HOLE_CARDS, HOLE_WORDS, HOLES, hole_of, word_of
@@ -17,6 +16,8 @@ from pac.training.mccfr.playing.card_holdings import CardHoldings
 from pac.training.mccfr.playing.local_best_response import local_best_response
 from pac.training.mccfr.playing.matches import BLOCK, bot, match
 from pac.training.mccfr.playing.resolving import Resolver, Settings
+
+from ....envs.poker.cards.made_up import random_tables
 
 
 def cards(text):
@@ -35,21 +36,15 @@ def game():
 
 
 @pytest.fixture(scope="module")
-def few(tables):
+def few():
     """Return the hands with as many buckets as the game has."""
-    streets = ((table % BUCKETS).astype(np.uint8) for table in (tables.flop, tables.turn, tables.river))
-    return CardHoldings(Tables(tables.flops, tables.turns, tables.rivers, *streets))
+    return CardHoldings(random_tables(BUCKETS, BUCKETS, BUCKETS))
 
 
 @pytest.fixture(scope="module")
 def tables():
     """Return tables in which another board or pair of cards has another bucket, almost always."""
-    found = [boards(size) for size in (3, 4, 5)]
-    names = np.random.default_rng(5).integers(0, 1 << 16, HOLES, np.uint16)
-    rows = [
-        (np.arange(len(item.words), dtype=np.uint32)[:, None] * 2654435761 >> 12).astype(np.uint16) for item in found
-    ]
-    return Tables(*(item.table for item in found), *(row ^ names for row in rows))
+    return random_tables(256, 256, 256)
 
 
 @pytest.fixture(scope="module")

@@ -6,31 +6,24 @@ import numpy as np
 import pytest
 
 from pac.envs.poker.cards.abstraction import CardAbstraction
-from pac.envs.poker.cards.boards import boards
-from pac.envs.poker.cards.deal import Tables
 from pac.envs.poker.game import Game
 from pac.envs.poker.holdem import holdem
 from pac.envs.poker.sizes import sizes_of
 from pac.training.mccfr.solving.cards import CardDealer
 from pac.training.mccfr.solving.sampling import Sampler
 
+from ....envs.poker.cards.made_up import random_tables
 from ..tables import learned, tables
 
-SIZES = {3: 1755, 4: 16432, 5: 134459}
 BUCKETS = (3, 4, 2)
 
 
 @pytest.fixture(scope="module")
 def abstraction(tmp_path_factory):
     """Buckets drawn at random."""
-    random = np.random.default_rng(0)
-    drawn = [
-        random.integers(0, count, (size, 1326), np.uint8) for count, size in zip(BUCKETS, SIZES.values(), strict=True)
-    ]
     flop, turn, river = (np.full(count, 1 / count) for count in BUCKETS)
     even = (flop, turn, river)
-    found = Tables(*(boards(size).table for size in SIZES), *drawn)
-    return CardAbstraction(tmp_path_factory.getbasetemp() / "none", found, even, even)
+    return CardAbstraction(tmp_path_factory.getbasetemp() / "none", random_tables(*BUCKETS), even, even)
 
 
 @pytest.fixture(scope="module")

@@ -34,9 +34,9 @@ $(STAMP): pyproject.toml setup.py
 run: $(STAMP)  ## Start the app; make run ARGS="--num-envs 16" passes options on
 	@$(BIN)/pac-tui $(ARGS)
 
-quick: $(STAMP)  ## Run the tests that start no process
+quick: $(STAMP)  ## Run the tests that start no process and learn nothing
 	@$(BIN)/python -m pac.envs
-	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow and not session"
+	$(BIN)/python -m pytest -q -n auto --dist worksteal --hypothesis-profile quick -m "not slow and not session"
 
 test: $(STAMP)  ## Run the tests, all but the long ones
 	@$(BIN)/python -m pac.envs

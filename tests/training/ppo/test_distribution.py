@@ -62,6 +62,7 @@ def test_numbers_are_normal() -> None:
     assert torch.equal(gaussian.best(outputs)[0], mean)
 
 
+@pytest.mark.session
 @pytest.mark.parametrize(
     ("continuous", "iterations", "random", "learned"), [(True, 30, -0.6, -0.1), (False, 16, 0.5, 0.9)]
 )

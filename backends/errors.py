@@ -116,7 +116,7 @@ class Failure:
         where = f"environments {self.lo + 1}..{self.hi}"
         if self.environment is not None:
             where = f"environment {self.environment + 1}, seed {self.seed}, action {self.action}"
-        return f"worker {self.worker + 1} ({where}) failed after {self.step} steps: {self.reason}"
+        return f"worker {self.worker + 1} ({where}) failed after {self.step:,} steps: {self.reason}"
 
     def report(self) -> str:
         """Return everything that is known, on several lines."""

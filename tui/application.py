@@ -210,7 +210,7 @@ class PacApp(DebuggedApp):
             shown = replace(shown, phase=Phase.FAILED)
         self._head.show([head(shown, self._head.size.width)])
         page, count = self.view.pages
-        note = f"page {page}/{count}" if count > 1 else ""
+        note = f"page {page:,}/{count:,}" if count > 1 else ""
         self._tabs.draw(self._place, self.env, self.snapshot, note)
 
     def announce(self) -> None:

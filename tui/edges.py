@@ -64,7 +64,7 @@ def head(snapshot: Snapshot | None, width: int) -> Row:
     color, word = PHASES[snapshot.phase]
     about = (facts.trainer, str(state["backend"]) or facts.backend, str(state["device"]) or facts.device)
     left = (brand, part(f"  {facts.title}", BRIGHT, bold=True))
-    detail = (part("  " + " · ".join([*filter(None, about), f"N={snapshot.num_envs}"]), SOFT),)
+    detail = (part("  " + " · ".join([*filter(None, about), f"N={snapshot.num_envs:,}"]), SOFT),)
     units = facts.units
     counters = f"{whole(float(state[units.over]))} {units.counted}   {clock(float(state['training_seconds']))} "
     if width < NARROW:
@@ -139,7 +139,7 @@ class Tabs(Lines):
     def draw(self, view: str, env: int, snapshot: Snapshot | None, note: str) -> None:
         """Mark the current view."""
         count, units = (snapshot.num_envs, snapshot.description.units) if snapshot is not None else (0, STEPPED)
-        name = f"{units.env.capitalize()} {min(env + 1, max(1, count))}/{count}"
+        name = f"{units.env.capitalize()} {min(env + 1, max(1, count)):,}/{count:,}"
         tail = (part(f"{note} ", FAINT),) if note else (blank(1),)
         row = self._named(view, name, keys=True)
         if width_of(row) + width_of(tail) >= self.size.width:

@@ -20,7 +20,7 @@ def describe(snapshot: Snapshot, begun: Progress) -> str:
     """Return one line on how the session is doing, which was as far as `begun` when it began or went on."""
     state, about = snapshot.state, snapshot.description
     units = about.units
-    head = f"{about.task} {about.trainer} {state['backend'] or about.backend} N={snapshot.num_envs}"
+    head = f"{about.task} {about.trainer} {state['backend'] or about.backend} N={snapshot.num_envs:,}"
     if snapshot.phase is not Phase.RUNNING and state["message"]:
         return f"{head} · {state['message']}"
     if snapshot.phase is Phase.PAUSED:
@@ -50,9 +50,10 @@ def summary(report: Mapping[str, Any]) -> str:
     units = kind.units
     counted = f"{report['steps']:,} {plural(units.step)}, {report['frames']:,} {plural(units.frame)}"
     if units.episodes:
-        counted += f", {report['episodes']:,} episodes"
+        ends = ", ".join(f"{count:,} {name}" for name, count in report["outcomes"].items() if count)
+        counted += f", {report['episodes']:,} episodes{f' ({ends})' if ends else ''}"
     lines = [
-        f"{report['task']} · {report['trainer']} · {report['backend']} · {report['device']} · N={report['num_envs']}",
+        f"{report['task']} · {report['trainer']} · {report['backend']} · {report['device']} · N={report['num_envs']:,}",
         f"{counted} in {report['seconds']:.1f} s",
         ", ".join(
             (
@@ -70,7 +71,6 @@ def summary(report: Mapping[str, Any]) -> str:
         told = [(item.title, report[item.name]) for item in kind.figures if report.get(item.name) is not None]
         lines.append(", ".join(f"{title} {figure(value)}" for title, value in told))
     elif report["return_mean"] is not None:
-        ends = ", ".join(f"{count:,} {name}" for name, count in report["outcomes"].items() if count)
-        lines.append(f"mean return {report['return_mean']:.3f} over the last 100 episodes ({ends})")
+        lines.append(f"mean return {report['return_mean']:.3f} over the last 100 episodes")
     lines += [f"warning: {event.partition(NEWLINE)[0]}" for event in report["events"]]
     return "\n".join([*lines, *([f"run: {report['run']}"] if report["run"] else [])])

@@ -12,6 +12,7 @@ from pac.training.telemetry.description import PanelLook
 from pac.tui.boards import Boards, Frame, drawing_of
 from pac.tui.boards.cells import enlarged, essence
 from pac.tui.boards.fitting import fitting
+from pac.tui.boards.widget import shortened
 
 from .stage import CHESS
 
@@ -284,3 +285,9 @@ def test_names_of_columns_stand_upright_where_they_do_not_fit():
     board = np.zeros((2, 3, 2), np.uint8)
     assert told(rows_of(GRID, board, "6x2"))[1] == "    kk/         kbr   "
     assert told(rows_of(GRID, board, "1x1"))[:3] == ["    k k", "    k b", "    / r"]
+
+
+@pytest.mark.parametrize(("width", "shown"), [(13, "Env 10/65,535"), (12, "10/65,535"), (8, "10"), (1, "…"), (0, "")])
+def test_a_title_keeps_the_number_of_its_board(width, shown):
+    """What a narrow board has no room for is the word, then how many there are."""
+    assert shortened("Env 10/65,535", width) == shown

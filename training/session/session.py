@@ -137,7 +137,7 @@ class Session(Live):
         for text in unused_flags(os.environ, self.device):
             self.events.add(Level.WARNING, text)
         units, num_envs = self.kind.units, self.sizing.num_envs
-        count = f"{num_envs} {units.env if num_envs == 1 else plural(units.env)}"
+        count = f"{num_envs:,} {units.env if num_envs == 1 else plural(units.env)}"
         self._tell(f"using transport: {self.backend.name}, {count}, inference on {self.device}")
 
     def _tell(self, text: str) -> None:

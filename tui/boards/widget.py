@@ -207,8 +207,7 @@ def _edges(frame: Frame, scale: Scale) -> tuple[Row, Row, Row, Row]:
     corners = HEAVY if frame.selected else (*SIGNS.corners, "─", "│")
     left_top, right_top, left_bottom, right_bottom, flat, side = corners
     inner = scale.columns
-    title = frame.title if len(frame.title) <= inner - len(frame.sign) else frame.title.removeprefix("Env ")
-    title = fit(title, min(len(title), max(0, inner - len(frame.sign))))
+    title = shortened(frame.title, max(0, inner - len(frame.sign)))
     airy = len(title) + len(frame.sign) + 4 <= inner
     name, sign = (f" {title} ", f" {frame.sign} ") if airy else (title, frame.sign)
     caption = frame.caption if len(frame.caption) <= inner else ""
@@ -231,3 +230,10 @@ def _edges(frame: Frame, scale: Scale) -> tuple[Row, Row, Row, Row]:
     )
     edge = (part(side, frame.color, bold=frame.selected),)
     return top, edge, edge, bottom
+
+
+def shortened(title: str, width: int) -> str:
+    """Return a title in at most `width` columns: `Env 10/65,535`, where that is too long `10/65,535`, else `10`."""
+    counted = title.rpartition(" ")[2]
+    shown = next((text for text in (title, counted) if len(text) <= width), counted.partition("/")[0])
+    return fit(shown, min(len(shown), width))

@@ -255,7 +255,10 @@ def frames_of(snapshot: Snapshot, first: int, count: int, now: float, selected: 
     since = now - _just(snapshot)
     frames = [
         _frame(
-            snapshot, Frame(f"{name} {first + index + 1}/{total}", selected=first + index == selected), since, values
+            snapshot,
+            Frame(f"{name} {first + index + 1:,}/{total:,}", selected=first + index == selected),
+            since,
+            values,
         )
         for index, values in enumerate(zip(*columns, strict=True))
     ]

@@ -86,7 +86,7 @@ def test_a_parameters_text_becomes_its_type(parameter, text, value):
     ("parameter", "text", "complaint"),
     [
         (Parameter("level", 0, 0, 20), "21", "0 to 20"),
-        (Parameter("level", 0, 0, 20), "high", "expects int"),
+        (Parameter("level", 0, 0, 20), "high", "expects a whole number"),
         (Parameter("fast", default=False), "ture", "expects true or false"),
         (Parameter("speed", "low", choices=("low", "hi")), "fast", "one of low, hi"),
     ],

@@ -168,17 +168,16 @@ def ends(snapshot: Snapshot) -> list[tuple[str, int, str]]:
 
 
 def ends_row(snapshot: Snapshot, width: int, height: int) -> list[Row]:
-    """Return `12: 3 cleared, 9 topped out` in a row; where that is too long, a row for each reason, or their signs."""
+    """Return `3 cleared, 9 topped out` in a row; where that is too long, a row for each reason, or their signs."""
     found = ends(snapshot)
-    total = int(snapshot.state["episodes"])
     texts = [f"{count:,} {name}" for name, count, _ in found]
     if height < LOW and len({color for *_, color in found}) == len(found) > 1:
         texts = [f"{count:,}{_sign(color)}" for _, count, color in found]
-    if 2 + len(f"{total:,}") + sum(map(len, texts)) + 2 * (len(texts) - 1) > width:
+    if sum(2 + len(text) for text in texts) > width:
         return [pair(f"  {name}", whole(count), "", width, color) for name, count, color in found]
     parts = [part(text, color) for text, (_, _, color) in zip(texts, found, strict=True)]
     commas = [segment for item in parts[:-1] for segment in (item, part(", ", FAINT))]
-    return [(part(f"{total:,}: ", BRIGHT), *commas, *parts[-1:])] if found else []
+    return [(part("  "), *commas, *parts[-1:])] if found else []
 
 
 def _sign(color: str) -> str:

@@ -116,6 +116,8 @@ class Context:
         seed: The run's seed.
         timer: Where the time goes.
         tell: Called with a sentence that a person should see.
+        progress: Called with what is being prepared, where that takes long, and the share of it that is done; raises
+            `Stopped` if the session is to end.
     """
 
     task: Task
@@ -125,6 +127,7 @@ class Context:
     seed: int
     timer: Timer
     tell: Callable[[str], None] = lambda _text: None
+    progress: Callable[[str, float], None] = lambda _what, _share: None
 
 
 class Spoiled(PacError):

@@ -59,7 +59,7 @@ class MCCFR:
         context.tell(f"table: {human_bytes(size)} for {rows:,} information sets with {entries:,} actions in all")
         if reason := most_workers(self._game, self._settings)[1]:
             context.tell(f"one worker: {reason}")
-        prepare(self._game, context.tell)
+        prepare(self._game, context.tell, context.progress)
         self._marks = marks_of(self._game, self._settings)
 
     def start(self, num_envs: int) -> None:

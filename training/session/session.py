@@ -158,7 +158,16 @@ class Session(Live):
         config, kind = self.config, self.kind
         self.say(Phase.STARTING, "loading PyTorch" if kind.computes else "loading the environments")
         self.device = resolve_device(config.device) if kind.computes else "cpu"
-        context = Context(self.task, self._make_envs, self.settings, self.device, config.seed, self.timer, self._tell)
+        context = Context(
+            task=self.task,
+            make_envs=self._make_envs,
+            settings=self.settings,
+            device=self.device,
+            seed=config.seed,
+            timer=self.timer,
+            tell=self._tell,
+            progress=lambda what, share: self.say(Phase.STARTING, what, progress=share),
+        )
         if config.learn:
             trainer = build_trainer(kind.name, context)
         else:

@@ -63,6 +63,18 @@ def test_a_session_solves_and_reports(tmp_path):
     assert RunFolder.find(tmp_path, "run").card()["nash_conv"] == report["nash_conv"]
 
 
+def test_it_can_be_stopped_while_the_cards_are_sorted(tmp_path, monkeypatch):
+    """How far that is can be seen meanwhile; whoever stops it has not to wait for the end, and nothing is kept."""
+    monkeypatch.setenv("PAC_CACHE_DIR", str(tmp_path / "cache"))
+    session = started(tmp_path, task="holdem:flop=300,turn=20000,river=20000")
+    until(
+        session, lambda seen: "building the card abstraction: " in seen.state["message"] and seen.state["progress"] > 0
+    )
+    session.terminate()
+    assert session.report()["frames"] == 0
+    assert not list((tmp_path / "cache").glob("holdem-*"))
+
+
 def test_it_goes_on_with_another_number_of_workers(tmp_path):
     """Three workers go on where two were interrupted, not before: no count is lost, and numbers of iterations go on."""
     first = started(tmp_path, name="run")

@@ -49,20 +49,25 @@ class ListDealer:
         return self._hands, chosen
 
 
-def prepare(game: Game, tell: Callable[[str], None]) -> None:
+def prepare(game: Game, tell: Callable[[str], None], progress: Callable[[str, float], None]) -> None:
     """Build what dealing needs, if the cache has none, on all cores; what the cache has is verified.
 
     Args:
         game: The game that will be dealt.
         tell: Is told of what takes long.
+        progress: Is told what of it is being done, and the share that is done; what it raises ends it.
     """
     if game.name == HOLDEM:
         from ....envs.poker.cards.abstraction import card_abstraction, path_of
 
         _, flop, turn, river = game.buckets
         if not path_of((flop, turn, river)).exists():
-            tell(f"building the card abstraction of {flop} / {turn} / {river} buckets, once: a minute or two")
-        card_abstraction((flop, turn, river), workers=usable_cores())
+            tell(f"building the card abstraction of {flop} / {turn} / {river} buckets, once")
+
+        def heard(what: str, share: float) -> None:
+            progress(f"building the card abstraction: {what}", share)
+
+        card_abstraction((flop, turn, river), workers=usable_cores(), progress=heard)
 
 
 def dealer_of(game: Game) -> Dealer:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,13 +11,16 @@ from hypothesis import strategies as st
 
 from pac.envs.poker.holdem import NoLimit, Round, holdem
 from pac.envs.poker.sizes import PRESETS, Sizes, sizes_of
-from pac.envs.poker.tree import DECISION, FOLD, SHOWDOWN, STREET
+from pac.envs.poker.tree import DECISION, FOLD, SHOWDOWN, STREET, Tree
 
 from .twins import NoLimitTable
 from .walks import walk
 
-FCPA = holdem(sizes_of("fcpa"), 100, (50, 50, 50))
-SHORT = {name: holdem(sizes_of(name), 20, (50, 50, 50)) for name in PRESETS}
+
+@cache
+def short(name: str) -> Tree:
+    """Return the tree of a preset, of few chips."""
+    return holdem(sizes_of(name), 20, (50, 50, 50)).tree
 
 
 def names(betting: NoLimit, state: Round) -> list[str]:
@@ -32,10 +37,11 @@ def done(betting: NoLimit, *words: str) -> Round:
 
 def test_fold_call_pot_all_in():
     """The tree is that of OpenSpiel's universal_poker: 1,360 decisions and 2,002 ends."""
-    kinds = np.bincount(FCPA.tree.kind, minlength=4)
+    game = holdem(sizes_of("fcpa"), 100, (50, 50, 50))
+    kinds = np.bincount(game.tree.kind, minlength=4)
     assert (kinds[DECISION], kinds[FOLD] + kinds[SHOWDOWN]) == (1360, 2002)
-    assert FCPA.tree.decisions.sum(axis=1).tolist() == [20, 100, 340, 900]
-    assert FCPA.entries == 174_833
+    assert game.tree.decisions.sum(axis=1).tolist() == [20, 100, 340, 900]
+    assert game.entries == 174_833
 
 
 @pytest.mark.parametrize(
@@ -50,11 +56,11 @@ def test_larger_trees(name, decisions, ends, entries):
     assert (kinds[FOLD] + kinds[SHOWDOWN], game.entries) == (ends, entries)
 
 
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", PRESETS)
 @given(seed=st.integers(0, 2**32))
 def test_the_rules_allow_every_hand(name, seed):
     """A dealer who knows no abstraction follows every hand of the tree: turns, streets, chips and ends are the same."""
-    tree = SHORT[name].tree
+    tree = short(name)
     small, big = sizes_of(name).blinds
     table = NoLimitTable(20 * big, small, big)
     for node, action in walk(tree, seed):
@@ -77,10 +83,10 @@ def test_the_rules_allow_every_hand(name, seed):
             table.raise_to(int(action.chips))
 
 
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", PRESETS)
 def test_sizes_differ(name):
     """At no decision two actions cost the same but to fold and to check; raises rise, and all-in is everything."""
-    tree = SHORT[name].tree
+    tree = short(name)
     most = float(tree.paid.max())
     for node in np.flatnonzero(tree.kind == DECISION).tolist():
         raises = [action.chips for action in tree.actions_of(node) if action.chips > tree.paid[node].max()]

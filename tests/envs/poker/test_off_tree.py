@@ -11,8 +11,13 @@ from pac.envs.poker.holdem import holdem
 from pac.envs.poker.off_tree import chance_of_smaller, taken_for
 from pac.envs.poker.sizes import sizes_of
 
-TREE = holdem(sizes_of("standard"), 25, (50, 50, 50)).tree
 SHARES = st.floats(0, 20)
+
+
+@pytest.fixture(scope="module")
+def tree():
+    """Return the standard tree, of few chips."""
+    return holdem(sizes_of("standard"), 25, (50, 50, 50)).tree
 
 
 @given(st.lists(SHARES, min_size=4, max_size=4).map(sorted))
@@ -32,28 +37,28 @@ def test_a_known_case():
 
 
 @given(st.floats(0, 1, exclude_max=True))
-def test_what_the_tree_has_is_taken_for_itself(coin):
+def test_what_the_tree_has_is_taken_for_itself(tree, coin):
     """The first decision's raises to 5, 7 and 10 chips are what they are, whatever the coin."""
-    actions = TREE.actions_of(0)
+    actions = tree.actions_of(0)
     assert [action.chips for action in actions] == [1, 2, 5, 7, 10]
     for place in (2, 3, 4):
-        assert taken_for(TREE, 0, actions[place].chips, coin) == place
+        assert taken_for(tree, 0, actions[place].chips, coin) == place
 
 
 @given(st.floats(0, 1, exclude_max=True))
-def test_beyond_the_ends(coin):
+def test_beyond_the_ends(tree, coin):
     """Less than the smallest raise is the smallest, more than the largest is the largest."""
-    assert [taken_for(TREE, 0, chips, coin) for chips in (3, 4, 11, 50)] == [2, 2, 4, 4]
+    assert [taken_for(tree, 0, chips, coin) for chips in (3, 4, 11, 50)] == [2, 2, 4, 4]
 
 
-def test_between_two_raises_the_coin_decides():
+def test_between_two_raises_the_coin_decides(tree):
     """Six chips are taken for five or seven, as often as the mapping says."""
-    places = [taken_for(TREE, 0, 6, coin) for coin in np.linspace(0, 1, 1000, endpoint=False)]
+    places = [taken_for(tree, 0, 6, coin) for coin in np.linspace(0, 1, 1000, endpoint=False)]
     assert set(places) == {2, 3}
     assert np.mean(np.array(places) == 2) == pytest.approx(chance_of_smaller(0.75, 1.25, 1.0), abs=2e-3)
 
 
-def test_a_raise_where_the_tree_has_none():
+def test_a_raise_where_the_tree_has_none(tree):
     """It is taken for a call."""
-    node = next(n for n in range(len(TREE.kind)) if [action.name for action in TREE.actions_of(n)] == ["fold", "call"])
-    assert taken_for(TREE, node, 40, 0.5) == 1
+    node = next(n for n in range(len(tree.kind)) if [action.name for action in tree.actions_of(n)] == ["fold", "call"])
+    assert taken_for(tree, node, 40, 0.5) == 1

@@ -70,9 +70,9 @@ def buffer_of(trainer: PPO) -> Any:
 
 @pytest.fixture(scope="module")
 def trained() -> tuple[dict[str, torch.Tensor], dict[str, Any], Any]:
-    """The state after 3,000 decisions in the corridor, and the lengths of the last rollout's episodes."""
+    """The state after 2,300 decisions in the corridor, and the lengths of the last rollout's episodes."""
     with training(corridor()) as trainer:
-        for _ in range(24):
+        for _ in range(18):
             trainer.iterate()
         buffer = buffer_of(trainer)
         ended = (buffer["terminated"] | buffer["truncated"]) > 0

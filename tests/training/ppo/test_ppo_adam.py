@@ -34,6 +34,7 @@ def weights(model: nn.Module) -> torch.Tensor:
     return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
 
 
+@pytest.mark.session  # PyTorch's own loads its compiler, which takes a second
 @pytest.mark.parametrize("fused", [True, False])
 def test_it_takes_the_steps_of_pytorchs_adam(fused: bool) -> None:
     """The same gradients lead to the same weights."""

@@ -78,7 +78,7 @@ def test_a_breakpoint_asks_for_observations_that_nobody_looks_at():
     hits: list[tuple[int, int, str]] = []
     monitor.breakpoints.add("any: nan(obs)", 2)
     monitor.on_break = lambda text, env: hits.append((steps, env, text))
-    for steps in range(1, 3 * envs._script.mirror.buffer.slots):
+    for steps in range(1, 2 * envs._script.mirror.buffer.slots):
         envs.step(np.array([steps % 2] * 2))
     assert hits == [(7, 1, "break: env 2: nan(obs)")]
     envs.close()

@@ -11,7 +11,6 @@ import pytest
 from pac.envs import BadParameter
 from pac.envs.poker.cards.__main__ import main
 from pac.envs.poker.cards.abstraction import card_abstraction, open_abstraction
-from pac.envs.poker.cards.boards import boards
 from pac.envs.poker.cards.build import UNITS, build_river, build_street, sort_in, write_points
 from pac.envs.poker.cards.clusters import ordered
 from pac.envs.poker.cards.deal import DEALT, deal_many, look_up_many
@@ -21,9 +20,10 @@ from pac.envs.poker.cards.parallel import Crew
 from pac.envs.poker.cards.store import opened
 from pac.envs.poker.cards.words import HOLE_CARDS, HOLE_WORDS, HOLES, hole_of, renamed, renamed_card, renamings, word_of
 
+from .made_up import found_boards
 from .test_equity import ALL, rivers_of
 
-TURNS = boards(4)
+TURNS = found_boards(4)
 TURN = 8_000
 BOARD = [rank * 4 + suit for rank in range(13) for suit in range(4) if TURNS.words[TURN] >> (suit * 13 + rank) & 1]
 CODES = [sum(suit << 2 * place for place, suit in enumerate(order)) for order in permutations(range(4))]
@@ -79,7 +79,7 @@ def test_hands_that_are_the_same_up_to_suits_share_a_bucket():
     """Where renaming suits leaves the board as it is, it leaves the buckets as they are."""
     board = cards_of("AhKdQdJd")
     word = sum(word_of(card) for card in board)
-    one = boards(4)._replace(words=np.array([word]), weights=np.array([1]))
+    one = TURNS._replace(words=np.array([word]), weights=np.array([1]))
     with Crew(1) as crew:
         table = build_street(4, one, rivers_of(board), 9, seed=0, crew=crew).table[0]
     same = [code for code in CODES if renamed(word, code) == word]
@@ -91,7 +91,7 @@ def test_hands_that_are_the_same_up_to_suits_share_a_bucket():
 
 def test_more_river_buckets_than_equities_leave_some_empty():
     """There are as many buckets as wanted; on the river each equity has its own, and the others have no hands."""
-    found = boards(5)
+    found = found_boards(5)
     few = found._replace(words=found.words[::3000], weights=found.weights[::3000])
     equities = np.empty((len(few.words), HOLES), np.uint16)
     river_equities(few.words, 0, len(few.words), equities)

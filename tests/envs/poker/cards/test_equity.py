@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 
 from pac.envs.native import compiler
 from pac.envs.poker.cards import equity
-from pac.envs.poker.cards.boards import RENAMING, RENAMING_BITS, boards
+from pac.envs.poker.cards.boards import RENAMING, RENAMING_BITS
 from pac.envs.poker.cards.equity import BINS, FULL, IMPOSSIBLE, Rivers, histograms, river_equities
 from pac.envs.poker.cards.evaluator import strength
 from pac.envs.poker.cards.notation import cards_of
 from pac.envs.poker.cards.words import HOLE_WORDS, HOLES, hole_of, place_of, renamed_card, renamings, word_of
 
-RIVERS = boards(5)
+from .made_up import found_boards
+
 ALL = np.arange(HOLES).astype(np.uint16)
 compiled = compiler(Path(equity.__file__).parent, Path(__file__).parent)
 
@@ -42,13 +43,14 @@ def by_definition(hole, board):
 
 def rivers_of(board):
     """Return equities on the rivers that a board leads to; the others are left out."""
-    equities = np.zeros((len(RIVERS.words), HOLES), np.uint16)
+    rivers = found_boards(5)
+    equities = np.zeros((len(rivers.words), HOLES), np.uint16)
     rest = [card for card in range(52) if card not in board]
     for cards in combinations(rest, 5 - len(board)):
-        index = RIVERS.table[place_of(word([*board, *cards]))] >> RENAMING
+        index = rivers.table[place_of(word([*board, *cards]))] >> RENAMING
         if not equities[index].any():
-            river_equities(RIVERS.words, index, index + 1, equities)
-    return Rivers(RIVERS.table, equities, *renamings())
+            river_equities(rivers.words, index, index + 1, equities)
+    return Rivers(rivers.table, equities, *renamings())
 
 
 def counted(board, holes):
@@ -62,9 +64,10 @@ def counted(board, holes):
 def test_a_rivers_equity_is_what_it_wins_against_all_others(deck):
     """The equity of a pair of cards on a river is two for each pair it beats and one for each it ties with."""
     board, hole = deck[:5], deck[5:7]
-    number = RIVERS.table[place_of(word(board))]
+    rivers = found_boards(5)
+    number = rivers.table[place_of(word(board))]
     row = np.empty((1, HOLES), np.uint16)
-    river_equities(RIVERS.words[number >> RENAMING :], 0, 1, row)
+    river_equities(rivers.words[number >> RENAMING :], 0, 1, row)
     place = hole_of(*(renamed_card(card, number & RENAMING_BITS) for card in hole))
     assert row[0, place] == by_definition(word(hole), word(board))
 
@@ -72,7 +75,8 @@ def test_a_rivers_equity_is_what_it_wins_against_all_others(deck):
 def test_equities_of_a_river_are_one_half_in_the_mean():
     """What one pair wins another loses, so the equities on any river sum to half of all; those that clash have none."""
     equities = np.empty((40, HOLES), np.uint16)
-    words = RIVERS.words[:: len(RIVERS.words) // 39][:40]
+    words = found_boards(5).words
+    words = words[:: len(words) // 39][:40]
     river_equities(words, 0, len(words), equities)
     live = (words[:, None] & HOLE_WORDS) == 0
     assert (equities.astype(np.int64) * live).sum(axis=1).tolist() == [1081 * FULL // 2] * len(words)

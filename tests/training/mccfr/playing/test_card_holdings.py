@@ -145,7 +145,7 @@ def test_who_always_folds_loses_the_blinds(game, few):
 
 def test_who_always_calls_loses_to_who_looks_at_the_cards(game, few):
     """A local best response bets its good hands for value."""
-    found = local_best_response(game, bot(game, "call"), few, 400, threads=2)
+    found = local_best_response(game, bot(game, "call"), few, 100, threads=2)
     assert found.mean > found.margin > 0
 
 

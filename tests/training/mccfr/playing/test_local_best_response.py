@@ -30,7 +30,7 @@ def bound(game, strategy):
     return found.mean, nash_conv(game, strategy) / 2
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(st.integers(0, 2**32 - 1))
 def test_it_is_a_lower_bound(seed):
     """It wins no more than the best response, against strategies drawn at random, and more than nothing."""

@@ -68,6 +68,13 @@ class Gate:
         return self._words[Word.CREDITS]
 
     @property
+    def spare(self) -> float:
+        """Seconds for which the next step is held back as it is: by the speed limit, or for ever by a pause."""
+        if self.paused:
+            return math.inf
+        return max(0, self._next_pass - time.monotonic_ns()) / 1e9 if self._words[Word.PERIOD] else 0.0
+
+    @property
     def stopping(self) -> bool:
         """Whether the next pass raises `Stopped`."""
         return bool(self._words[Word.STOP])

@@ -61,7 +61,7 @@ class Boards:
 
     def __init__(self, render: Render | None, observations: Any) -> None:
         self._render = render
-        self._paid = 0.0
+        self._paid = self._cost = 0.0
         self._turn = 0
         count = max(1, len(numbers_of(observations, 0)))
         self.numbers = Field("observation", "float32", (count,), per="seat")
@@ -81,30 +81,31 @@ class Boards:
         labels = tuple(str(index) for index in range(count))
         return Panel("bars", "Observation", "bars", labels, main=True), Field("bars", "float32", (count,), timed=False)
 
-    def draw(self, task: Task, buffers: Buffers, observations: Any, *, hurry: bool) -> float:
+    def draw(self, task: Task, buffers: Buffers, observations: Any, *, spare: float) -> float:
         """Draw what is looked at, a few at a time.
 
         Args:
             task: What is watched.
             buffers: Its arrays.
             observations: What the environments observe, a batch.
-            hurry: Whether to draw all of it now, whatever it takes.
+            spare: Seconds that the training has to wait anyway: drawing for so long is no part of its share.
 
         Returns:
             How long it took, in s.
         """
         begin = now = time.perf_counter()
-        if now < self._paid and not hurry:
+        if now < self._paid and spare <= self._cost:
             return 0.0
         wanted = np.flatnonzero(buffers["looked_at"][0])
         board = buffers[task.panels[0].field][0]
         for env in np.roll(wanted, -int(np.searchsorted(wanted, self._turn))).tolist():
-            if now - begin > TURN and not hurry:
+            if now - begin > max(TURN, spare):
                 break
             self._turn = env + 1
             self._draw_one(buffers, board, observations, env)
-            now = time.perf_counter()
-        self._paid = now + (now - begin) / SHARE
+            now, before = time.perf_counter(), now
+            self._cost = now - before
+        self._paid = now + max(0.0, now - begin - spare) / SHARE
         return now - begin
 
     def _draw_one(self, buffers: Buffers, board: Array, observations: Any, env: int) -> None:

@@ -201,7 +201,7 @@ class WatchedScript(Live):
             mirror.buffer["observation"][mirror.slot, env, : len(numbers)] = numbers
         if LOOKED_AT not in self._looked_at.tobytes():
             return 0.0
-        return self._boards.draw(self.task, mirror.buffer, self._observations, hurry=self.gate.paused)
+        return self._boards.draw(self.task, mirror.buffer, self._observations, spare=self.gate.spare)
 
     def _while_closed(self) -> None:
         self._flush()

@@ -1,5 +1,6 @@
 """The gate lets the training thread through, holds it, counts its steps and slows it."""
 
+import math
 import threading
 import time
 from pathlib import Path
@@ -52,6 +53,16 @@ def walker(gate):
 def test_an_open_gate_is_passed_without_waiting(gate):
     """Nothing set: `enter` returns at once and says that it did not wait."""
     assert gate.enter() is False
+
+
+def test_a_gate_tells_for_how_long_it_holds_the_next_step(gate):
+    """Not at all, the rest of a step's time, or for ever."""
+    assert gate.spare == 0
+    gate.set_speed(1e-6)
+    gate.enter()
+    assert 0 < gate.spare <= 1e6
+    gate.pause()
+    assert gate.spare == math.inf
 
 
 def test_a_closed_gate_lets_exactly_the_credited_steps_pass(gate, walker):

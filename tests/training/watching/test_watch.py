@@ -1,5 +1,6 @@
 """A training of somebody else's, watched: seen, paused, slowed, let go; nothing changes for it, nothing is left."""
 
+import itertools
 import math
 import multiprocessing
 import os
@@ -14,7 +15,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorWrapper
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pac.envs import BadParameter
+from pac.envs import BadParameter, allocate
 from pac.training import watch
 from pac.training.runs.sessions import sessions
 from pac.training.session.control import CommandRefused, SessionClient
@@ -129,6 +130,25 @@ def test_what_environments_draw_is_shown(monkeypatch):
         first = started.see().boards["picture"][0]
         assert first.shape[1] <= 96
         until(lambda: not np.array_equal(started.see().boards["picture"][0], first), "another picture")
+
+
+def test_waiting_goes_into_pictures(monkeypatch):
+    """Beyond their share of the time they are drawn while the training stands still anyway."""
+    monkeypatch.setattr("pac.training.watching.boards.SHARE", 1e-9)
+    shades = itertools.count(1)
+    boards = Boards(lambda _env: np.full((4, 4, 3), next(shades), np.uint8), np.zeros((1, 1), np.float32))
+    task = describe_script("toy", gymnasium.spaces.Discrete(2), boards)
+    buffers = allocate(task, 1)
+
+    def shade(spare: float) -> int:
+        buffers["looked_at"][:] = 1
+        boards.draw(task, buffers, None, spare=spare)
+        return int(buffers["picture"].max())
+
+    first = shade(0.0)
+    assert first
+    assert shade(0.0) == first
+    assert shade(math.inf) == first + 1
 
 
 def test_a_picture_that_is_observed_is_shown():

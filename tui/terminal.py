@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from pathlib import Path
@@ -34,3 +35,5 @@ def check_terminal(advice: str = "say --headless for a progress line") -> None:
     if sys.__stderr__ is None or not sys.__stderr__.isatty():
         # Textual draws there: `2> errors.txt` is for what goes wrong, not for the screen.
         vars(sys)["__stderr__"] = Path(os.ttyname(sys.stdout.fileno())).open("w", encoding="utf-8")  # noqa: SIM115
+    elif isinstance(sys.__stderr__, io.TextIOWrapper):  # terminals understand it, whatever the locale says
+        sys.__stderr__.reconfigure(encoding="utf-8")

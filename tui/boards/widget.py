@@ -209,7 +209,7 @@ def _edges(frame: Frame, scale: Scale) -> tuple[Row, Row, Row, Row]:
     inner = scale.columns
     title = shortened(frame.title, max(0, inner - len(frame.sign)))
     airy = len(title) + len(frame.sign) + 4 <= inner
-    name, sign = (f" {title} ", f" {frame.sign} ") if airy else (title, frame.sign)
+    name, sign = (f" {title} ", f" {frame.sign} " if frame.sign else "") if airy else (title, frame.sign)
     caption = frame.caption if len(frame.caption) <= inner else ""
     foot = f" {caption} " if caption and len(caption) + 2 <= inner else caption
     rule = inner - len(name) - len(sign)

@@ -188,3 +188,22 @@ def test_the_screen_is_drawn_on_the_terminal_when_stderr_is_not_one(tmp_path):
     assert errors.read_text() == "told"
     os.close(screen)
     os.close(terminal)
+
+
+def test_the_screen_is_drawn_in_utf_8_whatever_the_locale_says():
+    """A locale of the last century does not make escapes of the frames."""
+    screen, terminal = os.openpty()
+    code = (
+        "import sys; from pac.tui.terminal import check_terminal; check_terminal();"
+        "sys.__stderr__.write('│'); sys.__stderr__.flush()"
+    )
+    subprocess.run(
+        [sys.executable, "-c", code],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        env={**os.environ, "TERM": "xterm", "PYTHONIOENCODING": "latin-1"},
+        timeout=120,
+        check=True,
+    )
+    assert os.read(screen, 100) == "│".encode()

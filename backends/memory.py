@@ -60,6 +60,17 @@ def check_memory(task: Task, num_envs: int, slots: int) -> None:
         raise TooManyEnvironments(reason, max(0, int(num_envs * (free - tables) / (needed - tables))))
 
 
+def check_room(num_envs: int, needed: int, purpose: str) -> None:
+    """Make sure that there is memory for `needed` bytes that `num_envs` environments take besides, if that is plenty.
+
+    Raises:
+        TooManyEnvironments: There is not.
+    """
+    if needed > PLENTY and needed > (free := available_memory() * SHARE):
+        reason = f"N={num_envs:,} would need about {human_bytes(needed)} {purpose}, {human_bytes(free)} are free for it"
+        raise TooManyEnvironments(reason, int(num_envs * free / needed))
+
+
 @cache
 def footprint(spec: str) -> int:
     """Return the bytes that one environment of a task takes besides its rows of the buffer, measured in a child.

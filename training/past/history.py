@@ -11,13 +11,13 @@ import threading
 from dataclasses import dataclass
 from math import ceil, prod
 from mmap import mmap
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ...envs import Task
-from ...envs.fields import Array, Buffers
+from ...envs.fields import Array, Buffers, Field
 from ..telemetry.moments import BACK, TRUNCATED, boards_of, field_of
 from ..telemetry.stepped import Stepped
 
@@ -91,10 +91,8 @@ class History:
 
     def __init__(self, task: Task, num_envs: int) -> None:
         players, action = task.players, field_of(task, "action")
-        kind = np.dtype(action.dtype)
-        kept = np.dtype("i4") if kind.kind in "iu" else kind
-        row = num_envs * (players * (kept.itemsize * int(np.prod(action.shape)) + 8) + 9)
-        self._depth = max(LEAST_DEPTH, min(DEPTH, BUDGET // row))
+        kept = _kept(action)
+        self._depth = max(LEAST_DEPTH, min(DEPTH, BUDGET // step_bytes(task, num_envs)))
         self._task, self.num_envs = task, num_envs
         self._lock = threading.Lock()
         self._actions = _zeros((self._depth, num_envs * players, *action.shape), kept)
@@ -266,6 +264,18 @@ class History:
                 if len(self._prints)
                 else np.zeros(0, "u8"),
             )
+
+
+def step_bytes(task: Task, num_envs: int) -> int:
+    """Return the bytes that are kept of a step of `num_envs` environments: actions, values, rewards, ends."""
+    action = field_of(task, "action")
+    return num_envs * (task.players * (_kept(action).itemsize * int(np.prod(action.shape)) + 8) + 9)
+
+
+def _kept(action: Field) -> np.dtype[Any]:
+    """The type that actions are kept in."""
+    kind = np.dtype(action.dtype)
+    return np.dtype("i4") if kind.kind in "iu" else kind
 
 
 def _zeros(shape: tuple[int, ...], dtype: DTypeLike) -> Array:

@@ -77,7 +77,7 @@ class Session(Live):
         self._wants_checkpoint = False
         self.device = config.device
         self.say(Phase.STARTING, "reading the configuration")
-        self.new_segment(self.sizing.num_envs)
+        self.sizing.open()
 
     def _recorder(self) -> Recorder:
         """What records episodes, into the folder of the run; one that only plays, into that of the run it plays."""

@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ...backends import TooManyEnvironments
+from ...backends.memory import check_room
 from ...envs import PacError
+from ..past.history import LEAST_DEPTH, step_bytes
 from ..telemetry.records import Level, Phase
 from ..telemetry.throughput import WINDOW, knee
 from ..units import plural
@@ -70,6 +72,16 @@ class Sizing:
 
     # -- the training thread ------------------------------------------------------------------------------------------
 
+    def open(self) -> None:
+        """Open the session's first segment: for N environments, or for as many as there is memory to look at."""
+        try:
+            self._open(self.num_envs)
+        except TooManyEnvironments as error:
+            if self._session.config.strict or not error.most:
+                raise
+            self._open(error.most)
+            self._session.events.add(Level.WARNING, f"{error.reason}: using {error.most:,}")
+
     def begin(self, *, baseline: bool) -> None:
         """Start the session's first environments: N of them, or the baseline's one before."""
         first = BASELINE_ENVS if baseline else self.num_envs
@@ -119,6 +131,8 @@ class Sizing:
         session.monitor.throughput.break_off(session.monitor.mark())
 
     def _open(self, num_envs: int) -> None:
+        kept = LEAST_DEPTH * step_bytes(self._session.task, num_envs)
+        check_room(num_envs, kept, "to keep their last steps")
         self._session.new_segment(num_envs)
         if self._sweep is None:
             self.num_envs = num_envs

@@ -121,3 +121,16 @@ def test_strictly_as_many_environments_as_were_asked_for(crowd):
     """With `strict`, too many are an error."""
     with pytest.raises(TooManyEnvironments, match="use at most"):
         crowd(strict=True)
+
+
+def test_the_last_steps_of_very_many_environments_need_memory_too(crowd):
+    """What the app goes back through is told before it is taken, in a sentence."""
+    with pytest.raises(TooManyEnvironments, match=r"N=1,000,000 would need about .* to keep their last steps, .* fre"):
+        crowd(num_envs=1_000_000, strict=True)
+
+
+def test_as_many_environments_as_there_is_memory_to_look_back_at(crowd):
+    """Of very many, as many run as can be gone back through."""
+    report = crowd(num_envs=1_000_000)
+    assert 1 <= report["num_envs"] < 1000
+    assert report["events"][0].startswith("N=1,000,000 would need about")

@@ -18,6 +18,7 @@ SIZES = ((6, 3), (6, 2), (4, 2), (4, 1), (2, 1), (1, 1))
 NAMED = 4
 WHOLE = 255
 MAX_CACHED = 8192
+LIGHTNESS = np.array([0.299, 0.587, 0.114])
 Piece = tuple[str, str, str]
 
 
@@ -111,13 +112,21 @@ class Shares:
 
 
 def _mixture(glyphs: tuple[Glyph, ...], shares: Array) -> tuple[str, str]:
-    """Return the letters' colour and the ground of shares, mixed in eighths so that few styles are made."""
+    """Return the letters' colour and the ground of shares, mixed in eighths so that few styles are made.
+
+    The letters have the colour of those of some action, whichever stands out most.
+    """
     eighths = np.rint(8 * shares) / 8
     grounds = np.array([list(bytes.fromhex(glyph.ground[1:])) for glyph in glyphs])
     letters = np.array([list(bytes.fromhex(glyph.color[1:])) for glyph in glyphs])
     total = eighths.sum() or 1.0
-    ground, letter = (np.rint(eighths @ colors / total).astype(np.uint8) for colors in (grounds, letters))
-    return "#" + ((letter.astype(int) + ground) // 2).astype(np.uint8).tobytes().hex(), "#" + ground.tobytes().hex()
+    ground = np.rint(eighths @ grounds / total)
+    letter = letters[np.abs((letters - ground) @ LIGHTNESS).argmax()]
+    return _code((2 * letter + ground) // 3), _code(ground)
+
+
+def _code(color: Array) -> str:
+    return "#" + color.astype(np.uint8).tobytes().hex()
 
 
 def _joined(pieces: list[Piece]) -> tuple[Segment, ...]:

@@ -129,6 +129,18 @@ def test_runs(capsys, tmp_path):
     assert main(["runs", "show", "one"]) == 2
 
 
+def test_runs_are_counted_in_their_trainers_words(capsys, tmp_path):
+    """A solver makes iterations and has no episodes."""
+    for name, trainer in (("solved", "mccfr"), ("learned", "ppo")):
+        card = {"task": "leduc", "trainer": trainer, "steps": 12, "frames": 3456, "episodes": 78901}
+        RunFolder.create(tmp_path, name).write_card(card)
+    assert main(["runs", "list", "--runs-dir", str(tmp_path)]) == 0
+    shown = capsys.readouterr().out
+    assert "3,456 iterations" in shown
+    assert "12 steps" in shown
+    assert shown.count("78,901") == 1
+
+
 def test_runs_are_compared(capsys, tmp_path):
     """What differs is shown, with how the return went; what is the same is not."""
     for name, rate in (("one", 0.1), ("two", 0.2)):

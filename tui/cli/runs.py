@@ -38,14 +38,14 @@ def list_runs(*, runs_dir: Folder = RUNS, json: Json = False) -> int:
     if not runs:
         console.print(f"No runs in {runs_dir}: pac-tui run makes one.", markup=False)
         return 0
-    table = plain_table("run", "N", "steps", "episodes", "goal", "", "state", "started")
+    table = plain_table("run", "N", "done", "episodes", "goal", "", "state", "started")
     for run in runs:
-        goal, values = run.goal, [value for _, value in run.points("steps")]
+        goal, units, values = run.goal, run.units, [value for _, value in run.points("steps")]
         table.add_row(
             run.name,
             str(run.card.get("num_envs", "")),
-            f"{run.card.get('steps', 0):,}",
-            f"{run.card.get('episodes', 0):,}",
+            f"{run.card.get(units.over, 0):,} {units.counted}",
+            f"{run.card.get('episodes', 0):,}" if units.episodes else "",
             f"{goal.title} {figure(values[-1])}" if values else "",
             sparkline(values, log=goal.log),
             run.state,

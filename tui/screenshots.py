@@ -25,7 +25,7 @@ from .connection import Connection
 SIZES = ((80, 24), (120, 40), (200, 60))
 TRIED = (2, 4, 8)
 PATIENCE = 180.0
-SETTLE = 3.5  # s in which a view fills, and its own cost, not that of the picture before, becomes known
+SETTLE = 6.0  # s in which a view fills, and its own cost, not that of the picture before, becomes known
 
 
 async def wait_for(pilot: Pilot[int], what: str, condition: Callable[[Snapshot], bool]) -> None:

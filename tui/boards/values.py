@@ -15,7 +15,7 @@ from ..drawing.numbers import figure, short
 from .cells import legible
 from .scale import Scale
 
-LABEL = 12
+LABEL = 13
 VALUE = 9
 COLUMN = 6
 LEAST_LABEL, LEAST_BAR = 9, 3

@@ -95,7 +95,9 @@ def test_a_failure_in_a_step_is_reported_with_its_place(toy, backend, tmp_path, 
             envs.carry()
         envs.buffer["action"][0] = [3, 2, 1]
         envs.advance(0)
-        text = envs.drain_events()[0].text
+        events = envs.drain_events()
+        assert events, (envs.buffer["episode_length"].tolist(), list(tmp_path.iterdir()))
+        text = events[0].text
         assert reason in text
         assert "worker 1" in text
         assert "after 3 steps" in text

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..envs import BadParameter, Task
+from ..envs.errors import ImpossibleState
 from ..envs.fields import Array
 from ..envs.task import Restorable
 from .actions import guard_of
@@ -206,18 +207,28 @@ class Stepping(ABC):
         Args:
             states: `(environments, *stored_shape)` of the task's field `state`.
             slot: Where to write the observations.
+
+        Raises:
+            ImpossibleState: The task can never be in one of them; all go on as if nothing had been asked.
         """
         self._expect(State.READY)
         if not self.shares_state or self.task.state is None or self.buffer["state"][0].shape != states.shape:
             return False
         if self.task.saves and not states.any(axis=1).all():
             return False
+        before = {name: self.buffer[name][0].copy() for name in ("state", "episode")}
         self.buffer["state"][0] = states
         if self.task.saves:
             return self._load(slot)
         environments = cast("Restorable", self.task.make(0, self.environments, self.buffer, self.seed))
-        environments.restore(slot)
-        environments.close()
+        try:
+            environments.restore(slot)
+        except ImpossibleState:
+            for name, values in before.items():
+                self.buffer[name][0] = values
+            raise
+        finally:
+            environments.close()
         return True
 
     def drain_events(self) -> list[BackendEvent]:

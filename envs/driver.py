@@ -122,7 +122,7 @@ class NativeEnvironments:
             env = self.lo + int(possible.argmin())
             raise ImpossibleState(
                 f"{self._task.name} can never be in the state that environment {env} was to go on from: the file was "
-                "changed, or is of another version; begin anew"
+                "changed, or is of another version"
             )
         self.show(slot)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from ...backends.base import Backend
 from ...envs import BadParameter, PacError, Task
+from ...envs.errors import ImpossibleState
 from ..config import Config
 from ..guards.alarms import CALM, Alarm
 from ..runs.checkpoint import CheckpointNotWritten, load_newest
@@ -274,7 +275,11 @@ class Keeper:
         if not self._config.resume or self._standing is None:
             return False
         states = self._standing.states
-        restored = states is not None and backend.restore(states)
+        try:
+            restored = states is not None and backend.restore(states)
+        except ImpossibleState as error:
+            self._events.add(Level.WARNING, f"episodes begin anew: {error}")
+            return False
         if not restored and self._kind.units.episodes:
             self._events.add(Level.INFO, "episodes begin anew: their states were not saved, or for another N")
         return restored

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from pac.training.config import Config
-from pac.training.runs.checkpoint import Checkpoint, load_newest
+from pac.training.runs.checkpoint import Checkpoint, load_newest, save
 from pac.training.runs.folder import RunFolder
 from pac.training.session.host import SessionFailed, launch
+from pac.training.session.standing import STATES
 
 from ...waiting import until
 from ..wanderer import WANDERER
@@ -127,3 +128,13 @@ def test_another_number_of_environments_begins_episodes_anew(tmp_path):
     report = session.report()
     assert report["num_envs"] == 6
     assert report["steps"] >= 1024
+
+
+def test_an_impossible_state_costs_the_episodes_only(tmp_path):
+    """A file that was changed leads no kernel astray: what was learned goes on, and why episodes do not is said."""
+    saved = trained(configured(tmp_path, name="run", steps=256))
+    states = np.full_like(saved.tensors[STATES], 77)
+    save(saved.path.parent, saved.step, {**saved.tensors, STATES: states}, saved.data)
+    report = launch(configured(tmp_path, resume="run", steps=512), headless=True).report()
+    assert report["steps"] >= 512
+    assert any("episodes begin anew: drmario can never be in the state" in text for text in report["events"])

@@ -237,6 +237,8 @@ async def test_a_session_that_does_not_stop_can_be_ended_at_once(stage, open_app
 
 async def test_a_failure_stays_on_the_screen(stage, open_app):
     """The error and what to do are shown, keys still work, and the exit code is 1."""
+    stage.facts = {"folder": "runs/toy-run"}
+    stage.restart(8)
     async with open_app(stage) as (app, pilot):
         stage.say(phase=Phase.FAILED, message=b"Worker failed: environment 3 raised ValueError")
         await until(lambda: "environment 3 raised ValueError" in screen_text(app))

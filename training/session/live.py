@@ -17,7 +17,7 @@ from ..past.rewinder import Rewinder
 from ..telemetry.blocks import TelemetryWriter
 from ..telemetry.description import describe
 from ..telemetry.events import EventLog
-from ..telemetry.records import Level, Phase
+from ..telemetry.records import MESSAGE_BYTES, Level, Phase, within
 from ..telemetry.throughput import TrainingClock
 from ..trainer import Stopped, Timer
 from .audience import Audience
@@ -100,7 +100,7 @@ class Live:
         self.monitor.state.update(
             {
                 "phase": phase,
-                "message": message[:240],
+                "message": within(message, MESSAGE_BYTES),
                 "progress": np.nan,
                 "device": self.device,
                 "started": self._started,

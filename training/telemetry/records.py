@@ -12,6 +12,7 @@ WAITING, RECORDING = 1, 2
 METRIC_NAME_BYTES = 40
 TOP_ACTIONS = 8
 MAX_BREAKPOINTS = 32
+MESSAGE_BYTES = 480
 MOST_NUMBERS = 32
 """Of a continuous action, so many are published."""
 
@@ -76,7 +77,7 @@ STATE = np.dtype(
         ("limit", "f8"),  # 0 to 1 of the run's own limit, NaN without one
         ("return_mean", "f8"),  # over the last 100 episodes
         ("length_mean", "f8"),
-        ("message", "S240"),
+        ("message", f"S{MESSAGE_BYTES}"),
         ("backend", "S24"),
         ("device", "S24"),
     ]
@@ -160,3 +161,9 @@ BREAKPOINT = np.dtype(
         ("text", "S200"),
     ]
 )
+
+
+def within(text: str, size: int) -> str:
+    """Return a text that takes at most `size` bytes, with an ellipsis where more was said."""
+    encoded = text.encode()
+    return text if len(encoded) <= size else encoded[: size - len("…".encode())].decode(errors="ignore") + "…"

@@ -79,6 +79,8 @@ def _advice(snapshot: Snapshot) -> str:
     about = snapshot.description
     if about.watched:
         return "What it printed stands where the script prints. Press q to leave."
+    if not about.folder:
+        return "Press q to leave."
     return f"What it printed stands in session.log, in the folder of the run {about.run}. Press q to leave."
 
 

@@ -37,14 +37,16 @@ def spoken(name: str) -> str:
 
 
 def figure(value: float | None) -> str:
-    """Return a number of unknown size in about seven characters: `0.00030`, `12.5`, `3.20e-05`."""
+    """Return a number of unknown size in about seven characters: `0.00030`, `12.5`, `3.20e-05`, `12.30M`."""
     if value is None or not known(value):
         return NA
     size = abs(value)
-    if value == int(value) and size < 1e7:
+    if size >= 1e13:
+        return f"{value:.2e}"
+    if size >= 1e7:
+        return f"{value / 1e6:.2f}M" if size < 1e10 else f"{value / 1e9:.2f}G"
+    if value == int(value) or size >= 1000:
         return f"{value:,.0f}"
-    if size >= 1000:
-        return f"{value:,.0f}" if size < 1e7 else f"{value:.2e}"
     return f"{value:.{2 if size >= 10 else 3 if size >= 0.1 else 5}f}" if size >= 1e-4 else f"{value:.1e}"
 
 

@@ -138,7 +138,8 @@ class Session(Live):
             self.events.add(Level.WARNING, text)
         units, num_envs = self.kind.units, self.sizing.num_envs
         count = f"{num_envs:,} {units.env if num_envs == 1 else plural(units.env)}"
-        self._tell(f"using transport: {self.backend.name}, {count}, inference on {self.device}")
+        where = f", inference on {self.device}" if self.kind.computes else ""
+        self._tell(f"using transport: {self.backend.name}, {count}{where}")
 
     def _tell(self, text: str) -> None:
         self.events.add(Level.INFO, text)
@@ -156,7 +157,7 @@ class Session(Live):
 
     def _build_trainer(self) -> Trainer:
         config, kind = self.config, self.kind
-        self.say(Phase.STARTING, "loading PyTorch" if kind.computes else "loading the environments")
+        self.say(Phase.STARTING, "loading PyTorch" if kind.computes else kind.units.said("loading the environments"))
         self.device = resolve_device(config.device) if kind.computes else "cpu"
         context = Context(
             task=self.task,
@@ -216,7 +217,7 @@ class Session(Live):
 
     def _make_envs(self, num_envs: int, slots: int) -> GatedEnvs:
         """Make the environments behind the gate; called by the trainer."""
-        self.say(self.monitor.state["phase"], "starting the environments")
+        self.say(self.monitor.state["phase"], self.kind.units.said("starting the environments"))
         self.backend = make_backend(
             self.task,
             num_envs,

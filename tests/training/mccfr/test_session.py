@@ -54,6 +54,7 @@ def test_a_session_solves_and_reports(tmp_path):
     assert next(place for place, text in enumerate(texts) if text.startswith("table: ")) < next(
         place for place, text in enumerate(texts) if text.startswith("using transport: shm, 2 workers")
     )
+    assert not any("inference" in text for text in texts)
     report = session.report()
     assert (report["trainer"], report["backend"], report["num_envs"]) == ("mccfr", "shm", 2)
     assert 0 < report["nash_conv"] < 0.5

@@ -332,7 +332,7 @@ def test_an_unknown_device_fails_after_the_start_with_its_sentence(tmp_path):
 def test_a_session_says_what_it_runs_on(tmp_path, monkeypatch):
     """Transport, environments and device stand in the events and in the log, and so do flags without an effect."""
     monkeypatch.setenv("TRAINING_SHM_NAME", "mine")
-    with session(tmp_path, task="CartPole-v1", backend="threads") as watched:
+    with session(tmp_path, task="CartPole-v1", trainer="ppo", device="cpu", backend="threads") as watched:
         events = [event.text for event in watched.until(running).events]
         watched.end()
     assert "using transport: inline, 4 envs, inference on cpu" in events

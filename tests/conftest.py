@@ -21,8 +21,11 @@ os.environ["XDG_CONFIG_HOME"] = os.devnull
 
 
 def pytest_xdist_auto_num_workers():
-    """Start a worker for each core that this process may use, where xdist would count those of the machine."""
-    return usable_cores()
+    """Start a worker for each core that this process may use, where xdist would count those of the machine.
+
+    No more than 16: each imports for some seconds before its first test.
+    """
+    return min(usable_cores(), 16)
 
 
 def pytest_collection_finish():

@@ -160,7 +160,7 @@ def maze(seed: int, speed_ups: int) -> tuple[Game, Bottle]:
     return game, bottle
 
 
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(level=st.integers(0, 20), speed=st.sampled_from(SPEEDS), seed=SEEDS)
 def test_frames(level: int, speed: str, seed: int):
     """Every frame under random buttons gives the twin's cells, reward, score and outcome."""

@@ -6,9 +6,10 @@ import os
 import secrets
 import signal
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING
 
 from ...envs import BadParameter, UnknownName, find
@@ -42,39 +43,55 @@ def serve_environments(
 
     task = find(spec)
     check_memory(task, num_envs, 1)
-    with _ended_tidily():
+    with _ended_tidily() as stop_asked:
         if task.kernels:
             _say(f"loading {task.spec}; its first start compiles it, for a minute or so")
         if backend == "http":
             if path is not None:
                 raise BadParameter("--path is for --backend socket; http listens on a --port")
-            came = _serve_http(task, num_envs, seed, port or 0, token_file)
+            came = _serve_http(task, num_envs, seed, port or 0, token_file, stop_asked=stop_asked)
         elif backend == "socket":
             if port is not None or token_file is not None:
                 raise BadParameter("--port and --token-file are for --backend http; a socket has a --path")
-            came = _serve_socket(task, num_envs, seed, path)
+            came = _serve_socket(task, num_envs, seed, path, stop_asked=stop_asked)
         else:
             raise UnknownName("kind of server", backend, ("http", "socket"))
     return INTERRUPTED if came == signal.SIGINT else 0
 
 
 @contextmanager
-def _ended_tidily() -> Iterator[None]:
-    """Let a SIGTERM end the process as its end would, while nobody else sees to that: kernels may take a minute."""
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+def _ended_tidily() -> Iterator[Callable[[], None]]:
+    """Let a SIGTERM end the process as its end would, while nobody else sees to that: kernels may take a minute.
+
+    Yields what ends it where the compiler, which called Python, has swallowed that.
+    """
+    came: list[int] = []
+
+    def end(number: int, _: FrameType | None) -> None:
+        came.append(number)
+        sys.exit(0)
+
+    def stop_asked() -> None:
+        if came:
+            sys.exit(0)
+
+    before = signal.signal(signal.SIGTERM, end)
     try:
-        yield
+        yield stop_asked
     finally:
         signal.signal(signal.SIGTERM, before)
 
 
-def _serve_http(task: Task, num_envs: int, seed: int, port: int, token_file: Path | None) -> int:
+def _serve_http(
+    task: Task, num_envs: int, seed: int, port: int, token_file: Path | None, *, stop_asked: Callable[[], None]
+) -> int:
     from ...backends.http_server import HOME, listen, serve
 
     if not 0 <= port < 1 << 16:
         raise BadParameter(f"--port expects a whole number from 0 to 65535, got {port}")
     token, spelled, made = token_of(os.environ, token_file)
     task.prepare()
+    stop_asked()
     listener = listen(port)
     place = f"http://{HOME}:{listener.getsockname()[1]}"
     told = f", token {token}" if made else ""
@@ -83,13 +100,15 @@ def _serve_http(task: Task, num_envs: int, seed: int, port: int, token_file: Pat
     return serve(task, listener, 0, num_envs, seed=seed, token=token)
 
 
-def _serve_socket(task: Task, num_envs: int, seed: int, path: Path | None) -> int:
+def _serve_socket(task: Task, num_envs: int, seed: int, path: Path | None, *, stop_asked: Callable[[], None]) -> int:
     from ...backends.segment import own_directory
     from ...backends.socket_server import serve
 
     named = path or os.environ.get(SOCKET_PATH)
     place = Path(named) if named else own_directory() / SOCKET_NAME
     line = f"serving {num_envs} x {task.spec} at {place}; the frames are those of pac.backends.protocol"
+    task.prepare()
+    stop_asked()
     return serve(task, place, 0, num_envs, seed, ready=lambda: _say(line))
 
 

@@ -25,7 +25,9 @@ from .connection import Connection
 SIZES = ((80, 24), (120, 40), (200, 60))
 TRIED = (2, 4, 8)
 PATIENCE = 180.0
-SETTLE = 6.0  # s in which a view fills, and its own cost, not that of the picture before, becomes known
+SETTLE = 3.0  # s in which a view fills
+CALM = 20.0  # s in which what the app costs comes down from that of the picture before
+USUAL = 0.05  # of a core
 
 
 async def wait_for(pilot: Pilot[int], what: str, condition: Callable[[Snapshot], bool]) -> None:
@@ -97,6 +99,9 @@ async def take_pictures(folder: Path, config: Config, subject: Subject) -> list[
             for name, key in subject.views.items():
                 await pilot.press(key)
                 await pilot.pause(SETTLE)
+                calm = time.monotonic() + CALM
+                while app.governor.cost > USUAL and time.monotonic() < calm:
+                    await pilot.pause(0.1)
                 path = folder / f"{name}-{width}x{height}.svg"
                 path.write_text(app.picture())
                 pictures.append(path)

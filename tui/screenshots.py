@@ -102,6 +102,8 @@ async def take_pictures(folder: Path, config: Config, subject: Subject) -> list[
                 calm = time.monotonic() + CALM
                 while app.governor.cost > USUAL and time.monotonic() < calm:
                     await pilot.pause(0.1)
+                app.announce()
+                await pilot.pause()
                 path = folder / f"{name}-{width}x{height}.svg"
                 path.write_text(app.picture())
                 pictures.append(path)

@@ -12,34 +12,41 @@ from ...backends import WorkerStatus
 from ...backends.layout import Layout
 from ...envs import Task
 from ...envs.fields import DECIDES, WAITS, Array
-from .infos import told
+from .tape import Tape
 
 Autoreset: TypeAlias = Literal["same step", "next step", "by hand"]
 """When an environment that ended begins anew: with the last step, with one more whose action is ignored, or never."""
 ActionReader: TypeAlias = Callable[[Array], Array]
-TOGETHER, LEAST, MOST = 8192, 64, 1024
+TOGETHER, LEAST, MOST = 32768, 64, 4096
 """Steps of single environments that are worked out at once, and bounds for how many steps of all that may be."""
-REAL, FLAG = np.dtype(np.float64), np.dtype(np.bool_)
 TERMINATED, TRUNCATED = 1, 2
-asarray = np.asarray
 
 
 class Mirror:
     """N environments that step elsewhere, and a buffer that is told what came of it.
 
-    A step only copies what came of it, as bytes: nothing is cheaper; `flush` works that into the buffer, some forty
-    operations on whole stretches of up to 1,024 steps.
+    A step only goes on the tape; `flush` works that into the buffer, some forty operations on whole stretches of up to
+    4,096 steps.
 
     Attributes:
+        tape: Where steps are noted.
         buffer: The arrays of the task's fields.
         environments: Number of environments N.
         workers: None that are known.
         slot: The slot that was written last.
+        unknown: The environments that observed what is no number, in the steps that were flushed last.
     """
 
     workers: Sequence[WorkerStatus] = ()
 
-    def __init__(self, task: Task, num_envs: int, autoreset: Autoreset, read_actions: ActionReader | None) -> None:
+    def __init__(
+        self,
+        task: Task,
+        num_envs: int,
+        autoreset: Autoreset,
+        read_actions: ActionReader | None,
+        observations: Any = None,
+    ) -> None:
         """Make a buffer.
 
         Args:
@@ -47,18 +54,19 @@ class Mirror:
             num_envs: Number of environments N.
             autoreset: When an environment that ended begins anew.
             read_actions: Turns actions `(steps, N, numbers)` into the buffer's, if they fit there.
+            observations: A first batch.
         """
-        self._last = self._room = min(MOST, max(LEAST, TOGETHER // num_envs))
+        self._last = min(MOST, max(LEAST, TOGETHER // num_envs))
         self.buffer = Layout(task, num_envs, self._last + 1).map()
         self.environments = num_envs
         self.slot = 0
+        self.unknown: list[int] = []
         self._autoreset = autoreset
         self._read_actions = read_actions
-        self._action_type: np.dtype[Any] | None = None
-        self._actions: list[bytes] = []
-        self._results: list[tuple[bytes, bytes, bytes]] = []
         self._scalars = [item.name for item in task.info]
-        self._infos: list[bytes] = []
+        action = self.buffer["action"].dtype if read_actions is not None else None
+        self.tape = Tape(num_envs, action, self._scalars, observations)
+        self.tape.room = self._last
         self._returns, self._lengths = np.zeros(num_envs), np.zeros(num_envs, np.int64)
         self._over = np.zeros(num_envs, np.bool_)
 
@@ -72,29 +80,6 @@ class Mirror:
         self.buffer["episode"][0, begun] += ~self._over[begun]
         self._returns[begun] = self._lengths[begun] = self._over[begun] = 0
 
-    def record(self, actions: Any, rewards: Any, terminated: Any, truncated: Any, infos: Any = None) -> bool:
-        """Note a step of all environments, `(N,)` each; whoever owns the arrays may write into them afterwards.
-
-        Returns:
-            Whether the steps must be flushed before the next.
-        """
-        if self._read_actions is not None:
-            if self._action_type is None:
-                kind = asarray(actions).dtype
-                self._action_type = self.buffer["action"].dtype if kind.hasobject else kind
-            self._actions.append(asarray(actions, self._action_type).tobytes())
-        results = self._results
-        results.append(
-            (
-                asarray(rewards, REAL).tobytes(),
-                asarray(terminated, FLAG).tobytes(),
-                asarray(truncated, FLAG).tobytes(),
-            )
-        )
-        if self._scalars:
-            self._infos.append(told(infos, self._scalars, self.environments).tobytes())
-        return len(results) == self._room
-
     def decide(self, actions: Any) -> None:
         """Write the actions of the next step; all steps before must be flushed."""
         if self._read_actions is not None:
@@ -103,25 +88,19 @@ class Mirror:
 
     def flush(self) -> bool:
         """Write what was recorded behind the last slots or from slot 1 on; return whether there was any."""
-        count = len(self._results)
-        if not count:
+        steps = self.tape.take()
+        if steps is None:
             return False
-        rewards, terminated, truncated = (
-            np.frombuffer(b"".join(column), kind).reshape(count, self.environments)
-            for column, kind in zip(zip(*self._results, strict=True), (REAL, FLAG, FLAG), strict=True)
-        )
-        self._results.clear()
-        first = self.slot % self._last
+        rewards, terminated, truncated, self.unknown = steps.rewards, steps.terminated, steps.truncated, steps.unknown
+        first, count = self.slot % self._last, len(rewards)
         self.slot = first + count
-        self._room = self._last - self.slot % self._last
+        self.tape.room = self._last - self.slot % self._last
         rows, buffer = slice(first + 1, first + 1 + count), self.buffer
         if self._read_actions is not None:
-            actions = np.frombuffer(b"".join(self._actions), self._action_type)
-            buffer["action"][first : first + count] = self._read_actions(actions.reshape(count, self.environments, -1))
-            self._actions.clear()
+            buffer["action"][first : first + count] = self._read_actions(steps.actions)
         buffer["reward"][rows], buffer["terminated"][rows], buffer["truncated"][rows] = rewards, terminated, truncated
         buffer["observation"][rows] = 0
-        for name, numbers in zip(self._scalars, self._take_infos(count), strict=True):
+        for name, numbers in zip(self._scalars, steps.infos, strict=True):
             buffer[name][rows] = numbers
         buffer["outcome"][rows] = np.where(terminated, TERMINATED, TRUNCATED * truncated)
         waits = self._count_episodes(rows, rewards, terminated | truncated)
@@ -129,13 +108,7 @@ class Mirror:
         buffer["frames"][rows] = ~waits
         return True
 
-    def _take_infos(self, steps: int) -> Array:
-        """Return the numbers of the infos that were recorded, `(names, steps, N)`, and forget them."""
-        infos = np.frombuffer(b"".join(self._infos), np.float32)
-        self._infos.clear()
-        return infos.reshape(steps, len(self._scalars), self.environments).swapaxes(0, 1)
-
-    def _count_episodes(self, rows: slice, rewards: NDArray[np.float64], ended: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def _count_episodes(self, rows: slice, rewards: Array, ended: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Write returns and lengths, `(steps, N)`; return where a step was none, but the begin of an episode."""
         later = self._autoreset == "next step"
         before = np.vstack([self._over, ended[:-1]])
@@ -151,9 +124,7 @@ class Mirror:
         self.buffer["episode"][0] += ended.sum(axis=0)
         return waits
 
-    def _sum_up(
-        self, rewards: NDArray[np.float64], before: NDArray[np.bool_], begun: NDArray[np.intp]
-    ) -> NDArray[np.float64]:
+    def _sum_up(self, rewards: Array, before: NDArray[np.bool_], begun: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return the rewards of every step's episode so far."""
         sums: NDArray[np.float64] = np.vstack([self._returns, rewards]).cumsum(axis=0)
         if np.isfinite(sums[-1]).all():

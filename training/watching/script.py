@@ -17,7 +17,6 @@ import gymnasium
 
 from ...backends.segment import new_directory, remove_directory
 from ...envs import BadParameter, Task
-from ...envs.fields import Array
 from ..runs.last import sweep_dead
 from ..session.audience import Viewer
 from ..session.commands import LiveCommands
@@ -27,12 +26,11 @@ from ..telemetry.records import Phase
 from .boards import Boards, Render, numbers_of
 from .infos import numbers_told
 from .mirror import Autoreset, Mirror
-from .numbers import Unknowns
 from .task import action_reader, describe_script
 
-ITERATION = 1.0  # s that an iteration lasts where nobody logs
-LEAST_ITERATION = 0.5  # s
-SHARE = 0.01
+ITERATION, LATEST = 1.0, 1.5
+"""Seconds that an iteration lasts, longer where a log ends it, and after which all is told that nobody looks at."""
+SHARE = 0.006
 """Of the training's time, the most that telling of it takes besides drawing: what is much is told less often."""
 LOOKED_AT = b"\x01"
 OURS = frozenset({"restart", "baseline", "act", "sweep", "cancel_sweep", "checkpoint"})
@@ -69,27 +67,24 @@ class WatchedScript(Live):
         kind: The class of the vector environment.
         mirror: What is told of the environments' steps.
         boards: Draws the environments.
-        observations: What they first observe, a batch.
+
+    Attributes:
+        mirror: The same.
+        tape: Where it takes note of a step.
     """
 
-    def __init__(self, task: Task, name: str, kind: str, mirror: Mirror, boards: Boards, *, observations: Any) -> None:
+    def __init__(self, task: Task, name: str, kind: str, mirror: Mirror, boards: Boards) -> None:
         sweep_dead()
         super().__init__(task, new_directory())
         self.mirror = mirror
         self._boards = boards
-        self._unknowns = Unknowns(observations)
-        self._attention = self.gate.attention
+        self.tape = mirror.tape
         self._looked_at = memoryview(self.mirror.buffer["looked_at"][0])
-        self._observations = observations
-        self._actions: Any = None
         self._logged: dict[str, float] = {}
         self._bad: dict[str, float] = {}
-        self._ended = self._asked_to_end = self._broken = False
+        self._asked_to_end = self._broken = False
         self._iterated = perf_counter()
         self._iteration_due = self._iterated + ITERATION
-        self._due = 0.0
-        self._entered = self._left = self._iterated
-        self._inside = 0.0
         self.monitor.state["backend"] = kind
         # Before the telemetry: whoever finds that may command.
         self._server = ControlServer(self.directory, ScriptCommands(self).handle, self.audience)
@@ -101,6 +96,8 @@ class WatchedScript(Live):
         self.pulse.start()
         self.clock.go()
         _open.add(self)
+        self.tape.attention, self.tape.wait, self.tape.settle = self.gate.attention, self.pass_gate, self._settle
+        self.hurry()
         self._at_exit = Finalize(None, self._exit, exitpriority=10)  # unlike atexit, at a worker's exit, too
         print(f"watching {name}: pac-tui attach {name}", file=sys.stderr)  # noqa: T201 - a script has no other place
 
@@ -111,32 +108,10 @@ class WatchedScript(Live):
 
     def begin(self, mask: Any = None) -> None:
         """Note that the masked environments, or all, began an episode."""
-        if not self._ended:
-            self._inside += perf_counter() - max(self._left, self.timer.last)
+        if not self.tape.ended:
+            self.tape.inside += perf_counter() - max(self.tape.left, self.timer.last)
             self._flush()
             self.mirror.begin(mask)
-
-    # A script may make thousands of steps per second: at each, nothing is done that can wait.
-
-    def before(self, actions: Any) -> None:
-        """Pass the gate, before a step by `actions`."""
-        if self._ended:
-            return
-        self._actions = actions
-        if self._attention[0]:
-            self.pass_gate()
-        self._entered = perf_counter()
-
-    def after(self, observations: Any, rewards: Array, terminated: Array, truncated: Array, infos: Any) -> None:
-        """Take note of what came of the step; all are batches of N."""
-        if self._ended:
-            return
-        self._left = now = perf_counter()
-        self._inside += now - self._entered
-        self._observations = observations
-        self._unknowns.note(observations)
-        if self.mirror.record(self._actions, rewards, terminated, truncated, infos) or now >= self._due:
-            self._settle(now)
 
     def _broke(self, text: str, env: int) -> None:
         super()._broke(text, env)
@@ -159,13 +134,13 @@ class WatchedScript(Live):
 
     def hurry(self) -> None:
         """Settle after the next step, whenever that would be due."""
-        self._due = 0.0
+        self.tape.due = 0.0
 
     def _share_time(self) -> None:
         """Attribute the time since the last time, what was spent inside of environments to them."""
         self.timer.lap("python")
-        self.timer.move("python", "environment", self._inside)
-        self._inside = 0.0
+        self.timer.move("python", "environment", self.tape.inside)
+        self.tape.inside = 0.0
 
     def _settle(self, now: float) -> None:
         """Do what need not be done after every step."""
@@ -177,7 +152,8 @@ class WatchedScript(Live):
         elif now >= self._iteration_due:
             self._end_iteration(now)
         told = thread_time() - begun - drawing
-        self._due = max(min(self.monitor.due, self._iteration_due), now + told / SHARE)
+        due = self.monitor.due if self.monitor.watched else now + LATEST
+        self.tape.due = max(min(due, self._iteration_due), now + told / SHARE)
         if self._broken:
             self._hold()
         if self.monitor.eager:  # looked at last: who changes that hurries afterwards
@@ -185,11 +161,10 @@ class WatchedScript(Live):
 
     def _flush(self) -> float:
         """Let the monitor see the new steps, and draw what is looked at; return how long drawing took, in s."""
-        mirror, unknown, drawing = self.mirror, self._unknowns.take(), 0.0
-        self.monitor.alarms.take_unknown("observation", unknown, self.clock.now())
+        mirror, drawing = self.mirror, 0.0
         if mirror.flush():
             drawing = self._draw()
-            mirror.buffer["observation"][mirror.slot, unknown, 0] = math.nan
+            mirror.buffer["observation"][mirror.slot, mirror.unknown, 0] = math.nan
             self.monitor.step(mirror.slot - 1)
         return drawing
 
@@ -197,16 +172,16 @@ class WatchedScript(Live):
         """Show the environments that are looked at, and what the one in focus observes; return how long that took."""
         mirror, env = self.mirror, self.monitor.look.focus
         if self.monitor.watched and env is not None and env < mirror.environments:
-            numbers = numbers_of(self._observations, env)
+            numbers = numbers_of(self.tape.observations, env)
             mirror.buffer["observation"][mirror.slot, env, : len(numbers)] = numbers
         if LOOKED_AT not in self._looked_at.tobytes():
             return 0.0
-        return self._boards.draw(self.task, mirror.buffer, self._observations, spare=self.gate.spare)
+        return self._boards.draw(self.task, mirror.buffer, self.tape.observations, spare=self.gate.spare)
 
     def _while_closed(self) -> None:
         self._flush()
         if not self.monitor.undecided:
-            self.mirror.decide(self._actions)
+            self.mirror.decide(self.tape.actions)
         super()._while_closed()
         if self.gate.paused and self.monitor.lacks_boards():
             self._draw()
@@ -218,7 +193,6 @@ class WatchedScript(Live):
         self._iteration_due = float("inf") if self._logged else now + ITERATION
         self.monitor.end_iteration({**self._logged, **self._bad})
         self._bad.clear()
-        self._publish()
 
     def log(self, metrics: Mapping[str, Any]) -> None:
         """Show figures as curves, from the next step on."""
@@ -232,8 +206,8 @@ class WatchedScript(Live):
             self._logged[name] = number
             if not math.isfinite(number):
                 self._bad[name] = number  # until it was told: the next call may have a better one
-        self._iteration_due = self._iterated + LEAST_ITERATION
-        self._due = min(self._due, self._iteration_due)
+        self._iteration_due = self._iterated + ITERATION
+        self.tape.due = min(self.tape.due, self._iteration_due)
 
     def stop(self) -> None:
         """Be watched no more; the script goes on, at its own speed."""
@@ -243,10 +217,10 @@ class WatchedScript(Live):
 
     def close(self, error: BaseException | None = None) -> None:
         """Say how it ended, and leave nothing behind."""
-        if self._ended:
+        if self.tape.ended:
             return
         self._flush()
-        self._ended = True
+        self.tape.ended = True
         self._at_exit.cancel()
         _open.discard(self)
         self.gate.resume()
@@ -265,7 +239,7 @@ class WatchedScript(Live):
 
     def forget(self) -> None:
         """Do nothing any more: this is a fork of the process that is watched."""
-        self._ended = True
+        self.tape.ended = True
 
 
 def open_script(
@@ -284,8 +258,8 @@ def open_script(
     boards = Boards(render, observations)
     described = describe_script(task, actions, boards, numbers_told(infos, envs.num_envs))
     kind = type(envs.unwrapped).__name__
-    mirror = Mirror(described, envs.num_envs, autoreset, action_reader(actions))
-    script = WatchedScript(described, name or _script_name(), kind, mirror, boards, observations=observations)
+    mirror = Mirror(described, envs.num_envs, autoreset, action_reader(actions), observations)
+    script = WatchedScript(described, name or _script_name(), kind, mirror, boards)
     weakref.finalize(owner, script.close).atexit = False
     return script
 

@@ -41,9 +41,9 @@ class WatchedVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
         script = self._script
         if script is None:
             return self.env.step(actions)
-        script.before(actions)
+        script.tape.before(actions)
         result = self.env.step(actions)
-        script.after(*result)
+        script.tape.after(*result)
         return result
 
     def close(self, **kwargs: Any) -> None:

@@ -46,7 +46,7 @@ def test_what_stands_still_is_shown_as_it_stands():
         until(lambda: started.see().phase is Phase.PAUSED, "paused")
         for env in (0, 2):
             started.client.call("look", focus=env, detail=True)
-            until(partial(stands, started, env, started.envs._script._observations[env]), f"env {env} as it is")
+            until(partial(stands, started, env, started.envs._script.tape.observations[env]), f"env {env} as it is")
 
 
 def test_what_is_observed_is_inspected_while_it_runs():

@@ -54,13 +54,22 @@ def test_episodes_are_counted_as_gymnasium_counts_them(mode):
     envs.close()
 
 
+def is_full(mirror, actions, rewards, terminated):
+    """Note a step; return whether the steps must be flushed before the next."""
+    full: list[float] = []
+    mirror.tape.settle = full.append
+    mirror.tape.before(actions)
+    mirror.tape.after(None, rewards, terminated, np.zeros(mirror.environments, np.bool_), {})
+    return bool(full)
+
+
 @given(st.lists(st.tuples(st.sampled_from([1.0, 2.0, np.nan, np.inf]), st.booleans()), min_size=1, max_size=20))
 def test_a_reward_that_is_no_number_spoils_its_own_episode_alone(steps):
     """The returns before and after it are what they are without it."""
     task = describe_script("toy", gymnasium.spaces.Discrete(2), Boards(None, np.zeros((1, 1), np.float32)))
     mirror, expected, total = Mirror(task, 1, "same step", None), [], 0.0
     for reward, done in steps:
-        mirror.record(None, [reward], [done], [False])
+        is_full(mirror, None, [reward], [done])
         total += reward
         expected.append(total)
         total = 0.0 if done else total
@@ -82,7 +91,7 @@ def test_a_stretch_of_steps_is_counted_as_one_by_one(autoreset, steps):
         done = np.array([draw == 0 for draw in draws]) & ~over
         over = done if autoreset == "next step" else np.zeros(2, np.bool_)
         for mirror, rows, now in ((at_once, seen[0], flush), (singly, seen[1], True)):
-            full = mirror.record(np.array(draws) % 2, np.array(draws, np.float64), done, np.zeros(2, np.bool_))
+            full = is_full(mirror, np.array(draws) % 2, np.array(draws, np.float64), done)
             if now or full or number == len(steps) - 1:
                 before = mirror.slot % (mirror.buffer.slots - 1)
                 mirror.flush()
@@ -100,9 +109,7 @@ def test_a_stretch_that_is_full_is_flushed_and_another_begun():
     many = TOGETHER // LEAST
     task = describe_script("toy", gymnasium.spaces.Discrete(2), Boards(None, np.zeros((many, 1), np.float32)))
     mirror, never = Mirror(task, many, "same step", None), np.zeros(many, np.bool_)
-    flushed = [
-        step for step in range(1, 2 * LEAST + 3) if mirror.record(None, never + 2.0, never, never) and mirror.flush()
-    ]
+    flushed = [step for step in range(1, 2 * LEAST + 3) if is_full(mirror, None, never + 2.0, never) and mirror.flush()]
     mirror.flush()
     assert flushed == [LEAST, 2 * LEAST]
     assert mirror.slot == 2
@@ -398,7 +405,7 @@ def test_a_number_that_is_none_for_one_step_rings():
         assert not alarms.told
         for _ in range(steps):
             envs.step(np.zeros(2, np.int64))
-        envs._script._flush()
+        counted_by(envs)
     assert alarms.told == ["alarm: env 2: its observation is not a number"]
     for loss in (np.nan, 0.5):
         watch.log({"loss": loss})

@@ -1,0 +1,196 @@
+"""What every step of a watched training costs, and nothing else: it is copied, and worked out when there is time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import inf
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...envs.fields import Array
+from ..guards.alarms import unknown_rows
+from .infos import told
+
+SMALL = 4096  # bytes; up to so many, to look for what is no number costs more than a copy for a look at many
+REAL, FLAG = np.dtype(np.float64), np.dtype(np.bool_)
+NOTHING = np.zeros(0)
+COLUMNS = ("action", "reward", "terminated", "truncated", "observation")
+join = b"".join
+
+
+class Steps(NamedTuple):
+    """Some steps of N environments.
+
+    Attributes:
+        actions: What they were given, `(steps, N, numbers)`; no numbers where they are not kept.
+        rewards: `(steps, N)`.
+        terminated: `(steps, N)`.
+        truncated: `(steps, N)`.
+        infos: The numbers of the infos, `(names, steps, N)`.
+        unknown: The environments that observed what is no number.
+    """
+
+    actions: Array
+    rewards: Array
+    terminated: Array
+    truncated: Array
+    infos: Array
+    unknown: list[int]
+
+
+class Tape:
+    """Copies what N environments were given and what came of it, and measures how long they took.
+
+    A training drives everything else out of the caches between two of its steps, so a step here costs what it touches,
+    rather than what it computes: a few attributes in slots, and one copy of all batches in one piece, as bytes.
+
+    Attributes:
+        attention: Not 0 where the next step has to wait.
+        wait: Called then, before the step.
+        settle: Called after a step by `perf_counter` of `due` or later, or where `room` steps were noted.
+        due: When that is.
+        room: How many steps may be noted until then.
+        actions: What the environments were given last, as it came.
+        observations: What they observed last.
+        entered: When the last step began.
+        left: When it ended.
+        inside: Seconds that steps took so far; whoever takes account of them sets it to 0.
+        ended: Whether steps are let through as if nobody watched.
+    """
+
+    __slots__ = (
+        "_action",
+        "_infos",
+        "_kinds",
+        "_layout",
+        "_num_envs",
+        "_scalars",
+        "_small",
+        "_steps",
+        "_unknown",
+        "actions",
+        "attention",
+        "due",
+        "ended",
+        "entered",
+        "inside",
+        "left",
+        "observations",
+        "room",
+        "settle",
+        "wait",
+    )
+
+    def __init__(
+        self,
+        num_envs: int,
+        action: np.dtype[Any] | None = None,
+        scalars: Sequence[str] = (),
+        observations: Any = None,
+    ) -> None:
+        """Begin with no steps.
+
+        Args:
+            num_envs: Number of environments N.
+            action: What actions are kept as where they are no array of numbers; None where they are not kept.
+            scalars: The names of the numbers of the infos.
+            observations: A first batch.
+        """
+        self._num_envs = num_envs
+        self._action = action
+        self._scalars = scalars
+        self._small = _is_real(observations) and observations.nbytes <= SMALL
+        self._kinds: tuple[np.dtype[Any], ...] = ()
+        self._layout = np.dtype([])
+        self._steps: list[bytes] = []
+        self._infos: list[bytes] = []
+        self._unknown: set[int] = set()
+        self.attention: Sequence[int] | Array = (0,)
+        self.wait: Callable[[], None] = lambda: None
+        self.settle: Callable[[float], None] = lambda _now: None
+        self.due, self.room, self.ended = inf, 1, False
+        self.actions: Any = None
+        self.observations = observations
+        self.entered = self.left = perf_counter()
+        self.inside = 0.0
+
+    def before(self, actions: Any) -> None:
+        """Wait until the next step may be."""
+        if self.ended:
+            return
+        self.actions = actions
+        if self.attention[0]:
+            self.wait()
+        self.entered = perf_counter()
+
+    def after(self, observations: Any, rewards: Any, terminated: Any, truncated: Any, infos: Any) -> None:
+        """Copy what came of the step, all batches of N: whoever owns them may write into them afterwards."""
+        if self.ended:
+            return
+        self.left = now = perf_counter()
+        self.inside += now - self.entered
+        self.observations = observations
+        actions: Any = NOTHING if self._action is None else self.actions
+        if not self._small:
+            self._look(observations)
+            observations = NOTHING
+        try:
+            kinds = (actions.dtype, rewards.dtype, terminated.dtype, truncated.dtype, observations.dtype)
+            if kinds == self._kinds:
+                step = join((actions, rewards, terminated, truncated, observations))
+            else:
+                step = self._alike(actions, rewards, terminated, truncated, observations)
+        except (AttributeError, BufferError, TypeError, ValueError):  # a list, or an array that is not in one piece
+            step = self._alike(actions, rewards, terminated, truncated, observations)
+        self._steps.append(step)
+        if self._scalars:
+            self._infos.append(told(infos, self._scalars, self._num_envs).tobytes())
+        if now >= self.due or len(self._steps) >= self.room:
+            self.settle(now)
+
+    def _alike(self, *batches: Any) -> bytes:
+        """Return a step as bytes, of the same kinds as the first."""
+        if not self._kinds:
+            arrays = [np.asarray(batch) for batch in batches]
+            action, reward, _, _, observation = (array.dtype for array in arrays)
+            action = self._action if self._action is not None and action.hasobject else action
+            self._kinds = (action, reward if reward.kind == "f" else REAL, FLAG, FLAG, observation)
+            sizes = (array.size for array in arrays)
+            self._layout = np.dtype(list(zip(COLUMNS, self._kinds, sizes, strict=True)))
+        pairs = zip(batches, self._kinds, strict=True)
+        return join(np.asarray(batch, kind).tobytes() for batch, kind in pairs)
+
+    def _look(self, observations: Any) -> None:
+        """Look at once for observations that are not numbers."""
+        for part in floats_of(observations):
+            self._unknown.update(unknown_rows(part[None]).tolist())
+
+    def take(self) -> Steps | None:
+        """Return the steps that were noted, and forget them; None if there are none."""
+        count, envs = len(self._steps), self._num_envs
+        if not count:
+            return None
+        steps = np.frombuffer(join(self._steps), self._layout)
+        actions, observations = (steps[name].reshape(count, envs, -1) for name in ("action", "observation"))
+        infos = np.frombuffer(join(self._infos), np.float32).reshape(count, len(self._scalars), envs)
+        unknown = sorted({*self._unknown, *unknown_rows(observations).tolist()})
+        self._steps.clear()
+        self._infos.clear()
+        self._unknown.clear()
+        flags = steps["terminated"], steps["truncated"]
+        return Steps(actions, steps["reward"], *flags, infos.swapaxes(0, 1), unknown)
+
+
+def floats_of(observations: Any) -> Iterator[Array]:
+    """Return the arrays of floating-point numbers in a batch of observations, whatever its space is made of."""
+    if _is_real(observations):
+        yield observations
+    elif isinstance(observations, Mapping | tuple):
+        for part in observations.values() if isinstance(observations, Mapping) else observations:
+            yield from floats_of(part)
+
+
+def _is_real(batch: Any) -> bool:
+    return isinstance(batch, np.ndarray) and batch.dtype.kind == "f"

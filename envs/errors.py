@@ -40,7 +40,8 @@ class UnknownName(BadParameter):
         listed = ", ".join([*near, *(other for other in names if other not in near)][:MOST_NAMES])
         more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
         guess = f"Did you mean {near[0]}? " if near else ""
-        super().__init__(f"unknown {what} {name!r}. {guess}Known: {listed}{more}.")
+        told = f". {guess}Known: {listed}{more}." if names else ": there is none"
+        super().__init__(f"unknown {what} {name!r}{told}")
 
 
 class EnvironmentFailed(PacError):

@@ -51,6 +51,12 @@ def test_an_unknown_name_among_many():
     assert text.count(", ") == 29
 
 
+def test_an_unknown_name_where_none_is_known():
+    """There is nothing to list."""
+    with pytest.raises(UnknownName, match="unknown parameter of kuhn 'foo': there is none"):
+        find("kuhn:foo=2")
+
+
 def test_a_parameter_of_another_type():
     """The error says in words what it takes."""
     with pytest.raises(BadParameter, match="level expects a whole number, got 'high'"):

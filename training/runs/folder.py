@@ -44,14 +44,19 @@ class RunFolderError(PacError):
 class RunFolder:
     """One run on disk.
 
+    Args:
+        path: Its folder.
+        first: Whether the folder of all runs was made for it.
+
     Attributes:
         path: The folder.
         name: Its name.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, first: bool = False) -> None:
         self.path = path
         self.name = path.name
+        self._first = first
         self._claim: TextIO | None = None
 
     @classmethod
@@ -61,6 +66,7 @@ class RunFolder:
         Raises:
             RunFolderError: The folder cannot be made.
         """
+        first = not parent.exists()
         for attempt in range(1, 10_000):
             path = parent / (name if attempt == 1 else f"{name}-{attempt}")
             try:
@@ -74,7 +80,7 @@ class RunFolder:
                 continue
             except OSError as error:
                 raise RunFolderError(f"cannot make {path}: {error.strerror}; choose another --runs-dir") from error
-            return cls(path)
+            return cls(path, first=first)
         raise RunFolderError(f"{parent / name} and 9,999 more are taken: choose another --name")
 
     @classmethod
@@ -133,11 +139,13 @@ class RunFolder:
         self._claim = file
 
     def drop_if_empty(self) -> None:
-        """Remove the folder if nothing was ever written into it: the session could not begin."""
+        """Remove the folder, and the one of all runs if it was made for this one, if nothing was ever written there."""
         with suppress(OSError):
             if {path.name for path in self.path.iterdir()} <= {CLAIM, CHECKPOINTS}:
                 self.checkpoints.rmdir()
                 shutil.rmtree(self.path)
+                if self._first:
+                    self.path.parent.rmdir()
 
     def release(self) -> None:
         """Let others write into this run."""

@@ -28,6 +28,19 @@ def test_a_taken_name_gets_a_number(tmp_path):
     assert [RunFolder.create(tmp_path, "a").name for _ in range(3)] == ["a", "a-2", "a-3"]
 
 
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_run_that_could_not_begin_leaves_nothing(tmp_path, kept):
+    """The folder of all runs goes with its first one, and stays if it was there before."""
+    runs = tmp_path / "runs"
+    if kept:
+        runs.mkdir()
+    run = RunFolder.create(runs, "a")
+    run.claim()
+    run.drop_if_empty()
+    run.release()
+    assert [path.name for path in tmp_path.rglob("*")] == ["runs"] * kept
+
+
 def test_a_run_is_found_by_name_and_by_folder(tmp_path):
     """Both the name and the path lead to the run."""
     run = RunFolder.create(tmp_path, "a")

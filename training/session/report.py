@@ -20,8 +20,7 @@ def make_report(session: Session) -> dict[str, Any]:
     baseline = monitor.throughput.baseline
     steps, frames = monitor.counts.steps - monitor.resumed.steps, monitor.counts.frames - monitor.resumed.frames
     measured = {entry.num_envs: entry.fps for entry in monitor.throughput.scaling()}
-    fps = measured.get(session.num_envs_now) or monitor.throughput.rates(monitor.mark())[0]
-    fps = fps or (frames / spent if spent > 0 else 0.0)
+    fps = measured.get(session.num_envs_now) or (frames / spent if spent > 0 else 0.0)
     speedup = fps / baseline if baseline else None
     times = {phase: 1000 * spent / max(1, steps) for phase, spent in session.timer.seconds.items()}
     accounted = sum(session.timer.seconds.values())

@@ -23,7 +23,7 @@ LARGEST = 1 << 24
 FEW = 64
 """Information sets below which workers are in each other's way more than they help."""
 INFO = (
-    Field("iterations_per_second", "float32", low=0),
+    Field("batch_it_per_second", "float32", low=0),
     Field("nodes_per_second", "float32", low=0),
     Field("updates_per_second", "float32", low=0),
     Field("seconds", "float32", low=0),
@@ -75,7 +75,7 @@ def traversals(task: Task, given: Mapping[str, Any]) -> Task:
         native=True,
         outcomes=(),
         info=INFO,
-        headline=("iterations_per_second",),
+        headline=("batch_it_per_second",),
         panels=panels,
         boards=boards,
         state=None,

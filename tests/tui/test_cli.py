@@ -141,6 +141,24 @@ def test_runs_are_counted_in_their_trainers_words(capsys, tmp_path):
     assert shown.count("78,901") == 1
 
 
+def test_a_run_is_shown_in_its_trainers_words(capsys, tmp_path):
+    """What a solver does not count is not told, in one run or beside another of its kind; the JSON has all."""
+    for name, batches in (("one", 12), ("two", 13)):
+        card = {"task": "leduc", "trainer": "mccfr", "num_envs": 2, "steps": batches, "frames": 3456, "episodes": 78}
+        run = RunFolder.create(tmp_path, name)
+        run.write_card({**card, "iterations": 90, "return_mean": -0.1, "nash_conv": 0.5})
+        run.append_metrics({"fps": float(batches), "nash_conv": 0.5, "return_mean": 1 / batches})
+    assert main(["runs", "show", "one", "--runs-dir", str(tmp_path)]) == 0
+    shown = {words[0]: words[1:] for line in capsys.readouterr().out.splitlines() if (words := line.split())}
+    told_of = {"workers": ["2"], "batches": ["12"], "iterations": ["3,456"], "nash_conv": ["0.5"]}
+    assert shown.items() >= told_of.items()
+    assert not shown.keys() & {"num_envs", "steps", "frames", "episodes", "return_mean"}
+    assert main(["runs", "compare", "one", "two", "--runs-dir", str(tmp_path)]) == 0
+    words = [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]]
+    assert words == ["NashConv", "it/s", "batches"]
+    assert told(capsys, "runs", "show", "one", "--runs-dir", str(tmp_path))["episodes"] == 78
+
+
 def test_runs_are_compared(capsys, tmp_path):
     """What differs is shown, with how the return went; what is the same is not."""
     for name, rate in (("one", 0.1), ("two", 0.2)):

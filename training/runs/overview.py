@@ -46,7 +46,7 @@ class Overview:
     @property
     def units(self) -> Units:
         """What its trainer calls what it counts."""
-        return _words(str(self.card.get("trainer")))[0]
+        return words_of(self.card)[0]
 
     @property
     def goal(self) -> Figure:
@@ -71,7 +71,7 @@ class Overview:
 
 def goal_of(card: Mapping[str, Any], names: Iterable[str]) -> Figure:
     """Return the figure that tells most of a run that has figures of these names."""
-    return first_of(_words(str(card.get("trainer")))[1], names)
+    return first_of(words_of(card)[1], names)
 
 
 def overviews(parent: Path) -> list[Overview]:
@@ -84,9 +84,10 @@ def overviews(parent: Path) -> list[Overview]:
     return sorted([*kept, *others], key=lambda run: (run.pid is not None, run.when), reverse=True)
 
 
-def _words(trainer: str) -> tuple[Units, tuple[Figure, ...]]:
+def words_of(card: Mapping[str, Any]) -> tuple[Units, tuple[Figure, ...]]:
+    """Return what the trainer of a run calls what it counts, and its figures."""
     try:
-        kind = trainer_kind(trainer)
+        kind = trainer_kind(str(card.get("trainer")))
     except UnknownName:  # of a script that is watched, or of another version
         return STEPPED, (RETURN,)
     return kind.units, kind.figures

@@ -12,8 +12,8 @@ from cyclopts import App, Parameter
 
 from ...envs import BadParameter
 from ...training.runs.folder import RunFolder
-from ...training.runs.overview import Overview, goal_of, overviews
-from ...training.units import Figure
+from ...training.runs.overview import Overview, goal_of, overviews, words_of
+from ...training.units import STEPPED, Figure, Units, plural
 from ..drawing.numbers import figure
 from ..drawing.spark import sparkline
 from .flags import Json
@@ -26,6 +26,7 @@ Name = Annotated[str, Parameter(name="RUN", help="The run: its name or its folde
 RUNS = Path("runs")
 OF_ONE_RUN = frozenset({"id", "started", "written", "config.name"})
 """What tells runs apart and says nothing about them."""
+OF_EPISODES = frozenset({"episodes", "return_mean", "length_mean"})
 
 
 @app.default
@@ -51,7 +52,7 @@ def list_runs(*, runs_dir: Folder = RUNS, json: Json = False) -> int:
             run.state,
             _when(run.card.get("started", run.when)),
         )
-    console.print(table)
+    console.print(table, markup=False)
     for run in runs:
         if run.error:
             console.print(run.error, markup=False)
@@ -86,11 +87,14 @@ def compare(*names: Name, runs_dir: Folder = RUNS, json: Json = False) -> int:
         return show_json(
             {"runs": {run.name: {key: sheet.get(key) for key in keys} for run, sheet in zip(runs, sheets, strict=True)}}
         )
+    words = {words_of(run.card())[0] for run in runs}
+    units = words.pop() if len(words) == 1 else STEPPED
     table = plain_table("", *(run.name for run in runs))
     values = [[row[goal.name] for row in rows if goal.name in row] for rows in metrics]
     table.add_row(goal.title, *(sparkline(found, log=goal.log) for found in values))
     for key in keys:
-        table.add_row(key, *(_shown(sheet.get(key)) for sheet in sheets))
+        if name := _said(key, units):
+            table.add_row(name, *(_shown(sheet.get(key)) for sheet in sheets))
     console.print(table, markup=False)
     return 0
 
@@ -107,6 +111,21 @@ def _last(rows: Sequence[Mapping[str, Any]], goal: Figure) -> dict[str, Any]:
     """Return the figures of a run's last iteration, and the best of what tells most."""
     best = goal.best(row[goal.name] for row in rows if goal.name in row)
     return {**(rows[-1] if rows else {}), f"best {goal.name}": best}
+
+
+def _said(key: str, units: Units) -> str:
+    """Return what a trainer calls what stands under a key; nothing if it does not count that."""
+    if units is STEPPED:
+        return key
+    words = {
+        "num_envs": plural(units.environment),
+        "steps": plural(units.step),
+        "frames": plural(units.frame),
+        "iterations": "",  # a solver's frames are called so
+        "fps": units.fps,
+        "sps": units.sps,
+    }
+    return "" if key in OF_EPISODES and not units.episodes else words.get(key, key)
 
 
 def _differs(key: str, sheets: Sequence[Mapping[str, Any]]) -> bool:
@@ -131,9 +150,10 @@ def show(name: Name, *, runs_dir: Folder = RUNS, json: Json = False) -> int:
         return show_json(card)
     table = plain_table("", "")
     table.show_header = False
+    units = words_of(card)[0]
     for key, value in _flat(card).items():
-        if value is not None:
-            table.add_row(key, _when(value) if key in {"started", "written"} else _shown(value))
+        if value is not None and (name := _said(key, units)):
+            table.add_row(name, _when(value) if key in {"started", "written"} else _shown(value))
     console.print(table, markup=False)
     return 0
 

@@ -159,6 +159,16 @@ def test_a_run_is_shown_in_its_trainers_words(capsys, tmp_path):
     assert told(capsys, "runs", "show", "one", "--runs-dir", str(tmp_path))["episodes"] == 78
 
 
+@pytest.mark.parametrize("command", [["runs"], ["runs", "show", "one"], ["doctor"]])
+def test_lines_end_where_their_text_does(capsys, tmp_path, command):
+    """Nothing fills them up on a pipe."""
+    RunFolder.create(tmp_path / "runs", "one").write_card({"task": "drmario", "trainer": "ppo", "steps": 12})
+    assert main(command) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 1
+    assert [line for line in lines if line != line.rstrip()] == []
+
+
 def test_runs_are_compared(capsys, tmp_path):
     """What differs is shown, with how the return went; what is the same is not."""
     for name, rate in (("one", 0.1), ("two", 0.2)):

@@ -10,7 +10,7 @@ from ...envs import BadParameter
 from ...training.runs.sessions import AttachedSession, FoundSession, choose, sessions
 from ..drawing.numbers import clock
 from ..terminal import NoTerminal, check_terminal
-from .show import console, plain_table, show_json
+from .show import plain_table, show_json, show_table
 
 
 def attach_session(name: str | None, runs_dir: Path, *, json: bool) -> int:
@@ -71,7 +71,7 @@ def show_sessions(found: list[FoundSession]) -> None:
             str(row["viewers"]),
             row["phase"],
         )
-    console.print(table)
+    show_table(table)
 
 
 def ask() -> str:

@@ -9,10 +9,11 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from ...training.bench.facts import Figures, facts
 from ...training.bench.facts import Progress as Told
-from .show import console, plain_table, show_json
+from .show import console, plain_table, show_json, show_table
 
 BAR = 30
 
@@ -44,7 +45,7 @@ def show(name: str, result: Figures, *, json: bool) -> int:
     shown.show_header = False
     for key, value in _flat(result):
         shown.add_row(key, _figure(value))
-    console.print(shown)
+    show_table(shown)
     return 0
 
 
@@ -64,7 +65,7 @@ def scaling(result: Figures) -> None:
             f"{row['efficiency']:.0f} %",
             bar(row["speedup"] / most),
         )
-    console.print(table)
+    show_table(table)
     console.print(f"Baseline: {result['baseline_fps']:,.0f} fps at N = 1; medians of {_repetitions(result)}.")
     if result["knee"] is not None:
         console.print(
@@ -90,7 +91,7 @@ def transports(result: Figures) -> None:
     for row in result["rows"]:
         times = [f"{row[f'{name}_us']:,.1f} us" for name in ("p50", "p95", "p99")]
         table.add_row(row["transport"], str(row["num_envs"]), *times, f"{row['sps']:,.0f}")
-    console.print(table)
+    show_table(table)
     if result["http_over_shm"]:
         console.print(f"A round trip over http takes {result['http_over_shm']:.0f} times one over shm, at N = 1.")
     _absent(result)
@@ -101,7 +102,7 @@ def transports(result: Figures) -> None:
     for row in result["layouts"]["rows"]:
         times = [f"{row[f'{name}_us']:,.1f} us" for name in ("slots", "fields", "gather")]
         table.add_row(str(row["num_envs"]), *times)
-    console.print(table)
+    show_table(table)
 
 
 def traces(result: Figures) -> None:
@@ -109,8 +110,10 @@ def traces(result: Figures) -> None:
     console.print("{task}, seed {seed}, N = {num_envs}".format(**result), style="bold")
     table = plain_table("transport", "hash", "")
     for row in result["rows"]:
-        table.add_row(row["transport"], row["hash"], "identical" if row["identical"] else "[bold red]differs[/]")
-    console.print(table)
+        table.add_row(
+            row["transport"], row["hash"], "identical" if row["identical"] else Text("differs", style="bold red")
+        )
+    show_table(table)
     _absent(result)
     told = "{games:,} games, {steps:,} steps, {bytes:,} bytes per backend".format(**result)
     found = result["difference"]
@@ -135,7 +138,7 @@ def peers(result: Figures) -> None:
     shares = (("share_of_limit", "share of twice the loop"), ("share_of_loops", "share of two loops at once"))
     for key, text in shares:
         table.add_row(text, *(f"{result['by_environment'][name][key]:.2f}" for name in names))
-    console.print(table)
+    show_table(table)
     for name, found in result["by_environment"].items():
         if not found["quiet"]:
             taken = "" if found["steal"] is None else f"the hypervisor took {found['steal']:.0%} of the cores, "
@@ -159,7 +162,7 @@ def poker(result: Figures) -> None:
             unit = "" if "seconds" in pair else " it/s"
             figures = [f"{_figure(pair[side]['median'])}{unit}" for side in ("ours", "theirs")]
             table.add_row(name, *figures, f"{pair['ratio']:.2f}x")
-    console.print(table)
+    show_table(table)
     _absent(result)
 
 

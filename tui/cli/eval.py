@@ -10,7 +10,7 @@ from ...training.loading import trainer_of
 from ...training.runs.folder import RunFolder
 from ...training.trainers import evaluator, trainer_kind
 from .bench_show import telling
-from .show import console, plain_table, show_json
+from .show import console, plain_table, show_json, show_table
 
 if TYPE_CHECKING:
     from ...training.mccfr.playing.estimate import Estimate
@@ -86,7 +86,7 @@ def _show(found: Evaluation) -> None:
         table.add_row("exploitability, half of it", f"{found.nash_conv / 2:.6f} chips", "exact", "all")
     if found.local_best_response is not None:
         table.add_row("lost to a local best response", *_columns(found.local_best_response, found.unit))
-    console.print(table)
+    show_table(table)
 
 
 def _columns(estimate: Estimate, unit: int) -> tuple[str, str, str]:

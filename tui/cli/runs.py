@@ -17,7 +17,7 @@ from ...training.units import STEPPED, Figure, Units, plural
 from ..drawing.numbers import figure
 from ..drawing.spark import sparkline
 from .flags import Json
-from .show import console, plain_table, show_json
+from .show import console, plain_table, show_json, show_table
 
 app = App(name="runs", default_parameter=Parameter(negative=()))
 
@@ -52,7 +52,7 @@ def list_runs(*, runs_dir: Folder = RUNS, json: Json = False) -> int:
             run.state,
             _when(run.card.get("started", run.when)),
         )
-    console.print(table, markup=False)
+    show_table(table)
     for run in runs:
         if run.error:
             console.print(run.error, markup=False)
@@ -95,7 +95,7 @@ def compare(*names: Name, runs_dir: Folder = RUNS, json: Json = False) -> int:
     for key in keys:
         if name := _said(key, units):
             table.add_row(name, *(_shown(sheet.get(key)) for sheet in sheets))
-    console.print(table, markup=False)
+    show_table(table)
     return 0
 
 
@@ -154,7 +154,7 @@ def show(name: Name, *, runs_dir: Folder = RUNS, json: Json = False) -> int:
     for key, value in _flat(card).items():
         if value is not None and (name := _said(key, units)):
             table.add_row(name, _when(value) if key in {"started", "written"} else _shown(value))
-    console.print(table, markup=False)
+    show_table(table)
     return 0
 
 

@@ -33,6 +33,13 @@ def plain_table(*columns: str) -> Table:
     return table
 
 
+def show_table(table: Table) -> None:
+    """Print a table, without the blanks that fill its lines."""
+    with console.capture() as drawn:
+        console.print(table, markup=False)
+    print("\n".join(line.rstrip() for line in drawn.get().splitlines()))
+
+
 def show_tasks(*, json: bool) -> int:
     """List the named tasks with their parameters."""
     from ...envs import families, find
@@ -162,5 +169,5 @@ def show_doctor(*, json: bool) -> int:
         if item.advice:
             value.append(f"\n{item.advice}", style="italic")
         table.add_row(sign, item.name, value)
-    console.print(table)
+    show_table(table)
     return 0

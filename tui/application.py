@@ -39,6 +39,7 @@ TOASTS: dict[Level, Literal["information", "warning", "error"]] = {
     Level.GOOD: "information",
     Level.WARNING: "warning",
     Level.ERROR: "error",
+    Level.FATAL: "error",
 }
 EPITAPH = 8  # of the screen's lines, one may tell why a session failed
 PERIODS = {"summary": GRID, "environment": FOCUS}

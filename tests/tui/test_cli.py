@@ -9,11 +9,15 @@ import pytest
 from rich.console import Console
 
 from pac.training.runs.folder import RunFolder
+from pac.training.telemetry.blocks import TelemetryReader
+from pac.training.telemetry.records import Level, Phase
+from pac.training.telemetry.snapshot import Look, take
 from pac.tui.cli import bench_show as cli_bench_show
 from pac.tui.cli import commands as cli
 from pac.tui.cli import show as cli_show
 from pac.tui.cli.commands import main
 from pac.tui.cli.flags import Flags, with_settings
+from pac.tui.cli.run import ProgressLine
 from pac.tui.drawing.spark import sparkline
 
 
@@ -167,6 +171,19 @@ def test_lines_end_where_their_text_does(capsys, tmp_path, command):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) > 1
     assert [line for line in lines if line != line.rstrip()] == []
+
+
+def test_what_a_session_ends_of_is_told_at_the_end(capsys, stage):
+    """Who follows it tells it then; what happened before stands above it, as it happened."""
+    reader, line = TelemetryReader(stage.directory), ProgressLine()
+    stage.event(Level.ERROR, "cannot write metrics.jsonl")
+    stage.event(Level.FATAL, "environment 1 raised ValueError")
+    line.show(take(reader, Look(count=0)))
+    stage.say(phase=Phase.FAILED, message=b"environment 1 raised ValueError")
+    line.show(take(reader, Look(count=0)))
+    err = capsys.readouterr().err
+    assert "cannot write metrics.jsonl" in err
+    assert "ValueError" not in err
 
 
 def test_runs_are_compared(capsys, tmp_path):

@@ -108,7 +108,7 @@ class Session(Live):
 
     def _fail(self, error: BaseException) -> None:
         self.error = error
-        self.events.add(Level.ERROR, str(error) or type(error).__name__)
+        self.events.add(Level.FATAL, str(error) or type(error).__name__)
 
     def _begin(self) -> None:
         self.pulse.start()

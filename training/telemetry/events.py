@@ -10,7 +10,7 @@ from collections import deque
 from .blocks import MAX_EVENTS, TelemetryWriter
 from .records import Level
 
-WEIGHTS = {Level.WARNING: logging.WARNING, Level.ERROR: logging.ERROR}
+WEIGHTS = {Level.WARNING: logging.WARNING, Level.ERROR: logging.ERROR, Level.FATAL: logging.CRITICAL}
 
 
 class EventLog:

@@ -54,6 +54,8 @@ class Level(IntEnum):
     GOOD = 1
     WARNING = 2
     ERROR = 3
+    FATAL = 4
+    """The session ends of it, and tells it again to whoever started it."""
 
 
 STATE = np.dtype(

@@ -17,7 +17,7 @@ from ...training.config import Config
 from ...training.session.control import SessionClient, SessionGone
 from ...training.session.host import SessionFailed, SessionProcess, launch
 from ...training.telemetry.blocks import TelemetryReader
-from ...training.telemetry.records import Phase
+from ...training.telemetry.records import Level, Phase
 from ...training.telemetry.snapshot import Look, Snapshot, take
 from ..terminal import check_terminal
 from ..words import Progress, describe, summary
@@ -142,11 +142,13 @@ class ProgressLine:
         self._begun: Progress | None = None
 
     def show(self, snapshot: Snapshot) -> None:
-        """Show `snapshot`, if it is time to."""
+        """Show `snapshot`, if it is time to; what the session ends of is told at the end, and only there."""
         for event in snapshot.events:
-            if event.number > self._shown:
+            if event.number > self._shown and event.level < Level.FATAL:
                 self._print(event.text.partition("\n")[0])
             self._shown = max(self._shown, event.number)
+        if snapshot.phase.over:
+            return
         if self._begun is None and snapshot.phase is Phase.RUNNING:
             self._begun = snapshot.state["training_seconds"], snapshot.state["limit"]
         text = describe(snapshot, self._begun or (0.0, 0.0))

@@ -24,6 +24,7 @@ LEVELS = {
     Level.GOOD: ("good", GREEN),
     Level.WARNING: ("warning", YELLOW),
     Level.ERROR: ("error", RED),
+    Level.FATAL: ("fatal", RED),
 }
 STATES = {"ready": GREEN, "stepping": GREEN, "starting": YELLOW, "dead": MAGENTA, "hung": MAGENTA}
 COLUMNS = (

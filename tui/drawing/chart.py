@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from .numbers import clock, short
 Reals = NDArray[np.float64]
 LABEL = 8
 SPAN = 8
-MIDDLE = 7
+STEPS = (1, 2, 5)
 BRAILLE = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
 HALVES = np.array([[1], [2]])
 HALF_BLOCKS = " ▀▄█"
@@ -134,26 +135,40 @@ def chart(x: Reals, y: Reals, width: int, height: int, plot: Plot) -> list[Row]:
         (part(f"{labels.get(y, ''):>{LABEL}}", FAINT), part("┤" if y in labels else "│", LINE), part(line, plot.color))
         for y, line in enumerate(dots(low, high, (bottom, top), inner, tall))
     ]
-    left, right = plot.spelled(begin), f"{plot.spelled(end)} {plot.over}".rstrip()
-    if len(left) + len(right) >= inner:
-        left, right = "", plot.spelled(end)
+    rule, below = _foot(plot, begin, end, inner)
     return [
         *rows,
-        (part(" " * LABEL), part("└" + _rule(plot, begin, end, inner), LINE)),
-        (part(" " * (LABEL + 1)), part(left, FAINT), part(right.rjust(inner - len(left)), FAINT)),
+        (part(" " * LABEL), part("└" + rule, LINE)),
+        (part(" " * (LABEL + 1)), part(below, FAINT)),
     ]
 
 
 def _labels(plot: Plot, bottom: float, top: float, tall: int) -> dict[int, str]:
-    """What stands on the left of which line: both ends, and the middle or the powers of ten between."""
-    found = {0: short(plot.value(top)), tall - 1: short(plot.value(bottom))}
-    middle = tall // 2
-    places = [bottom + (top - bottom) * (tall - 1 - middle) / (tall - 1)] if tall >= MIDDLE else []
-    for place in _powers(bottom, top) if plot.log else places:
-        line = round((top - place) / (top - bottom) * (tall - 1))
-        if not {line - 1, line, line + 1} & found.keys():
-            found[line] = short(plot.value(place))
-    return found
+    """What stands on the left of which line: both ends, and what there is room for between."""
+    ends = {0: short(plot.value(top)), tall - 1: short(plot.value(bottom))}
+    for places in _between(plot, top, bottom, tall):
+        found: dict[int, str] = {}
+        for line, place in places.items():
+            if not {line - 1, line, line + 1} & (ends.keys() | found.keys()):
+                found[line] = short(plot.value(place))
+        if found:
+            return ends | found
+    return ends
+
+
+def _between(plot: Plot, first: float, last: float, count: int) -> Iterator[dict[int, float]]:
+    """Places worth a label, by their line or column of `count`: powers of ten, finer steps, at last the middle."""
+    if plot.log:
+        powers = _powers(*sorted((first, last)))
+        for steps in (STEPS[:1], STEPS):
+            fine = [power + math.log10(step) for power in (powers.start - 1, *powers) for step in steps]
+            yield {
+                round((place - first) / (last - first) * (count - 1)): place
+                for place in fine
+                if min(first, last) < place < max(first, last)
+            }
+    if count > 1:
+        yield {count // 2: first + (last - first) * (count // 2) / (count - 1)}
 
 
 def _powers(bottom: float, top: float) -> range:
@@ -161,13 +176,32 @@ def _powers(bottom: float, top: float) -> range:
     return range(math.ceil(bottom), math.floor(top) + 1)
 
 
-def _rule(plot: Plot, begin: float, end: float, width: int) -> str:
-    """The horizontal axis; a logarithmic one is marked at the powers of ten."""
-    rule = ["─"] * width
-    if plot.log and end > begin:
-        for power in _powers(begin, end):
-            rule[round((power - begin) / (end - begin) * (width - 1))] = "┴"
-    return "".join(rule)
+def _foot(plot: Plot, begin: float, end: float, width: int) -> tuple[str, str]:
+    """The horizontal axis and what stands below it; a logarithmic one is marked, and labelled between its ends."""
+    left, last = plot.spelled(begin), plot.spelled(end)
+    right = f"{last} {plot.over}".rstrip()
+    if len(left) + len(right) > (width // 2 if plot.log else width - 1):
+        left, right = left if len(left) + len(last) < width else "", last
+    below = left + right.rjust(width - len(left))
+    if not plot.log or end <= begin:
+        return "─" * width, below
+    found = (_labelled(plot, below, places) for places in _between(plot, begin, end, width))
+    labels, below = next((item for item in found if item[0]), (set(), below))
+    marks = {round((power - begin) / (end - begin) * (width - 1)) for power in _powers(begin, end)} | labels
+    return "".join("┴" if column in marks else "─" for column in range(width)), below
+
+
+def _labelled(plot: Plot, line: str, places: Mapping[int, float]) -> tuple[set[int], str]:
+    """A line with labels where there is room for them below their columns, and these columns."""
+    columns = set()
+    for column, place in places.items():
+        text = f" {plot.spelled(place)} "
+        start = max(0, column - len(text) // 2)
+        end = start + len(text)
+        if line[start:end] == " " * len(text):
+            line = line[:start] + text + line[end:]
+            columns.add(column)
+    return columns, line
 
 
 class Axis(NamedTuple):

@@ -1,5 +1,8 @@
 """Curves show the lowest and the highest value of every column, and their axes say so."""
 
+import math
+import re
+
 import numpy as np
 import pytest
 
@@ -94,3 +97,22 @@ def test_a_power_law_is_straight_on_logarithmic_axes():
     assert rows[-1].endswith("1M iterations")
     drawn = [np.flatnonzero([letter != " " for letter in row[9:]]).mean() for row in rows[:-2]]
     assert np.allclose(np.diff(drawn), np.diff(drawn).mean(), atol=1.0)
+
+
+@pytest.mark.parametrize(("width", "height"), [(32, 7), (36, 30), (66, 9)])
+@pytest.mark.parametrize(
+    ("x", "y"), [((1.8e6, 7.2e7), (0.03, 0.005)), ((7.8e4, 1.3e6), (1200, 200)), ((2e6, 4e6), (3, 4))]
+)
+def test_logarithmic_axes_are_labelled_between_their_ends(width, height, x, y):
+    """However short they are: on the left, and below right under a mark of the axis."""
+    steps, values = (np.geomspace(first, last, 300) for first, last in (x, y))
+    rows = text(chart(steps, values, width, height, Plot("iterations", log=True)))
+    labels = [row[:8].strip() for row in rows[:-2] if row[8] == "┤"]
+    assert len(labels) >= 3
+    assert len(set(labels)) == len(labels)
+    assert {len(row) for row in rows} == {width}
+    between = list(re.finditer(r"\S+", rows[-1].removesuffix(" iterations")))[1:-1]
+    assert between
+    for label in between:
+        middle = (label.start() + label.end() - 1) / 2
+        assert "┴" in (rows[-2][math.floor(middle)], rows[-2][math.ceil(middle)])

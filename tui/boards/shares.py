@@ -33,12 +33,16 @@ class Shares:
         self._rows = () if named else panel.labels
         self._columns = panel.columns
         self._gutter = max((len(name) for name in self._rows), default=-1) + 1
-        self._lines: dict[tuple[str, int, bytes], Row] = {}
+        self._lines: dict[tuple[str, bytes], Row] = {}
         self.scales = tuple(self._scale(*size) for size in SIZES)
 
     def _scale(self, wide: int, tall: int) -> Scale:
-        groups = self._height + -(-self._head(wide) // tall)
-        return Scale(f"{wide}x{tall}", self._gutter + wide * self._width, tall * groups, tall)
+        return Scale(f"{wide}x{tall}", self._gutter + wide * self._width, self._head(wide) + tall * self._height)
+
+    def _size(self, scale: Scale) -> tuple[int, int]:
+        """Columns and lines of a cell."""
+        wide = (scale.columns - self._gutter) // self._width
+        return wide, (scale.lines - self._head(wide)) // self._height
 
     def _head(self, wide: int) -> int:
         """How many lines the names of the columns take: upright where they do not fit."""
@@ -46,30 +50,32 @@ class Shares:
         return min(1, longest) if longest < wide else longest
 
     def prepare(self, boards: Array, scale: Scale) -> Array:
-        """Rows of their number and their shares; those of the columns' names have numbers below zero."""
+        """Lines of their number and the shares of their row; those of the columns' names have numbers below zero."""
         count, height = boards.shape[:2]
         cells = boards.reshape(count, height, -1).astype(np.int16)
-        above = scale.lines // scale.span - height
-        rows = np.zeros((count, above + height, 1 + cells.shape[2]), np.int16)
-        rows[:, :, 0] = np.arange(-above, height)
-        rows[:, above:, 1:] = cells
-        return rows
+        _, tall = self._size(scale)
+        above = scale.lines - tall * height
+        lines = np.zeros((count, scale.lines, 1 + cells.shape[2]), np.int16)
+        lines[:, :, 0] = np.arange(-above, tall * height)
+        lines[:, above:, 1:] = cells.repeat(tall, axis=1)
+        return lines
 
-    def line(self, row: Array, part_of_row: int, scale: Scale) -> Row:
+    def line(self, row: Array, part_of_row: int, scale: Scale) -> Row:  # noqa: ARG002 - the protocol's
         """One line, from the cache: strategies change slowly."""
-        key = (scale.name, part_of_row, row.tobytes())
+        key = (scale.name, row.tobytes())
         found = self._lines.get(key)
         if found is None:
             if len(self._lines) >= MAX_CACHED:
                 self._lines.clear()
-            found = self._lines[key] = self._line(row, part_of_row, scale)
+            found = self._lines[key] = self._line(row, scale)
         return found
 
-    def _line(self, row: Array, part_of_row: int, scale: Scale) -> Row:
-        number, wide = int(row[0]), (scale.columns - self._gutter) // self._width
-        if number < 0:
-            return self._heading(-number * scale.span - part_of_row, wide)
-        middle = part_of_row == (scale.span - 1) // 2
+    def _line(self, row: Array, scale: Scale) -> Row:
+        line, (wide, tall) = int(row[0]), self._size(scale)
+        if line < 0:
+            return self._heading(-line, wide)
+        number, part_of_row = divmod(line, tall)
+        middle = part_of_row == (tall - 1) // 2
         label = self._rows[number] if self._rows and middle else ""
         pieces: list[Piece] = []
         for column, shares in enumerate(row[1:].reshape(self._width, -1)):
@@ -81,12 +87,8 @@ class Shares:
     def _heading(self, above: int, wide: int) -> Row:
         """The names of the columns, or their letters that stand so many lines above the first row."""
         tall = self._head(wide)
-        names = (
-            self._columns
-            if tall == 1
-            else [name.rjust(tall)[-above] if above <= tall else " " for name in self._columns]
-        )
-        shown = "".join(fit(name, wide) for name in names) if above <= tall else ""
+        names = self._columns if tall == 1 else [name.rjust(tall)[-above] for name in self._columns]
+        shown = "".join(fit(name, wide) for name in names)
         return (blank(self._gutter), part(fit(shown, wide * self._width), FAINT))
 
     def _cell(self, shares: Array, name: str, wide: int) -> list[Piece]:

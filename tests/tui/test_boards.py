@@ -11,7 +11,7 @@ from pac.envs.text import cells_of
 from pac.training.telemetry.description import PanelLook
 from pac.tui.boards import Boards, Frame, drawing_of
 from pac.tui.boards.cells import enlarged, essence
-from pac.tui.boards.fitting import fitting
+from pac.tui.boards.fitting import Notes, fitting
 from pac.tui.boards.widget import shortened
 
 from .stage import CHESS
@@ -172,6 +172,13 @@ async def test_only_what_changed_is_drawn_again():
         assert (region.y, region.height, region.right) == (y + 1 + 3, 1, x + 1 + 16)
 
 
+def test_notes_are_left_out_where_they_would_stay_empty():
+    """A board that is narrower than the least of its notes has no line for them."""
+    scales = drawing_of(PANELS[0]).scales
+    assert fitting(scales, 8, 156, 56, Notes(2, 16)).notes == 2
+    assert fitting(scales, 8, 156, 56, Notes(2, 17)).notes == 0
+
+
 async def test_a_click_tells_the_board():
     """Clicking a tile posts its index; clicking between them posts nothing."""
     picked = []
@@ -283,7 +290,11 @@ def test_without_colours_a_divided_cell_is_filled_with_letters():
 def test_names_of_columns_stand_upright_where_they_do_not_fit():
     """Side by side over wide cells, a letter to a line over narrow ones."""
     board = np.zeros((2, 3, 2), np.uint8)
-    assert told(rows_of(GRID, board, "6x2"))[1] == "    kk/         kbr   "
+    assert told(rows_of(GRID, board, "6x2")) == [
+        "    kk/         kbr   ",
+        *("Q|J ·     ·     ·     ", "    ·     ·     ·     "),
+        *("K   ·     ·     ·     ", "    ·     ·     ·     "),
+    ]
     assert told(rows_of(GRID, board, "1x1"))[:3] == ["    k k", "    k b", "    / r"]
 
 

@@ -2,9 +2,21 @@
 
 from .cells import mixed
 from .drawing import drawing_of
-from .fitting import Fitting
+from .fitting import Fitting, Notes
 from .scale import Drawing, Scale
 from .values import Steps, heading, named
 from .widget import Boards, Frame
 
-__all__ = ["Boards", "Drawing", "Fitting", "Frame", "Scale", "Steps", "drawing_of", "heading", "mixed", "named"]
+__all__ = [
+    "Boards",
+    "Drawing",
+    "Fitting",
+    "Frame",
+    "Notes",
+    "Scale",
+    "Steps",
+    "drawing_of",
+    "heading",
+    "mixed",
+    "named",
+]

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from .scale import Scale
 
 FRAME = 2
 GAP = 1
+
+
+class Notes(NamedTuple):
+    """What may stand below each board: lines, and the columns that it must have for them."""
+
+    lines: int = 0
+    columns: int = 0
+
+
+NONE = Notes()
 
 
 @dataclass(frozen=True)
@@ -46,10 +57,14 @@ class Fitting:
         return self.left + column * (wide + GAP), row * tall
 
 
-def fitting(scales: Sequence[Scale], count: int, width: int, height: int, notes: int = 0) -> Fitting:
+def fitting(scales: Sequence[Scale], count: int, width: int, height: int, notes: Notes = NONE) -> Fitting:
     """Return the grid of the largest scale at which `count` boards fit, with as many notes as fit; else the fullest."""
     count = max(1, count)
-    grids = [_grid(scale, count, width, height, lines) for scale in scales for lines in range(notes, -1, -1)]
+    grids = [
+        _grid(scale, count, width, height, lines)
+        for scale in scales
+        for lines in range(notes.lines if scale.columns >= notes.columns else 0, -1, -1)
+    ]
     found = next((grid for grid in grids if grid.page >= count), None)
     if found is not None:
         return _balanced(found, count, width)

@@ -15,7 +15,7 @@ from textual.strip import Strip
 from ...envs.fields import Array
 from ..drawing.ink import LINE, SIGNS, Row, blank, fit, ink, padded, part
 from ..drawing.lines import Painted
-from .fitting import GAP, Fitting, fitting
+from .fitting import GAP, NONE, Fitting, Notes, fitting
 from .scale import Drawing, Scale
 
 NO_BOARDS = np.zeros((0, 1, 1), np.uint8)
@@ -64,7 +64,7 @@ class Boards(Painted):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self._drawing: Drawing | None = None
-        self._count, self._notes = 1, 0
+        self._count, self._notes = 1, NONE
         self._fitting: Fitting | None = None
         self._rows = NO_BOARDS
         self._frames: Sequence[Frame] = ()
@@ -80,8 +80,8 @@ class Boards(Painted):
         """Boards on one page, at least 1."""
         return max(1, self._fitting.page) if self._fitting else 1
 
-    def use(self, drawing: Drawing, count: int, notes: int = 0) -> None:
-        """Draw boards of this kind; `count` of them should fit if they can, with up to `notes` lines below each."""
+    def use(self, drawing: Drawing, count: int, notes: Notes = NONE) -> None:
+        """Draw boards of this kind; `count` of them should fit if they can, with as many notes as there is room for."""
         if drawing is not self._drawing or (count, notes) != (self._count, self._notes):
             self._drawing, self._count, self._notes = drawing, count, notes
             self._refit()

@@ -6,16 +6,18 @@ from collections.abc import Sequence
 
 from ...training.telemetry.description import Description
 from ...training.telemetry.snapshot import Snapshot
-from ..boards import Fitting, Frame, Steps
+from ..boards import Fitting, Frame, Notes, Steps
 from ..drawing.ink import FAINT, SOFT, TEXT, Row, part
-from ..drawing.numbers import figure, spoken
+from ..drawing.numbers import figure, short, spoken
+
+VALUE = 6  # columns that a number takes in short, `123.4k`
 
 
 class Headline:
     """The scalars that tell most in one line; what counts most of bars with steps in a line for each.
 
     Attributes:
-        lines: How many lines there are.
+        notes: How many lines there are, and the columns that the first of them takes.
     """
 
     def __init__(self, description: Description) -> None:
@@ -23,7 +25,8 @@ class Headline:
         self._scalars = [(spoken(name), description.info.index(name)) for name in wanted if name in description.info]
         bars = [panel for panel in description.panels if panel.field in wanted and panel.steps]
         self._bars = [(panel.field, Steps(panel)) for panel in bars]
-        self.lines = bool(self._scalars) + len(self._bars)
+        least = len(self._scalars[0][0]) + 1 + VALUE if self._scalars else 0
+        self.notes = Notes(bool(self._scalars) + len(self._bars), least)
 
     def added(self, frames: Sequence[Frame], snapshot: Snapshot, grid: Fitting | None) -> Sequence[Frame]:
         """Return the frames of the page with as many lines as the grid has room for."""
@@ -48,6 +51,8 @@ class Headline:
         used = 0
         for name, index in self._scalars:
             text = figure(values[index])
+            if not row and len(name) + 1 + len(text) > width:
+                text = short(values[index])
             used += len(name) + len(text) + 2
             if used > width + 1:
                 break

@@ -103,7 +103,7 @@ class SummaryView(View):
         self._panel = board
         if snapshot.num_envs != self._count:
             self._count, self._first = snapshot.num_envs, 0
-        self.grid.use(self._drawing, self._count, self._headline.lines)
+        self.grid.use(self._drawing, self._count, self._headline.notes)
 
     def _boards_of(self, snapshot: Snapshot) -> Array:
         if self._panel is None:

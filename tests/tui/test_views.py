@@ -94,6 +94,17 @@ async def test_wide_terminals_show_more_curves(stage, open_app):
         await seen(app, "Learning", "loss/policy", "─ info/viruses ─")
 
 
+async def test_a_curve_has_no_name_until_it_is_known_which_is_measured(stage, open_app):
+    """A solver measures one thing or another, by the size of its game."""
+    stage.facts = {"figures": (Figure("nash_conv", "NashConv"), Figure("regret", "Regret"))}
+    stage.restart(8)
+    async with open_app(stage, (80, 24)) as (app, _):
+        await seen(app, "─ Learning ─", "the curve begins")
+        assert "NashConv" not in screen_text(app)
+        stage.history(regret=[4.0, 2.0])
+        await seen(app, "─ Regret ─")
+
+
 def test_labels_are_whole_where_units_have_no_column_of_their_own():
     """Numbers stand under each other, with units or without."""
     entries = [Entry("batches/s(per-worker)", "12.4", "/s"), Entry("worker", "1")]

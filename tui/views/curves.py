@@ -29,6 +29,8 @@ class Curves:
         about = shot.snapshot.description
         told = {figure.name: (figure.title, figure.note) for figure in (*about.figures, LENGTH)}
         title, more = told.get(name, ({"fps": about.units.fps, "sps": about.units.sps}.get(name, name), ""))
+        if len(about.figures) > 1 and not shot.snapshot.metrics:  # which of them is measured is not known yet
+            title, more = "Learning", ""
         latest = figure(shot.snapshot.metrics.get(name))
         return Section(
             title, lambda *room: self._rows(shot, name, *room), fills=True, note=latest, more=more, least=least

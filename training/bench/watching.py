@@ -9,16 +9,21 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from .app_cost import MeasurementFailed, drain, on_terminal
 from .facts import Figures, Progress, summed_up
+
+if TYPE_CHECKING:
+    from ..watching.script import WatchedScript
 
 NAME = "bench-watch"
 NUM_ENVS, STEPS = 8, 128
 TURN = 0.5  # s; a core keeps its speed about that long, so that both of a pair of turns find the same
 LIMIT = 120.0  # s on top of the training time
 Iterate = Callable[[], None]
+PutOff = Callable[[float], None]
 
 
 def watch_cost(*, seconds: float, pairs: int, progress: Progress) -> Figures:
@@ -62,7 +67,7 @@ def _measure(loop: str, seconds: float, pairs: int, *, attached: bool) -> list[f
             os.close(terminal)
 
 
-def turns(iterate: dict[bool, Iterate], seconds: float, pairs: int) -> Iterator[float]:
+def turns(iterate: dict[bool, Iterate], seconds: float, pairs: int, *, put_off: PutOff) -> Iterator[float]:
     """Iterate watched and not watched in turns of some seconds; yield the ratio of speeds of each pair."""
     for _ in range(pairs):
         spent, done = {False: 0.0, True: 0.0}, {False: 0, True: 0}
@@ -75,7 +80,21 @@ def turns(iterate: dict[bool, Iterate], seconds: float, pairs: int) -> Iterator[
                     done[watched] += 1
                     now = time.perf_counter()
                 spent[watched] += now - begin
+                if not watched:
+                    put_off(now - begin)
         yield (done[True] / spent[True]) / (done[False] / spent[False])
+
+
+def _put_off(script: WatchedScript, seconds: float) -> None:
+    """Have everything that is due by the clock done so much later.
+
+    Telling has a share of the training's time. What became due in the turns without it would be done in those with it,
+    which would bear the share of both.
+    """
+    script.tape.due += seconds
+    script._iteration_due += seconds  # noqa: SLF001
+    script._boards._paid += seconds  # noqa: SLF001
+    script.monitor._due += seconds  # noqa: SLF001
 
 
 def gymnasium_loop() -> tuple[Any, dict[bool, Iterate]]:
@@ -145,12 +164,13 @@ def main() -> None:
     torch.set_num_threads(1)
     envs, iterate = LOOPS[loop]()
     print("stands", flush=True)
-    audience = envs._script.audience  # noqa: SLF001 - what is measured begins when somebody looks
+    script: WatchedScript = envs._script  # noqa: SLF001
+    audience = script.audience  # what is measured begins when somebody looks
     limit = time.monotonic() + LIMIT
     while attached and not audience.joined and time.monotonic() < limit:
         iterate[True]()
     iterate[False]()
-    ratios = list(turns(iterate, seconds, pairs))
+    ratios = list(turns(iterate, seconds, pairs, put_off=partial(_put_off, script)))
     if attached and not audience.joined:
         raise MeasurementFailed("nobody looked until the end")
     print(json.dumps(ratios))

@@ -44,9 +44,9 @@ class WatchedVecEnv(VecEnvWrapper):
             observations, rewards, dones, infos = result
             if ENDED in dones.tobytes():
                 truncated = _truncated(dones, infos)
-                self._script.tape.after(observations, rewards, dones & ~truncated, truncated, infos)
+                self._script.tape.after((observations, rewards, dones & ~truncated, truncated, infos))
             else:
-                self._script.tape.after(observations, rewards, dones, dones, infos)
+                self._script.tape.after((observations, rewards, dones, dones, infos))
         return result
 
     def close(self) -> None:

@@ -125,12 +125,17 @@ class Tape:
             self.wait()
         self.entered = perf_counter()
 
-    def after(self, observations: Any, rewards: Any, terminated: Any, truncated: Any, infos: Any) -> None:
-        """Copy what came of the step, all batches of N: whoever owns them may write into them afterwards."""
+    def after(self, result: tuple[Any, Any, Any, Any, Any]) -> None:
+        """Copy what came of the step: whoever owns the batches may write into them afterwards.
+
+        Args:
+            result: Observations, rewards, which ended, which were cut off, infos; batches of N.
+        """
         if self.ended:
             return
         self.left = now = perf_counter()
         self.inside += now - self.entered
+        observations, rewards, terminated, truncated, infos = result
         self.observations = observations
         actions: Any = NOTHING if self._action is None else self.actions
         if not self._small:

@@ -11,6 +11,7 @@ from ...envs.fields import Array
 from .boards import MODES, Render
 from .mirror import Autoreset
 from .script import WatchedScript, open_script
+from .tape import Tape
 
 RESETS: dict[AutoresetMode, Autoreset] = {
     AutoresetMode.SAME_STEP: "same step",
@@ -26,6 +27,7 @@ class WatchedVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
         super().__init__(env)
         self._name = name
         self._script: WatchedScript | None = None
+        self._tape: Tape | None = None
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin episodes, in all environments or where `options["reset_mask"]` says so."""
@@ -33,17 +35,18 @@ class WatchedVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
         observations, infos = self.env.reset(seed=seed, options=options)
         if self._script is None:
             self._script = self._open(observations, infos)
+            self._tape = self._script.tape
         self._script.begin(mask)
         return observations, infos
 
     def step(self, actions: Any) -> tuple[Any, Array, Array, Array, dict[str, Any]]:
         """Pass the gate and step all environments."""
-        script = self._script
-        if script is None:
+        tape = self._tape
+        if tape is None:
             return self.env.step(actions)
-        script.tape.before(actions)
+        tape.before(actions)
         result = self.env.step(actions)
-        script.tape.after(*result)
+        tape.after(result)
         return result
 
     def close(self, **kwargs: Any) -> None:

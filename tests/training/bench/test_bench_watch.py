@@ -6,8 +6,8 @@ from pac.training.bench.watching import turns, watch_cost
 
 
 def test_turns_compare_speeds(monkeypatch):
-    """Twice as slow when watched is a ratio of a half."""
-    clock = [0.0]
+    """Twice as slow when watched is a ratio of a half; what is due by the clock is put off by the turns without."""
+    clock, off = [0.0], []
     monkeypatch.setattr("pac.training.bench.watching.time.perf_counter", lambda: clock[0])
 
     def taking(seconds):
@@ -16,8 +16,9 @@ def test_turns_compare_speeds(monkeypatch):
 
         return iterate
 
-    ratios = list(turns({False: taking(0.25), True: taking(0.5)}, seconds=4.0, pairs=3))
+    ratios = list(turns({False: taking(0.25), True: taking(0.5)}, seconds=4.0, pairs=3, put_off=off.append))
     assert ratios == pytest.approx([0.5] * 3)
+    assert sum(off) == pytest.approx(3 * 4.0)
 
 
 @pytest.mark.slow

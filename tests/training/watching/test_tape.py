@@ -14,7 +14,7 @@ def noted(actions, rewards, observed=OBSERVED, first=OBSERVED, terminated=NEVER)
     tape = Tape(3, np.dtype("i8"), (), first)
     for given in ((np.arange(3), REWARDS, NEVER, first), (actions, rewards, terminated, observed)):
         tape.before(given[0])
-        tape.after(given[3], given[1], given[2], NEVER, {})
+        tape.after((given[3], given[1], given[2], NEVER, {}))
     return tape.take()
 
 
@@ -33,7 +33,7 @@ def test_what_is_written_into_afterwards_stays_as_it_was():
     for step in range(3):
         rewards[:] = step
         tape.before(np.arange(3))
-        tape.after(OBSERVED, rewards, NEVER, NEVER, {})
+        tape.after((OBSERVED, rewards, NEVER, NEVER, {}))
     taken = tape.take()
     assert taken is not None
     assert taken.rewards.tolist() == [[step] * 3 for step in range(3)]

@@ -59,7 +59,7 @@ def is_full(mirror, actions, rewards, terminated):
     full: list[float] = []
     mirror.tape.settle = full.append
     mirror.tape.before(actions)
-    mirror.tape.after(None, rewards, terminated, np.zeros(mirror.environments, np.bool_), {})
+    mirror.tape.after((None, rewards, terminated, np.zeros(mirror.environments, np.bool_), {}))
     return bool(full)
 
 

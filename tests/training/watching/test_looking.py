@@ -10,6 +10,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from pac.training.telemetry.records import Phase
 from pac.training.telemetry.snapshot import Look, take
+from pac.training.watching import mirror
 from pac.training.watching.vector import WatchedVectorEnv
 
 from ...waiting import until
@@ -69,8 +70,9 @@ class Fading(gymnasium.Wrapper):
         return (np.full_like(observation, np.nan) if self.count == 7 else observation, *rest)
 
 
-def test_a_breakpoint_asks_for_observations_that_nobody_looks_at():
+def test_a_breakpoint_asks_for_observations_that_nobody_looks_at(monkeypatch):
     """It hits at the one step whose observation is no number, and at no later one."""
+    monkeypatch.setattr(mirror, "TOGETHER", 2 * mirror.LEAST)
     envs = WatchedVectorEnv(SyncVectorEnv([lambda: gymnasium.make("CartPole-v1"), lambda: Fading(cart())]))
     envs.reset(seed=1)
     assert envs._script

@@ -7,6 +7,7 @@ SHELL := bash
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+COMPILED := $(VENV)/.compiled
 PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { command -v "$$python"; break; }; done)
 
@@ -31,15 +32,18 @@ $(STAMP): pyproject.toml setup.py
 	@$(BIN)/python -m pac.envs drmario
 	@touch $(STAMP)
 
+# The kernels, once: else every worker of the tests would compile those that it meets.
+$(COMPILED): $(STAMP) $(shell find envs -name '*.py')
+	@$(BIN)/python -m pac.envs
+	@touch $(COMPILED)
+
 run: $(STAMP)  ## Start the app; make run ARGS="--num-envs 16" passes options on
 	@$(BIN)/pac-tui $(ARGS)
 
-quick: $(STAMP)  ## Run the tests that start no process and learn nothing
-	@$(BIN)/python -m pac.envs
+quick: $(COMPILED)  ## Run the tests that start no process and learn nothing
 	$(BIN)/python -m pytest -q -n auto --dist worksteal --hypothesis-profile quick -m "not slow and not session"
 
-test: $(STAMP)  ## Run the tests, all but the long ones
-	@$(BIN)/python -m pac.envs
+test: $(COMPILED)  ## Run the tests, all but the long ones
 	$(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow"
 
 test-slow: $(STAMP)  ## Run the learning and soak tests

@@ -82,6 +82,7 @@ def test_what_an_environment_takes_is_measured(toy):
     assert memory.footprint("faulty:Nothing") == 0
 
 
+@pytest.mark.session
 def test_what_an_environment_takes_counts(toy, monkeypatch):
     """Environments outside the buffer are counted with it."""
     monkeypatch.setattr(memory, "available_memory", lambda: 100 * MIB)

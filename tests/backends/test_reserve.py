@@ -16,6 +16,7 @@ from pac.backends.segment import own_directory
 from ..waiting import until
 
 LIMIT = 60.0
+pytestmark = pytest.mark.session
 
 
 @pytest.fixture

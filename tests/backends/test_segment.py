@@ -64,6 +64,7 @@ def test_what_a_dead_process_told_of_itself_is_left_to_who_keeps_it(elsewhere):
     assert elsewhere in remove_stale()
 
 
+@pytest.mark.session
 def test_who_has_ended_owns_nothing_though_its_parent_has_not_noticed():
     """A killed process keeps its number until its parent asks how it ended."""
     code = "from pac.backends.segment import new_directory; print(new_directory(), flush=True); input()"

@@ -23,6 +23,8 @@ from pac.backends.socket_server import listen
 from ..waiting import LIMIT, until
 from .peer import ENVS, TASK, Peer, Running
 
+pytestmark = pytest.mark.session
+
 SIZES = Sizes(TASK)
 LEFT = b"\x00\x00\x00\x00"
 
@@ -221,7 +223,6 @@ def test_many_connections(server):
         assert player.ask(Kind.STEP_REQ, LEFT).kind == Kind.STEP_RESP
 
 
-@pytest.mark.session
 def test_an_environment_that_fails(runtime_directory):
     """Its client is told and let go, the next one gets a new environment, and the server lives."""
     running = Running("faulty:Fragile:how=raise,at=0", runtime_directory / "fragile")
@@ -235,7 +236,6 @@ def test_an_environment_that_fails(runtime_directory):
         assert running.end() == 0
 
 
-@pytest.mark.session
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_ends_cleanly(runtime_directory, number):
     """On SIGTERM and on Ctrl-C it ends with exit code 0 and removes its socket, also with a client connected."""
@@ -248,7 +248,6 @@ def test_it_ends_cleanly(runtime_directory, number):
     assert not running.path.exists()
 
 
-@pytest.mark.session
 def test_the_socket_of_a_dead_server_is_replaced(runtime_directory):
     """Killed, it leaves its socket; the next server takes the path over."""
     path = runtime_directory / "stale"
@@ -259,7 +258,6 @@ def test_the_socket_of_a_dead_server_is_replaced(runtime_directory):
     path.unlink()
 
 
-@pytest.mark.session
 def test_a_path_that_is_taken(server, tmp_path):
     """A live server, another file, and a folder that does not exist are each refused with a sentence."""
     with pytest.raises(BackendUnavailable, match="is served by another process"):

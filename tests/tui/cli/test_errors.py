@@ -161,6 +161,7 @@ def test_a_stdout_that_takes_nothing(end, code, told):
     assert (done.returncode, done.stderr) == (code, told)
 
 
+@pytest.mark.session
 def test_a_stdout_of_few_letters():
     """What its encoding has no letter for is a question mark, and not a traceback at the end of an hour's run."""
     code = "import sys; sys.argv[1:] = ['--version']; from pac.tui.__main__ import main; main(); print('a · b')"

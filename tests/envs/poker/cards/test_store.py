@@ -148,6 +148,7 @@ def test_two_processes_may_make_the_same_at_once(path):
     assert [entry.name for entry in path.parent.iterdir()] == [path.name]
 
 
+@pytest.mark.session
 def test_what_a_killed_process_left_is_removed(path):
     """A piece that a dead process had begun is removed by the next one, one of a living process is not."""
     dead = subprocess.Popen([sys.executable, "-c", ""])

@@ -40,8 +40,9 @@ $(COMPILED): $(STAMP) $(shell find envs -name '*.py')
 run: $(STAMP)  ## Start the app; make run ARGS="--num-envs 16" passes options on
 	@$(BIN)/pac-tui $(ARGS)
 
-quick: $(COMPILED)  ## Run the tests that start no process and learn nothing
-	$(BIN)/python -m pytest -q -n auto --dist worksteal --hypothesis-profile quick -m "not slow and not session"
+quick: $(COMPILED)  ## Run the short tests, which start no process and learn nothing
+	$(BIN)/python -m pytest -q -n auto --dist worksteal --hypothesis-profile quick \
+		-m "not slow and not session and not thorough"
 
 test: $(COMPILED)  ## Run the tests, all but the long ones
 	$(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow"

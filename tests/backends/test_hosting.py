@@ -19,7 +19,13 @@ def choose(host: Host, rng: np.random.Generator) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("spec", "env"), [("drmario:level=0", 2), ("autochess", 0), ("autochess:players=8", 1), ("CartPole-v1", 1)]
+    ("spec", "env"),
+    [
+        ("drmario:level=0", 2),
+        ("autochess", 0),
+        pytest.param("autochess:players=8", 1, marks=pytest.mark.thorough),
+        ("CartPole-v1", 1),
+    ],
 )
 def test_the_episodes_are_those_of_the_reference(spec, env):
     """Through ends and resets, every field has the bytes that the same environment has on `inline`."""

@@ -99,7 +99,13 @@ def test_an_action_that_is_not_legal_stands_for_the_next_one():
     env.close()
 
 
-@pytest.mark.parametrize("name", [name for name in GAMES if name not in ALONE])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "pac/Kuhn-v0",
+        *(pytest.param(name, marks=pytest.mark.thorough) for name in sorted({*GAMES} - {*ALONE, "pac/Kuhn-v0"})),
+    ],
+)
 def test_games_of_two_are_vector_environments(name):
     """Rows are seats, whoever's turn it is says so, and a whole hand is played; one environment alone is refused."""
     envs = gymnasium.make_vec(name, num_envs=3)

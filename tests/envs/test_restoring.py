@@ -11,7 +11,15 @@ from pac.envs import allocate, find
 from pac.envs.actions import random_actions
 from pac.envs.errors import IllegalAction, ImpossibleState
 
-SPECS = ("drmario:level=15", "drmario-frames", "autochess", "autochess:players=8", "leduc", "liars_dice", "holdem")
+SPECS = (
+    "drmario:level=15",
+    "drmario-frames",
+    "autochess",
+    "autochess:players=8",
+    "leduc",
+    "liars_dice",
+    "holdem:betting=fcpa",
+)
 WEIRD = (-(2**63), -1, 0, 1, 2, 5, 7, 15, 64, 127, 255, 2**31, 2**62, 2**63 - 1)
 native = pytest.mark.parametrize("spec", SPECS)
 

@@ -97,7 +97,9 @@ def test_a_value_that_does_not_fit(parameter, text, complaint):
         parameter.parse(text)
 
 
-@pytest.mark.parametrize("name", sorted(families()))
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.thorough if name == "holdem" else ()) for name in sorted(families())]
+)
 def test_every_registered_task_conforms(name):
     """Each task keeps what trainers and backends rely on."""
     check(find(name))

@@ -22,6 +22,9 @@ from pac.training.telemetry.records import Level, Phase
 
 from ..waiting import LIMIT
 
+SIZES = [(80, 24), *(pytest.param(size, marks=pytest.mark.thorough) for size in ((200, 60), (40, 12), (20, 5)))]
+"""Terminals that everything has to stand in."""
+
 FACTS = {"trainer": "ppo", "backend": "shm", "device": "cpu", "seed": 7, "version": "0.1.0", "pid": 1}
 
 CHESS = Task(

@@ -192,6 +192,7 @@ async def test_the_palette_finds_commands_by_name(stage, open_app):
         await commanded(stage, "baseline")
 
 
+@pytest.mark.thorough
 async def test_a_prompt_takes_digits_only(stage, open_app):
     """Letters are not typed; Esc asks for nothing."""
     async with open_app(stage) as (app, pilot):
@@ -249,7 +250,9 @@ async def test_a_failure_stays_on_the_screen(stage, open_app):
         await until(lambda: app.return_code == 1)
 
 
-@pytest.mark.parametrize("size", [(120, 40), (80, 24), (40, 12)])
+@pytest.mark.parametrize(
+    "size", [(80, 24), *(pytest.param(size, marks=pytest.mark.thorough) for size in ((120, 40), (40, 12)))]
+)
 async def test_what_is_left_of_a_session_that_failed_can_be_looked_at(stage, open_app, size):
     """Its boards stand above its error, in the summary and large."""
     stage.shuffle()

@@ -47,6 +47,7 @@ async def test_a_session_of_somebody_else_is_left_running(stage, open_app, keys)
     assert not stage.killed
 
 
+@pytest.mark.thorough
 async def test_a_refused_stop_is_told(stage, open_app):
     """Who does not control cannot stop, and the app goes on."""
     stage.refusal = "pts/9 controls this training: c takes control"

@@ -10,7 +10,7 @@ from pac.training.telemetry.moments import Source
 from pac.training.telemetry.records import Phase
 from pac.tui.views import Shot
 
-from .stage import Stage, screen_text, seen, until
+from .stage import SIZES, Stage, screen_text, seen, until
 
 
 def at_step(stage, block, step, *, now=100, env=2, **values):
@@ -56,6 +56,7 @@ async def test_inspecting_asks_for_detail_and_shows_it(stage, open_app):
         await until(lambda: "Observation" not in screen_text(app) and not stage.looks[-1]["detail"])
 
 
+@pytest.mark.thorough
 async def test_what_is_inspected_is_drawn_whenever_it_is_due(stage, open_app):
     """However short the time since it was drawn last."""
     at_step(stage, "detail", 100)
@@ -90,7 +91,7 @@ async def test_planes_that_do_not_fit_get_smaller_and_then_are_counted(stage, op
         await seen(app, "Observation", "amber", "bott", "hand_first", "next_second")
 
 
-@pytest.mark.parametrize("size", [(80, 24), (40, 12), (20, 5)])
+@pytest.mark.parametrize("size", SIZES)
 async def test_inspecting_stands_at_every_size(stage, open_app, size):
     """Nothing breaks where nothing fits."""
     paused(stage)
@@ -111,6 +112,7 @@ async def test_a_paused_environment_says_where_it_stands(stage, open_app):
         )
 
 
+@pytest.mark.thorough
 async def test_what_tells_least_of_a_step_has_no_place_on_a_narrow_terminal(stage, open_app):
     """What was done and comes next is told; where among all steps that was is left out."""
     paused(stage)
@@ -123,6 +125,7 @@ async def test_what_tells_least_of_a_step_has_no_place_on_a_narrow_terminal(stag
         assert "at step" not in screen_text(app)
 
 
+@pytest.mark.thorough
 async def test_what_was_done_is_told_whole_on_a_narrow_terminal(stage, open_app):
     """An end and its kind take the place of where in the episode that was and of what came next; nothing is cut."""
     paused(stage)
@@ -179,6 +182,7 @@ async def test_the_past_is_shown_whole_and_the_present_comes_back(stage, open_ap
         assert not (app.view._board._rows[0][3] == 2).any()
 
 
+@pytest.mark.thorough
 async def test_boards_of_several_layers_go_back_too(runtime_directory, open_app):
     """A panel that draws several fields has them all in the past."""
     stage = Stage(runtime_directory, "autochess", 4)
@@ -197,6 +201,7 @@ def _lengths(app):
     return sum(row.count("N/A") for row in screen_text(app).splitlines() if " length " in row)
 
 
+@pytest.mark.thorough
 async def test_what_is_not_kept_says_why(stage, open_app):
     """A note, and no board."""
     stage.board("bottle", 2)
@@ -210,6 +215,7 @@ async def test_what_is_not_kept_says_why(stage, open_app):
         assert not app.view._board._rows.any()
 
 
+@pytest.mark.thorough
 async def test_who_plays_by_hand_plays_now(stage, open_app):
     """A step that was gone back to is left."""
     paused(stage)
@@ -221,6 +227,7 @@ async def test_who_plays_by_hand_plays_now(stage, open_app):
         await until(lambda: looks_back(stage, 0))
 
 
+@pytest.mark.thorough
 async def test_a_rebuilding_says_how_far_it_is(stage, open_app):
     """Until it is done, a percentage stands in place of the step."""
     paused(stage)
@@ -230,6 +237,7 @@ async def test_a_rebuilding_says_how_far_it_is(stage, open_app):
         await seen(app, "1 step back: playing again 45 %")
 
 
+@pytest.mark.thorough
 async def test_resuming_and_stepping_return_to_now(stage, open_app):
     """When the session goes on, and when a step was taken, the newest step is shown."""
     paused(stage)
@@ -247,6 +255,7 @@ async def test_resuming_and_stepping_return_to_now(stage, open_app):
         await until(lambda: looks_back(stage, 0))
 
 
+@pytest.mark.thorough
 async def test_another_seat_is_inspected_and_gone_back_with(runtime_directory, open_app):
     """Down asks for the next seat's policy, moment and line, and shows those only; so do steps back."""
     stage = Stage(runtime_directory, "autochess:players=8")

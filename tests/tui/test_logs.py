@@ -2,7 +2,7 @@
 
 import pytest
 
-from .stage import screen_text, until
+from .stage import SIZES, screen_text, until
 
 
 def printed(stage, text, name="session.log"):
@@ -64,7 +64,7 @@ async def test_it_is_searched(stage, open_app):
         await shown(app, "/ searches")
 
 
-@pytest.mark.parametrize("size", [(80, 24), (40, 12), (20, 5)])
+@pytest.mark.parametrize("size", SIZES)
 async def test_it_stands_at_every_size(stage, open_app, size):
     """Long lines are cut; letters that move cursors do not."""
     printed(stage, "\x1b[2Jclear\n" + "long " * 100 + "\n")

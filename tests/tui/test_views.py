@@ -14,9 +14,7 @@ from pac.training.units import RETURN, Figure, Units
 from pac.tui.views import timing
 from pac.tui.views.figures import Entry, frames_of, pairs
 
-from .stage import CHESS, Stage, screen_text, seen, until
-
-SIZES = [(80, 24), (200, 60), (40, 12), (20, 5)]
+from .stage import CHESS, SIZES, Stage, screen_text, seen, until
 
 
 def play(stage):
@@ -84,6 +82,7 @@ async def test_boards_tell_their_state_without_colour(stage, open_app):
         await seen(app, "hung", "dead", "▸", "cleared", "topped out", "✓", "✗")
 
 
+@pytest.mark.thorough
 async def test_wide_terminals_show_more_curves(stage, open_app):
     """Below the boards and beside one of them; what they run over is asked for."""
     play(stage)
@@ -138,6 +137,7 @@ def test_a_slim_terminal_tells_where_the_time_goes(stage):
     assert texts[-1].split()[-2:] == ["100.0", "%"]
 
 
+@pytest.mark.thorough
 async def test_letters_tell_pieces_apart_on_the_console(stage, open_app, monkeypatch):
     """Where sixteen colours make two of the game's the same."""
     monkeypatch.setenv("TERM", "linux")
@@ -288,6 +288,7 @@ async def test_a_resized_terminal_is_filled_anew(stage, open_app):
         assert {len(line) for line in screen_text(app).splitlines()} == {80}
 
 
+@pytest.mark.thorough
 async def test_a_solver_speaks_of_workers_and_iterations(stage, open_app):
     """In headings, tabs, foot, prompts and help; there are no episodes, and the goal stands on logarithmic axes."""
     units = Units("worker", "worker", "batch", "iteration", "it/s", "batches/s", "frames", episodes=False)
@@ -310,6 +311,7 @@ async def test_a_solver_speaks_of_workers_and_iterations(stage, open_app):
         await seen(app, "stands beside its board")
 
 
+@pytest.mark.thorough
 async def test_what_has_no_room_beside_a_board_stands_on_the_next_page(runtime_directory, open_app):
     """All panels of a game can be seen on a small terminal, page by page, also while it is paused."""
     stage = Stage(runtime_directory, "autochess:players=8", 2)

@@ -27,7 +27,7 @@ def play_out(spec: str, games: int, seed: int) -> list[int]:
     return lengths
 
 
-@pytest.mark.parametrize("spec", ["autochess", "autochess:players=8"])
+@pytest.mark.parametrize("spec", ["autochess", pytest.param("autochess:players=8", marks=pytest.mark.thorough)])
 def test_random_play_breaks_no_rule(spec: str):
     """Thirty random games keep all rules at every step, and take 100 to 300 steps."""
     lengths = play_out(spec, 30, 1)

@@ -160,6 +160,7 @@ def maze(seed: int, speed_ups: int) -> tuple[Game, Bottle]:
     return game, bottle
 
 
+@pytest.mark.thorough
 @settings(max_examples=6)
 @given(level=st.integers(0, 20), speed=st.sampled_from(SPEEDS), seed=SEEDS)
 def test_frames(level: int, speed: str, seed: int):

@@ -44,6 +44,7 @@ def test_fold_call_pot_all_in():
     assert game.entries == 174_833
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "decisions", "ends", "entries"),
     [("wide", [36, 300, 1588, 6212], 13_026, 1_070_545), ("standard", [32, 442, 3490, 17_746], 35_930, 2_893_017)],

@@ -19,7 +19,13 @@ from pac.envs.poker.tree import DECISION, SHOWDOWN, STREET
 
 from .cards.twin import worth
 
-SPECS = ("kuhn", "leduc", "liars_dice", "liars_dice:faces=2", "holdem:betting=fcpa", "holdem:stack=20,betting=wide")
+SPECS = [
+    *("kuhn", "leduc", "liars_dice", "holdem:betting=fcpa"),
+    *(
+        pytest.param(spec, marks=pytest.mark.thorough)
+        for spec in ("liars_dice:faces=2", "holdem:stack=20,betting=wide")
+    ),
+]
 COUNT = 6
 
 

@@ -108,6 +108,7 @@ def test_workers_share_the_numbers_of_iterations():
     assert np.array_equal(found[0][1], found[1][1])
 
 
+@pytest.mark.thorough
 def test_it_learns_with_batches_that_it_finds():
     """Left alone, it makes batches of some size, and the average strategy of Leduc comes close to an equilibrium."""
     with solving() as (trainer, backend):

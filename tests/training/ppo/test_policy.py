@@ -183,6 +183,7 @@ def test_every_kind_of_observation_has_a_network(observation: Field) -> None:
     assert value.shape == (2,)
 
 
+@pytest.mark.thorough
 def test_large_pictures_are_reduced() -> None:
     """A console's whole screen takes a network of about the size that a small picture takes."""
     small, large = (Field("observation", "uint8", shape, low=0, high=255) for shape in ((84, 84, 3), (210, 160, 3)))

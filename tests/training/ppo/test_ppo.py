@@ -79,6 +79,7 @@ def trained() -> tuple[dict[str, torch.Tensor], dict[str, Any], Any]:
         return *trainer.state(), buffer["episode_length"][ended].copy()
 
 
+@pytest.mark.thorough
 def test_learns_the_corridor(trained) -> None:
     """After a few thousand decisions nearly every episode takes the shortest way."""
     _, _, lengths = trained

@@ -50,6 +50,7 @@ def test_what_stands_still_is_shown_as_it_stands():
             until(partial(stands, started, env, started.envs._script.tape.observations[env]), f"env {env} as it is")
 
 
+@pytest.mark.thorough
 def test_what_is_observed_is_inspected_while_it_runs():
     """Whether its board is drawn at that moment or not."""
     with training() as started:

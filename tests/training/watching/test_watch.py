@@ -129,6 +129,7 @@ def test_a_watched_script_is_found_and_seen():
         until(lambda: np.any(started.see().boards["bars"]), "bars")
 
 
+@pytest.mark.thorough
 def test_what_environments_draw_is_shown(monkeypatch):
     """A picture, made small, that changes; here as often as anybody looks, whatever it costs."""
     monkeypatch.setattr("pac.training.watching.boards.SHARE", math.inf)
@@ -228,6 +229,7 @@ def test_a_viewer_can_stop_watching():
         assert started.see().phase is Phase.ENDED
 
 
+@pytest.mark.thorough
 def test_only_the_first_viewer_controls_until_another_takes_over():
     """Others are refused, with the name of who controls; when that one leaves, the next one may."""
     with training() as started:
@@ -395,6 +397,7 @@ class Blinking(gymnasium.Env):
         return {"place": place, "kind": 1}, 0.0, False, False, {}
 
 
+@pytest.mark.thorough
 def test_a_number_that_is_none_for_one_step_rings():
     """Of observations and of what was logged, although both are fine again by the time that somebody looks."""
     envs = WatchedVectorEnv(SyncVectorEnv([lambda: Blinking(at=0), lambda: Blinking(at=7)]))

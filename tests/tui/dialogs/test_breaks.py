@@ -6,7 +6,7 @@ from textual.widgets import Input
 from pac.training.telemetry.records import Level, Notice, Phase
 from pac.tui.dialogs.breaks import Breakpoints
 
-from ..stage import screen_text, until
+from ..stage import SIZES, screen_text, until
 
 
 def listed(stage, *texts, hits=0, env=-1):
@@ -68,7 +68,7 @@ async def test_one_is_selected_switched_and_removed(stage, open_app):
         assert stage.commands == [("switch_break", {"number": 2}), ("unbreak", {"number": 1})]
 
 
-@pytest.mark.parametrize("size", [(80, 24), (40, 12), (20, 5)])
+@pytest.mark.parametrize("size", SIZES)
 async def test_the_list_stands_at_every_size(stage, open_app, size):
     """Nothing breaks where little fits; what is selected stays in sight."""
     listed(stage, *(f"length > {index}00" for index in range(1, 30)))

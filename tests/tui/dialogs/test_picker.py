@@ -13,7 +13,7 @@ from pac.tui.dialogs.picker import Picker
 
 from ...waiting import until as wait
 from ..commands import QUICK, Terminal, environment, left, runtime
-from ..stage import screen_text, seen, until
+from ..stage import SIZES, screen_text, seen, until
 
 
 def kept(folder, name, state="completed", *, saved=True, **card):
@@ -88,6 +88,7 @@ async def test_a_finished_run_is_gone_to_by_leaving_this_one(stage, runs, open_a
         assert app.connection.detached
 
 
+@pytest.mark.thorough
 async def test_what_saved_nothing_cannot_be_resumed(stage, runs, open_app):
     """Enter does nothing, and the frame says why."""
     async with open_app(stage, (120, 40)) as (app, pilot):
@@ -98,7 +99,7 @@ async def test_what_saved_nothing_cannot_be_resumed(stage, runs, open_app):
         assert isinstance(app.screen, Picker)
 
 
-@pytest.mark.parametrize("size", [(200, 60), (80, 24), (40, 12), (20, 5)])
+@pytest.mark.parametrize("size", SIZES)
 async def test_it_stands_at_every_size(stage, runs, open_app, size):
     """Nothing breaks where little fits; the selected run stays in sight."""
     for index in range(30):

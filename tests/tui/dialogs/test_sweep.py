@@ -6,7 +6,7 @@ from textual.widgets import Input
 from pac.training.telemetry.records import Phase
 from pac.tui.dialogs.sweep import Sweep
 
-from ..stage import screen_text, until
+from ..stage import SIZES, screen_text, until
 
 
 async def shown(app, *texts):
@@ -51,7 +51,7 @@ async def test_the_knee_is_marked(stage, open_app):
         assert "300" in line
 
 
-@pytest.mark.parametrize("size", [(200, 60), (80, 24), (40, 12), (20, 5)])
+@pytest.mark.parametrize("size", SIZES)
 async def test_it_stands_at_every_size(stage, open_app, size):
     """Nothing breaks where little fits."""
     stage.scaling(**{f"n{2**power}": 100.0 * 1.7**power for power in range(12)})

@@ -8,7 +8,7 @@ from pac.training.telemetry.description import describe
 from pac.training.telemetry.records import Notice, Phase
 from pac.tui.dialogs.takeover import TakeOver, action_of, button
 
-from ..stage import CHESS, FACTS, Stage, screen_text, until
+from ..stage import CHESS, FACTS, SIZES, Stage, screen_text, until
 
 
 @pytest.fixture
@@ -44,6 +44,7 @@ async def test_buttons_names_and_numbers_are_played(chess, open_app):
         await until(lambda: not isinstance(app.screen, TakeOver))
 
 
+@pytest.mark.thorough
 async def test_a_paused_session_is_not_paused_again(chess, open_app):
     """And what a person did is marked on the board."""
     chess.writer.array("environments")["notice"][0] = Notice.PLAYED
@@ -56,7 +57,7 @@ async def test_a_paused_session_is_not_paused_again(chess, open_app):
         assert not chess.commands
 
 
-@pytest.mark.parametrize("size", [(80, 24), (40, 12), (20, 5)])
+@pytest.mark.parametrize("size", SIZES)
 async def test_it_stands_at_every_size(chess, open_app, size):
     """The line to type in is always there."""
     async with open_app(chess, size) as (app, pilot):
@@ -88,6 +89,7 @@ def test_several_numbers_are_typed_in_a_row():
         ]
 
 
+@pytest.mark.thorough
 async def test_the_chosen_seat_is_played(runtime_directory, open_app):
     """Down shows the next seat, and what a person does is that seat's."""
     stage = Stage(runtime_directory, type(CHESS)(**{**vars(CHESS), "players": 4}))

@@ -88,6 +88,7 @@ async def test_keys_step_play_and_leave(path):
         await until(lambda: app.return_code == 0)
 
 
+@pytest.mark.thorough
 async def test_what_a_film_cannot_do_is_told(path):
     """A restart is refused with a sentence, and the film goes on."""
     async with opened(path) as (app, pilot):
@@ -139,6 +140,7 @@ def test_an_asciicast_shows_every_step(path, tmp_path):
     assert [time for time, *_ in events] == sorted(time for time, *_ in events)
 
 
+@pytest.mark.thorough
 def test_a_gif_has_a_picture_for_every_step(path, tmp_path):
     """As many frames as states, and they differ."""
     images = pytest.importorskip("PIL.Image")

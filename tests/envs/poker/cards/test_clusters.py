@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -61,6 +62,7 @@ def test_a_heavy_point_draws_its_centre():
     assert not np.array_equal(clustered(points, 1), centres)
 
 
+@pytest.mark.thorough
 def test_any_number_of_threads_gives_the_same():
     """The centres don't depend on how many threads shared the work."""
     points = random_points(20_000)

@@ -96,6 +96,7 @@ def test_a_turns_histogram_counts_all_rivers(text):
     assert expected.sum() == 46
 
 
+@pytest.mark.thorough
 def test_a_flops_histogram_counts_all_runouts():
     """On a flop the histogram of a hand counts the equity of each of its 1,081 rivers."""
     board, hole = cards_of("Ah9h4c"), cards_of("Kh3h")
@@ -105,6 +106,7 @@ def test_a_flops_histogram_counts_all_runouts():
     assert counted(board, [hole_of(*hole)])[0].tolist() == expected.tolist()
 
 
+@pytest.mark.thorough
 def test_hands_that_clash_with_the_board_see_no_river():
     """A pair of cards that is not there has an empty histogram, every other one 1,081 rivers."""
     board = cards_of("Ah9h4c")
@@ -112,6 +114,7 @@ def test_hands_that_clash_with_the_board_see_no_river():
     assert total.tolist() == np.where(HOLE_WORDS & word(board), 0, 1081).tolist()
 
 
+@pytest.mark.thorough
 @settings(max_examples=15)
 @given(st.permutations(range(52)), st.permutations(range(4)))
 def test_renaming_suits_changes_no_histogram(deck, suits):

@@ -49,6 +49,7 @@ def found(hands):
     return numbers
 
 
+@pytest.mark.thorough
 def test_all_five_cards_rank_as_the_rules_say(hands, found):
     """All hands of five cards, up to the names of suits, stand in the same order as by the slow twin, ties included."""
     suits = hands % 4
@@ -61,6 +62,7 @@ def test_all_five_cards_rank_as_the_rules_say(hands, found):
     assert np.count_nonzero(ours) + 1 == 7462
 
 
+@pytest.mark.thorough
 def test_categories_are_as_frequent_as_known(found):
     """Of all hands of five cards, each category has its known number."""
     known = [1_302_540, 1_098_240, 123_552, 54_912, 10_200, 5_108, 3_744, 624, 40]

@@ -135,6 +135,7 @@ def test_a_shuffled_deck_has_every_card_once(holdings):
         assert len({*HOLE_CARDS[hand].tolist(), *board}) == 7
 
 
+@pytest.mark.thorough
 def test_who_always_folds_loses_the_blinds(game, few):
     """To a local best response, and to who raises: two chips in one seat, one in the other."""
     folds = bot(game, "fold")
@@ -143,12 +144,14 @@ def test_who_always_folds_loses_the_blinds(game, few):
     assert found.margin == pytest.approx(0)
 
 
+@pytest.mark.thorough
 def test_who_always_calls_loses_to_who_looks_at_the_cards(game, few):
     """A local best response bets its good hands for value."""
     found = local_best_response(game, bot(game, "call"), few, 100, threads=2)
     assert found.mean > found.margin > 0
 
 
+@pytest.mark.thorough
 def test_a_match_of_who_folds(game, few):
     """Who folds to the big blind loses the small one in one seat; the rest is what cards decide."""
     found = match(game, bot(game, "call"), bot(game, "fold"), few, 2 * BLOCK)

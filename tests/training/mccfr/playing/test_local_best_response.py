@@ -55,6 +55,7 @@ def test_against_who_always_folds_it_wins_the_ante():
     assert best == pytest.approx(1.0)
 
 
+@pytest.mark.thorough
 def test_drawn_hands_agree_with_all_hands():
     """Within three times the interval's half, whatever the number of threads."""
     strategy = normalised(LEDUC, np.random.default_rng(7).random(LEDUC.entries))

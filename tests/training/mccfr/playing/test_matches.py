@@ -62,6 +62,7 @@ def test_played_hands_agree_with_all_deals():
     assert alone.mean == pytest.approx(exact.mean, abs=1.5 * alone.margin)
 
 
+@pytest.mark.thorough
 def test_players_who_decide_as_they_go_agree_too():
     """Both follow strategies here, so what they should win is known, whatever hands are guessed to be worth."""
     one, other, holdings = drawn(LEDUC, 5), bot(LEDUC, "call"), SmallHoldings(LEDUC)

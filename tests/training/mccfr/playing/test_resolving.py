@@ -42,6 +42,7 @@ def test_a_share_of_nothing_is_the_blueprint(name):
     assert (resolver(name, 10, policy_blend_alpha=0).strategy_with() == blueprint(name, 10)).all()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("alpha", [0.35, 1])
 def test_it_mends_a_poor_blueprint(alpha):
     """Thinking again gives away less than a strategy that has not converged."""
@@ -50,6 +51,7 @@ def test_it_mends_a_poor_blueprint(alpha):
     assert after < before * (1 - 0.2 * alpha)
 
 
+@pytest.mark.thorough
 def test_it_leaves_a_good_blueprint_good():
     """A strategy near equilibrium stays near it: the opponent's hands can leave for what they had."""
     before = nash_conv(GAMES["leduc"], blueprint("leduc", 300))
@@ -57,6 +59,7 @@ def test_it_leaves_a_good_blueprint_good():
     assert after < before + 0.02
 
 
+@pytest.mark.thorough
 def test_trusting_the_opponent_can_be_exploited():
     """What answers the blueprint alone gives away more, which is why it is not the default."""
     light, trusting = (

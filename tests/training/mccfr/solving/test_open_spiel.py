@@ -47,6 +47,7 @@ def policy_of(game, theirs, strategy):
     return pyspiel.TabularPolicy(policy)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", GAMES)
 def test_nash_conv_is_theirs(name):
     """To 1e-8, for a random strategy."""

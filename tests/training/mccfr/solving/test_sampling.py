@@ -46,10 +46,10 @@ def test_a_plain_recursion_makes_the_same_tables(game, iterations):
         (KUHN, 1_000, 0.02, 0.1),
         (KUHN, 100_000, 0.0015, 0.011),
         (LEDUC, 1_000, 1.8, 2.5),
-        (LEDUC, 100_000, 0.09, 0.15),
+        pytest.param(LEDUC, 100_000, 0.09, 0.15, marks=pytest.mark.thorough),
         pytest.param(LEDUC, 1_000_000, 0.025, 0.05, marks=pytest.mark.slow),
         (DICE, 100, 1.4, 1.6),
-        (DICE, 10_000, 0.2, 0.32),
+        pytest.param(DICE, 10_000, 0.2, 0.32, marks=pytest.mark.thorough),
     ],
     ids=label,
 )
@@ -62,12 +62,14 @@ def test_external_sampling_converges_as_known(game, iterations, least, most):
     assert least < found < most
 
 
+@pytest.mark.thorough
 def test_outcome_sampling_converges():
     """It is noisier, and arrives: OpenSpiel's is at .30 by then."""
     assert conv(LEDUC, learned(LEDUC, 1_000_000, method="outcome")[0]) < 0.6
     assert conv(KUHN, learned(KUHN, 1_000_000, method="outcome")[0]) < 0.02
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 def test_every_weighting_converges(weighting):
     """After 300,000 iterations of Leduc."""
@@ -99,7 +101,9 @@ def test_updates_are_counted(method):
     assert updates.min() >= 0
 
 
-@pytest.mark.parametrize(("game", "value"), [(KUHN, -1 / 18), (LEDUC, -0.085606)], ids=label)
+@pytest.mark.parametrize(
+    ("game", "value"), [(KUHN, -1 / 18), pytest.param(LEDUC, -0.085606, marks=pytest.mark.thorough)], ids=label
+)
 def test_the_utility_nears_the_value_of_the_game(game, value):
     """What player 0 wins while both learn is, in the mean, the value of the game."""
     table, updates = tables(game)

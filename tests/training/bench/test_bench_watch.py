@@ -7,7 +7,8 @@ from pac.training.bench.watching import turns, watch_cost
 
 def test_turns_compare_speeds(monkeypatch):
     """Twice as slow when watched is a ratio of a half; what is due by the clock is put off by the turns without."""
-    clock, off = [0.0], []
+    clock = [0.0]
+    off: list[float] = []
     monkeypatch.setattr("pac.training.bench.watching.time.perf_counter", lambda: clock[0])
 
     def taking(seconds):

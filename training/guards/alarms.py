@@ -31,7 +31,7 @@ FIRST_LONG = 600.0  # s, where no episode has ended yet
 
 SLOW = 0.8  # of the median
 SLOW_FOR = 3  # windows
-LEAST_WINDOWS = 10
+LEAST_WINDOWS = 30  # a minute: before, nothing is usual yet, and a busy neighbour would ring
 MOST_WINDOWS = 512
 
 

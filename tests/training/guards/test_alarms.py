@@ -135,7 +135,7 @@ def test_throughput_is_held_to_its_own_median(training):
     assert not training.iterate(2, fps=700)
     assert not training.iterate(3, fps=1000)
     assert not training.iterate(10, fps=100, limited=True)
-    assert not training.iterate(10, fps=900)
+    assert not training.iterate(2 * LEAST_WINDOWS, fps=900)
     assert training.iterate(4, fps=700) == ["alarm: throughput of 700/s, 22 % under the median of 900"]
     assert not training.iterate(20, fps=100, num_envs=2)
 

@@ -92,7 +92,7 @@ HELP: dict[str, tuple[tuple[str, str], ...]] = {
     VIEWS: (
         ("view.next view.previous", "next, previous view"),
         ("view.summary env.1-9 env.number", "summary, environment"),
-        ("view.timing view.learning view.workers", "time, learning, workers"),
+        ("view.timing view.learning view.workers", "time, curves, workers"),
         ("view.logs logs.search", "output, search it"),
         ("page.next page.previous", "pages"),
         ("axis", "over steps, over time"),

@@ -8,6 +8,8 @@ from pac.tui.application import PacApp
 from pac.tui.dialogs.help import help_rows
 from pac.tui.keys import KEYS, QUIET, KeyClash, bindings, customised, help_entries
 
+from .stage import screen_text, seen, until
+
 WANTED = {
     *(
         "tab",
@@ -87,6 +89,28 @@ def test_one_key_cannot_do_two_things():
     with pytest.raises(KeyClash, match=r"envs\.more"):
         customised((*KEYS, *QUIET), {"pause": "]"})
     assert customised((*KEYS, *QUIET), {"pause": "t", "view.timing": "space"})
+
+
+@pytest.mark.parametrize("units", [STEPPED, SOLVED])
+def test_no_line_of_the_help_is_cut_in_the_least_terminal(units):
+    """In 40 columns, every key and what it does."""
+    rows = ["".join(segment.text for segment in row) for row in help_rows(36, 10, units)]
+    for entries in help_entries().values():
+        for keys, text in entries:
+            assert f"{keys:<14}{units.said(text)}" in [row.rstrip() for row in rows], text
+
+
+async def test_the_help_is_scrolled_where_it_does_not_fit(stage, open_app):
+    """To its last line and back, by lines and by pages."""
+    async with open_app(stage, (40, 12)) as (app, pilot):
+        await pilot.press("question_mark")
+        await seen(app, "Shift+Tab", "↑ ↓ more")
+        await pilot.press("down")
+        await until(lambda: "Views" not in screen_text(app))
+        await pilot.press(*["pagedown"] * 5)
+        await seen(app, "stop or detach; stop")
+        await pilot.press(*["pageup"] * 5)
+        await seen(app, "Views")
 
 
 @pytest.mark.parametrize("units", [STEPPED, SOLVED])

@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 from ...training.units import Units
 from ..drawing.ink import ACCENT, BRIGHT, SOFT, Row, fit, part, width_of
 from ..drawing.lines import Lines
-from ..drawing.panels import beside, framed
+from ..drawing.panels import FRAME, beside, framed
 from ..keys import help_entries
 
 SHOWN = 14
@@ -22,12 +22,19 @@ COLUMN = 44
 class Help(ModalScreen[None]):
     """Shows the table of keys until a key closes it, in the words of the session's trainer."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [("escape,question_mark,q,enter,space", "dismiss", "Close")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("escape,question_mark,q,enter,space", "dismiss", "Close"),
+        ("down", "scroll(1)", "Down"),
+        ("up", "scroll(-1)", "Up"),
+        ("pagedown", "scroll(8)", "Further down"),
+        ("pageup", "scroll(-8)", "Further up"),
+    ]
 
     def __init__(self, units: Units) -> None:
         super().__init__()
         self._units = units
         self._lines = Lines(id="help")
+        self._first = 0
 
     def compose(self) -> ComposeResult:
         """One panel."""
@@ -35,11 +42,19 @@ class Help(ModalScreen[None]):
 
     def on_resize(self) -> None:
         """Fill it for the size of the terminal."""
-        width, height = min(self.size.width, 2 * COLUMN), self.size.height
-        rows = help_rows(width - 4, height - 2, self._units)
-        width = min(width, max(map(width_of, rows)) + 4)
-        self._lines.styles.width, self._lines.styles.height = width, len(rows) + 2
-        self._lines.show(framed("Keys", rows, width, len(rows) + 2, "Esc closes"))
+        self.action_scroll(0)
+
+    def action_scroll(self, by: int) -> None:
+        """Go some lines down, where not all fit."""
+        width, tall = min(self.size.width, 2 * COLUMN), max(1, self.size.height - 2)
+        rows = help_rows(width - FRAME, tall, self._units)
+        width = min(width, max(map(width_of, rows)) + FRAME)
+        last = max(0, len(rows) - tall)
+        self._first = min(last, max(0, self._first + by))
+        shown = rows[self._first : self._first + tall]
+        self._lines.styles.width, self._lines.styles.height = width, len(shown) + 2
+        note = "↑ ↓ more   Esc closes" if last else "Esc closes"
+        self._lines.show(framed("Keys", shown, width, len(shown) + 2, note))
 
 
 def help_rows(width: int, height: int, units: Units) -> list[Row]:
@@ -53,8 +68,8 @@ def help_rows(width: int, height: int, units: Units) -> list[Row]:
     if total > height and width >= 64:
         halves = [(_joined(blocks[:count]), _joined(blocks[count:])) for count in range(1, len(blocks))]
         half = width // 2
-        return beside(min(halves, key=lambda pair: max(map(len, pair))), [half, width - half])[: max(1, height)]
-    return _joined(blocks)[: max(1, height)]
+        return beside(min(halves, key=lambda pair: max(map(len, pair))), [half, width - half])
+    return _joined(blocks)
 
 
 def _joined(blocks: list[list[Row]]) -> list[Row]:

@@ -113,7 +113,7 @@ def scaling(snapshot: Snapshot, width: int) -> list[Row]:
     return [
         pair("speedup", times(speedup).removesuffix("x"), "x" if speedup is not None else "", width, BRIGHT),
         pair("efficiency", percent(efficiency).removesuffix(" %"), "%" if efficiency is not None else "", width, color),
-        pair("baseline", whole(snapshot.baseline), "/s" if known else "B", width),
+        pair("baseline", whole(snapshot.baseline), "/s" if known else "key B", width),
     ]
 
 

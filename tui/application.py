@@ -277,9 +277,13 @@ class PacApp(DebuggedApp):
             self.hurry()
 
     def action_move(self, columns: int, rows: int) -> None:
-        """Move the selection in the grid; in the environment view, go through time, or to another seat."""
+        """Move the selection in the grid; elsewhere go through time, or to another seat, worker or part of a line."""
         if self._place == "summary":
             self.env = self._summary.moved(self.env, columns, rows)
+            self.hurry()
+        elif self._place == "logs":
+            self._logs.scroll_lines(rows)
+            self._logs.shift(columns)
             self.hurry()
         elif columns:
             self.action_travel(columns)
@@ -287,9 +291,6 @@ class PacApp(DebuggedApp):
             self.choose_seat(rows)
         elif self._place == "workers" and rows:
             self.action_page(rows)
-        elif self._place == "logs" and rows:
-            self._logs.scroll_lines(rows)
-            self.hurry()
 
     def action_accept(self) -> None:
         """Restart now if one is pending, else open the selected board."""

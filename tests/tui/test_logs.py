@@ -64,6 +64,18 @@ async def test_it_is_searched(stage, open_app):
         await shown(app, "/ searches")
 
 
+async def test_long_lines_are_read_to_their_end(stage, open_app):
+    """The arrow keys shift what is cut, as far as the longest line reaches, and back."""
+    printed(stage, "begin " + "long " * 40 + "end\n")
+    async with open_app(stage, (80, 24)) as (app, pilot):
+        await pilot.press("o")
+        await shown(app, "begin", "← → shift")
+        await pilot.press(*["right"] * 20)
+        await until(lambda: " end" in screen_text(app) and "begin" not in screen_text(app))
+        await pilot.press(*["left"] * 20)
+        await shown(app, "begin")
+
+
 @pytest.mark.parametrize("size", SIZES)
 async def test_it_stands_at_every_size(stage, open_app, size):
     """Long lines are cut; letters that move cursors do not."""

@@ -15,7 +15,8 @@ from ..drawing.panels import FRAME, framed
 from .base import Shot, View
 from .figures import hint
 
-SOURCE = 10
+TITLE = "Output"
+SOURCE, SIGN = 10, 2
 LOOKS = {Weight.PLAIN: (" ", TEXT), Weight.WARNING: ("!", YELLOW), Weight.ERROR: (SIGNS.bad, RED)}
 
 
@@ -31,6 +32,7 @@ class LogView(View):
         self._directory = directory
         self._logs: Logs | None = None
         self._end: int | None = None
+        self._shift, self._cut = 0, False
         self._pattern = ""
         self._found: int | None = None
         self._lines = Lines()
@@ -48,7 +50,7 @@ class LogView(View):
             logs.read()
         width, height = self._lines.size
         rows = self._rows(max(1, width - FRAME), max(1, height - 2))
-        self._lines.show(framed("Output", rows, width, height, self._note()))
+        self._lines.show(framed(TITLE, rows, width, height, self._note(width - len(TITLE) - 8)))
 
     def _opened(self, snapshot: Snapshot) -> Logs | None:
         directory = self._directory()
@@ -78,11 +80,12 @@ class LogView(View):
             return hint("nothing was printed yet", width)
         end = max(self._last - first, min(height, len(kept)))
         begin = max(0, end - height)
+        self._cut = any(len(line.text) - self._shift > width - SOURCE - SIGN for line in kept[begin:end])
         return [self._row(first + begin + at, line, width) for at, line in enumerate(kept[begin:end])]
 
     def _row(self, number: int, line: Printed, width: int) -> Row:
         sign, color = LOOKS[line.weight]
-        text = fit(line.text, max(0, width - SOURCE - 2)).rstrip()
+        text = fit(line.text[self._shift :], max(0, width - SOURCE - SIGN)).rstrip()
         at = text.lower().find(self._pattern) if self._pattern else -1
         head = (part(f"{line.source:<{SOURCE}}", CYAN if line.source == "training" else FAINT), part(f"{sign} ", color))
         if at < 0:
@@ -91,10 +94,14 @@ class LogView(View):
         ground = ACCENT if number == self._found else YELLOW
         return (*head, part(text[:at], color), part(text[at:to], GROUND, ground=ground), part(text[to:], color))
 
-    def _note(self) -> str:
+    def _note(self, width: int) -> str:
         if self._pattern:
             return f"{self._matches()} lines with {self._pattern!r}   Enter: the one before"
-        return "follows   / searches" if self._end is None else "stands still   End follows   / searches"
+        told = ["follows"] if self._end is None else ["stands still", "End follows"]
+        told += [*(["← → shift"] if self._shift or self._cut else []), "/ searches"]
+        while len("   ".join(told)) > width and len(told) > 1:
+            told.pop()
+        return "   ".join(told)
 
     def _matches(self) -> int:
         return sum(self._pattern in line.text.lower() for line in self._kept()[1])
@@ -110,9 +117,11 @@ class LogView(View):
         end = max(min(count, first + self._height), self._last + by)
         self._end = None if end >= count else end
 
-    def follow(self) -> None:
-        """Show the newest lines, and those to come."""
-        self._end = None
+    def shift(self, by: int) -> None:
+        """Go some half widths to the right, at most to the end of the longest line, or back to the left."""
+        half = max(1, (self._lines.size.width - FRAME - SOURCE - SIGN) // 2)
+        longest = max((len(line.text) for line in self._kept()[1]), default=0)
+        self._shift = max(0, min(self._shift + by * half, (longest - 1) // half * half))
 
     def search(self, text: str) -> None:
         """Mark what is searched for, any case, and go to the newest line that has it; nothing ends the search."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -79,7 +80,7 @@ class Sweep(Dialog):
         points = self._points
         foot = [self._progress(width)] if self._measures else hint(self._units.said(said(points)), width)
         room = max(1, height - len(foot))
-        rows = table(points, self._units.fps)[:room] if points else hint("nothing has been measured yet", width)
+        rows = table(points, self._units.fps, width)[:room] if points else hint("nothing has been measured yet", width)
         if self.snapshot.scaling and (spare := min(MOST_CURVE, room - len(rows) - 1)) >= LEAST_CURVE:
             rows += [(), *scaling_curve(self.snapshot, width, spare)]
         return [*rows, *foot]
@@ -95,12 +96,17 @@ def measured(snapshot: Snapshot) -> list[tuple[int, float]]:
     return [(item.num_envs, item.fps) for item in snapshot.scaling]
 
 
-def table(points: Sequence[tuple[int, float]], rate: str) -> list[Row]:
-    """Return fps, speedup and efficiency at every N, the knee marked; `points` are N and fps, N rising."""
+def table(points: Sequence[tuple[int, float]], rate: str, width: int) -> list[Row]:
+    """Return fps, speedup and efficiency at every N, the knee marked; `points` are N and fps, N rising.
+
+    Columns for which `width` has no room are left out.
+    """
+    ends = accumulate(wide for _, wide in COLUMNS)
+    columns = [column for column, end in zip(COLUMNS, ends, strict=True) if end <= width]
     alone = points[0][1] if points[0][0] == 1 else None
     marginal = marginal_efficiencies(points) if alone else [None] * len(points)
     best = knee(points)
-    rows: list[Row] = [tuple(part(f"{name or rate:>{wide}}", FAINT) for name, wide in COLUMNS)]
+    rows: list[Row] = [tuple(part(f"{name or rate:>{wide}}", FAINT) for name, wide in columns)]
     for (count, fps), added in zip(points, marginal, strict=True):
         values = (
             f"{count:,}",
@@ -110,7 +116,7 @@ def table(points: Sequence[tuple[int, float]], rate: str) -> list[Row]:
             percent(added),
         )
         colors = (BRIGHT, TEXT, TEXT, _color(100 * fps / alone / count if alone else None), _color(added))
-        cells = zip(values, COLUMNS, colors, strict=True)
+        cells = zip(values, columns, colors, strict=False)
         mark = part(f"  {SIGNS.dot} knee" if count == best else "", ACCENT)
         rows.append((*(part(f"{value:>{wide}}", color) for value, (_, wide), color in cells), mark))
     return rows

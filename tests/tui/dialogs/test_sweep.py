@@ -1,10 +1,12 @@
 """The sweep in the app: what is asked for, how far it is, what came of it."""
 
+import re
+
 import pytest
 from textual.widgets import Input
 
 from pac.training.telemetry.records import Phase
-from pac.tui.dialogs.sweep import Sweep
+from pac.tui.dialogs.sweep import Sweep, table
 
 from ..stage import SIZES, screen_text, until
 
@@ -59,3 +61,13 @@ async def test_it_stands_at_every_size(stage, open_app, size):
         await pilot.press("v")
         await until(lambda: isinstance(app.screen, Sweep))
         assert len(screen_text(app).splitlines()) == size[1]
+
+
+@pytest.mark.parametrize("width", [20, 36, 46, 80])
+def test_no_column_is_cut(width):
+    """A heading stands whole or not at all."""
+    head, *rows = ["".join(part.text for part in row) for row in table([(1, 900.0), (4, 2000.0)], "fps", width)]
+    assert len(head) <= width
+    named = re.split(r" {2,}", head.strip())
+    assert named == ["N", "fps", "speedup", "efficiency", "of the added"][: len(named)]
+    assert [len(row.split("●")[0].rstrip()) for row in rows] == [len(head)] * len(rows)

@@ -11,7 +11,7 @@ from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.records import Level, Phase
 from pac.training.telemetry.snapshot import Look, take
 from pac.training.units import RETURN, Figure, Units
-from pac.tui.views import timing
+from pac.tui.views import figures, timing
 from pac.tui.views.figures import Entry, frames_of, pairs
 
 from .stage import CHESS, SIZES, Stage, screen_text, seen, until
@@ -123,6 +123,16 @@ def test_an_end_is_told_for_a_part_of_an_episode(stage):
 
     assert [told(after, sps=80.0) for after in (0.1, 0.9, 1.1)] == [True, True, False]
     assert [told(after, sps=800.0) for after in (0.05, 0.3)] == [True, False]
+
+
+@pytest.mark.parametrize("height", [6, 7, 8, 12, 30])
+def test_every_phase_has_its_row_beside_the_boards(stage, height):
+    """What there is no room for is the bar, not a phase: they add up."""
+    play(stage)
+    rows = figures.time_table(take(TelemetryReader(stage.directory), Look()), 40, height)
+    assert len(rows) <= height
+    named = [row[1].text.strip() for row in rows if row and row[0].text == "■ "]
+    assert named == ["environment", "transport wait", "inference", "learner", "Python", "unaccounted"]
 
 
 def test_a_slim_terminal_tells_where_the_time_goes(stage):

@@ -223,13 +223,13 @@ def _label(name: str, width: int) -> str:
 
 
 def time_table(snapshot: Snapshot, width: int, height: int) -> list[Row]:
-    """Where a step's time goes, in a few rows; with bars where there is room."""
+    """Where a step's time goes, a row for each phase; with bars where there is room."""
     wall, steps = float(snapshot.times["wall"]), float(snapshot.times["steps"])
     if wall <= 0 or steps <= 0:
         return hint("waiting for a window of 2 s", width)
     per_step = 1000 * snapshot.num_envs / steps
     found = shares(snapshot)
-    rows: list[Row] = [stacked(snapshot, width), ()]
+    rows: list[Row] = [stacked(snapshot, width), ()][: max(0, height - len(found))]
     for name, seconds in found:
         rows.append(
             (

@@ -330,10 +330,14 @@ class PacApp(DebuggedApp):
 
     def action_inspect(self) -> None:
         """Show all that is known of the environment, or no longer."""
-        if self.units.episodes:
+        if not self.units.episodes:
+            word = self.units.environment
+            self.notify(f"all that is known of a {word} stands beside its board", severity="warning")
+        elif self._place in {"summary", "environment"}:
             super().action_inspect()
         else:
-            self.notify(f"all that is known of a {self.units.environment} stands beside its board", severity="warning")
+            self.inspecting = True
+            self.action_environment(self.env + 1)
 
     def action_take_over(self) -> None:
         """Play the environment by hand, seen large."""

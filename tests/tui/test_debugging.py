@@ -70,6 +70,15 @@ async def test_what_is_inspected_is_drawn_whenever_it_is_due(stage, open_app):
         assert "41 steps" in screen_text(app)
 
 
+@pytest.mark.parametrize("key", ["t", "l", "w", "o"])
+async def test_a_view_without_boards_goes_to_the_environment_to_inspect_it(stage, open_app, key):
+    """Else the key would seem dead."""
+    at_step(stage, "detail", 100)
+    async with open_app(stage, (120, 40)) as (app, pilot):
+        await pilot.press("3", key, "i")
+        await seen(app, "▌ Env 3/8", "Observation")
+
+
 async def test_the_summary_inspects_the_selected_board(stage, open_app):
     """i lays it over the grid, and the arrow keys choose another board."""
     at_step(stage, "detail", 100, env=0)

@@ -66,9 +66,10 @@ def head(snapshot: Snapshot | None, width: int) -> Row:
     left = (brand, part(f"  {facts.title}", BRIGHT, bold=True))
     detail = (part("  " + " · ".join([*filter(None, about), f"N={snapshot.num_envs:,}"]), SOFT),)
     units = facts.units
-    counters = f"{whole(float(state[units.over]))} {units.counted}   {clock(float(state['training_seconds']))} "
+    done = f"{whole(float(state[units.over]))} {units.counted}"
+    counters = f"{done}   {clock(float(state['training_seconds']))} "
     if width < NARROW:
-        counters = f"{whole(snapshot.fps)} {units.fps} "
+        counters = f"{whole(snapshot.fps)} {units.fps} " if snapshot.phase is Phase.RUNNING else f"{done} "
     sign = SIGNS.paused if snapshot.phase is Phase.PAUSED else SIGNS.dot
     right = (part(f"{sign} {word}   ", color, bold=True), part(counters, TEXT))
     room = width - width_of(right)

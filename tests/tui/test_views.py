@@ -11,7 +11,7 @@ from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.records import Level, Phase
 from pac.training.telemetry.snapshot import Look, take
 from pac.training.units import RETURN, Figure, Units
-from pac.tui.views import figures, timing
+from pac.tui.views import figures, thoughts, timing
 from pac.tui.views.figures import Entry, frames_of, pairs
 
 from .stage import CHESS, SIZES, Stage, screen_text, seen, until
@@ -133,6 +133,27 @@ def test_every_phase_has_its_row_beside_the_boards(stage, height):
     assert len(rows) <= height
     named = [row[1].text.strip() for row in rows if row and row[0].text == "■ "]
     assert named == ["environment", "transport wait", "inference", "learner", "Python", "unaccounted"]
+
+
+@pytest.mark.parametrize("rows_of", [thoughts.episode, thoughts.reward])
+@pytest.mark.parametrize("width", [19, 22, 23, 26, 27, 40])
+def test_labels_of_an_episode_are_not_cut(stage, rows_of, width):
+    """Where there is no room for the last one beside it, it is left out."""
+    play(stage)
+    rows = rows_of(take(TelemetryReader(stage.directory), Look()), 0, width)
+    head, *texts = ["".join(segment.text for segment in row) for row in rows]
+    assert head.split() == ["this", "last"][: len(head.split())]
+    assert {len(text) for text in (head, *texts[:2])} == {width}
+    assert "…" not in "".join(text.split()[0] for text in texts)
+
+
+async def test_a_slim_head_tells_a_speed_only_while_there_is_one(stage, open_app):
+    """Else how far the training is."""
+    play(stage)
+    async with open_app(stage, (40, 12)) as (app, _):
+        await seen(app, "running   2,400 fps")
+        stage.say(phase=Phase.PAUSED)
+        await seen(app, "paused   123,456 steps")
 
 
 def test_a_slim_terminal_tells_where_the_time_goes(stage):

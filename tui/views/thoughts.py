@@ -16,8 +16,8 @@ from ..drawing.numbers import NA, decimal, figure, percent, spoken, whole
 from ..drawing.panels import beside
 from .figures import Entry, hint, pair, pairs, speeds
 
-COLUMN = 8
-NAME = 15
+COLUMN, LABEL = 8, 7
+NAME, SHARE, LEAST_BAR = 15, 8, 4
 PAIRED = 40
 
 
@@ -31,24 +31,37 @@ def episode(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     record = snapshot.environments[env]
     outcome, reward = int(record["last_outcome"]), float(record["reward"])
     name, tone = snapshot.description.outcomes[outcome - 1] if outcome else (NA, "neutral")
-    label = max(0, width - 2 * COLUMN)
+    label, count = _columns(width, LABEL)
     length = whole(int(record["last_length"])) if outcome else NA
+    now, before = decimal(float(record["episode_return"])), decimal(float(record["last_return"]))
+    old, this = TEXT if outcome else FAINT, label + COLUMN
     return [
-        (blank(label), part(f"{'this':>{COLUMN}}{'last':>{COLUMN}}", FAINT)),
-        (
-            part(fit("return", label), SOFT),
-            part(f"{decimal(float(record['episode_return'])):>{COLUMN}}", BRIGHT),
-            part(f"{decimal(float(record['last_return'])):>{COLUMN}}", TEXT if outcome else FAINT),
-        ),
+        _heading(label, count),
+        (part(fit("return", label), SOFT), _cell(now, BRIGHT), _cell(before, old))[: 1 + count],
         (
             part(fit("length", label), SOFT),
-            part(f"{counted(int(record['episode_length'])):>{COLUMN}}", TEXT),
-            part(f"{length:>{COLUMN}}", TEXT if outcome else FAINT),
-        ),
+            _cell(counted(int(record["episode_length"])), TEXT),
+            _cell(length, old),
+        )[: 1 + count],
         _ended("end", name, width, TONES.get(tone, TEXT) if outcome else FAINT),
-        _ended("reward", decimal(reward), width - COLUMN, GREEN if reward > 0 else RED if reward < 0 else TEXT),
-        _ended("action", last_action(snapshot, env), width - COLUMN, TEXT),
+        _ended("reward", decimal(reward), this, GREEN if reward > 0 else RED if reward < 0 else TEXT),
+        _ended("action", last_action(snapshot, env), this, TEXT),
     ]
+
+
+def _columns(width: int, least: int) -> tuple[int, int]:
+    """Return the columns for labels, and how many episodes stand beside them: the last one if that leaves `least`."""
+    count = 2 if width - 2 * COLUMN >= least else 1
+    return max(0, width - count * COLUMN), count
+
+
+def _heading(label: int, count: int) -> Row:
+    """What stands above this episode and the last one."""
+    return (blank(label), *(part(f"{name:>{COLUMN}}", FAINT) for name in ("this", "last")[:count]))
+
+
+def _cell(value: str, color: str) -> Segment:
+    return part(f"{value:>{COLUMN}}", color)
 
 
 def _ended(label: str, value: str, width: int, color: str) -> Row:
@@ -134,12 +147,13 @@ def policy(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     for index, (action, share) in enumerate(zip(output.actions, output.probabilities, strict=False)):
         several = bool(snapshot.description.choices)
         name = f"{index}: {int(action)}" if several else action_name(snapshot.description, int(action))
-        room = max(4, width - NAME - 8)
+        label = min(NAME, max(0, width - SHARE - LEAST_BAR))
+        room = max(0, width - label - SHARE)
         rows.append(
             (
-                part(fit(name, NAME), SOFT),
+                part(fit(name, label), SOFT),
                 *bar(float(share), room, ACCENT),
-                part(f"{percent(100 * float(share), 1):>8}", TEXT),
+                part(f"{percent(100 * float(share), 1):>{SHARE}}", TEXT),
             )
         )
     return rows
@@ -149,11 +163,11 @@ def reward(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     """The terms of the reward in this episode and in the last one; the last row is their sum."""
     names = snapshot.description.reward_terms
     now, last = snapshot.terms[env].tolist(), snapshot.last_terms[env].tolist()
-    label = max(0, width - 2 * COLUMN)
-    rows: list[Row] = [(blank(label), part(f"{'this':>{COLUMN}}{'last':>{COLUMN}}", FAINT))]
-    for name, one, other in zip(names, now, last, strict=False):
-        rows.append((part(fit(name, label), SOFT), _amount(one), _amount(other)))
-    sums = (sum(now), sum(last))
+    label, count = _columns(width, max(map(len, names), default=0))
+    rows = [_heading(label, count)]
+    for name, *values in zip(names, now, last, strict=False):
+        rows.append((part(fit(name, label), SOFT), *map(_amount, values[:count])))
+    sums = (sum(now), sum(last))[:count]
     rows.append((part(fit("sum", label), SOFT), *(_amount(value, bold=True) for value in sums)))
     return rows
 

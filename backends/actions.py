@@ -11,7 +11,7 @@ from ..envs.fields import Array
 from .errors import BadAction
 
 maximum = np.maximum.reduce
-FEW = 24
+FEW = 64
 """Up to so many actions, Python's `max` is quicker than NumPy's."""
 
 

@@ -2,6 +2,9 @@
 
 A side that waits looks a few times, then yields its core for a bounded time, then blocks. It says so in a word of its
 own before it blocks, and the other side, behind a fence, wakes it only then: a quick exchange makes no system call.
+
+Where workers take all cores, each keeps to one, and the fleet shares that of one of them. To yield is not enough there:
+Linux's scheduler may let the one that yields go on, so that worker blocks at once.
 """
 
 from __future__ import annotations
@@ -21,8 +24,10 @@ MASK_32 = 0xFFFF_FFFF
 REQUEST = 0
 ORDER = 1
 AWAITED = 2
+PLACE = 3
 SEED = 2
-"""Of the fleet's line: the request's counter, its order, whether the fleet is blocked (words), the seed (quad)."""
+"""Of the fleet's line: the request's counter, its order, whether the fleet is blocked, the core where it is (words),
+the seed (quad)."""
 REPLY = 16
 ASLEEP = 17
 STATE = 18
@@ -42,6 +47,9 @@ LOAD = 5 << 28
 ARGUMENT = (1 << 28) - 1
 """An order is one of these plus an argument below 2**28."""
 
+NOWHERE = MASK_32
+"""No core."""
+
 STARTING = 0
 READY = 1
 FAILED = 2
@@ -52,12 +60,10 @@ LONG_SPIN = 300_000
 """Nanoseconds that a side yields before it blocks, as long as answers come within that time."""
 SHORT_SPIN = 100_000
 """The same for a fleet whose workers want all cores: it yields to them, and is there when they are done."""
-ONE_YIELD = 1
 SLOW_YIELD = 100_000
 """Nanoseconds above which a yield has lost a time slice."""
-SHY = 64
 MOST_SHY = 4096
-"""Waits that then do without yielding, twice as many each time, down again while yields are quick."""
+"""Waits that then do without yielding, at most: twice as many each time, down again while yields are quick."""
 IDLE = 0.5
 """Seconds between two signs of life of a worker that has nothing to do."""
 
@@ -71,7 +77,8 @@ class Patience:
     """How long one side yields its core before it blocks.
 
     Yielding keeps the core awake, where a wake-up costs some 50 us. It pays only while answers come soon and while
-    nobody else wants the core: a yield that takes long has given a time slice away, so the next waits block at once.
+    nobody else wants the core: a yield that takes long has given a time slice away, so the next wait blocks at once,
+    and after another one of those twice as many.
 
     Args:
         limit: Nanoseconds to yield at most; 0 never to yield.
@@ -80,7 +87,7 @@ class Patience:
     def __init__(self, limit: int) -> None:
         self._limit = self._budget = limit
         self._shy = 0
-        self._next = SHY
+        self._next = 1
 
     def outlasts(self, words: memoryview, index: int, old: int, most: int = LONG_SPIN) -> bool:
         """Yield until a word is no longer `old`, at most for `most` ns; return whether that came true in time."""
@@ -98,7 +105,7 @@ class Patience:
         while now < end and not self._shy:
             os.sched_yield()
             if look():
-                self._next = max(SHY, self._next // 2)
+                self._next = max(1, self._next // 2)
                 return True
             before, now = now, time.monotonic_ns()
             if now - before > SLOW_YIELD:
@@ -175,6 +182,12 @@ class Link:
         self._words = self._block.words
         self._quads = self._block.quads
         self._seen = self._words[REQUEST]
+        self._core = -1
+
+    def keep_to(self, core: int) -> None:
+        """Run on this core alone; where the fleet is there, too, leave it to the fleet as soon as a request is done."""
+        os.sched_setaffinity(0, {core})
+        self._core = core
 
     def ready(self) -> None:
         """Say that requests can come."""
@@ -214,11 +227,14 @@ class Link:
             SystemExit: The fleet's process is gone.
         """
         words, seen = self._words, self._seen
-        for _ in POLLS:
-            if words[REQUEST] != seen:
-                break
+        if words[PLACE] == self._core:
+            self._block_until_asked(seen)
         else:
-            self._wait(seen)
+            for _ in POLLS:
+                if words[REQUEST] != seen:
+                    break
+            else:
+                self._wait(seen)
         if not STRONGLY_ORDERED:
             fence()
         self._seen = words[REQUEST]
@@ -237,8 +253,8 @@ class Link:
         fence()
         if words[AWAITED]:
             wake_up(self._block.reply)
-            # The one just woken may be waiting for this very core.
-            self.patience.outlasts(words, REQUEST, self._seen, ONE_YIELD)
+            if words[PLACE] != self._core:
+                os.sched_yield()  # to the one just woken, who may be waiting for this very core
 
     def trouble(self, state: int) -> None:
         """Say that the order failed; the report stands in a file."""
@@ -263,11 +279,15 @@ class Link:
     def _wait(self, seen: int) -> None:
         """Yield for a while, if the last request came soon, then block."""
         words, begun = self._words, time.monotonic_ns()
-        if self.patience.outlasts(words, REQUEST, seen):
-            return
+        if not self.patience.outlasts(words, REQUEST, seen):
+            self._block_until_asked(seen)
+            self.patience.learn(time.monotonic_ns() - begun)
+
+    def _block_until_asked(self, seen: int) -> None:
+        words = self._words
         words[ASLEEP] = 1
         while words[REQUEST] == seen:
             wait_on(self._block.request, seen, IDLE)
-            self.idle()
+            if words[REQUEST] == seen:
+                self.idle()
         words[ASLEEP] = 0
-        self.patience.learn(time.monotonic_ns() - begun)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from .cgroups import folders
@@ -13,6 +16,20 @@ def usable_cores() -> int:
     """Return the number of cores this process may use, at least 1."""
     affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, math.ceil(min(affinity, _quota())))
+
+
+def own_cores(workers: int) -> list[int]:
+    """Return a core for each worker to keep to, where they take all cores that this process may use; else none."""
+    if not hasattr(os, "sched_setaffinity") or not sys.platform.startswith("linux"):
+        return []
+    cores = sorted(os.sched_getaffinity(0))
+    return cores if workers == len(cores) == usable_cores() else []
+
+
+def core_reader() -> Callable[[], int]:
+    """Return what tells which core the calling thread runs on."""
+    read: Callable[[], int] = ctypes.PyDLL(None).sched_getcpu
+    return read
 
 
 def default_num_envs() -> int:

@@ -44,6 +44,8 @@ def serve(link: Link, told: Mapping[str, Any]) -> None:
         warm_up(task)
     environments = task.make(lo, hi, buffer, told["seed"])
     step = environments.step
+    if told["core"] is not None:
+        link.keep_to(told["core"])
     link.ready()
     while (order := link.receive()) != CLOSE:
         begun = time.monotonic_ns()

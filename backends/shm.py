@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import ClassVar
 
 import numpy as np
@@ -16,7 +17,9 @@ from .control import (
     LOAD,
     LONG_SPIN,
     MASK_32,
+    NOWHERE,
     ORDER,
+    PLACE,
     POLLS,
     REPLY,
     REQUEST,
@@ -28,7 +31,7 @@ from .control import (
     STEP,
     Patience,
 )
-from .cores import usable_cores
+from .cores import core_reader, own_cores, usable_cores
 from .errors import BackendTimeout
 from .futex import STRONGLY_ORDERED, fence, wake_up
 from .layout import Buffer, Layout
@@ -36,8 +39,9 @@ from .member import Member
 from .segment import Segment, lack_of_room, runtime_directory
 from .supervised import LOOK, SupervisedBackend
 
-FEW_POLLS = range(20)
-"""How often this process looks for a reply before it blocks, without a core to spare."""
+NO_POLLS, FEW_POLLS, MANY_POLLS = range(0), range(20), range(2000)
+"""How often this process looks for a reply before it blocks: to that of the worker on its own core; without a core to
+spare; and to the others' when the worker on its core has blocked."""
 
 
 class ShmBackend(SupervisedBackend):
@@ -59,14 +63,21 @@ class ShmBackend(SupervisedBackend):
             self._chosen = np.frombuffer(self._segment.map, np.bool_, total, layout.size)
             told = {"spec": self.task.spec, "dress": self.task.dress, "num_envs": total, "slots": layout.slots}
             told |= {"seed": self.seed, "segment": str(self._segment.path)}
-            self._start_fleet("pac.backends.serve:serve", [{**told, "lo": lo, "hi": hi} for lo, hi in spans], buffer)
+            cores = own_cores(len(spans))
+            own = [{"lo": lo, "hi": hi, "core": core} for (lo, hi), core in zip_longest(spans, cores)]
+            self._start_fleet("pac.backends.serve:serve", [{**told, **one} for one in own], buffer)
         except BaseException:
             self._segment.unlink()
             raise
         self._ticket = 0
-        roomy = len(spans) < usable_cores()
-        self._polls = POLLS if roomy else FEW_POLLS
-        self._patience = Patience(LONG_SPIN if roomy else SHORT_SPIN)
+        self._core = core_reader() if cores else None
+        self._place = NOWHERE
+        if cores:
+            self._polls, self._more_polls, self._patience = NO_POLLS, MANY_POLLS, Patience(0)
+        elif len(spans) < usable_cores():
+            self._polls, self._more_polls, self._patience = POLLS, POLLS, Patience(LONG_SPIN)
+        else:
+            self._polls, self._more_polls, self._patience = FEW_POLLS, FEW_POLLS, Patience(SHORT_SPIN)
         self._gather()
         self._pending = self._present
         return buffer
@@ -74,7 +85,15 @@ class ShmBackend(SupervisedBackend):
     def _gather(self) -> None:
         """List the workers that step."""
         members = [member for member in self._fleet.members if member.index not in self._away]
+        members.sort(key=lambda member: member.arguments["core"] != self._place)
         self._present = [(member.block.words, member.block.quads, member) for member in members]
+
+    def _move(self, place: int) -> None:
+        """Tell the workers which core this process runs on: the one there makes room when it has replied."""
+        self._place = place
+        for member in self._fleet.members:
+            member.block.words[PLACE] = place
+        self._gather()
 
     def _post(self, order: int) -> None:
         """Give an order to all pending workers."""
@@ -86,7 +105,7 @@ class ShmBackend(SupervisedBackend):
                 fence()
             words[REQUEST] = ticket
         fence()
-        for words, _, member in pending:
+        for words, _, member in reversed(pending):  # one woken on this core may run at once
             if words[ASLEEP]:
                 wake_up(member.block.request)
 
@@ -94,6 +113,8 @@ class ShmBackend(SupervisedBackend):
         self._order = slot
         if self._away:
             self._call_back(slot)
+        if self._core and (place := self._core()) != self._place:
+            self._move(place)
         self._pending = self._present
         self._post(STEP | slot)
 
@@ -104,9 +125,11 @@ class ShmBackend(SupervisedBackend):
             self._fill(slot)
 
     def _collect(self, slot: int, timeout: float | None) -> None:
-        """Wait for the replies of all pending workers, first for the one that was last the last time."""
-        ticket, polls, longest, pending = self._ticket, self._polls, 0, self._pending
-        last = 0
+        """Wait for the replies of all pending workers.
+
+        First for the one that was last the last time; or for the one on this core, which ends last, as it begins last.
+        """
+        ticket, polls, longest, last, pending = self._ticket, self._polls, 0, 0, self._pending
         for index, (words, quads, member) in enumerate(pending):
             for _ in polls:
                 if words[REPLY] == ticket:
@@ -115,10 +138,11 @@ class ShmBackend(SupervisedBackend):
                 if not self._replies(member, slot, timeout):
                     continue
                 last = index
+            polls = self._more_polls
             busy = quads[BUSY]
             if busy > longest:  # noqa: PLR1730
                 longest = busy
-        if last:
+        if last and not self._core:
             pending.insert(0, pending.pop(last))
         if not STRONGLY_ORDERED:
             fence()

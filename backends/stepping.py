@@ -37,6 +37,9 @@ class State(Enum):
     """Nothing."""
 
 
+READY, STEPPING = State.READY, State.STEPPING  # looked up in the enumeration, they cost more than a step's other checks
+
+
 class Stepping(ABC):
     """N environments of a task, stepped in place: `start`, then `send` and `wait` (or both, `advance`), slot by slot.
 
@@ -149,12 +152,12 @@ class Stepping(ABC):
             BadAction: An action is out of range, or no finite number; nothing was stepped.
             BackendBusy: A step is pending, or no episode has begun.
         """
-        if self._state is not State.READY:
-            self._expect(State.READY)
+        if self._state is not READY:
+            self._expect(READY)
         self._admit(slot)
         self._slot = slot
         self._begin(slot)
-        self._state = State.STEPPING
+        self._state = STEPPING
 
     def wait(self, timeout: float | None = None) -> None:
         """Wait for the pending step; its results stand in the next slot.
@@ -167,8 +170,8 @@ class Stepping(ABC):
             WorkerFailed: A worker failed too often.
             BackendBusy: No step is pending.
         """
-        if self._state is not State.STEPPING:
-            self._expect(State.STEPPING)
+        if self._state is not STEPPING:
+            self._expect(STEPPING)
         try:
             self._finish(timeout)
         except BackendError as error:
@@ -178,7 +181,7 @@ class Stepping(ABC):
         except BaseException:
             self._state = State.BROKEN
             raise
-        self._state = State.READY
+        self._state = READY
 
     def advance(self, slot: int) -> None:
         """Step all environments by the actions of `slot`; the results stand in the next slot."""

@@ -7,12 +7,15 @@ import signal
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from pac.backends import BACKENDS, make
+from pac.backends import BACKENDS, make, usable_cores
+from pac.backends.cores import own_cores
 from pac.backends.segment import own_directory, remove_stale, runtime_directory
+from pac.envs import Task
 
 from ..waiting import until
 
@@ -152,3 +155,28 @@ def test_imports_stay_light(module, absent):
     code = f"import sys, {module}; sys.exit(', '.join(set({absent!r}) & set(sys.modules)) or None)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
+
+
+def cores_of(toy: Callable[..., Task], environments: int, workers: int) -> list[set[int]]:
+    """Where the workers of a backend may run, after some steps."""
+    envs = make(toy("Counter"), environments, "shm", workers=workers, slots=3)
+    try:
+        envs.start()
+        for slot in range(2):
+            envs.advance(slot)
+        return [os.sched_getaffinity(worker.pid) for worker in envs.workers]
+    finally:
+        envs.close()
+
+
+@pytest.mark.skipif(not own_cores(usable_cores()), reason="the cores that may be used cannot be told apart here")
+def test_workers_that_take_all_cores_keep_to_one_each(toy):
+    """The scheduler may leave two of them on one core for long, while the other is idle."""
+    found = cores_of(toy, 2 * usable_cores(), usable_cores())
+    assert sorted(found, key=min) == [{core} for core in sorted(os.sched_getaffinity(0))]
+
+
+@pytest.mark.skipif(usable_cores() < 2, reason="a single core has room for one worker only")
+def test_fewer_workers_go_where_there_is_room(toy):
+    """Others may need the cores more."""
+    assert cores_of(toy, 2, usable_cores() - 1)[0] == os.sched_getaffinity(0)

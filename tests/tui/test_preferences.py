@@ -80,6 +80,11 @@ def test_every_palette_can_be_read():
             assert (high + 0.05) / (low + 0.05) >= 4.5, (name, color)
 
 
+def test_cards_and_dice_are_told_apart_in_ascii():
+    """A hand of question marks would be no hand."""
+    assert in_ascii("K♠ Q♥ J♦ T♣ ⚀⚅") == "Ks Qh Jd Tc 16"
+
+
 @pytest.mark.parametrize("text", ["╭─ Env 3 ─╮", "✓ cleared …", "⠿ é 漢", "▏█░"])
 def test_ascii_is_as_wide_as_what_it_stands_for(text):
     """Nothing but ASCII is left, and no column moves."""

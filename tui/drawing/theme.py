@@ -46,6 +46,7 @@ SPELLED = {
     **dict.fromkeys("▲↑", "^"),
     **dict.fromkeys("▼↓", "v"),
     **dict.fromkeys("✗×", "x"),  # noqa: RUF001 - the sign of multiplication
+    **dict(zip("♠♥♦♣⚀⚁⚂⚃⚄⚅", "shdc123456", strict=True)),
     "✓": "+",
     "…": "~",
     "‖": "=",

@@ -176,6 +176,7 @@ class PacApp(DebuggedApp):
             self.screen.show(snapshot)
         if (snapshot.phase, snapshot.audience) != self._told:
             self._told = snapshot.phase, snapshot.audience
+            self.asked = None
             self.governor.at_once()
             self.announce()
         self._show(snapshot)

@@ -43,6 +43,7 @@ class CommandedApp(App[int]):
         stops: How often a stop was asked for.
         interrupted: Whether it was by Ctrl-C.
         wanted: The run to go to from here, if one was chosen.
+        asked: Whether it was asked to pause, or not to, until its phase changes: an update of the policy comes first.
     """
 
     snapshot: reactive[Snapshot | None] = reactive(None, always_update=True, repaint=False)
@@ -54,6 +55,7 @@ class CommandedApp(App[int]):
         self.stops = 0
         self.interrupted = False
         self.wanted: Overview | None = None
+        self.asked: bool | None = None
         self.connection = connection
         self.governor = Governor()
         self.pending = PendingRestart()
@@ -73,6 +75,7 @@ class CommandedApp(App[int]):
         refused_stop = message.command == "stop" and not self.connection.ours
         if refused_stop:
             self.stops = 0
+        self.asked = None
         if message.command != "look" and not self.stops:
             self.notify(str(message.error), title=message.error.title, severity="warning")
 
@@ -99,8 +102,11 @@ class CommandedApp(App[int]):
     # -- playing ------------------------------------------------------------------------------------------------------
 
     def action_pause(self) -> None:
-        """Pause, or resume."""
-        self.command("resume" if self.phase is Phase.PAUSED else "pause")
+        """Pause, or resume; once more, the other."""
+        before = self.phase is Phase.PAUSED if self.asked is None else self.asked
+        self.asked = not before
+        self.command("pause" if self.asked else "resume")
+        self.announce()
 
     def action_step(self) -> None:
         """One step of all environments."""
@@ -274,6 +280,8 @@ class CommandedApp(App[int]):
             return (part(" stopping... ", YELLOW, bold=True), part("saving a checkpoint, ending the workers", FAINT))
         if self.stops > 1 and not self.phase.over:
             return (part(" still stopping; q once more ends it at once, without saving ", ORANGE, bold=True),)
+        if self.asked not in {None, self.phase is Phase.PAUSED} and not self.phase.over:
+            return (part(" pausing... " if self.asked else " resuming... ", YELLOW, bold=True),)
         if self.phase is Phase.RESTARTING:
             return (part(f" restarting with num_envs={self.num_envs}... ", YELLOW, bold=True),)
         if self.pending.wanted is not None:

@@ -72,6 +72,19 @@ async def test_space_resumes_a_paused_session(stage, open_app):
         await until(lambda: "‖ paused" in screen_text(app))
 
 
+async def test_a_pause_answers_before_the_training_stands(stage, open_app):
+    """A policy's update may take a second; the same key takes back what was asked for."""
+    async with open_app(stage) as (app, pilot):
+        await pilot.press("space")
+        await until(lambda: "pausing..." in screen_text(app))
+        await pilot.press("space")
+        await until(lambda: "pausing..." not in screen_text(app))
+        await pilot.press("space")
+        await until(lambda: [name for name, _ in stage.commands] == ["pause", "resume", "pause"])
+        stage.say(phase=Phase.PAUSED)
+        await until(lambda: "paused" in screen_text(app) and "pausing..." not in screen_text(app))
+
+
 async def test_faster_doubles_a_limit(stage, open_app):
     """With a limit of 100 steps/s, + asks for 200."""
     stage.say(speed=100.0)

@@ -70,7 +70,7 @@ async def test_what_is_inspected_is_drawn_whenever_it_is_due(stage, open_app):
         assert "41 steps" in screen_text(app)
 
 
-@pytest.mark.parametrize("key", ["t", "l", "w", "o"])
+@pytest.mark.parametrize("key", ["t", *(pytest.param(key, marks=pytest.mark.thorough) for key in "lwo")])
 async def test_a_view_without_boards_goes_to_the_environment_to_inspect_it(stage, open_app, key):
     """Else the key would seem dead."""
     at_step(stage, "detail", 100)
@@ -98,6 +98,14 @@ async def test_planes_that_do_not_fit_get_smaller_and_then_are_counted(stage, op
     async with open_app(stage, (80, 24)) as (app, pilot):
         await pilot.press("3", "i")
         await seen(app, "Observation", "amber", "bott", "hand_first", "next_second")
+
+
+async def test_what_is_inspected_has_the_whole_of_a_slim_terminal(stage, open_app):
+    """Its frame ends where the terminal does."""
+    paused(stage)
+    async with open_app(stage, (40, 12)) as (app, pilot):
+        await pilot.press("i")
+        await seen(app, "i closes ─╮")
 
 
 @pytest.mark.parametrize("size", SIZES)

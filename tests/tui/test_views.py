@@ -190,6 +190,23 @@ async def test_nothing_scales_where_n_is_the_scripts_own(runtime_directory, open
         stage.close()
 
 
+async def test_a_watched_script_is_told_of_as_such(runtime_directory, open_app):
+    """Where it prints and who steps its environments; the way out stands whole in 40 columns."""
+    stage = Stage(runtime_directory)
+    try:
+        stage.facts = {"watched": True}
+        stage.restart(4)
+        async with open_app(stage, (40, 12)) as (app, pilot):
+            await pilot.press("o")
+            await seen(app, "a script prints where it always did")
+            await pilot.press("w")
+            await seen(app, "script's own process")
+            await pilot.press("q")
+            await seen(app, "unseen", "comes back", "stay")
+    finally:
+        stage.close()
+
+
 async def test_a_paused_board_says_so(stage, open_app):
     """The sign of the boards is that of a pause."""
     stage.say(phase=Phase.PAUSED)

@@ -33,7 +33,7 @@ def describe_script(name: str, actions: gymnasium.Space[Any], boards: Boards, in
 
 def refuse(*_: object) -> NoReturn:
     """Make no environments: they are the script's."""
-    raise Unplayable("only the script itself could play it again")
+    raise Unplayable("only the script could play it again")
 
 
 def _actions(space: gymnasium.Space[Any]) -> dict[str, Any]:

@@ -10,8 +10,10 @@ from textual.screen import ModalScreen
 
 from ..drawing.ink import BRIGHT, SOFT, Row, fit, part, width_of
 from ..drawing.lines import Lines
-from ..drawing.panels import framed
+from ..drawing.panels import FRAME, framed
+from ..views.figures import wrapped
 
+KEY = 8
 Choice: TypeAlias = Literal["stop", "detach"]
 
 
@@ -51,12 +53,13 @@ class Leave(ModalScreen[Choice | None]):
         """Fill it for the size of the terminal."""
         stop = "stop watching: the script trains on, unseen" if self._watched else "stop: save, end the session"
         choices = [("s", stop, "stop"), ("d", f"detach: pac-tui attach {self._name} comes back", "detach")]
+        said = [(f"{key} Enter" if choice == self._usual else key, text) for key, text, choice in choices]
         rows: list[Row] = [
-            (part(fit(f"{key} Enter" if choice == self._usual else key, 8), BRIGHT), part(text, SOFT))
-            for key, text, choice in choices
+            (part(fit("" if at else key, KEY), BRIGHT), part(line, SOFT))
+            for key, text in (*said, ("Esc", "stay"))
+            for at, line in enumerate(wrapped(text, self.size.width - FRAME - KEY))
         ]
-        rows.append((part(fit("Esc", 8), BRIGHT), part("stay", SOFT)))
         title = f"Leave {self._name} for {self._then}" if self._then else f"Leave {self._name}"
-        width = min(self.size.width, max(len(title) + 2, *map(width_of, rows)) + 4)
+        width = min(self.size.width, max(len(title) + 2, *map(width_of, rows)) + FRAME)
         self._lines.styles.width, self._lines.styles.height = width, len(rows) + 2
         self._lines.show(framed(title, rows, width, len(rows) + 2))

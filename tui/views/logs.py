@@ -31,6 +31,7 @@ class LogView(View):
         super().__init__(id="logs")
         self._directory = directory
         self._logs: Logs | None = None
+        self._watched = False
         self._end: int | None = None
         self._shift, self._cut = 0, False
         self._pattern = ""
@@ -53,8 +54,8 @@ class LogView(View):
         self._lines.show(framed(TITLE, rows, width, height, self._note(width - len(TITLE) - 8)))
 
     def _opened(self, snapshot: Snapshot) -> Logs | None:
-        directory = self._directory()
-        if self._logs is None and directory is not None and not snapshot.description.watched:
+        directory, self._watched = self._directory(), snapshot.description.watched
+        if self._logs is None and directory is not None and not self._watched:
             self._logs = Logs(directory, snapshot.description.folder)
         return self._logs
 
@@ -77,7 +78,7 @@ class LogView(View):
     def _rows(self, width: int, height: int) -> list[Row]:
         first, kept = self._kept()
         if not kept:
-            return hint("nothing was printed yet", width)
+            return hint("a script prints where it always did" if self._watched else "nothing was printed yet", width)
         end = max(self._last - first, min(height, len(kept)))
         begin = max(0, end - height)
         self._cut = any(len(line.text) - self._shift > width - SOURCE - SIGN for line in kept[begin:end])

@@ -120,7 +120,8 @@ def worker_rows(snapshot: Snapshot, rates: dict[int, float], width: int, shown: 
     """Return the table of the workers `shown`, with its heading."""
     workers, units = snapshot.workers, snapshot.description.units
     if not len(workers):
-        return hint(units.said("no workers: the environments are stepped in the session's own process"), width)
+        owner = "script" if snapshot.description.watched else "session"
+        return hint(units.said(f"no workers: the environments are stepped in the {owner}'s own process"), width)
     words = {"envs": plural(units.env), "steps/s": f"{plural(units.step)}/s"}
     columns = [column for column in COLUMNS if width >= sum(wide for _, wide in COLUMNS) + 8 or column[0] in NARROW]
     names = "".join(f"{words.get(name, name):>{wide}}" for name, wide in columns)

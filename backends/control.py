@@ -56,7 +56,7 @@ FAILED = 2
 REFUSED = 3
 
 POLLS = range(200)
-LONG_SPIN = 300_000
+LONG_SPIN = 1_000_000
 """Nanoseconds that a side yields before it blocks, as long as answers come within that time."""
 SHORT_SPIN = 100_000
 """The same for a fleet whose workers want all cores: it yields to them, and is there when they are done."""
@@ -76,9 +76,9 @@ def size_of(workers: int) -> int:
 class Patience:
     """How long one side yields its core before it blocks.
 
-    Yielding keeps the core awake, where a wake-up costs some 50 us. It pays only while answers come soon and while
-    nobody else wants the core: a yield that takes long has given a time slice away, so the next wait blocks at once,
-    and after another one of those twice as many.
+    Yielding keeps the core awake, where a wake-up costs some 50 us, and now and then 600 on a virtual machine. It pays
+    only while answers come soon and while nobody else wants the core: a yield that takes long has given a time slice
+    away, so the next wait blocks at once, and after another one of those twice as many.
 
     Args:
         limit: Nanoseconds to yield at most; 0 never to yield.

@@ -39,7 +39,7 @@ from .member import Member
 from .segment import Segment, lack_of_room, runtime_directory
 from .supervised import LOOK, SupervisedBackend
 
-NO_POLLS, FEW_POLLS, MANY_POLLS = range(0), range(20), range(2000)
+NO_POLLS, FEW_POLLS, MANY_POLLS = range(0), range(20), range(10_000)
 """How often this process looks for a reply before it blocks: to that of the worker on its own core; without a core to
 spare; and to the others' when the worker on its core has blocked."""
 

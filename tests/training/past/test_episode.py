@@ -35,6 +35,12 @@ def recorded(folder, spec, steps=400, env=1, **options):
     return path, journey, events.recent[-1][4]
 
 
+@pytest.fixture(scope="module")
+def bottle(tmp_path_factory):
+    """The file of an episode, and the journey."""
+    return recorded(tmp_path_factory.mktemp("episodes"), "drmario")[:2]
+
+
 @pytest.mark.parametrize("spec", ["drmario", "CartPole-v1"])
 def test_an_episode_is_recorded_from_its_reset_to_its_end(tmp_path, spec):
     """The second episode of the environment: as many steps as it had, and it plays again to the byte."""
@@ -49,9 +55,9 @@ def test_an_episode_is_recorded_from_its_reset_to_its_end(tmp_path, spec):
     assert str(path) in told
 
 
-def test_a_replay_shows_what_was_seen(tmp_path):
+def test_a_replay_shows_what_was_seen(bottle):
     """Boards, observations, rewards and terms of every moment are those of the journey."""
-    path, journey, _ = recorded(tmp_path, "drmario")
+    path, journey = bottle
     episode = read(path)
     begun = next(index for index, truth in enumerate(journey.truth) if truth[1]["end"])
     for index, moment in enumerate(moments(episode)):
@@ -92,9 +98,9 @@ def test_what_does_not_play_again_is_kept_with_its_boards(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["observation", "action_mask", "reward", "terminated", "final_observation"])
-def test_the_first_difference_is_named(tmp_path, name):
+def test_the_first_difference_is_named(bottle, name):
     """A step whose fingerprint is another is told with its field."""
-    episode = read(recorded(tmp_path, "drmario")[0])
+    episode = read(bottle[0])
     at = episode.length if name == "final_observation" else 5
     steps = list(episode.steps)
     steps[at] = replace(steps[at], prints={**steps[at].prints, name: "00" * 8})
@@ -103,10 +109,9 @@ def test_the_first_difference_is_named(tmp_path, name):
     assert (caught.value.step, caught.value.field) == (at, name)
 
 
-def test_a_file_that_was_changed_or_cut_is_refused(tmp_path):
+def test_a_file_that_was_changed_or_cut_is_refused(bottle, tmp_path):
     """Another action, a missing line, another format, no JSON: each a sentence."""
-    path, *_ = recorded(tmp_path, "drmario")
-    lines = path.read_text().splitlines()
+    lines = bottle[0].read_text().splitlines()
     step = json.loads(lines[4])
     changed = json.dumps({**step, "action": [step["action"][0] + 1]})
     other = tmp_path / "other.jsonl"
@@ -128,17 +133,17 @@ def test_a_file_that_was_changed_or_cut_is_refused(tmp_path):
         read(tmp_path / "none.jsonl")
 
 
-def test_a_state_is_read_of_environments_only_that_save_theirs(tmp_path):
+def test_a_state_is_read_of_environments_only_that_save_theirs(bottle, tmp_path):
     """A compiled game would compute with whatever a file says."""
-    path, *_ = recorded(tmp_path, "drmario")
-    header, *lines = path.read_text().splitlines()
+    header, *lines = bottle[0].read_text().splitlines()
+    path = tmp_path / "other.jsonl"
     path.write_text("\n".join([json.dumps({**json.loads(header), "state": "AAAA"}), *lines]))
     assert read(path).state is None
 
 
-def test_writing_and_reading_gives_the_same(tmp_path):
+def test_writing_and_reading_gives_the_same(bottle, tmp_path):
     """Every step comes back, whatever the shape of the actions."""
-    episode = read(recorded(tmp_path, "drmario")[0])
+    episode = read(bottle[0])
     write(tmp_path / "again.jsonl", episode)
     again = read(tmp_path / "again.jsonl")
     assert again.trajectory == episode.trajectory

@@ -26,6 +26,7 @@ async def test_q_asks_and_detaches(stage, open_app):
         assert not stage.commands
 
 
+@pytest.mark.thorough
 async def test_q_asks_and_stays(stage, open_app):
     """Esc goes on as if nothing had been asked."""
     async with open_app(stage) as (app, pilot):

@@ -92,6 +92,7 @@ async def test_the_summary_inspects_the_selected_board(stage, open_app):
         await until(lambda: "i closes" not in screen_text(app) and stage.looks[-1]["focus"] is None)
 
 
+@pytest.mark.thorough
 async def test_planes_that_do_not_fit_get_smaller_and_then_are_counted(stage, open_app):
     """In 24 lines the pictures of twelve planes are dots, with their names."""
     paused(stage)

@@ -325,6 +325,7 @@ async def test_starting_is_shown_where_the_boards_will_be(stage, open_app):
         await seen(app, "Env 1/8")
 
 
+@pytest.mark.thorough
 async def test_a_resized_terminal_is_filled_anew(stage, open_app):
     """The boards take the scale that fits, and the edges the new width."""
     play(stage)

@@ -26,6 +26,7 @@ def menu(path, **changes):
     return holdem(sizes_of(str(path)), 20, (2, 2, 2))
 
 
+@pytest.mark.thorough
 def test_an_edited_menu_of_bets_is_another_betting(tmp_path):
     """Also where it has as many decisions and actions as before; written anew as it was, it is the same."""
     path = tmp_path / "mine.json"

@@ -24,7 +24,13 @@ def rewinder(journey):
 
 @pytest.mark.parametrize(
     ("spec", "seat"),
-    [("drmario", 0), ("drmario-frames", 0), ("autochess:players=8", 5), ("CartPole-v1", 0), (WANDERER, 0)],
+    [
+        ("drmario", 0),
+        ("drmario-frames", 0),
+        ("autochess:players=8", 5),
+        pytest.param("CartPole-v1", 0, marks=pytest.mark.thorough),
+        (WANDERER, 0),
+    ],
 )
 def test_every_step_back_is_what_was_there(spec, seat):
     """Observation, mask, reward, terms, scalars and boards of 200 steps, over ends of episodes, for the chosen seat."""

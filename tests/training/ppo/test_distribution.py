@@ -89,6 +89,7 @@ def test_the_learner_sees_what_was_drawn() -> None:
         assert torch.allclose(taken, units.clamp(-1, 1) * torch.tensor([1.0, 20.0]), atol=1e-5)
 
 
+@pytest.mark.session
 def test_random_actions_fill_the_bounds() -> None:
     """The random policy draws every number evenly within its bounds, and goes on where it was."""
     policy = RandomPolicy(context(aim(continuous=True)))

@@ -79,7 +79,7 @@ def trained() -> tuple[dict[str, torch.Tensor], dict[str, Any], Any]:
         return *trainer.state(), buffer["episode_length"][ended].copy()
 
 
-@pytest.mark.thorough
+@pytest.mark.session
 def test_learns_the_corridor(trained) -> None:
     """After a few thousand decisions nearly every episode takes the shortest way."""
     _, _, lengths = trained
@@ -252,6 +252,7 @@ def test_inspect_shows_only_legal_actions_as_likely() -> None:
     assert 0 <= output.entropy <= np.log(2) + 1e-5
 
 
+@pytest.mark.session
 def test_player_plays_the_weights_and_does_not_learn(trained) -> None:
     """A player given a trained state walks straight, and its weights stay."""
     tensors, data, _ = trained

@@ -158,6 +158,7 @@ def test_a_match_of_who_folds(game, few):
     assert found.mean == pytest.approx(0.5, abs=1.5 * found.margin)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("street", [1, 2, 3])
 def test_a_decision_is_thought_about(game, few, street):
     """Probabilities of every hand that can be sum to 1, and other ones than the blueprint's are found."""

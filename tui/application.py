@@ -17,22 +17,19 @@ from textual.screen import Screen
 
 from ..training.telemetry.records import Level, Phase
 from ..training.telemetry.snapshot import Look, Snapshot
-from ..training.units import plural
 from .commanded import INTERRUPTED
 from .connection import Connection
-from .debugging import FAR, DebuggedApp
 from .dialogs.dialog import Dialog
-from .dialogs.help import Help
-from .dialogs.prompt import Prompt
 from .drawing.lines import Lines
-from .drawing.plain import PlainScreen, PlainSwitcher
-from .drawing.theme import dress, hues
+from .drawing.plain import PlainScreen
 from .edges import Tabs, head, keys, system
 from .governor import FIGURES, FOCUS, GRID, SYSTEM
 from .keys import bindings, commands
-from .messages import EnvironmentOpened, SessionLost, SnapshotTaken, ViewChosen
+from .messages import SessionLost, SnapshotTaken
+from .navigation import NavigatedApp
+from .picture import lines_of, svg_of
 from .scrubber import scrubber
-from .views import EnvironmentView, LearningView, LogView, Shot, SummaryView, TimingView, View, WorkersView
+from .views import Shot
 from .views.wait import epitaph, fallen
 
 TOASTS: dict[Level, Literal["information", "warning", "error"]] = {
@@ -45,7 +42,7 @@ EPITAPH = 8  # of the screen's lines, one may tell why a session failed
 PERIODS = {"summary": GRID, "environment": FOCUS}
 
 
-class PacApp(DebuggedApp):
+class PacApp(NavigatedApp):
     """Shows a session: a head, the views, a foot."""
 
     CSS_PATH = Path(__file__).with_name("pac.tcss")
@@ -61,9 +58,6 @@ class PacApp(DebuggedApp):
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
-        dress(self)
-        self.by_time = False
-        self._place = "summary"
         self._look: Look | None = None
         self._toasted = 0
         self._told: tuple[Phase, Mapping[str, Any]] | None = None
@@ -75,12 +69,6 @@ class PacApp(DebuggedApp):
             Lines(id="keys"),
         )
         self._scrubber = Lines(id="scrubber")
-        colors = hues(self)
-        self._summary = SummaryView(colors=colors)
-        self._logs = LogView(lambda: connection.directory)
-        views = (self._summary, EnvironmentView(colors=colors), TimingView(), LearningView(), WorkersView(), self._logs)
-        self._views: dict[str, View] = {str(view.id): view for view in views}
-        self._switcher = PlainSwitcher(*views, id="views", initial=self._place)
 
     def get_default_screen(self) -> PlainScreen:
         """The screen that the views stand on."""
@@ -90,7 +78,7 @@ class PacApp(DebuggedApp):
         """A head, the views, a foot."""
         yield self._head
         yield self._tabs
-        yield self._switcher
+        yield self.switcher
         yield self._scrubber
         yield self._status
         yield self._keys
@@ -114,21 +102,11 @@ class PacApp(DebuggedApp):
 
     # -- from the session to the screen -------------------------------------------------------------------------------
 
-    @property
-    def view(self) -> View:
-        """The view that is shown."""
-        return self._views[self._place]
-
-    @property
-    def travels(self) -> bool:
-        """Whether one environment is shown that stands still."""
-        return self._place == "environment" and self.phase is Phase.PAUSED and self.units.episodes
-
     def _tick(self) -> None:
         """Ask for a look, as often as the view needs it and the app may cost."""
         if not self.is_running:
             return
-        period = GRID if self.pending.wanted is not None else PERIODS.get(self._place, FIGURES)
+        period = GRID if self.pending.wanted is not None else PERIODS.get(self.place, FIGURES)
         self.set_timer(period * self.governor.stretch, self._tick)
         self.governor.measure()
         self.settle()
@@ -138,7 +116,7 @@ class PacApp(DebuggedApp):
         if self.snapshot is None:
             self._draw_head()
         # Files grow without news, and the last news may have come before figures were due.
-        elif self.snapshot.phase is Phase.STARTING or self._place == "logs" or self.governor.owed("figures", "closely"):
+        elif self.snapshot.phase is Phase.STARTING or self.place == "logs" or self.governor.owed("figures", "closely"):
             self._show(self.snapshot)
 
     def _request(self) -> None:
@@ -213,7 +191,7 @@ class PacApp(DebuggedApp):
         self._head.show([head(shown, self._head.size.width)])
         page, count = self.view.pages
         note = f"page {page:,}/{count:,}" if count > 1 else ""
-        self._tabs.draw(self._place, self.env, self.snapshot, note)
+        self._tabs.draw(self.place, self.env, self.snapshot, note)
 
     def announce(self) -> None:
         """Draw the foot; a note goes before the figures of the system, or the keys where there is but one line."""
@@ -237,137 +215,19 @@ class PacApp(DebuggedApp):
         else:
             self.hurry()
 
-    # -- from view to view --------------------------------------------------------------------------------------------
+    def picture(self) -> str:
+        """Return what is on the screen as an SVG."""
+        return svg_of(lines_of(self.screen))
 
-    def action_view(self, name: str) -> None:
-        """Show a view."""
-        if name != self._place:
-            self._place = name
-            self._switcher.current = name
-        self.hurry()
-
-    def action_summary(self) -> None:
-        """Show all environments."""
-        self.action_view("summary")
-
-    def action_environment(self, number: int) -> None:
-        """Show environment `number`, from 1."""
-        if self.snapshot is not None and not 1 <= number <= self.snapshot.num_envs:
-            self.notify(f"{plural(self.units.environment)} are numbered 1 to {self.num_envs:,}", severity="warning")
-            return
-        self.env = number - 1
-        self.action_view("environment")
-
-    def action_turn(self, by: int) -> None:
-        """Go through summary, environment 1 .. N, and round."""
-        count = self.snapshot.num_envs if self.snapshot is not None else 0
-        here = self.env + 1 if self._place == "environment" else 0
-        there = (here + by) % (count + 1)
-        self.action_environment(there) if there else self.action_summary()
-
-    def action_ask_env(self) -> None:
-        """Type an environment's number."""
-        self._ask(f"{self.units.environment} 1 to {self.num_envs}:", self.action_environment)
-
-    def action_page(self, by: int) -> None:
-        """Turn the page of the view."""
-        if self.travels and self.view.pages[1] == 1:
-            self.action_travel(by * FAR)
+    def action_picture(self) -> None:
+        """Save a picture of the screen in the working directory."""
+        path = Path(time.strftime("pac-tui-%Y%m%d-%H%M%S.svg")).resolve()
+        try:
+            path.write_text(self.picture())
+        except OSError as error:
+            self.notify(f"cannot write {path}: {error.strerror}", title="Screenshot", severity="error")
         else:
-            self.view.turn_page(by)
-            self.hurry()
-
-    def action_move(self, columns: int, rows: int) -> None:
-        """Move the selection in the grid; elsewhere go through time, or to another seat, worker or part of a line."""
-        if self._place == "summary":
-            self.env = self._summary.moved(self.env, columns, rows)
-            self.hurry()
-        elif self._place == "logs":
-            self._logs.scroll_lines(rows)
-            self._logs.shift(columns)
-            self.hurry()
-        elif columns:
-            self.action_travel(columns)
-        elif self._place == "environment":
-            self.choose_seat(rows)
-        elif self._place == "workers" and rows:
-            self.action_page(rows)
-
-    def action_accept(self) -> None:
-        """Restart now if one is pending, else open the selected board."""
-        if self.settle(now=True):
-            pass
-        elif self._place == "summary":
-            self.action_environment(self.env + 1)
-        elif self._place == "logs" and self._logs.find():
-            self.hurry()
-        self.announce()
-
-    def action_cancel(self) -> None:
-        """Forget a pending restart, else go back to the summary."""
-        if self.travels and self.back:
-            self.action_travel(self.back)
-        elif not self.pending.cancel():
-            self.action_summary()
-        self.announce()
-
-    def action_search(self) -> None:
-        """Search the output."""
-
-        def answered(text: str | None) -> None:
-            if text is not None:
-                self._logs.search(text)
-                self.action_view("logs")
-
-        self.push_screen(Prompt("search the output:", "text"), answered)
-
-    def action_travel(self, by: int) -> None:
-        """Go through time; in the output, follow it again or go to its beginning."""
-        if self._place == "logs":
-            self._logs.scroll_lines(by * FAR)
-            self.hurry()
-        else:
-            super().action_travel(by)
-
-    def action_inspect(self) -> None:
-        """Show all that is known of the environment, or no longer."""
-        if not self.units.episodes:
-            word = self.units.environment
-            self.notify(f"all that is known of a {word} stands beside its board", severity="warning")
-        elif self._place in {"summary", "environment"}:
-            super().action_inspect()
-        else:
-            self.inspecting = True
-            self.action_environment(self.env + 1)
-
-    def action_take_over(self) -> None:
-        """Play the environment by hand, seen large."""
-        if self.units.episodes:
-            self.action_environment(self.env + 1)
-            super().action_take_over()
-        else:
-            self.notify(f"a {self.units.environment} plays no episodes", severity="warning")
-
-    def action_axis(self) -> None:
-        """Curves over steps or over wall time."""
-        self.by_time = not self.by_time
-        self.hurry()
-
-    def action_help(self) -> None:
-        """Show all keys."""
-        self.push_screen(Help(self.units))
-
-    def on_environment_opened(self, message: EnvironmentOpened) -> None:
-        """A board was clicked."""
-        self.action_environment(message.env + 1)
-
-    def on_view_chosen(self, message: ViewChosen) -> None:
-        """A view's name was clicked."""
-        self.action_view(message.view)
-
-    def on_summary_view_page_turned(self) -> None:
-        """Look at the boards of the new page."""
-        self.hurry()
+            self.notify(f"saved {path}", title="Screenshot")
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:  # noqa: ARG002 - Textual's
         """All keys by name."""

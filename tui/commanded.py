@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +20,6 @@ from .dialogs.prompt import Prompt
 from .drawing.ink import FAINT, ORANGE, TEXT, YELLOW, Row, part
 from .governor import Governor
 from .messages import Refused
-from .picture import lines_of, svg_of
 from .restart import DEBOUNCE, PendingRestart
 from .threads import Commander, Watcher
 
@@ -288,17 +286,3 @@ class CommandedApp(App[int]):
             text = f" num_envs={self.pending.wanted:,} in {self.pending.left:.1f} s "
             return (part(text, YELLOW, bold=True), part("  Enter now   Esc cancel   [ ] change", TEXT))
         return None
-
-    def picture(self) -> str:
-        """Return what is on the screen as an SVG."""
-        return svg_of(lines_of(self.screen))
-
-    def action_picture(self) -> None:
-        """Save a picture of the screen in the working directory."""
-        path = Path(time.strftime("pac-tui-%Y%m%d-%H%M%S.svg")).resolve()
-        try:
-            path.write_text(self.picture())
-        except OSError as error:
-            self.notify(f"cannot write {path}: {error.strerror}", title="Screenshot", severity="error")
-        else:
-            self.notify(f"saved {path}", title="Screenshot")

@@ -1,27 +1,14 @@
 """A real session in a real process: seen through telemetry, commanded over its socket, gone without a trace."""
 
-import os
-import signal
-from pathlib import Path
-
-import psutil
 import pytest
 
-from pac.training.config import Config
 from pac.training.past.episode import check, read
-from pac.training.runs.folder import RunFolder
 from pac.training.session.control import CommandRefused
-from pac.training.session.host import SessionFailed, launch
-from pac.training.session.session import Session
 from pac.training.telemetry.records import Notice, Phase
 
-from ..watched import running, session, unwritable
+from ..watched import running, session
 
 pytestmark = pytest.mark.session
-
-ISOLATED = pytest.mark.parametrize(
-    "backend", ["shm", *(pytest.param(name, marks=pytest.mark.slow) for name in ("socket", "http"))]
-)
 
 
 def test_a_session_trains_reports_and_leaves_nothing(tmp_path):
@@ -192,24 +179,6 @@ def test_bad_commands_are_refused_with_a_sentence(tmp_path):
         assert watched.see().num_envs == 4
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_signal_ends_the_session_with_its_report(tmp_path, number):
-    """SIGTERM, SIGINT and SIGHUP save and stop; nothing stays in the runtime directory."""
-    with session(tmp_path) as watched:
-        watched.until(running)
-        os.kill(watched.process.pid, number)
-        assert watched.process.report()["steps"] > 0
-        assert not watched.process.directory.exists()
-
-
-def test_a_session_that_nobody_watches_ends(tmp_path):
-    """After `linger` seconds without a viewer it stops by itself, however few; but not before the first has come."""
-    with session(tmp_path, linger=0) as watched:
-        watched.until(running)
-        watched.client.close()
-        assert watched.process.report()["steps"] > 0
-
-
 def test_what_was_learned_is_saved_and_resumed(tmp_path):
     """Stop saves a checkpoint; `resume` counts on from it."""
     options = {
@@ -229,106 +198,6 @@ def test_what_was_learned_is_saved_and_resumed(tmp_path):
     assert report["metrics"]["updates"] > first["metrics"]["updates"]
 
 
-@ISOLATED
-def test_a_killed_session_leaves_no_worker_and_its_directory_is_swept(tmp_path, backend):
-    """kill -9 of the session: workers end by themselves, and whoever started it removes what it left."""
-    with session(tmp_path, task="drmario", backend=backend) as watched:
-        pids = watched.until(lambda snapshot: running(snapshot) and len(snapshot.workers)).workers["pid"].tolist()
-        os.kill(watched.process.pid, signal.SIGKILL)
-        left = watched.process.directory
-        assert left.exists()
-        with pytest.raises(SessionFailed, match="SIGKILL"):
-            watched.process.report()
-        assert not left.exists()
-        psutil.wait_procs([psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)], timeout=120)
-        assert not [pid for pid in pids if psutil.pid_exists(pid)]
-
-
-@ISOLATED
-def test_a_killed_worker_is_replaced_and_training_goes_on(tmp_path, backend):
-    """kill -9 of a worker: an event names it, the run's log too, a new one takes over, steps keep coming."""
-    with session(tmp_path, task="drmario", backend=backend) as watched:
-        seen = watched.until(lambda snapshot: running(snapshot) and len(snapshot.workers))
-        os.kill(int(seen.workers["pid"][0]), signal.SIGKILL)
-        seen = watched.until(
-            lambda snapshot: (
-                snapshot.workers["restarts"].sum() >= 1 and any("SIGKILL" in event.text for event in snapshot.events)
-            )
-        )
-        (log,) = tmp_path.glob("*/session.log")
-        assert "SIGKILL" in log.read_text()
-        steps = seen.state["steps"]
-        watched.until(lambda snapshot: snapshot.state["steps"] > steps + 1000)
-
-
-def test_an_alarm_ends_a_session_that_asks_for_it(tmp_path):
-    """A lost worker is one: the session fails with its sentence, and what was learned is saved."""
-    quick = {"batch": 64, "minibatch": 64, "epochs": 1}
-    options = {"task": "drmario", "backend": "shm", "trainer": "ppo", "settings": quick, "alarm_exit": True}
-    with session(tmp_path, name="run", **options) as watched:
-        seen = watched.until(lambda snapshot: snapshot.state["iterations"] > 0 and len(snapshot.workers))
-        os.kill(int(seen.workers["pid"][0]), signal.SIGKILL)
-        with pytest.raises(SessionFailed, match="SIGKILL") as caught:
-            watched.process.report()
-        assert (caught.value.title, caught.value.code) == ("Alarm", 1)
-        assert list(RunFolder.find(tmp_path, "run").checkpoints.iterdir())
-
-
-def test_a_checkpoint_that_cannot_be_written_rings(tmp_path):
-    """It is among the report's alarms and events, and ends the session that asks for it; the training goes on else."""
-    with session(tmp_path, name="run") as watched:
-        watched.until(running)
-        with unwritable(tmp_path / "run" / "checkpoints"):
-            watched.call("checkpoint")
-            watched.until(lambda snapshot: any("no checkpoint was saved" in event.text for event in snapshot.events))
-        report = watched.end()
-        (told,) = report["alarms"]
-        assert "Not a directory" in told or "File exists" in told
-        assert told in report["events"]
-    with session(tmp_path, name="strict", alarm_exit=True) as watched:
-        watched.until(running)
-        with unwritable(tmp_path / "strict" / "checkpoints"):
-            watched.call("checkpoint")
-            with pytest.raises(SessionFailed, match="no checkpoint was saved") as caught:
-                watched.process.report()
-        assert (caught.value.title, caught.value.code) == ("Alarm", 1)
-
-
-def test_a_number_that_is_none_rings_and_marks_its_board(tmp_path):
-    """An observation with NaN is told of, before anybody asks; the report has it."""
-    with session(tmp_path, task="tests.training.nowhere:Nowhere", num_envs=2) as watched:
-        told = "alarm: env 1: its observation is not a number, nor that of 1 more"
-        watched.until(lambda snapshot: any(event.text == told for event in snapshot.events))
-        watched.until(lambda snapshot: (snapshot.environments["notice"] == Notice.ALARM).all())
-        assert watched.end()["alarms"] == [told]
-
-
-@pytest.mark.parametrize(
-    ("options", "code", "sentence"),
-    [
-        ({"task": "drmaria"}, 2, "Did you mean drmario"),
-        ({"trainer": "pqo"}, 2, "Did you mean ppo"),
-        ({"backend": "shn"}, 2, "Did you mean shm"),
-        ({"trainer": "ppo", "settings": {"learning_rat": 1}}, 2, "learning_rate"),
-        ({"resume": "nothing"}, 2, "unknown run"),
-    ],
-)
-def test_a_session_that_cannot_begin_says_why(tmp_path, options, code, sentence):
-    """One sentence, the code for bad usage, no process."""
-    with pytest.raises(SessionFailed, match=sentence) as caught:
-        launch(Config(runs_dir=tmp_path, **options))
-    assert caught.value.code == code
-    assert not RunFolder.all(Path(tmp_path))
-
-
-def test_an_unknown_device_fails_after_the_start_with_its_sentence(tmp_path):
-    """The device is known once PyTorch is loaded; the session ends with the sentence and code 2."""
-    with session(tmp_path, trainer="ppo", device="tpu") as watched:
-        with pytest.raises(SessionFailed, match="auto, cpu, cuda"):
-            watched.process.report()
-        assert watched.process.poll() == 2
-
-
 def test_a_session_says_what_it_runs_on(tmp_path, monkeypatch):
     """Transport, environments and device stand in the events and in the log, and so do flags without an effect."""
     monkeypatch.setenv("TRAINING_SHM_NAME", "mine")
@@ -340,18 +209,3 @@ def test_a_session_says_what_it_runs_on(tmp_path, monkeypatch):
     assert any("TRAINING_SHM_NAME has no effect" in text for text in events)
     (log,) = tmp_path.glob("*/session.log")
     assert "INFO using transport: inline, 4 envs, inference on cpu" in log.read_text()
-
-
-def test_a_last_look_that_fails_costs_no_checkpoint(tmp_path, monkeypatch):
-    """The session ends as one that failed, with what it learned saved."""
-
-    def finish(_trainer):
-        raise ArithmeticError("no best response")
-
-    monkeypatch.setattr("pac.training.mccfr.trainer.MCCFR.finish", finish)
-    config = Config(task="kuhn", backend="inline", frames=100, settings={"batch": 50}, name="run", runs_dir=tmp_path)
-    with pytest.raises(ArithmeticError, match="no best response"):
-        Session(config, tmp_path, headless=True).run()
-    folder = RunFolder.find(tmp_path, "run")
-    assert folder.card()["state"] == "failed"
-    assert list(folder.checkpoints.iterdir())

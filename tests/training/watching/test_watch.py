@@ -2,119 +2,22 @@
 
 import itertools
 import math
-import multiprocessing
-import os
-import signal
-import subprocess
-import sys
 
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorWrapper
-from hypothesis import given
-from hypothesis import strategies as st
+from gymnasium.vector import VectorWrapper
 
 from pac.envs import BadParameter, allocate
 from pac.training import watch
 from pac.training.runs.sessions import sessions
 from pac.training.session.control import CommandRefused, SessionClient
-from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.records import Phase
-from pac.training.telemetry.snapshot import Look, take
 from pac.training.watching.boards import Boards
-from pac.training.watching.mirror import LEAST, TOGETHER, Mirror
-from pac.training.watching.task import action_reader, describe_script
-from pac.training.watching.vector import WatchedVectorEnv
+from pac.training.watching.task import describe_script
 
-from ...waiting import LIMIT, until
-from .scripted import cartpoles, counted_by, training
-
-
-def ended(returns, lengths, dones):
-    """Episodes as Gymnasium's own wrapper counts them."""
-    return [(float(returns[env]), int(lengths[env])) for env in np.flatnonzero(dones)]
-
-
-@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
-def test_episodes_are_counted_as_gymnasium_counts_them(mode):
-    """Returns, lengths and their number are those of RecordEpisodeStatistics, whenever environments begin anew."""
-    envs = WatchedVectorEnv(gymnasium.wrappers.vector.RecordEpisodeStatistics(cartpoles(mode=mode)))
-    envs.reset(seed=1)
-    episodes = []
-    for _ in range(200):
-        infos = envs.step(envs.action_space.sample())[-1]
-        if mode is AutoresetMode.SAME_STEP and "final_info" in infos:
-            infos = infos["final_info"] if "episode" in infos["final_info"] else infos
-        if "episode" in infos:
-            episodes += ended(infos["episode"]["r"], infos["episode"]["l"], infos["_episode"])
-    monitor = counted_by(envs)
-    assert monitor.counts.episodes == len(episodes)
-    assert monitor.counts.return_mean == pytest.approx(np.mean([result for result, _ in episodes[-100:]]))
-    envs.close()
-
-
-def is_full(mirror, actions, rewards, terminated):
-    """Note a step; return whether the steps must be flushed before the next."""
-    full: list[float] = []
-    mirror.tape.settle = full.append
-    mirror.tape.before(actions)
-    mirror.tape.after((None, rewards, terminated, np.zeros(mirror.environments, np.bool_), {}))
-    return bool(full)
-
-
-@given(st.lists(st.tuples(st.sampled_from([1.0, 2.0, np.nan, np.inf]), st.booleans()), min_size=1, max_size=20))
-def test_a_reward_that_is_no_number_spoils_its_own_episode_alone(steps):
-    """The returns before and after it are what they are without it."""
-    task = describe_script("toy", gymnasium.spaces.Discrete(2), Boards(None, np.zeros((1, 1), np.float32)))
-    mirror, expected, total = Mirror(task, 1, "same step", None), [], 0.0
-    for reward, done in steps:
-        is_full(mirror, None, [reward], [done])
-        total += reward
-        expected.append(total)
-        total = 0.0 if done else total
-    mirror.flush()
-    np.testing.assert_array_equal(mirror.buffer["episode_return"][1 : 1 + len(steps), 0], expected)
-
-
-@given(
-    st.sampled_from(["same step", "next step", "by hand"]),
-    st.lists(st.tuples(st.lists(st.integers(0, 9), min_size=2, max_size=2), st.booleans()), min_size=1, max_size=150),
-)
-def test_a_stretch_of_steps_is_counted_as_one_by_one(autoreset, steps):
-    """However many steps are flushed at once, the buffer holds the same as after each step alone."""
-    task = describe_script("toy", gymnasium.spaces.Discrete(2), Boards(None, np.zeros((2, 1), np.float32)))
-    at_once, singly = (Mirror(task, 2, autoreset, action_reader(gymnasium.spaces.Discrete(2))) for _ in range(2))
-    seen: tuple[list[object], list[object]] = ([], [])
-    over = np.zeros(2, np.bool_)
-    for number, (draws, flush) in enumerate(steps):
-        done = np.array([draw == 0 for draw in draws]) & ~over
-        over = done if autoreset == "next step" else np.zeros(2, np.bool_)
-        for mirror, rows, now in ((at_once, seen[0], flush), (singly, seen[1], True)):
-            full = is_full(mirror, np.array(draws) % 2, np.array(draws, np.float64), done)
-            if now or full or number == len(steps) - 1:
-                before = mirror.slot % (mirror.buffer.slots - 1)
-                mirror.flush()
-                names = ("reward", "episode_return", "episode_length", "terminated", "outcome", "active", "frames")
-                rows += [
-                    [mirror.buffer[name][slot].tolist() for name in names]
-                    for slot in range(before + 1, mirror.slot + 1)
-                ]
-    assert seen[0] == seen[1]
-    assert at_once.buffer["episode"].tolist() == singly.buffer["episode"].tolist()
-
-
-def test_a_stretch_that_is_full_is_flushed_and_another_begun():
-    """Of many environments it is short; returns and lengths go on."""
-    many = TOGETHER // LEAST
-    task = describe_script("toy", gymnasium.spaces.Discrete(2), Boards(None, np.zeros((many, 1), np.float32)))
-    mirror, never = Mirror(task, many, "same step", None), np.zeros(many, np.bool_)
-    flushed = [step for step in range(1, 2 * LEAST + 3) if is_full(mirror, None, never + 2.0, never) and mirror.flush()]
-    mirror.flush()
-    assert flushed == [LEAST, 2 * LEAST]
-    assert mirror.slot == 2
-    assert mirror.buffer["episode_length"][2].tolist() == [2 * LEAST + 2] * many
-    assert mirror.buffer["episode_return"][2].tolist() == [2 * (2 * LEAST + 2)] * many
+from ...waiting import until
+from .scripted import cartpoles, training
 
 
 def test_a_watched_script_is_found_and_seen():
@@ -271,22 +174,6 @@ def test_only_numbers_can_be_logged():
         watch.log({"loss": "high"})
 
 
-def test_environments_begun_by_hand_are_counted():
-    """Without autoreset, an episode begins where the script says so."""
-    envs = WatchedVectorEnv(cartpoles(mode=AutoresetMode.DISABLED))
-    envs.reset(seed=1)
-    for _ in range(60):
-        _, _, terminated, truncated, _ = envs.step(np.zeros(3, np.int64))
-        over = terminated | truncated
-        if over.any():
-            envs.reset(options={"reset_mask": over})
-    monitor = counted_by(envs)
-    assert monitor.counts.episodes >= 9
-    assert envs._script
-    assert envs._script.mirror.buffer["episode"].sum() == monitor.counts.episodes
-    envs.close()
-
-
 def test_dropped_environments_are_watched_no_more():
     """A script that makes new ones and closes none leaves no session per round."""
     envs = watch(cartpoles(), name="dropped")
@@ -294,129 +181,3 @@ def test_dropped_environments_are_watched_no_more():
     assert [session for session in sessions() if session.name == "dropped"]
     del envs
     until(lambda: not [session for session in sessions() if session.name == "dropped"], "gone")
-
-
-def forked(envs, answers):
-    envs.step(envs.action_space.sample())
-    answers.put(os.getpid())
-
-
-@pytest.mark.session
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_fork_is_not_watched():
-    """It steps, unseen; what is watched is the process that called `watch`."""
-    envs = watch(cartpoles(), name="parent")
-    envs.reset(seed=1)
-    context = multiprocessing.get_context("fork")
-    answers = context.Queue()
-    child = context.Process(target=forked, args=(envs, answers))
-    child.start()
-    assert answers.get(timeout=LIMIT) == child.pid
-    child.join(LIMIT)
-    assert child.exitcode == 0
-    (found,) = [session for session in sessions() if session.name == "parent"]
-    assert found.pid == os.getpid()
-    envs.close()
-
-
-SCRIPT = """
-import sys
-import gymnasium
-from pac.training import watch
-envs = watch(gymnasium.make_vec("CartPole-v1", num_envs=2), name="a-process")
-envs.reset(seed=1)
-print("stands", flush=True)
-sys.stdin.readline()
-raise SystemExit(0) if sys.argv[1] == "ends" else ValueError("the loss is nan")
-"""
-
-
-@pytest.mark.session
-@pytest.mark.parametrize(
-    ("how", "phase", "message"),
-    [("ends", Phase.ENDED, "ended"), ("fails", Phase.FAILED, "ValueError: the loss is nan")],
-)
-def test_whoever_looks_sees_how_a_script_ended(how, phase, message):
-    """Its last state and its error stay with the viewer; nothing stays in the runtime directory."""
-    script = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, how],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    assert script.stdout
-    assert script.stdout.readline() == "stands\n"
-    (found,) = [session for session in sessions() if session.name == "a-process"]
-    reader = TelemetryReader(found.directory)
-    script.communicate("\n", timeout=LIMIT)
-    last = take(reader, Look())
-    assert (last.phase, last.message) == (phase, message)
-    assert not found.directory.exists()
-
-
-@pytest.mark.session
-def test_what_a_killed_script_leaves_is_removed_by_the_next_watch():
-    """kill -9 leaves a directory behind, and the next start removes it."""
-    script = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, "ends"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    assert script.stdout
-    script.stdout.readline()
-    (found,) = [session for session in sessions() if session.name == "a-process"]
-    script.send_signal(signal.SIGKILL)
-    script.communicate(timeout=LIMIT)
-    assert found.directory.exists()
-    envs = watch(cartpoles())
-    envs.reset(seed=1)
-    assert not found.directory.exists()
-    envs.close()
-
-
-class Blinking(gymnasium.Env):
-    """Shows for one step what is no number."""
-
-    observation_space = gymnasium.spaces.Dict(
-        {"place": gymnasium.spaces.Box(-np.inf, np.inf, (2,), np.float32), "kind": gymnasium.spaces.Discrete(2)}
-    )
-    action_space = gymnasium.spaces.Discrete(2)
-
-    def __init__(self, at):
-        self.at, self.count = at, 0
-
-    def reset(self, **_):
-        return {"place": np.zeros(2, np.float32), "kind": 0}, {}
-
-    def step(self, _action):
-        self.count += 1
-        place = np.array([0, np.nan if self.count == self.at else np.inf], np.float32)
-        return {"place": place, "kind": 1}, 0.0, False, False, {}
-
-
-@pytest.mark.thorough
-def test_a_number_that_is_none_for_one_step_rings():
-    """Of observations and of what was logged, although both are fine again by the time that somebody looks."""
-    envs = WatchedVectorEnv(SyncVectorEnv([lambda: Blinking(at=0), lambda: Blinking(at=7)]))
-    envs.reset()
-    assert envs._script is not None
-    alarms = envs._script.monitor.alarms
-    for steps in (6, 3):
-        assert not alarms.told
-        for _ in range(steps):
-            envs.step(np.zeros(2, np.int64))
-        counted_by(envs)
-    assert alarms.told == ["alarm: env 2: its observation is not a number"]
-    for loss in (np.nan, 0.5):
-        watch.log({"loss": loss})
-
-    def stepped():
-        envs.step(np.zeros(2, np.int64))
-        return len(alarms.told) > 1
-
-    until(stepped, "an iteration")
-    assert alarms.told[1:] == ["alarm: loss is not a number: nan"]
-    envs.close()

@@ -1,0 +1,164 @@
+"""What is counted of a watched training: its episodes and rewards, in whatever stretches, and what is no number."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pac.training import watch
+from pac.training.watching.boards import Boards
+from pac.training.watching.mirror import LEAST, TOGETHER, Mirror
+from pac.training.watching.task import action_reader, describe_script
+from pac.training.watching.vector import WatchedVectorEnv
+
+from ...waiting import until
+from .scripted import cartpoles, counted_by
+
+
+def ended(returns, lengths, dones):
+    """Episodes as Gymnasium's own wrapper counts them."""
+    return [(float(returns[env]), int(lengths[env])) for env in np.flatnonzero(dones)]
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_episodes_are_counted_as_gymnasium_counts_them(mode):
+    """Returns, lengths and their number are those of RecordEpisodeStatistics, whenever environments begin anew."""
+    envs = WatchedVectorEnv(gymnasium.wrappers.vector.RecordEpisodeStatistics(cartpoles(mode=mode)))
+    envs.reset(seed=1)
+    episodes = []
+    for _ in range(200):
+        infos = envs.step(envs.action_space.sample())[-1]
+        if mode is AutoresetMode.SAME_STEP and "final_info" in infos:
+            infos = infos["final_info"] if "episode" in infos["final_info"] else infos
+        if "episode" in infos:
+            episodes += ended(infos["episode"]["r"], infos["episode"]["l"], infos["_episode"])
+    monitor = counted_by(envs)
+    assert monitor.counts.episodes == len(episodes)
+    assert monitor.counts.return_mean == pytest.approx(np.mean([result for result, _ in episodes[-100:]]))
+    envs.close()
+
+
+def is_full(mirror, actions, rewards, terminated):
+    """Note a step; return whether the steps must be flushed before the next."""
+    full: list[float] = []
+    mirror.tape.settle = full.append
+    mirror.tape.before(actions)
+    mirror.tape.after((None, rewards, terminated, np.zeros(mirror.environments, np.bool_), {}))
+    return bool(full)
+
+
+@given(st.lists(st.tuples(st.sampled_from([1.0, 2.0, np.nan, np.inf]), st.booleans()), min_size=1, max_size=20))
+def test_a_reward_that_is_no_number_spoils_its_own_episode_alone(steps):
+    """The returns before and after it are what they are without it."""
+    task = describe_script("toy", gymnasium.spaces.Discrete(2), Boards(None, np.zeros((1, 1), np.float32)))
+    mirror, expected, total = Mirror(task, 1, "same step", None), [], 0.0
+    for reward, done in steps:
+        is_full(mirror, None, [reward], [done])
+        total += reward
+        expected.append(total)
+        total = 0.0 if done else total
+    mirror.flush()
+    np.testing.assert_array_equal(mirror.buffer["episode_return"][1 : 1 + len(steps), 0], expected)
+
+
+@given(
+    st.sampled_from(["same step", "next step", "by hand"]),
+    st.lists(st.tuples(st.lists(st.integers(0, 9), min_size=2, max_size=2), st.booleans()), min_size=1, max_size=150),
+)
+def test_a_stretch_of_steps_is_counted_as_one_by_one(autoreset, steps):
+    """However many steps are flushed at once, the buffer holds the same as after each step alone."""
+    task = describe_script("toy", gymnasium.spaces.Discrete(2), Boards(None, np.zeros((2, 1), np.float32)))
+    at_once, singly = (Mirror(task, 2, autoreset, action_reader(gymnasium.spaces.Discrete(2))) for _ in range(2))
+    seen: tuple[list[object], list[object]] = ([], [])
+    over = np.zeros(2, np.bool_)
+    for number, (draws, flush) in enumerate(steps):
+        done = np.array([draw == 0 for draw in draws]) & ~over
+        over = done if autoreset == "next step" else np.zeros(2, np.bool_)
+        for mirror, rows, now in ((at_once, seen[0], flush), (singly, seen[1], True)):
+            full = is_full(mirror, np.array(draws) % 2, np.array(draws, np.float64), done)
+            if now or full or number == len(steps) - 1:
+                before = mirror.slot % (mirror.buffer.slots - 1)
+                mirror.flush()
+                names = ("reward", "episode_return", "episode_length", "terminated", "outcome", "active", "frames")
+                rows += [
+                    [mirror.buffer[name][slot].tolist() for name in names]
+                    for slot in range(before + 1, mirror.slot + 1)
+                ]
+    assert seen[0] == seen[1]
+    assert at_once.buffer["episode"].tolist() == singly.buffer["episode"].tolist()
+
+
+def test_a_stretch_that_is_full_is_flushed_and_another_begun():
+    """Of many environments it is short; returns and lengths go on."""
+    many = TOGETHER // LEAST
+    task = describe_script("toy", gymnasium.spaces.Discrete(2), Boards(None, np.zeros((many, 1), np.float32)))
+    mirror, never = Mirror(task, many, "same step", None), np.zeros(many, np.bool_)
+    flushed = [step for step in range(1, 2 * LEAST + 3) if is_full(mirror, None, never + 2.0, never) and mirror.flush()]
+    mirror.flush()
+    assert flushed == [LEAST, 2 * LEAST]
+    assert mirror.slot == 2
+    assert mirror.buffer["episode_length"][2].tolist() == [2 * LEAST + 2] * many
+    assert mirror.buffer["episode_return"][2].tolist() == [2 * (2 * LEAST + 2)] * many
+
+
+def test_environments_begun_by_hand_are_counted():
+    """Without autoreset, an episode begins where the script says so."""
+    envs = WatchedVectorEnv(cartpoles(mode=AutoresetMode.DISABLED))
+    envs.reset(seed=1)
+    for _ in range(60):
+        _, _, terminated, truncated, _ = envs.step(np.zeros(3, np.int64))
+        over = terminated | truncated
+        if over.any():
+            envs.reset(options={"reset_mask": over})
+    monitor = counted_by(envs)
+    assert monitor.counts.episodes >= 9
+    assert envs._script
+    assert envs._script.mirror.buffer["episode"].sum() == monitor.counts.episodes
+    envs.close()
+
+
+class Blinking(gymnasium.Env):
+    """Shows for one step what is no number."""
+
+    observation_space = gymnasium.spaces.Dict(
+        {"place": gymnasium.spaces.Box(-np.inf, np.inf, (2,), np.float32), "kind": gymnasium.spaces.Discrete(2)}
+    )
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, at):
+        self.at, self.count = at, 0
+
+    def reset(self, **_):
+        return {"place": np.zeros(2, np.float32), "kind": 0}, {}
+
+    def step(self, _action):
+        self.count += 1
+        place = np.array([0, np.nan if self.count == self.at else np.inf], np.float32)
+        return {"place": place, "kind": 1}, 0.0, False, False, {}
+
+
+@pytest.mark.thorough
+def test_a_number_that_is_none_for_one_step_rings():
+    """Of observations and of what was logged, although both are fine again by the time that somebody looks."""
+    envs = WatchedVectorEnv(SyncVectorEnv([lambda: Blinking(at=0), lambda: Blinking(at=7)]))
+    envs.reset()
+    assert envs._script is not None
+    alarms = envs._script.monitor.alarms
+    for steps in (6, 3):
+        assert not alarms.told
+        for _ in range(steps):
+            envs.step(np.zeros(2, np.int64))
+        counted_by(envs)
+    assert alarms.told == ["alarm: env 2: its observation is not a number"]
+    for loss in (np.nan, 0.5):
+        watch.log({"loss": loss})
+
+    def stepped():
+        envs.step(np.zeros(2, np.int64))
+        return len(alarms.told) > 1
+
+    until(stepped, "an iteration")
+    assert alarms.told[1:] == ["alarm: loss is not a number: nan"]
+    envs.close()

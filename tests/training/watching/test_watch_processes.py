@@ -1,0 +1,98 @@
+"""Watched scripts as processes: forked, ended, killed."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from pac.training import watch
+from pac.training.runs.sessions import sessions
+from pac.training.telemetry.blocks import TelemetryReader
+from pac.training.telemetry.records import Phase
+from pac.training.telemetry.snapshot import Look, take
+
+from ...waiting import LIMIT
+from .scripted import cartpoles
+
+pytestmark = pytest.mark.session
+
+
+def forked(envs, answers):
+    envs.step(envs.action_space.sample())
+    answers.put(os.getpid())
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_is_not_watched():
+    """It steps, unseen; what is watched is the process that called `watch`."""
+    envs = watch(cartpoles(), name="parent")
+    envs.reset(seed=1)
+    context = multiprocessing.get_context("fork")
+    answers = context.Queue()
+    child = context.Process(target=forked, args=(envs, answers))
+    child.start()
+    assert answers.get(timeout=LIMIT) == child.pid
+    child.join(LIMIT)
+    assert child.exitcode == 0
+    (found,) = [session for session in sessions() if session.name == "parent"]
+    assert found.pid == os.getpid()
+    envs.close()
+
+
+SCRIPT = """
+import sys
+import gymnasium
+from pac.training import watch
+envs = watch(gymnasium.make_vec("CartPole-v1", num_envs=2), name="a-process")
+envs.reset(seed=1)
+print("stands", flush=True)
+sys.stdin.readline()
+raise SystemExit(0) if sys.argv[1] == "ends" else ValueError("the loss is nan")
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "phase", "message"),
+    [("ends", Phase.ENDED, "ended"), ("fails", Phase.FAILED, "ValueError: the loss is nan")],
+)
+def test_whoever_looks_sees_how_a_script_ended(how, phase, message):
+    """Its last state and its error stay with the viewer; nothing stays in the runtime directory."""
+    script = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, how],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert script.stdout
+    assert script.stdout.readline() == "stands\n"
+    (found,) = [session for session in sessions() if session.name == "a-process"]
+    reader = TelemetryReader(found.directory)
+    script.communicate("\n", timeout=LIMIT)
+    last = take(reader, Look())
+    assert (last.phase, last.message) == (phase, message)
+    assert not found.directory.exists()
+
+
+def test_what_a_killed_script_leaves_is_removed_by_the_next_watch():
+    """kill -9 leaves a directory behind, and the next start removes it."""
+    script = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, "ends"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert script.stdout
+    script.stdout.readline()
+    (found,) = [session for session in sessions() if session.name == "a-process"]
+    script.send_signal(signal.SIGKILL)
+    script.communicate(timeout=LIMIT)
+    assert found.directory.exists()
+    envs = watch(cartpoles())
+    envs.reset(seed=1)
+    assert not found.directory.exists()
+    envs.close()

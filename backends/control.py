@@ -133,8 +133,9 @@ class Block:
         self.words = part.cast("I")
         self.quads = part.cast("Q")
         self._anchor = ctypes.c_char.from_buffer(segment.map, BLOCK * index)
-        self.request = ctypes.addressof(self._anchor) + 4 * REQUEST
-        self.reply = ctypes.addressof(self._anchor) + 4 * REPLY
+        self.request, self.reply = (
+            ctypes.c_void_p(ctypes.addressof(self._anchor) + 4 * word) for word in (REQUEST, REPLY)
+        )
 
     def post(self, order: int) -> int:
         """Give the worker an order; return the counter that its reply will have."""

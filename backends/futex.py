@@ -12,6 +12,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from typing import Any, TypeAlias
+
+Address: TypeAlias = ctypes.c_void_p
+Wait: TypeAlias = Callable[[Address, int, float], None]
+Wake: TypeAlias = Callable[[Address], None]
 
 FUTEX_WAIT = 0
 FUTEX_WAKE = 1
@@ -39,49 +44,49 @@ class _TimeSpec(ctypes.Structure):
     _fields_ = (("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long))
 
 
-def _linux(number: int) -> tuple[Callable[[int, int, float], None], Callable[[int], None]]:
-    syscall = ctypes.CDLL(None).syscall
-    syscall.argtypes = (ctypes.c_long, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint32, ctypes.c_void_p)
-    limits: dict[float, _TimeSpec] = {}
+def _linux(number: int) -> tuple[Wait, Wake]:
+    # Whoever is waited for waits for these calls: arguments of ctypes' own types need no conversion.
+    syscall, call, nothing = ctypes.CDLL(None).syscall, ctypes.c_long(number), ctypes.c_void_p()
+    limits: dict[float, Any] = {}
 
-    def wait(address: int, expected: int, seconds: float) -> None:
+    def wait(address: Address, expected: int, seconds: float) -> None:
         limit = limits.get(seconds)
         if limit is None:
-            limit = limits[seconds] = _TimeSpec(int(seconds), int(seconds % 1 * 1e9))
-        syscall(number, address, FUTEX_WAIT, expected, ctypes.addressof(limit))
+            limit = limits[seconds] = ctypes.pointer(_TimeSpec(int(seconds), int(seconds % 1 * 1e9)))
+        syscall(call, address, FUTEX_WAIT, expected, limit)
 
-    def wake(address: int) -> None:
-        syscall(number, address, FUTEX_WAKE, 1, None)
+    def wake(address: Address) -> None:
+        syscall(call, address, FUTEX_WAKE, 1, nothing)
 
     return wait, wake
 
 
-def _macos() -> tuple[Callable[[int, int, float], None], Callable[[int], None]]:
+def _macos() -> tuple[Wait, Wake]:
     library = ctypes.CDLL(None)
     blocking, waking = getattr(library, "__ulock_wait"), getattr(library, "__ulock_wake")
 
-    def wait(address: int, expected: int, seconds: float) -> None:
-        blocking(ULOCK_SHARED, ctypes.c_void_p(address), ctypes.c_uint64(expected), ctypes.c_uint32(int(seconds * 1e6)))
+    def wait(address: Address, expected: int, seconds: float) -> None:
+        blocking(ULOCK_SHARED, address, ctypes.c_uint64(expected), ctypes.c_uint32(int(seconds * 1e6)))
 
-    def wake(address: int) -> None:
-        waking(ULOCK_SHARED | ULOCK_WAKE_ALL, ctypes.c_void_p(address), ctypes.c_uint64(0))
+    def wake(address: Address) -> None:
+        waking(ULOCK_SHARED | ULOCK_WAKE_ALL, address, ctypes.c_uint64(0))
 
     return wait, wake
 
 
-def _elsewhere() -> tuple[Callable[[int, int, float], None], Callable[[int], None]]:
-    def wait(address: int, expected: int, seconds: float) -> None:
-        word, end = ctypes.c_uint32.from_address(address), time.monotonic() + seconds
+def _elsewhere() -> tuple[Wait, Wake]:
+    def wait(address: Address, expected: int, seconds: float) -> None:
+        word, end = ctypes.c_uint32.from_address(address.value or 0), time.monotonic() + seconds
         while word.value == expected and time.monotonic() < end:
             time.sleep(NAP)
 
-    def wake(address: int) -> None:
+    def wake(address: Address) -> None:
         del address
 
     return wait, wake
 
 
-def _pair() -> tuple[Callable[[int, int, float], None], Callable[[int], None]]:
+def _pair() -> tuple[Wait, Wake]:
     if sys.platform == "linux" and platform.machine() in FUTEX_NUMBERS:
         return _linux(FUTEX_NUMBERS[platform.machine()])
     return _macos() if sys.platform == "darwin" else _elsewhere()

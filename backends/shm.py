@@ -153,7 +153,7 @@ class ShmBackend(SupervisedBackend):
         """Wait for a reply: yield while there is a core to spare, then block; return whether one came."""
         words, ticket = member.block.words, self._ticket
         old = words[REPLY]
-        if old == ticket or self._patience.outlasts(words, REPLY, old):
+        if old == ticket or (not self._core and self._patience.outlasts(words, REPLY, old)):
             return True
         member.block.block_on_reply(ticket, LOOK)
         return words[REPLY] == ticket or self._answers(member, slot, timeout)

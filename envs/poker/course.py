@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from .holdem import FOLDS, NoLimit
-from .tree import DECISION, STREET, Action, Standing, Tree
+from .holdem import NoLimit
+from .tree import DEAL, DECISION, STREET, Action, Standing, Tree
 
 
 class Course(Protocol):
@@ -82,12 +82,9 @@ class Free:
 
     def act(self, action: Action) -> None:
         """Pay what an action puts in, or fold."""
-        if action.number == FOLDS:
-            self._state = self._state._replace(folded=self._state.player)
-        else:
-            self._state = self._betting.paying(self._state, int(action.chips))
+        self._state = self._betting.after(self._state, action)
         while self.standing.kind == STREET:
-            self._state = self._betting.after(self._state, 0)
+            self._state = self._betting.after(self._state, DEAL)
 
 
 def next_decision(tree: Tree, node: int, place: int) -> int:

@@ -77,16 +77,17 @@ class NoLimit:
             found.append(Action(name, chips, self._number[size]))
         return found
 
-    def after(self, state: Round, action: int) -> Round:
+    def after(self, state: Round, action: Action) -> Round:
         """Return the state after an action, or after a deal."""
         if state.over:
             ends = max(state.paid) == self._stack
             least, before = self._sizes.blinds[1], state.paid[0]
             return Round(state.street + 1, 1, state.paid, least=least, before=before, over=ends)
-        _, chips, number = self.actions(state)[action]
-        return state._replace(folded=state.player) if number == FOLDS else self.paying(state, int(chips))
+        if action.number == FOLDS:
+            return state._replace(folded=state.player)
+        return self._paying(state, int(action.chips))
 
-    def paying(self, state: Round, chips: int) -> Round:
+    def _paying(self, state: Round, chips: int) -> Round:
         """Return the state after a check, a call or a raise of any size, after which its player has put in `chips`."""
         owed = max(state.paid)
         paid = (chips, state.paid[1]) if state.player == 0 else (state.paid[0], chips)

@@ -69,11 +69,11 @@ class Limit:
             found.append(Action("raise" if facing else "bet", owed + self._sizes[state.street], 2))
         return found
 
-    def after(self, state: Bets, action: int) -> Bets:
+    def after(self, state: Bets, action: Action) -> Bets:
         """Return the state after an action."""
         if state.over:
             return Bets(state.street + 1, 0, state.paid)
-        name, chips, _ = self.actions(state)[action]
+        name, chips, _ = action
         if name == "fold":
             return state._replace(folded=state.player)
         paid = (int(chips), state.paid[1]) if state.player == 0 else (state.paid[0], int(chips))
@@ -112,12 +112,11 @@ class Liar:
         found = [Action(bid_name(bid, self._faces), 1, bid) for bid in range(lowest, self._bids)]
         return [*found, Action("liar", 1, self._bids)] if state.bids else found
 
-    def after(self, state: Bids, action: int) -> Bids:
+    def after(self, state: Bids, action: Action) -> Bids:
         """Return the state after an action."""
-        lowest = state.bids[-1] + 1 if state.bids else 0
-        if lowest + action == self._bids:
+        if action.number == self._bids:
             return state._replace(doubted=True)
-        return Bids((*state.bids, lowest + action))
+        return Bids((*state.bids, action.number))
 
 
 def bid_name(bid: int, faces: int) -> str:

@@ -35,6 +35,10 @@ class Action(NamedTuple):
     number: int = 0
 
 
+DEAL = Action("deal", 0)
+"""What happens at a `STREET`."""
+
+
 class Standing(NamedTuple):
     """What a node is.
 
@@ -65,8 +69,8 @@ class Betting(Protocol[State]):
     def actions(self, state: State) -> Sequence[Action]:
         """Return what can be done at a decision."""
 
-    def after(self, state: State, action: int) -> State:
-        """Return the state after an action, by its place in `actions`; of a `STREET`, after the deal (action 0)."""
+    def after(self, state: State, action: Action) -> State:
+        """Return the state after one of its `actions`; of a `STREET`, after the deal, whatever is given."""
 
 
 @dataclass(frozen=True)
@@ -132,10 +136,11 @@ def compile_tree(betting: Betting[State]) -> Tree:
         if here.kind == DECISION:
             choices = tuple(betting.actions(state))
         elif here.kind == STREET:
-            choices = (Action("deal", 0),)
+            choices = (DEAL,)
         edges.append(choices)
         number = len(standings) - 1
-        waiting += [(betting.after(state, action), (number, action)) for action in reversed(range(len(choices)))]
+        below = [(betting.after(state, action), (number, place)) for place, action in enumerate(choices)]
+        waiting += reversed(below)
     return _packed(standings, edges, parents)
 
 

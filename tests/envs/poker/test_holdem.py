@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pac.envs.poker.holdem import NoLimit, Round, holdem
 from pac.envs.poker.sizes import PRESETS, Sizes, sizes_of
-from pac.envs.poker.tree import DECISION, FOLD, SHOWDOWN, STREET, Tree
+from pac.envs.poker.tree import DEAL, DECISION, FOLD, SHOWDOWN, STREET, Tree
 
 from .twins import NoLimitTable
 from .walks import walk
@@ -31,7 +31,8 @@ def done(betting: NoLimit, *words: str) -> Round:
     """Return the state after actions by their names, with `deal` between the streets."""
     state = betting.root()
     for word in words:
-        state = betting.after(state, 0 if word == "deal" else names(betting, state).index(word))
+        found = {action.name: action for action in betting.actions(state)} if word != "deal" else {word: DEAL}
+        state = betting.after(state, found[word])
     return state
 
 
@@ -122,7 +123,7 @@ def test_an_all_in_that_is_called_is_run_out():
     state, kinds = done(betting, "all-in", "call"), []
     while (here := betting.standing(state)).kind == STREET:
         kinds.append(here.street)
-        state = betting.after(state, 0)
+        state = betting.after(state, DEAL)
     assert kinds == [0, 1, 2]
     assert (here.kind, here.street, here.paid) == (SHOWDOWN, 3, (200, 200))
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...backends import TooManyEnvironments
+from ...backends.memory import check_memory
 from ...backends.segment import human_bytes
 from ...envs.fields import Array
 from ...envs.poker.task import game_of
@@ -42,6 +43,9 @@ class MCCFR:
 
     Attributes:
         iterations: Iterations made; those that died with a worker do not count.
+
+    Raises:
+        TooManyEnvironments: The tables are larger than the memory.
     """
 
     def __init__(self, context: Context) -> None:
@@ -59,6 +63,7 @@ class MCCFR:
         context.tell(f"table: {human_bytes(size)} for {rows:,} information sets with {entries:,} actions in all")
         if reason := most_workers(self._game, self._settings)[1]:
             context.tell(f"one worker: {reason}")
+        check_memory(context.task, 1, 1)  # what is prepared may take minutes
         prepare(self._game, context.tell, context.progress)
         self._marks = marks_of(self._game, self._settings)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pac.backends import TooManyEnvironments, make
+from pac.backends import TooManyEnvironments, make, memory
 from pac.backends.base import Backend
 from pac.envs import find
 from pac.envs.poker.task import game_of
@@ -64,6 +64,15 @@ def solving(
 
 def tables(backend: Backend) -> tuple[Any, Any]:
     return backend.buffer["table"][0, 0].copy(), backend.buffer["updates"][0, 0].copy()
+
+
+def test_tables_that_do_not_fit_are_refused_first(monkeypatch, tmp_path):
+    """Before anything is prepared for them, which takes minutes of hold'em."""
+    monkeypatch.setattr(memory, "available_memory", lambda: 1 << 20)
+    monkeypatch.setenv("PAC_CACHE_DIR", str(tmp_path))
+    with pytest.raises(TooManyEnvironments, match="not even one fits"), solving("holdem:betting=fcpa,flop=9"):
+        pass
+    assert not list(tmp_path.iterdir())
 
 
 def test_one_worker_makes_what_a_sampler_makes():

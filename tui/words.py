@@ -69,7 +69,7 @@ def summary(report: Mapping[str, Any]) -> str:
         )
     if not units.episodes:
         told = [(item.title, report[item.name]) for item in kind.figures if report.get(item.name) is not None]
-        lines.append(", ".join(f"{title} {figure(value)}" for title, value in told))
+        lines += [", ".join(f"{title} {figure(value)}" for title, value in told)] if told else []
     elif report["return_mean"] is not None:
         lines.append(f"mean return {report['return_mean']:.3f} over the last 100 episodes")
     lines += [f"warning: {event.partition(NEWLINE)[0]}" for event in report["events"]]

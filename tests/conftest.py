@@ -2,14 +2,13 @@
 
 import gc
 import os
-import shutil
-import tempfile
-from pathlib import Path
 
 import hypothesis
 import pytest
 
 from pac.backends.cores import usable_cores
+
+from .folders import runtime, sweep
 
 # A busy machine is no fault of the code.
 hypothesis.settings.register_profile("here", deadline=None)
@@ -36,9 +35,8 @@ def pytest_collection_finish():
 
 @pytest.fixture(scope="session", autouse=True)
 def runtime_directory():
-    """Point the runtime directory at a new folder, whose path is short enough for a socket's."""
-    parent = "/dev/shm" if Path("/dev/shm").is_dir() else None
-    folder = tempfile.mkdtemp(prefix="pact-", dir=parent)
-    os.environ["PAC_RUNTIME_DIR"] = folder
-    yield Path(folder)
-    shutil.rmtree(folder, ignore_errors=True)
+    """Point the runtime directory at a new folder."""
+    sweep()
+    with runtime() as folder:
+        os.environ["PAC_RUNTIME_DIR"] = str(folder)
+        yield folder

@@ -7,15 +7,11 @@ import fcntl
 import os
 import pty
 import select
-import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 import termios
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -23,17 +19,6 @@ import psutil
 QUICK = ("--task", "CartPole-v1", "--trainer", "random", "--backend", "inline", "--num-envs", "2")
 """A session that stands within a second: nothing to compile, no PyTorch."""
 LIMIT = 90.0
-
-
-@contextmanager
-def runtime() -> Iterator[Path]:
-    """Yield a new runtime directory, short enough for a socket's path, and remove it."""
-    parent = "/dev/shm" if Path("/dev/shm").is_dir() else None
-    folder = Path(tempfile.mkdtemp(prefix="pacc-", dir=parent))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:

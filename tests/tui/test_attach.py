@@ -10,8 +10,9 @@ import pytest
 
 from pac.training.telemetry.records import Phase
 
+from ..folders import runtime
 from ..waiting import until as wait
-from .commands import QUICK, Terminal, environment, left, runtime
+from .commands import QUICK, Terminal, environment, left
 from .stage import screen_text, until
 
 

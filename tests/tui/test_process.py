@@ -9,8 +9,9 @@ import pytest
 
 from pac.tui.drawing import ink
 
+from ..folders import runtime
 from ..waiting import until
-from .commands import QUICK, Terminal, left, runtime
+from .commands import QUICK, Terminal, left
 
 pytestmark = pytest.mark.session
 

@@ -11,8 +11,9 @@ import pytest
 
 from pac.tui.cli.commands import main
 
+from ...folders import runtime
 from ...waiting import until
-from ..commands import QUICK, Terminal, environment, left, runtime, start
+from ..commands import QUICK, Terminal, environment, left, start
 
 
 class Case(NamedTuple):

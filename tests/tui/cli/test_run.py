@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from ...folders import runtime
 from ...training.watched import unwritable
 from ...waiting import until
-from ..commands import QUICK, Terminal, left, runtime, start
+from ..commands import QUICK, Terminal, left, start
 
 pytestmark = pytest.mark.session
 

@@ -15,8 +15,9 @@ from pac.backends.protocol import HEADER, Kind
 from pac.tui.cli.commands import main
 from pac.tui.cli.serve import token_of
 
+from ...folders import runtime
 from ...waiting import until
-from ..commands import left, runtime, start
+from ..commands import left, start
 
 TASK = ("env-server", "--task", "noop")
 

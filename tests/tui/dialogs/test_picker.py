@@ -11,8 +11,9 @@ import pytest
 from pac.training.runs.folder import RunFolder
 from pac.tui.dialogs.picker import Picker
 
+from ...folders import runtime
 from ...waiting import until as wait
-from ..commands import QUICK, Terminal, environment, left, runtime
+from ..commands import QUICK, Terminal, environment, left
 from ..stage import SIZES, screen_text, seen, until
 
 

@@ -22,7 +22,7 @@ MEANINGS = {
     "unaccounted": "the rest of the wall time",
 }
 NAME = 16
-STEP, EACH, SHARE = 12, 15, 9
+STEP, EACH, SHARE = 12, 18, 9
 NUMBERS = STEP + EACH + SHARE
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .ink import FAINT, LINE, SIGNS, SOFT, Row, fit, padded, part
 
@@ -77,7 +77,10 @@ def column(sections: Sequence[Section], width: int, height: int) -> list[Row]:
 
 
 def pages(sections: Sequence[Section], width: int, height: int) -> list[list[Section]]:
-    """Return sections by page: first come, first served; what there is no room for whole stands on the next one."""
+    """Return sections by page: first come, first served; what there is no room for whole stands on the next one.
+
+    What is too high for any page is cut on its own.
+    """
     if width <= FRAME or height < LEAST:
         return [list(sections)]
     found: list[list[Section]] = []
@@ -89,7 +92,7 @@ def pages(sections: Sequence[Section], width: int, height: int) -> list[list[Sec
         later, room = [], height
         for section, rows in left:
             if rows + 2 <= room or not here:
-                here.append(section)
+                here.append(section if rows + 2 <= room else replace(section, whole=False))
                 room -= rows + 2
             else:
                 later.append((section, rows))

@@ -3,29 +3,13 @@
 import time
 from functools import partial
 
-import numpy as np
 import pytest
 
 from pac.backends.status import Status
-from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.records import Level, Phase
-from pac.training.telemetry.snapshot import Look, take
 from pac.training.units import RETURN, Figure, Units
-from pac.tui.views import figures, thoughts, timing
-from pac.tui.views.figures import Entry, frames_of, pairs
 
-from .stage import CHESS, SIZES, Stage, screen_text, seen, until
-
-
-def play(stage):
-    """Let a session look as if it had run for a while."""
-    stage.shuffle()
-    stage.say(episodes=12, fps=2400.0, steps=123456, training_seconds=3723.0)
-    stage.scaling(n1=750.0, n4=1800.0, n8=2400.0)
-    stage.write("times", wall=2.0, steps=240, environment=0.5, transport=0.25, inference=0.5, learner=0.5, python=0.15)
-    stage.history(return_mean=list(np.linspace(-1, 1, 50)), **{"loss/policy": [0.1, 0.2], "info/viruses": [4.0, 3.0]})
-    with stage.writer.write("outcomes") as outcomes:
-        outcomes[:3] = 0, 3, 9
+from .stage import CHESS, SIZES, Stage, play, screen_text, seen, until
 
 
 def counted(app, steps):
@@ -104,49 +88,6 @@ async def test_a_curve_has_no_name_until_it_is_known_which_is_measured(stage, op
         await seen(app, "─ Regret ─")
 
 
-def test_labels_are_whole_where_units_have_no_column_of_their_own():
-    """Numbers stand under each other, with units or without."""
-    entries = [Entry("batches/s(per-worker)", "12.4", "/s"), Entry("worker", "1")]
-    texts = ["".join(segment.text for segment in row) for row in pairs(entries, 29)]
-    assert texts == ["batches/s(per-worker) 12.4 /s", "worker                   1   "]
-
-
-def test_an_end_is_told_for_a_part_of_an_episode(stage):
-    """Where episodes are shorter than a second, a board does not tell of the last one for ever."""
-    with stage.writer.write("environments") as table:
-        table["ended"][0], table["last_outcome"][0] = 1000.0, 1
-
-    def told(after, sps):
-        stage.say(sps=sps, length_mean=40.0)
-        frames = frames_of(take(TelemetryReader(stage.directory), Look()), 0, 1, 1000.0 + after, None)
-        return frames[0].caption == "cleared"
-
-    assert [told(after, sps=80.0) for after in (0.1, 0.9, 1.1)] == [True, True, False]
-    assert [told(after, sps=800.0) for after in (0.05, 0.3)] == [True, False]
-
-
-@pytest.mark.parametrize("height", [6, 7, 8, 12, 30])
-def test_every_phase_has_its_row_beside_the_boards(stage, height):
-    """What there is no room for is the bar, not a phase: they add up."""
-    play(stage)
-    rows = figures.time_table(take(TelemetryReader(stage.directory), Look()), 40, height)
-    assert len(rows) <= height
-    named = [row[1].text.strip() for row in rows if row and row[0].text == "■ "]
-    assert named == ["environment", "transport wait", "inference", "learner", "Python", "unaccounted"]
-
-
-@pytest.mark.parametrize("rows_of", [thoughts.episode, thoughts.reward])
-@pytest.mark.parametrize("width", [19, 22, 23, 26, 27, 40])
-def test_labels_of_an_episode_are_not_cut(stage, rows_of, width):
-    """Where there is no room for the last one beside it, it is left out."""
-    play(stage)
-    rows = rows_of(take(TelemetryReader(stage.directory), Look()), 0, width)
-    head, *texts = ["".join(segment.text for segment in row) for row in rows]
-    assert head.split() == ["this", "last"][: len(head.split())]
-    assert {len(text) for text in (head, *texts[:2])} == {width}
-    assert "…" not in "".join(text.split()[0] for text in texts)
-
-
 async def test_a_slim_head_tells_a_speed_only_while_there_is_one(stage, open_app):
     """Else how far the training is."""
     play(stage)
@@ -154,18 +95,6 @@ async def test_a_slim_head_tells_a_speed_only_while_there_is_one(stage, open_app
         await seen(app, "running   2,400 fps")
         stage.say(phase=Phase.PAUSED)
         await seen(app, "paused   123,456 steps")
-
-
-def test_a_slim_terminal_tells_where_the_time_goes(stage):
-    """Names, milliseconds and shares, whose sum is the last line, in as many lines as there are."""
-    play(stage)
-    snapshot = take(TelemetryReader(stage.directory), Look())
-    texts = ["".join(segment.text for segment in row) for row in timing.rows_of(snapshot, 36, 9)]
-    assert len(texts) == 9
-    assert all(len(text) <= 36 for text in texts)
-    first = [text.split()[0] for text in texts[2:]]
-    assert first == ["environment", "transport", "inference", "learner", "Python", "unaccounted", "one"]
-    assert texts[-1].split()[-2:] == ["100.0", "%"]
 
 
 @pytest.mark.thorough

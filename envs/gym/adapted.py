@@ -40,7 +40,12 @@ class Adapted:
         }
         self._envs: list[Any] = []
         self._make(hi - lo)
-        self._masks = np.ones((len(self._part["reward"][0]), task.num_actions), np.bool_)
+        # Whole bytes of bits, so that all masks are packed as one.
+        bits = np.zeros((len(self._part["reward"][0]), -(-task.num_actions // 8) * 8), np.bool_)
+        self._bits = bits.reshape(-1)
+        self._masks = bits[:, : task.num_actions]
+        self._masks[:] = True
+        self._packed = [slot.reshape(-1) for slot in self._part["action_mask"]] if task.masked else []
         self._looked = memoryview(self._part["looked_at"][0])
         self._board = self._part[task.panels[0].field][0]
 
@@ -91,7 +96,7 @@ class Adapted:
     def _finish(self, slot: int) -> None:
         """Pack the masks, and draw once what somebody asked to see."""
         if self._task.masked:
-            self._part["action_mask"][slot] = np.packbits(self._masks, axis=1, bitorder="little")
+            self._packed[slot][...] = np.packbits(self._bits, bitorder="little")
         if LOOKED_AT in self._looked.tobytes():
             for index in np.flatnonzero(self._looked).tolist():
                 self._draw(index, slot)

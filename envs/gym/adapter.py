@@ -62,6 +62,7 @@ class GymEnvironments(Adapted):
         self._returns = [0.0] * (hi - lo)
         self._born = [0] * (hi - lo)
         self._mask_of: list[MaskReader | None] = [None] * (hi - lo)
+        self._mask_rows = list(self._masks)
         self._beats = memoryview(self._part["heartbeat"][0])
         self._beat = int(self._part["heartbeat"].max())
         self._memories = [Memory(env) for env in self._envs] if task.state else []
@@ -80,7 +81,7 @@ class GymEnvironments(Adapted):
         observations, rewards, returns, lengths = into.observations, into.rewards, into.returns, into.lengths
         totals, born, beats = self._returns, self._born, self._beats
         plain, write = self._plain, self._writer.write
-        masks, mask_of, infos = self._masks, self._mask_of if self._task.masked else None, into.infos
+        masks, mask_of, infos = self._mask_rows, self._mask_of if self._task.masked else None, into.infos
         self._beat = beat = self._beat + 1
         ended: list[tuple[int, bool]] = []
         index = 0
@@ -96,7 +97,7 @@ class GymEnvironments(Adapted):
                 lengths[index] = beat - born[index]
                 beats[index] = beat
                 if mask_of:
-                    masks[index] = mask_of[index](info)  # type: ignore[misc]
+                    masks[index][...] = mask_of[index](info)  # type: ignore[misc]
                 for name, numbers in infos:
                     numbers[index] = number_of(info.get(name))
                 if terminated or truncated:

@@ -240,7 +240,7 @@ def sizes_of(name: str) -> Sizes:
         return Sizes.model_validate(PRESETS[name])
     path = Path(name).expanduser()
     if path.suffix not in {".yaml", ".yml", ".json"}:
-        raise UnknownName("betting, nor the path of a .yaml or .json file,", name, PRESETS)
+        raise UnknownName("betting", name, [*PRESETS, "FILE.yaml", "FILE.json"])
     return _read(path)
 
 

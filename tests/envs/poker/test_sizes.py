@@ -44,7 +44,7 @@ def test_sizes_have_names():
 
 def test_an_unknown_preset():
     """The error lists the known ones, and says that a file would do."""
-    with pytest.raises(UnknownName, match=r"\.yaml or \.json file.*Did you mean standard"):
+    with pytest.raises(UnknownName, match=r"Did you mean standard.*FILE\.yaml"):
         sizes_of("standart")
 
 

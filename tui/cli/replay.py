@@ -19,20 +19,20 @@ def replay_episode(path: Path, *, headless: bool, json: bool, export: Path | Non
         BadEpisode: The file is none.
         NoTerminal: It is to be shown, and there is no terminal.
     """
+    episode = read(path)
     if export is not None:
         from ..replay.export import export_episode
 
-        export_episode(read(path), path, export)
+        export_episode(episode, path, export)
         print(f"wrote {export}")
         return DONE
     if headless or json:
-        return check_episode(read(path), path, json=json)
+        return check_episode(episode, path, json=json)
     check_terminal("say --check to compare without showing")
     from ..drawing.theme import before_app
     from ..replay.film import Film, FilmConnection
     from ..replay.replay import ReplayApp
 
-    episode = read(path)
     before_app()
     app = ReplayApp(FilmConnection(lambda: Film(episode, path)))
     app.run()

@@ -21,6 +21,7 @@ VARIABLE = "PAC_TOKEN"
 SOCKET_PATH = "TRAINING_SOCKET_PATH"
 INTERRUPTED = 130
 SOCKET_NAME = "environments.sock"
+KINDS = ("http", "socket")
 MOST = 10_000
 """As many environments are served: one process steps them one by one."""
 
@@ -39,6 +40,8 @@ def serve_environments(
         raise BadParameter(f"--num-envs expects a whole number from 1 to {MOST:,}, got {num_envs}")
     if not 0 <= seed < 1 << 64:
         raise BadParameter(f"--seed expects a whole number from 0 to 2^64 - 1, got {seed}")
+    if backend not in KINDS:
+        raise UnknownName("kind of server", backend, KINDS)
     from ...backends.memory import check_memory
 
     task = find(spec)
@@ -50,12 +53,10 @@ def serve_environments(
             if path is not None:
                 raise BadParameter("--path is for --backend socket; http listens on a --port")
             came = _serve_http(task, num_envs, seed, port or 0, token_file, stop_asked=stop_asked)
-        elif backend == "socket":
+        else:
             if port is not None or token_file is not None:
                 raise BadParameter("--port and --token-file are for --backend http; a socket has a --path")
             came = _serve_socket(task, num_envs, seed, path, stop_asked=stop_asked)
-        else:
-            raise UnknownName("kind of server", backend, ("http", "socket"))
     return INTERRUPTED if came == signal.SIGINT else 0
 
 

@@ -49,6 +49,8 @@ REFUSED_BY_THE_COMMAND = {
     "resume": Case((*HEADLESS, "--resume", "gone"), 2, ("unknown run 'gone'",)),
     "values of N": Case(("bench", "scaling", "--num-envs", "1,two"), 2, ("separated by commas",)),
     "results": Case(("bench", "table", "key.yaml"), 2, ("key.yaml", "pac-tui bench all")),
+    "server": Case(("env-server", "--backend", "shm"), 2, ("unknown kind of server 'shm'", "http, socket")),
+    "episode": Case(("replay", "gone.jsonl"), 2, ("gone.jsonl cannot be read",)),
     "play": Case(("play", "drmario"), 2, ("a terminal is needed",)),
 }
 REFUSED_BY_THE_SESSION = {

@@ -81,7 +81,7 @@ class Sweep(Dialog):
         foot = [self._progress(width)] if self._measures else hint(self._units.said(said(points)), width)
         room = max(1, height - len(foot))
         rows = table(points, self._units.fps, width)[:room] if points else hint("nothing has been measured yet", width)
-        if self.snapshot.scaling and (spare := min(MOST_CURVE, room - len(rows) - 1)) >= LEAST_CURVE:
+        if self.snapshot.baseline is not None and (spare := min(MOST_CURVE, room - len(rows) - 1)) >= LEAST_CURVE:
             rows += [(), *scaling_curve(self.snapshot, width, spare)]
         return [*rows, *foot]
 

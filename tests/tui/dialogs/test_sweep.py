@@ -43,6 +43,17 @@ async def test_a_sweep_tells_how_far_it_is_and_can_be_cancelled(stage, open_app)
         await until(lambda: not isinstance(app.screen, Sweep))
 
 
+async def test_no_key_is_named_that_would_be_typed(stage, open_app):
+    """Without a baseline the curve is left out; B measures one elsewhere, here numbers are typed."""
+    stage.scaling(n1=100.0, n8=380.0)
+    stage.say(baseline=float("nan"))
+    async with open_app(stage, (120, 40)) as (app, pilot):
+        await pilot.press("v")
+        await shown(app, "Speed over N", "380")
+        dialog = app.screen.query_one("Lines")
+        assert "press B" not in dialog.text
+
+
 async def test_the_knee_is_marked(stage, open_app):
     """In the table and in a sentence, beside fps, speedup and efficiency."""
     stage.scaling(n1=100.0, n2=190.0, n4=300.0, n8=380.0)

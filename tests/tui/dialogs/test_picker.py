@@ -55,6 +55,13 @@ async def test_runs_are_listed_with_their_state_and_curve(stage, runs, open_app)
         await seen(app, "damaged", "cannot be read", "1 of 1", "nothing was saved to resume")
 
 
+async def test_in_a_low_terminal_the_list_has_all_the_room(stage, runs, open_app):
+    """What is known of one run alone would leave nothing to choose from."""
+    async with open_app(stage, (40, 12)) as (app, pilot):
+        await opened(app, pilot)
+        await seen(app, "usual", "cart", "killed", "broken")
+
+
 async def test_what_is_typed_filters(stage, runs, open_app):
     """Every word must occur; Esc forgets it, and then closes."""
     async with open_app(stage, (120, 40)) as (app, pilot):

@@ -5,7 +5,8 @@ import pytest
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.snapshot import Look, take
 from pac.tui.views import figures, thoughts, timing
-from pac.tui.views.figures import Entry, frames_of, pairs
+from pac.tui.views.figures import Entry, pairs
+from pac.tui.views.frames import frames_of
 
 from .stage import play
 

@@ -18,6 +18,7 @@ from ..drawing.plain import PlainVertical
 from . import figures, thoughts
 from .base import Shot, View
 from .curves import Curves, best
+from .frames import frames_of
 from .inspect import inspected
 from .panels import FEWEST, PanelSection, legend, stacked
 from .wait import Waiting
@@ -73,7 +74,7 @@ class EnvironmentView(View):
         if shot.figures:
             self._kept.clear()
         board = stacked(self._main, snapshot.focus_boards) if self._main else np.zeros((1, 1), np.uint8)
-        self._board.show(board[None], figures.frames_of(snapshot, env, 1, shot.now, None))
+        self._board.show(board[None], frames_of(snapshot, env, 1, shot.now, None))
         if not shot.closely:
             return
         others = [self._curves.section(shot, name, LEAST_CURVE) for name in self.curves[1:]]

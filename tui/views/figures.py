@@ -7,14 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...training.telemetry.records import RECORDING, Notice, Phase
 from ...training.telemetry.snapshot import Snapshot
-from ..boards import Frame, mixed
 from ..drawing.chart import against_ideal, axis_of
 from ..drawing.ink import (
     ACCENT,
     BRIGHT,
-    CYAN,
     FAINT,
     GREEN,
     GROUND,
@@ -24,7 +21,6 @@ from ..drawing.ink import (
     RED,
     SIGNS,
     SOFT,
-    STEPPING,
     TEXT,
     TONES,
     YELLOW,
@@ -37,9 +33,6 @@ from ..drawing.ink import (
 from ..drawing.numbers import NA, decimal, figure, percent, steady, times, whole
 
 UNIT, LOW = 6, 24
-JUST, JUST_PART = 1.0, 0.5  # s, and part of an episode, that an ended one colours its board at most
-JUST_ENDED = 0.4  # how much of that colour its frame has: early in training, every episode ends at once
-NOTICES = {Notice.BREAK: ("break", ORANGE), Notice.ALARM: ("alarm", RED), Notice.PLAYED: ("by hand", CYAN)}
 COLORS = {
     "environment": GREEN,
     "transport": YELLOW,
@@ -172,7 +165,7 @@ def ends_row(snapshot: Snapshot, width: int, height: int) -> list[Row]:
     found = ends(snapshot)
     texts = [f"{count:,} {name}" for name, count, _ in found]
     if height < LOW and len({color for *_, color in found}) == len(found) > 1:
-        texts = [f"{count:,}{_sign(color)}" for _, count, color in found]
+        texts = [f"{count:,}{sign_of(color)}" for _, count, color in found]
     if sum(2 + len(text) for text in texts) > width:
         return [pair(f"  {name}", whole(count), "", width, color) for name, count, color in found]
     parts = [part(text, color) for text, (_, _, color) in zip(texts, found, strict=True)]
@@ -180,7 +173,7 @@ def ends_row(snapshot: Snapshot, width: int, height: int) -> list[Row]:
     return [(part("  "), *commas, *parts[-1:])] if found else []
 
 
-def _sign(color: str) -> str:
+def sign_of(color: str) -> str:
     """The sign of an end by the colour of its tone."""
     return {GREEN: SIGNS.good, RED: SIGNS.bad}.get(color, SIGNS.neutral)
 
@@ -244,55 +237,6 @@ def time_table(snapshot: Snapshot, width: int, height: int) -> list[Row]:
         if height >= 3 * len(found) + 2:
             rows += [bar(seconds / wall, width, COLORS[name]), ()]
     return rows
-
-
-def frames_of(snapshot: Snapshot, first: int, count: int, now: float, selected: int | None) -> list[Frame]:
-    """Return what surrounds the boards `first..first + count`: the state by colour, sign and word."""
-    table = snapshot.environments[first : first + count]
-    total, name = len(snapshot.environments), snapshot.description.units.env.capitalize()
-    columns = (table[name].tolist() for name in ("status", "ended", "last_outcome", "episode_return"))
-    since = now - _just(snapshot)
-    frames = [
-        _frame(
-            snapshot,
-            Frame(f"{name} {first + index + 1:,}/{total:,}", selected=first + index == selected),
-            since,
-            values,
-        )
-        for index, values in enumerate(zip(*columns, strict=True))
-    ]
-    for index in np.flatnonzero(table["notice"]).tolist():
-        word, color = NOTICES[Notice(table["notice"][index])]
-        sign = SIGNS.dot if color is CYAN else SIGNS.broken
-        frames[index] = frames[index]._replace(sign=f"{sign} {word}", color=color, mark=color)
-    for index in np.flatnonzero(table["recording"]).tolist():
-        runs = table["recording"][index] == RECORDING
-        frames[index] = frames[index]._replace(sign=f"{SIGNS.dot if runs else SIGNS.neutral} rec", color=RED)
-    return frames
-
-
-def _just(snapshot: Snapshot) -> float:
-    """For how many seconds a board tells of an ended episode: not until the next one ends, where they are short."""
-    sps, length = float(snapshot.state["sps"]), float(snapshot.state["length_mean"])
-    if snapshot.phase is Phase.PAUSED or not (sps > 0 and length > 0):
-        return JUST
-    return min(JUST, JUST_PART * length * snapshot.num_envs / sps)
-
-
-def _frame(snapshot: Snapshot, frame: Frame, since: float, values: tuple[int, float, int, float]) -> Frame:
-    """Colour, sign and caption of one board, of its status, end, outcome and return; `since` then, an end is shown."""
-    status, ended, outcome, score = values
-    if status:
-        return frame._replace(sign=SIGNS.broken, color=MAGENTA, caption="hung" if status == 1 else "dead")
-    if ended > since and outcome:
-        name, tone = snapshot.description.outcomes[outcome - 1]
-        mark = TONES.get(tone, YELLOW)
-        sign = _sign(mark)
-        return frame._replace(sign=sign, color=mixed(mark, LINE, JUST_ENDED), mark=mark, caption=name)
-    caption = decimal(score, 2)
-    if snapshot.phase in {Phase.RUNNING, Phase.BASELINE}:
-        return frame._replace(sign=SIGNS.stepping, color=STEPPING, caption=caption)
-    return frame._replace(sign=SIGNS.paused, color=FAINT, caption=caption)
 
 
 def known(snapshot: Snapshot) -> list[str]:

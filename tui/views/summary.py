@@ -20,6 +20,7 @@ from ..messages import EnvironmentOpened
 from . import figures
 from .base import Shot, View
 from .curves import Curves, best
+from .frames import frames_of
 from .headline import Headline
 from .inspect import inspected
 from .panels import stacked
@@ -70,7 +71,7 @@ class SummaryView(View):
         self._arrange(quiet=quiet)
         if not quiet and shot.snapshot.first == self._first:
             boards = self._boards_of(shot.snapshot)
-            frames = figures.frames_of(shot.snapshot, self._first, len(boards), shot.now, shot.env)
+            frames = frames_of(shot.snapshot, self._first, len(boards), shot.now, shot.env)
             self.grid.show(boards, self._headline.added(frames, shot.snapshot, self.grid.fitting))
         self._inspector.display = shot.inspecting and not quiet
         if shot.inspecting and shot.closely:

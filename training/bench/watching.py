@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 NAME = "bench-watch"
 NUM_ENVS, STEPS = 8, 128
-TURN = 0.5  # s; a core keeps its speed about that long, so that both of a pair of turns find the same
 LIMIT = 120.0  # s on top of the training time
 Iterate = Callable[[], None]
 PutOff = Callable[[float], None]
@@ -29,7 +28,7 @@ PutOff = Callable[[float], None]
 def watch_cost(*, seconds: float, pairs: int, progress: Progress) -> Figures:
     """Train in a Gymnasium loop and with Stable-Baselines3, with nobody attached and with the app on a terminal.
 
-    A pair is `seconds` of training watched and as many not watched, in turns of some iterations.
+    A pair is `seconds` of training watched and as many not watched, an iteration of each in turn.
 
     Returns:
         By training and by who looks: steps/s watched over steps/s not watched, per pair.
@@ -68,20 +67,22 @@ def _measure(loop: str, seconds: float, pairs: int, *, attached: bool) -> list[f
 
 
 def turns(iterate: dict[bool, Iterate], seconds: float, pairs: int, *, put_off: PutOff) -> Iterator[float]:
-    """Iterate watched and not watched in turns of some seconds; yield the ratio of speeds of each pair."""
+    """Iterate watched and not watched in turn; yield the ratio of speeds of each pair of so many seconds.
+
+    A turn is one iteration: a core keeps its speed for some tenths of a second, so that both of two find the same.
+    """
     for _ in range(pairs):
         spent, done = {False: 0.0, True: 0.0}, {False: 0, True: 0}
         while min(spent.values()) < seconds:
             first = spent[False] > spent[True]
             for watched in (first, not first):
-                begin = now = time.perf_counter()
-                while now < begin + TURN:
-                    iterate[watched]()
-                    done[watched] += 1
-                    now = time.perf_counter()
-                spent[watched] += now - begin
+                begin = time.perf_counter()
+                iterate[watched]()
+                took = time.perf_counter() - begin
+                spent[watched] += took
+                done[watched] += 1
                 if not watched:
-                    put_off(now - begin)
+                    put_off(took)
         yield (done[True] / spent[True]) / (done[False] / spent[False])
 
 

@@ -20,7 +20,7 @@ from ...envs import PacError, UnknownName, find
 from ..config import Config
 from ..device import resolve_device
 from ..flags import unused_flags
-from ..imports import Loading, importing
+from ..imports import importing
 from ..past.recorder import Recorder
 from ..runs.checkpoint import CheckpointNotWritten
 from ..runs.folder import RunFolder
@@ -74,7 +74,6 @@ class Session(Live):
         self.backend: Backend | None = None
         self.error: BaseException | None = None
         self._trainer: Trainer | None = None
-        self._loading = Loading(Stopped)
         self._wants_checkpoint = False
         self.device = config.device
         self.say(Phase.STARTING, "reading the configuration")
@@ -114,7 +113,7 @@ class Session(Live):
     def _begin(self) -> None:
         self.pulse.start()
         with Preparation(self.task, self.config, self.sizing.num_envs) as preparation:
-            with importing(), self._loading:
+            with importing():
                 self._trainer = self._build_trainer()
             self.keeper.resume(self._trainer)
             preparation.finish(lambda: self.say(Phase.STARTING, "compiling the game (first start only)"))
@@ -357,9 +356,8 @@ class Session(Live):
     # -- what other threads may ask -----------------------------------------------------------------------------------
 
     def stop(self) -> None:
-        """Save, stop the workers, end; what is still being loaded is not waited for."""
+        """Save, stop the workers, end."""
         self.gate.stop()
-        self._loading.end()
 
     def checkpoint_soon(self) -> None:
         """Save a checkpoint at the end of the iteration."""

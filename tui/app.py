@@ -103,6 +103,8 @@ def _show(connection: Connection) -> Left:
     """Run the app until it leaves."""
     modes = _terminal_modes()
     before = signal.signal(signal.SIGHUP, lambda *_: _hang_up(connection, modes))
+    # Under Python's own handler asyncio would cancel a task instead, which Textual takes no notice of while it starts.
+    interrupted = signal.signal(signal.SIGINT, _interrupt)
     _watch_terminal()
     try:
         with importing():
@@ -116,10 +118,18 @@ def _show(connection: Connection) -> Left:
             connection.call("detach")
         name = app.snapshot.description.run if app.snapshot else "the session"
         return Left(app.return_code or 0, name, app.wanted)
+    except KeyboardInterrupt:
+        _give_back_terminal(modes)
+        raise
     finally:
         _see_off(connection)
         connection.close()
         signal.signal(signal.SIGHUP, before)
+        signal.signal(signal.SIGINT, interrupted)
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def _finish(connection: Connection, left: Left, report: Path | None) -> None:
@@ -187,12 +197,16 @@ def _watch_terminal() -> None:
         threading.Thread(target=wait, name="terminal", daemon=True).start()
 
 
-def _hang_up(connection: Connection, modes: list[Any] | None) -> None:
-    """Save, stop, leave. The terminal is gone, most likely; if it is not, it gets its modes and its screen back."""
+def _give_back_terminal(modes: list[Any] | None) -> None:
     with contextlib.suppress(termios.error, OSError):
         if modes is not None:
             termios.tcsetattr(0, termios.TCSANOW, modes)
             os.write(1, LEAVE_SCREEN)
+
+
+def _hang_up(connection: Connection, modes: list[Any] | None) -> None:
+    """Save, stop, leave. The terminal is gone, most likely; if it is not, it gets its modes and its screen back."""
+    _give_back_terminal(modes)
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)

@@ -13,6 +13,7 @@ import ctypes
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from .futex import STRONGLY_ORDERED, fence, wait_on, wake_up
 from .segment import Segment
@@ -187,8 +188,9 @@ class Link:
 
     def keep_to(self, core: int) -> None:
         """Run on this core alone; where the fleet is there, too, leave it to the fleet as soon as a request is done."""
-        os.sched_setaffinity(0, {core})
-        self._core = core
+        with suppress(OSError):  # the core may have been taken away meanwhile: then anywhere
+            os.sched_setaffinity(0, {core})
+            self._core = core
 
     def ready(self) -> None:
         """Say that requests can come."""

@@ -20,7 +20,7 @@ def usable_cores() -> int:
 
 def own_cores(workers: int) -> list[int]:
     """Return a core for each worker to keep to, where they take all cores that this process may use; else none."""
-    if not hasattr(os, "sched_setaffinity") or not sys.platform.startswith("linux"):
+    if not sys.platform.startswith("linux"):
         return []
     cores = sorted(os.sched_getaffinity(0))
     return cores if workers == len(cores) == usable_cores() else []

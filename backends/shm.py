@@ -83,7 +83,7 @@ class ShmBackend(SupervisedBackend):
         return buffer
 
     def _gather(self) -> None:
-        """List the workers that step."""
+        """List the workers that step, first the one on the core where this process is."""
         members = [member for member in self._fleet.members if member.index not in self._away]
         members.sort(key=lambda member: member.arguments["core"] != self._place)
         self._present = [(member.block.words, member.block.quads, member) for member in members]

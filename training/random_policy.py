@@ -11,7 +11,7 @@ from ..envs.actions import random_actions
 from ..envs.fields import Array
 from ..envs.native import compiler, draw
 from ..envs.task import MASK_64
-from .trainer import Context, Envs, Metrics, PolicyOutput
+from .trainer import Context, Envs, Metrics, Trainer
 
 STEPS = 64
 ROW_STEPS = 16_384
@@ -63,8 +63,8 @@ def draw_legal_actions(state: Array, bits_in: Array, masks: Array, actions: Arra
                 left -= 1
 
 
-class RandomPolicy:
-    """A `Trainer` that learns nothing."""
+class RandomPolicy(Trainer):
+    """Learns nothing."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -86,11 +86,6 @@ class RandomPolicy:
         if self._context.task.masked:
             self._masks = list(self._envs.buffer["action_mask"])
         self._envs.start(0)
-
-    def resize(self, num_envs: int) -> None:
-        """Go on with another number of environments."""
-        self.close()
-        self.start(num_envs)
 
     def iterate(self) -> Metrics:
         """Play a few steps."""
@@ -126,16 +121,6 @@ class RandomPolicy:
 
         return draw
 
-    def inspect(self, row: int) -> PolicyOutput | None:
-        """Nothing: it does not think."""
-        del row
-        return None
-
-    def values(self, slots: slice) -> Array | None:
-        """None, for the same reason."""
-        del slots
-        return None
-
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the random generator's state and the counter, as of the end of the last iteration."""
         return {"generator": self._kept}, {"decisions": self._decisions}
@@ -145,10 +130,6 @@ class RandomPolicy:
         self._state[:] = np.asarray(tensors["generator"])
         self._kept = self._state.copy()
         self._decisions = int(data["decisions"])
-
-    def finish(self) -> Metrics:
-        """Nothing."""
-        return {}
 
     def close(self) -> None:
         """Close the environments."""

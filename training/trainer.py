@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
@@ -136,24 +137,31 @@ class Spoiled(PacError):
     title = "Not a number"
 
 
-class Trainer(Protocol):
+class Trainer(ABC):
     """One algorithm, driven iteration by iteration. What a call into `Envs` raises passes through."""
 
+    @abstractmethod
     def start(self, num_envs: int) -> None:
-        """Make the environments and begin."""
+        """Make the environments and begin an episode in each."""
 
+    @abstractmethod
     def iterate(self) -> Metrics:
         """Collect once and learn once; return the figures worth a curve."""
 
     def resize(self, num_envs: int) -> None:
-        """Go on with another number of environments; weights, optimiser, counters and normalisation stay."""
+        """Go on with another number of environments; what was learned, optimiser and counters stay."""
+        self.close()
+        self.start(num_envs)
 
-    def inspect(self, row: int) -> PolicyOutput | None:
+    def inspect(self, row: int) -> PolicyOutput | None:  # noqa: ARG002
         """What the policy thought of a row at the last step, if it thinks."""
+        return None
 
-    def values(self, slots: slice) -> Array | None:
+    def values(self, slots: slice) -> Array | None:  # noqa: ARG002
         """The value estimates behind the decisions of some slots of the running rollout, `(slots, rows)`, if any."""
+        return None
 
+    @abstractmethod
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return what a checkpoint holds, as of the end of the last iteration: tensors by name, and JSON data.
 
@@ -163,11 +171,14 @@ class Trainer(Protocol):
             Spoiled: What was learned is of no use any more.
         """
 
+    @abstractmethod
     def load_state(self, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         """Continue from what `state` returned."""
 
     def finish(self) -> Metrics:
         """Return figures that are worth another look at the end, if any."""
+        return {}
 
+    @abstractmethod
     def close(self) -> None:
         """Close the environments."""

@@ -15,7 +15,7 @@ from ...backends.segment import human_bytes
 from ...envs.fields import Array
 from ...envs.poker.task import game_of
 from ..runs.stream import Stream
-from ..trainer import Context, Envs, Interrupted, Metrics, PolicyOutput, Stopped
+from ..trainer import Context, Envs, Interrupted, Metrics, Stopped, Trainer
 from .marks import marks_of, refuse_others, table_of
 from .regret import average_regret, iterations_weight
 from .settings import Settings
@@ -35,8 +35,8 @@ SHARE = 0.01
 """Of the training's time, the most that looking how good the strategy is takes."""
 
 
-class MCCFR:
-    """Counterfactual regret minimisation, sampled by N workers or exact, a `Trainer`.
+class MCCFR(Trainer):
+    """Counterfactual regret minimisation, sampled by N workers or exact.
 
     Iterations are numbered, and number k draws from stream k of the seed, whoever makes it. The tables are the
     environments' own; this class only says who makes which iterations next.
@@ -88,8 +88,7 @@ class MCCFR:
     def resize(self, num_envs: int) -> None:
         """Go on with another number of workers; the tables stay."""
         self._keep()
-        self.close()
-        self.start(num_envs)
+        super().resize(num_envs)
 
     def iterate(self) -> Metrics:
         """Let the workers make some batches.
@@ -157,16 +156,6 @@ class MCCFR:
         """Copy the tables out of memory that is about to go."""
         if self._envs is not None:
             self._kept = {name: self._table(name).copy() for name in TABLES}
-
-    def inspect(self, row: int) -> PolicyOutput | None:
-        """Nothing: a worker decides nothing."""
-        del row
-        return None
-
-    def values(self, slots: slice) -> Array | None:
-        """None, for the same reason."""
-        del slots
-        return None
 
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the tables, to be handed over between two batches, and the counters of when the last row was."""

@@ -8,62 +8,49 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...envs.fields import Array
 from ..device import keep_memory
 from ..settings import scheduled
-from ..trainer import Context, Envs, Metrics, PolicyOutput, Spoiled
+from ..trainer import Context, Metrics, Spoiled
+from .acting import Acting
 from .adam import Adam
 from .gae import gae
-from .output import policy_output
 from .policy import Policy
 from .rollout import Actor, final_values, rollout
 from .settings import Settings
 from .state import copied, load_adam, load_policy, save_tensors
-from .storage import Experience, Storage
+from .storage import Experience
 from .team import Team
 from .update import Batch, Learner, explained_variance, update
 
 
-class PPO:
-    """Maskable PPO, a `Trainer`.
+class PPO(Acting):
+    """Maskable PPO.
 
     Attributes:
-        policy: The network.
         decisions: Decisions learned from so far, those of all active rows.
         updates: Iterations so far.
     """
 
     def __init__(self, context: Context) -> None:
-        self._context = context
         self._settings = Settings.read("ppo", context.settings)
         device = torch.device(context.device)
         keep_memory()
         team = Team(device, self._settings.threads)
         self._shuffle = torch.Generator().manual_seed(context.seed)
         self._samplers = [torch.Generator(device).manual_seed(context.seed + i) for i in range(team.size)]
-        self.policy = Policy(context.task, self._settings, self._shuffle).placed(device)
+        super().__init__(context, Policy(context.task, self._settings, self._shuffle))
         self._actor = Actor(self.policy, team, self._samplers)
         self._adam = Adam(self.policy, fused=device.type in {"cpu", "cuda"})
         self._learner = Learner(self.policy, self._adam, self._settings, team, self._shuffle)
         self.decisions = 0
         self.updates = 0
-        self._envs: Envs | None = None
-        self._storage: Storage | None = None
         self._begun = False
         self._generators = self._generator_states()
 
     def start(self, num_envs: int) -> None:
         """Make the environments and begin an episode in each."""
-        task = self._context.task
-        self._envs = self._context.make_envs(num_envs, self._settings.steps(num_envs * task.players) + 1)
-        self._storage = Storage(task, self._envs.buffer, self._context.device)
-        self._envs.start(0)
+        self._open(num_envs, self._settings.steps(num_envs * self._context.task.players))
         self._begun = False
-
-    def resize(self, num_envs: int) -> None:
-        """Go on with another number of environments; only they and the rollout's storage are new."""
-        self.close()
-        self.start(num_envs)
 
     def iterate(self) -> Metrics:
         """Collect a rollout and learn from it."""
@@ -121,19 +108,6 @@ class PPO:
             "updates": float(self.updates),
         }
 
-    def inspect(self, row: int) -> PolicyOutput | None:
-        """What the policy thinks of a row: of the observation that it decided on last; None before."""
-        storage = self._storage
-        if storage is None or storage.logits is None or row >= storage.rows:
-            return None
-        return policy_output(
-            self.policy.distribution, storage.units, storage.logits[row], storage.values[storage.decided, row]
-        )
-
-    def values(self, slots: slice) -> Array | None:
-        """The value estimates behind the decisions of some slots, `(slots, rows)`."""
-        return None if self._storage is None else self._storage.values[slots].cpu().numpy()
-
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return copies of the weights, Adam's moments and the random generators; and the counters.
 
@@ -165,16 +139,3 @@ class PPO:
         self._generators = self._generator_states()
         self.decisions = int(data["decisions"])
         self.updates = int(data["updates"])
-
-    def finish(self) -> Metrics:
-        """Nothing."""
-        return {}
-
-    def close(self) -> None:
-        """Let go of the buffer and close the environments."""
-        if self._storage is not None:
-            self._storage.close()
-            self._storage = None
-        if self._envs is not None:
-            self._envs.close()
-            self._envs = None

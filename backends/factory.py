@@ -77,7 +77,6 @@ def make(
         "copy": copy,
     }
     made = kind(task, num_envs, **options)
-    made.requested, made.note = backend, note
     if note:
         log.warning(note)
         made.announce(note)

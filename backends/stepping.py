@@ -54,8 +54,6 @@ class Stepping(ABC):
         timeout: Time limit of a start or a step, in s.
         hang_timeout: Time after which a worker without a sign of life is replaced, in s.
         busy_seconds: Time that the environments themselves took: per step, that of the slowest worker.
-        requested: The backend that was asked for.
-        note: Why it is not this one, if it is not.
     """
 
     name: ClassVar[str] = ""
@@ -80,7 +78,6 @@ class Stepping(ABC):
         self.hang_timeout = hang_timeout
         self.num_envs = num_envs * task.players
         self.busy_seconds = 0.0
-        self.requested, self.note = self.name, ""
         self._state = State.NEW
         self._events: list[BackendEvent] = []
         self._share = min(workers, num_envs) if workers else None

@@ -113,9 +113,9 @@ def test_the_next_backend_down_the_ladder(toy):
     """What cannot run here is replaced by what can, and says so; `strict` makes it an error."""
     envs = make(toy("Counter"), 2, "threads")
     try:
-        assert (envs.name, envs.requested) == ("inline", "threads")
-        assert "lock" in envs.note
-        assert [event.text for event in envs.drain_events()] == [envs.note]
+        assert envs.name == "inline"
+        (event,) = envs.drain_events()
+        assert "lock" in event.text
     finally:
         envs.close()
     with pytest.raises(BackendUnavailable, match="threads backend cannot run"):

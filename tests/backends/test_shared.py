@@ -53,7 +53,7 @@ def test_no_connection_carries_a_table(tally, backend):
         make(tally, 2, backend, strict=True)
     envs = make(tally, 2, backend)
     assert envs.name == "inline"
-    assert "tables that they share" in envs.note
+    assert "tables that they share" in envs.drain_events()[0].text
     envs.close()
 
 
@@ -61,8 +61,8 @@ def test_threads_share_tables_where_there_is_little_shared_memory(tally, monkeyp
     """They have the same memory without asking for it, if steps release Python's lock."""
     monkeypatch.setattr(shm, "lack_of_room", lambda *_: "64.0 MiB are needed")
     envs = make(replace(tally, native=True), 4, workers=2)
-    assert (envs.name, envs.requested) == ("threads", "shm")
-    assert envs.note == "shm cannot run noop here (64.0 MiB are needed), using threads"
+    assert envs.name == "threads"
+    assert envs.drain_events()[0].text == "shm cannot run noop here (64.0 MiB are needed), using threads"
     envs.start()
     envs.buffer["weight"][0] = 3
     envs.buffer["action"][0] = 0

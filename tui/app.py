@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..training.config import Config
+from ..training.exits import INTERRUPTED
 from ..training.imports import importing
 from ..training.loading import load
 from ..training.runs.sessions import AttachedSession, choose
@@ -27,7 +28,6 @@ from .preferences import preferences
 if TYPE_CHECKING:
     from ..training.runs.overview import Overview
 
-INTERRUPTED = 130
 NAP = 0.05
 LEAVE_SCREEN = b"\x1b[?1000l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[?1049l\x1b[?25h"
 """No mouse, no bracketed paste, the screen from before, the cursor."""

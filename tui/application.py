@@ -15,9 +15,9 @@ from textual.app import ComposeResult, SystemCommand
 from textual.binding import BindingType
 from textual.screen import Screen
 
+from ..training.exits import INTERRUPTED
 from ..training.telemetry.records import Level, Phase
 from ..training.telemetry.snapshot import Look, Snapshot
-from .commanded import INTERRUPTED
 from .connection import Connection
 from .dialogs.dialog import Dialog
 from .drawing.lines import Lines

@@ -10,6 +10,7 @@ from textual.app import App
 from textual.reactive import reactive
 
 from ..envs import PacError
+from ..training.exits import DONE, FAILED, INTERRUPTED
 from ..training.telemetry.records import Phase
 from ..training.telemetry.snapshot import Snapshot
 from ..training.units import STEPPED, Units, plural
@@ -26,7 +27,6 @@ from .threads import Commander, Watcher
 if TYPE_CHECKING:
     from ..training.runs.overview import Overview
 
-FAILED, INTERRUPTED = 1, 130
 RUNS = Path("runs")
 ENDING = {Phase.STOPPING, Phase.ENDED, Phase.FAILED}
 
@@ -225,7 +225,7 @@ class CommandedApp(App[int]):
     def detach(self) -> None:
         """Leave the session to itself."""
         self.connection.detached = True
-        self.exit(0, return_code=0)
+        self.exit(DONE, return_code=DONE)
 
     def action_control(self) -> None:
         """Take control from whoever has it."""
@@ -258,7 +258,7 @@ class CommandedApp(App[int]):
 
     def leave(self) -> None:
         """Leave for good, with the code that fits how the session ended."""
-        code = FAILED if self.phase is Phase.FAILED else INTERRUPTED if self.interrupted else 0
+        code = FAILED if self.phase is Phase.FAILED else INTERRUPTED if self.interrupted else DONE
         self.exit(code, return_code=code)
 
     def on_unmount(self) -> None:

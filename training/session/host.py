@@ -22,13 +22,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ...envs import BadParameter, PacError
 from ..config import Config
+from ..exits import BAD_USAGE, FAILED
 from ..imports import importing
 
 if TYPE_CHECKING:
     from .session import Session
-
-BAD_USAGE = 2
-FAILED = 1
 
 
 class SessionFailed(PacError):

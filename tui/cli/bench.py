@@ -15,10 +15,10 @@ from cyclopts import App, Parameter
 
 from ...envs import BadParameter, PacError
 from ...training.bench.facts import Figures, facts
+from ...training.exits import DONE, FAILED
 from . import bench_parts as parts
 from . import bench_show as shown
 from .bench_show import telling
-from .errors import DONE, FAILED
 from .flags import Flags, Json, load_config
 from .show import show_json
 

@@ -13,8 +13,9 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
+from ...training.exits import DONE, INTERRUPTED
 from ...training.imports import importing
-from .errors import DONE, INTERRUPTED, told
+from .errors import told
 from .flags import AnyFlags, Json, Switch, load_config, load_flags, with_settings
 
 Port = Annotated[int, Parameter(validator=Number(gte=1, lte=65535))]

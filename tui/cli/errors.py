@@ -16,7 +16,7 @@ from cyclopts import (
 from cyclopts import ValidationError as Refused
 from pydantic import ValidationError
 
-DONE, FAILED, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130
+from ...training.exits import BAD_USAGE, FAILED
 
 
 class Told(NamedTuple):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ...training.exits import DONE, FAILED
 from ...training.past.episode import Episode, check, read
 from ...training.past.replay import Differs
 from ..terminal import check_terminal
 from .show import show_json
-
-DONE, DIFFERS = 0, 1
 
 
 def replay_episode(path: Path, *, headless: bool, json: bool, export: Path | None) -> int:
@@ -57,6 +56,6 @@ def check_episode(episode: Episode, path: Path, *, json: bool) -> int:
         reason = "" if episode.replays else "; it did not play again when it was recorded either"
         found = {**facts, "same": False, "step": error.step, "field": error.field, "error": str(error)}
         show_json(found) if json else print(f"{what}: differs at {error}{reason}")
-        return DIFFERS
+        return FAILED
     show_json({**facts, "same": True}) if json else print(f"{what}: the same to the byte, {episode.trajectory}")
     return DONE

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from ...envs import BadParameter, PacError
 from ...training.config import Config
+from ...training.exits import DONE, INTERRUPTED
 from ...training.session.control import SessionClient, SessionGone
 from ...training.session.host import SessionFailed, SessionProcess, launch
 from ...training.telemetry.blocks import TelemetryReader
@@ -22,7 +23,6 @@ from ...training.telemetry.snapshot import Look, Snapshot, take
 from ..terminal import check_terminal
 from ..words import Progress, describe, summary
 
-INTERRUPTED = 130
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOOK_PERIOD = 0.1  # s
 QUIET_PERIOD = 10.0  # s between two lines where stderr is no terminal
@@ -65,7 +65,7 @@ def run_headless(config: Config, *, json: bool, report: Path | None) -> int:
         print(json_module.dumps(answer) if json else summary(answer))
     elif json:
         print(json_module.dumps({"title": "Interrupted", "error": "interrupted before it began", "code": INTERRUPTED}))
-    return INTERRUPTED if interrupts.count else 0
+    return INTERRUPTED if interrupts.count else DONE
 
 
 def follow(session: SessionProcess, line: ProgressLine, interrupts: Interrupts) -> dict[str, Any] | None:

@@ -13,13 +13,13 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from ...envs import BadParameter, UnknownName, find
+from ...training.exits import DONE, INTERRUPTED
 
 if TYPE_CHECKING:
     from ...envs import Task
 
 VARIABLE = "PAC_TOKEN"
 SOCKET_PATH = "TRAINING_SOCKET_PATH"
-INTERRUPTED = 130
 SOCKET_NAME = "environments.sock"
 KINDS = ("http", "socket")
 MOST = 10_000
@@ -57,7 +57,7 @@ def serve_environments(
             if port is not None or token_file is not None:
                 raise BadParameter("--port and --token-file are for --backend http; a socket has a --path")
             came = _serve_socket(task, num_envs, seed, path, stop_asked=stop_asked)
-    return INTERRUPTED if came == signal.SIGINT else 0
+    return INTERRUPTED if came == signal.SIGINT else DONE
 
 
 @contextmanager

@@ -16,6 +16,7 @@ PacError
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass
 
 from ..envs import BadParameter, PacError
@@ -81,6 +82,14 @@ class ProtocolError(BackendBroken):
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
         self.code = code
+
+
+def ending(code: int) -> str:
+    """Return how a process ended, by its exit code, in words."""
+    if code >= 0:
+        return f"exit code {code}"
+    names = {int(one): one.name for one in signal.Signals}
+    return f"killed by {names.get(-code, f'signal {-code}')}"
 
 
 @dataclass(frozen=True)

@@ -30,9 +30,9 @@ from .control import (
     size_of,
 )
 from .cores import usable_cores
-from .errors import Failure, WorkerFailed
+from .errors import Failure, WorkerFailed, ending
 from .futex import fence
-from .member import Member, ending, kill, start, status, tail
+from .member import Member, kill, start, status, tail
 from .segment import Segment, own_directory, remove_stale
 from .status import WorkerStatus
 

@@ -110,14 +110,6 @@ def kill(process: subprocess.Popen[bytes] | None) -> None:
     process.wait()
 
 
-def ending(code: int) -> str:
-    """Return how a process ended, in words."""
-    if code >= 0:
-        return f"it ended with exit code {code}"
-    names = {int(one): one.name for one in signal.Signals}
-    return f"killed by {names.get(-code, f'signal {-code}')}"
-
-
 def tail(log: Path) -> str:
     """Return the end of what a worker printed."""
     data = log.read_bytes() if log.exists() else b""

@@ -9,10 +9,10 @@ from typing import Any
 
 from textual.message import Message
 
+from ..backends.errors import ending
 from ..envs import PacError
 from ..training.runs.sessions import UNSEEN
 from ..training.session.control import SessionGone
-from ..training.session.host import ended_by
 from ..training.telemetry.snapshot import Look
 from .connection import Connection
 from .messages import Refused, SessionLost, SnapshotTaken
@@ -80,7 +80,7 @@ class Watcher:
 
 
 def _gone(code: int) -> SessionGone:
-    known = "" if code == UNSEEN else f" ({ended_by(code)})"
+    known = "" if code == UNSEEN else f" ({ending(code)})"
     return SessionGone(f"the session's process ended without a word{known}")
 
 

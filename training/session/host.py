@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ...backends.errors import ending
 from ...envs import BadParameter, PacError
 from ..config import Config
 from ..exits import BAD_USAGE, FAILED
@@ -101,7 +102,7 @@ class SessionProcess:
         from ..runs.last import sweep_dead
 
         sweep_dead()
-        text = f"the session's process ended without a report ({ended_by(code)}); see its session.log"
+        text = f"the session's process ended without a report ({ending(code)}); see its session.log"
         return {"title": "Session died", "error": text, "code": FAILED}
 
     def terminate(self) -> None:
@@ -113,11 +114,6 @@ class SessionProcess:
         """End it at once, its workers with it."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
-
-
-def ended_by(code: int) -> str:
-    """Return how a process ended, by its exit code: a signal's name, or the code."""
-    return signal.Signals(-code).name if code < 0 else f"exit code {code}"
 
 
 def launch(config: Config, *, headless: bool = False) -> SessionProcess:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
@@ -32,6 +32,13 @@ class ScalingFlags(Flags):
     """The configuration as flags, but for N, of which there are several."""
 
     num_envs: Annotated[int | None, Parameter(parse=False)] = None
+
+
+def _measured(name: str, *, quick: bool, json: bool, **options: Any) -> int:
+    """Measure one of the parts and show it; return the exit code."""
+    with telling(name) as tell:
+        result = parts.PARTS[name](quick=quick, tell=tell, **options)
+    return shown.show(name, result, json=json)
 
 
 @app.command
@@ -59,10 +66,7 @@ def scaling(
     seconds, repeat = (3.0, 1) if quick else (config.seconds or 5.0, repeat)
     with telling("scaling") as tell:
         result = measure(config, counts, seconds=seconds, repeat=repeat, progress=tell)
-    if json:
-        return shown.as_json("scaling", result)
-    shown.scaling(result)
-    return 0
+    return shown.show("scaling", result, json=json)
 
 
 def _counts(text: str) -> list[int]:
@@ -84,12 +88,7 @@ def transports(*, task: str = "noop", quick: Quick = False, json: Json = False) 
         quick: Measure shorter and less often: an impression, not a figure.
         json: Print one JSON object and nothing else on stdout.
     """
-    with telling("transports") as tell:
-        result = parts.measure_transports(quick=quick, tell=tell, task=task)
-    if json:
-        return shown.as_json("transports", result)
-    shown.transports(result)
-    return 0
+    return _measured("transports", quick=quick, json=json, task=task)
 
 
 @app.command
@@ -159,19 +158,14 @@ def traces(
     with telling("traces") as tell:
         games = max(1, games // 10) if quick else games
         result = compare_traces(task, games=games, num_envs=num_envs, seed=seed, backends=names, progress=tell)
-    if json:
-        shown.as_json("traces", result)
-    else:
-        shown.traces(result)
+    shown.show("traces", result, json=json)
     return FAILED if result["difference"] else DONE
 
 
 @app.command
 def engine(*, quick: Quick = False, json: Json = False) -> int:
     """Decisions per second of the built-in games alone, on one core."""
-    with telling("engine") as tell:
-        result = parts.measure_engine(quick=quick, tell=tell)
-    return shown.show("engine", result, json=json)
+    return _measured("engine", quick=quick, json=json)
 
 
 @app.command
@@ -190,37 +184,25 @@ def peers(*, peer_python: Path | None = None, quick: Quick = False, json: Json =
             result["absent"]["sb3-training"] = "sb3-contrib is not installed; the extra [peers] has it"
         else:
             result["sb3"] = parts.measure_sb3(quick=quick, tell=tell)
-    if json:
-        return shown.as_json("peers", result)
-    shown.peers(result)
-    return 0
+    return shown.show("peers", result, json=json)
 
 
 @app.command
 def poker(*, quick: Quick = False, json: Json = False) -> int:
     """Iterations per second and NashConv of our solvers against OpenSpiel's and donksolver, and of two workers."""
-    with telling("poker") as tell:
-        result = parts.measure_poker(quick=quick, tell=tell)
-    if json:
-        return shown.as_json("poker", result)
-    shown.poker(result)
-    return 0
+    return _measured("poker", quick=quick, json=json)
 
 
 @app.command
 def checkpoints(*, quick: Quick = False, json: Json = False) -> int:
     """What a checkpoint every 30 seconds takes from a training: how long it stands still, how much slower it gets."""
-    with telling("checkpoints") as tell:
-        result = parts.measure_checkpoints(quick=quick, tell=tell)
-    return shown.show("checkpoints", result, json=json)
+    return _measured("checkpoints", quick=quick, json=json)
 
 
 @app.command(name="app")
 def cost_of_app(*, quick: Quick = False, json: Json = False) -> int:
     """What watching costs: training with the app over training without; the app's CPU and memory."""
-    with telling("app") as tell:
-        result = parts.measure_app(quick=quick, tell=tell)
-    return shown.show("app", result, json=json)
+    return _measured("app", quick=quick, json=json)
 
 
 @app.command
@@ -232,25 +214,19 @@ def watch(*, seconds: float = parts.WATCHED, quick: Quick = False, json: Json = 
         quick: Measure three pairs of 3 seconds.
         json: Print one JSON object and nothing else on stdout.
     """
-    with telling("watch") as tell:
-        result = parts.measure_watch(quick=quick, tell=tell, seconds=seconds)
-    return shown.show("watch", result, json=json)
+    return _measured("watch", quick=quick, json=json, seconds=seconds)
 
 
 @app.command
 def keys(*, quick: Quick = False, json: Json = False) -> int:
     """Time from a key press to the screen, during training."""
-    with telling("keys") as tell:
-        result = parts.measure_keys(quick=quick, tell=tell)
-    return shown.show("keys", result, json=json)
+    return _measured("keys", quick=quick, json=json)
 
 
 @app.command
 def start(*, quick: Quick = False, json: Json = False) -> int:
     """Time from the command to the first screen, and to the first moving board."""
-    with telling("start") as tell:
-        result = parts.measure_start(quick=quick, tell=tell)
-    return shown.show("start", result, json=json)
+    return _measured("start", quick=quick, json=json)
 
 
 @app.command(name="all")
@@ -287,7 +263,7 @@ def everything(
     if json:
         return show_json(results)
     print(markdown(results))
-    return 0
+    return DONE
 
 
 @app.command
@@ -304,4 +280,4 @@ def table(file: Path) -> int:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadParameter(f"{file} is not what `pac-tui bench all --output {file}` writes: {error}") from error
     print(text)
-    return 0
+    return DONE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,6 +13,7 @@ from rich.text import Text
 
 from ...training.bench.facts import Figures, facts
 from ...training.bench.facts import Progress as Told
+from ...training.exits import DONE
 from .show import console, plain_table, show_json, show_table
 
 BAR = 30
@@ -32,21 +33,21 @@ def telling(name: str) -> Iterator[Told]:
         yield lambda text, share: progress.update(bar, description=f"{name}: {text}", completed=share)
 
 
-def as_json(name: str, result: Figures) -> int:
-    """Print the figures of a benchmark as one JSON object, with what they were measured on."""
-    return show_json({"benchmark": name, **result, "facts": facts()})
-
-
 def show(name: str, result: Figures, *, json: bool) -> int:
-    """Print figures, nested names joined by points."""
+    """Print the figures of a benchmark, or one JSON object with what they were measured on; return the exit code."""
     if json:
-        return as_json(name, result)
+        return show_json({"benchmark": name, **result, "facts": facts()})
+    OWN_FORM.get(name, _listed)(result)
+    return DONE
+
+
+def _listed(result: Figures) -> None:
+    """Print figures, nested names joined by points."""
     shown = plain_table("", "")
     shown.show_header = False
     for key, value in _flat(result):
         shown.add_row(key, _figure(value))
     show_table(shown)
-    return 0
 
 
 def scaling(result: Figures) -> None:
@@ -164,6 +165,16 @@ def poker(result: Figures) -> None:
             table.add_row(name, *figures, f"{pair['ratio']:.2f}x")
     show_table(table)
     _absent(result)
+
+
+OWN_FORM: Mapping[str, Callable[[Figures], None]] = {
+    "scaling": scaling,
+    "transports": transports,
+    "traces": traces,
+    "peers": peers,
+    "poker": poker,
+}
+"""What prints the figures of which benchmark; those of others are listed."""
 
 
 def _absent(result: Figures) -> None:

@@ -100,10 +100,11 @@ def test_it_stops_after_so_many_iterations(tmp_path):
 
 
 def test_kuhn_says_why_it_has_one_worker(tmp_path):
-    """Where two are asked for, one is taken; what it learns is no episode that could be recorded."""
+    """Where two are asked for, one is taken, which is told once; what it learns is no episode to be recorded."""
     session = started(tmp_path, task="kuhn")
     seen = until(session, lambda seen: seen.state["frames"] > 0)
-    assert any(event.text.startswith("one worker: kuhn has 12 information sets") for event in seen.events)
+    (told,) = (event.text for event in seen.events if "too few for workers" in event.text)
+    assert told == "kuhn has 12 information sets, too few for workers to share: using 1"
     with closing(SessionClient(session.directory)) as client, pytest.raises(CommandRefused, match="no episodes"):
         client.call("record", env=0)
     session.terminate()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from ...backends import WorkerStatus
+from ...backends import WorkerStatus, usable_cores
 from ...backends.base import Backend
 from ..telemetry.records import SYSTEM
 
@@ -107,7 +107,7 @@ class Pulse:
         cpu_seconds = sum(own.cpu_times()[:2]) + sum(worker.cpu_seconds for worker in others)
         memory = psutil.virtual_memory()
         values: dict[str, Any] = {
-            "cores": psutil.cpu_count() or 1,
+            "cores": usable_cores(),
             "cpu": max(0.0, self._share(0, cpu_seconds)),
             "cpu_machine": psutil.cpu_percent(),
             "rss": own.memory_info().rss + sum(worker.rss for worker in others),

@@ -87,7 +87,7 @@ STATE = np.dtype(
 TIMES = np.dtype([("wall", "f8"), ("steps", "f8"), *((phase, "f8") for phase in PHASES)])  # s and steps of one window
 SYSTEM = np.dtype(
     [
-        ("cores", "u4"),
+        ("cores", "u4"),  # that this session may use
         ("cpu", "f4"),  # % of one core, session and workers together
         ("cpu_machine", "f4"),  # % of the machine
         ("rss", "u8"),  # bytes, session and workers together

@@ -1,5 +1,7 @@
 """A real session in a real process: seen through telemetry, commanded over its socket, gone without a trace."""
 
+import os
+
 import pytest
 
 from pac.training.past.episode import check, read
@@ -32,6 +34,18 @@ def test_times_add_up_to_the_wall_clock(tmp_path):
         times = watched.until(lambda snapshot: snapshot.times["wall"] > 1).times
         accounted = sum(value for name, value in times.items() if name not in {"wall", "steps"})
         assert 0.5 * times["wall"] <= accounted <= 1.01 * times["wall"]
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the cores that may be used cannot be told here")
+def test_the_machine_is_what_may_be_used_of_it(tmp_path):
+    """A session that was given one core has one."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        with session(tmp_path) as watched:
+            watched.until(lambda snapshot: snapshot.system["cores"] == 1)
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def test_a_paused_session_stands_still_and_steps_on_request(tmp_path):

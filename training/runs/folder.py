@@ -139,13 +139,18 @@ class RunFolder:
         self._claim = file
 
     def drop_if_empty(self) -> None:
-        """Remove the folder, and the one of all runs if it was made for this one, if nothing was ever written there."""
+        """Remove the folder if nothing was ever written there."""
         with suppress(OSError):
             if {path.name for path in self.path.iterdir()} <= {CLAIM, CHECKPOINTS}:
                 self.checkpoints.rmdir()
-                shutil.rmtree(self.path)
-                if self._first:
-                    self.path.parent.rmdir()
+                self.drop()
+
+    def drop(self) -> None:
+        """Remove the folder, and the one of all runs if it was made for this one."""
+        with suppress(OSError):
+            shutil.rmtree(self.path)
+            if self._first:
+                self.path.parent.rmdir()
 
     def release(self) -> None:
         """Let others write into this run."""

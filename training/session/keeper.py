@@ -290,6 +290,13 @@ class Keeper:
             self._saver.wait()
         self._try("tensorboard", lambda _: self._curves.close())
 
+    def forget(self) -> None:
+        """Leave nothing of a new run."""
+        if self.folder is not None and not self._config.resume:
+            self.folder.drop()
+            self.folder.release()
+            self.folder = None
+
     def leave(self) -> None:
         """Let others go on with the run."""
         if self.folder is not None:

@@ -74,6 +74,7 @@ class Session(Live):
         self.backend: Backend | None = None
         self.error: BaseException | None = None
         self._trainer: Trainer | None = None
+        self._vain = True
         self._wants_checkpoint = False
         self.device = config.device
         self.say(Phase.STARTING, "reading the configuration")
@@ -217,6 +218,7 @@ class Session(Live):
 
     def _make_envs(self, num_envs: int, slots: int) -> GatedEnvs:
         """Make the environments behind the gate; called by the trainer."""
+        self._vain = False
         self.say(self.monitor.state["phase"], self.kind.units.said("starting the environments"))
         self.backend = make_backend(
             self.task,
@@ -316,6 +318,8 @@ class Session(Live):
         """Save, stop the workers, say how it ended; return the report."""
         if self._trainer is not None and self.monitor.counts.iterations:
             self.say(Phase.STOPPING, "saving a checkpoint")
+        if self._vain and isinstance(self.error, PacError | None):
+            self.keeper.forget()
             if self.error is None:
                 self._look_last(self._trainer)
             self._save_last(self._trainer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 from ...training.telemetry.records import Phase
 from ...training.telemetry.snapshot import Snapshot
@@ -79,7 +80,7 @@ def _advice(snapshot: Snapshot) -> str:
     about = snapshot.description
     if about.watched:
         return "What it printed stands where the script prints. Press q to leave."
-    if not about.folder:
+    if not about.folder or not Path(about.folder).is_dir():  # one that ended before its environments leaves none
         return "Press q to leave."
     return f"What it printed stands in session.log, in the folder of the run {about.run}. Press q to leave."
 

@@ -133,12 +133,13 @@ def test_a_session_that_cannot_begin_says_why(tmp_path, options, code, sentence)
 
 
 def test_an_unknown_device_fails_after_the_start_with_its_sentence(tmp_path):
-    """The device is known once PyTorch is loaded; the session ends with the sentence and code 2."""
+    """The device is known once PyTorch is loaded; the session ends with the sentence and code 2, and leaves no run."""
     with session(tmp_path, trainer="ppo", device="tpu") as watched:
         with pytest.raises(SessionFailed, match="auto, cpu, cuda"):
             watched.process.report()
         assert watched.process.poll() == 2
 
+        assert not list(tmp_path.iterdir())
 
 def test_a_last_look_that_fails_costs_no_checkpoint(tmp_path, monkeypatch):
     """The session ends as one that failed, with what it learned saved."""

@@ -148,7 +148,7 @@ class Live:
         self.events.write(self.writer)
         self.monitor.publish()
 
-    def _rang(self, text: str, env: int) -> None:
+    def _rang(self, text: str, env: int, level: Level = Level.WARNING) -> None:
         """Tell of an alarm."""
-        self.events.add(Level.WARNING, text, env)
+        self.events.add(level, text, env)
         self.events.write(self.writer)

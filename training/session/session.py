@@ -269,31 +269,28 @@ class Session(Live):
         alarms = self.monitor.alarms
         for event in backend.drain_events():
             level, lost = Level[event.level.upper()], event.worker is not None
-            self.events.add(level, event.text, event.lo if lost else -1)
             if lost and level >= Level.WARNING:
                 alarms.marked.update(range(event.lo, event.hi))
-                self._note_alarm(event.text.partition("\n")[0])
+                alarms.told.append(event.text.partition("\n")[0])
+                level = self._weight(level, alarms.told[-1])
+            self.events.add(level, event.text, event.lo if lost else -1)
 
     def _unwritten(self, text: str) -> None:
         """Tell of something that cannot be written; any thread may."""
-        self.events.add(Level.ERROR, text)
-        self._note_alarm(text)
-
-    def _note_alarm(self, text: str) -> None:
-        """Count an event among the alarms."""
         self.monitor.alarms.told.append(text)
-        self._exit_by(text)
+        self.events.add(self._weight(Level.ERROR, text), text)
 
-    def _rang(self, text: str, env: int) -> None:
+    def _rang(self, text: str, env: int, level: Level = Level.WARNING) -> None:
         """Tell of an alarm, and end if that is wanted."""
-        super()._rang(text, env)
-        self._exit_by(text)
+        super()._rang(text, env, self._weight(level, text))
 
-    def _exit_by(self, text: str) -> None:
-        """End because of an alarm, if that is wanted: the next pass of the gate is the last."""
-        if self.config.alarm_exit and not self.gate.stopping:
-            self.error = AlarmRang(text)
-            self.gate.stop()
+    def _weight(self, level: Level, alarm: str) -> Level:
+        """Return how an alarm is told; if one is to be the end, end: the next pass of the gate is the last."""
+        if not self.config.alarm_exit or self.gate.stopping:
+            return level
+        self.error = AlarmRang(f"ended by an alarm, as --alarm-exit asks: {alarm.removeprefix('alarm: ')}")
+        self.gate.stop()
+        return Level.FATAL
 
     # -- limits, runs and checkpoints ---------------------------------------------------------------------------------
 
@@ -318,11 +315,11 @@ class Session(Live):
         """Save, stop the workers, say how it ended; return the report."""
         if self._trainer is not None and self.monitor.counts.iterations:
             self.say(Phase.STOPPING, "saving a checkpoint")
-        if self._vain and isinstance(self.error, PacError | None):
-            self.keeper.forget()
             if self.error is None:
                 self._look_last(self._trainer)
             self._save_last(self._trainer)
+        if self._vain and isinstance(self.error, PacError | None):
+            self.keeper.forget()
         report = make_report(self)
         self.say(Phase.STOPPING, "stopping the workers")
         if self._trainer is not None:

@@ -11,7 +11,7 @@ from pac.training.config import Config
 from pac.training.runs.folder import RunFolder
 from pac.training.session.host import SessionFailed, launch
 from pac.training.session.session import Session
-from pac.training.telemetry.records import Notice
+from pac.training.telemetry.records import Level, Notice
 
 from ..watched import running, session, unwritable
 
@@ -82,6 +82,7 @@ def test_an_alarm_ends_a_session_that_asks_for_it(tmp_path):
         with pytest.raises(SessionFailed, match="SIGKILL") as caught:
             watched.process.report()
         assert (caught.value.title, caught.value.code) == ("Alarm", 1)
+        assert [event.level for event in watched.see().events if "SIGKILL" in event.text] == [Level.FATAL]
         assert list(RunFolder.find(tmp_path, "run").checkpoints.iterdir())
 
 
@@ -138,8 +139,8 @@ def test_an_unknown_device_fails_after_the_start_with_its_sentence(tmp_path):
         with pytest.raises(SessionFailed, match="auto, cpu, cuda"):
             watched.process.report()
         assert watched.process.poll() == 2
-
         assert not list(tmp_path.iterdir())
+
 
 def test_a_last_look_that_fails_costs_no_checkpoint(tmp_path, monkeypatch):
     """The session ends as one that failed, with what it learned saved."""

@@ -76,6 +76,11 @@ def column(sections: Sequence[Section], width: int, height: int) -> list[Row]:
     return stacked
 
 
+def columns(groups: Sequence[Sequence[Section]], widths: Sequence[int], height: int) -> list[Row]:
+    """Return columns of sections side by side."""
+    return beside([column(group, width, height) for group, width in zip(groups, widths, strict=True)], widths)
+
+
 def pages(sections: Sequence[Section], width: int, height: int) -> list[list[Section]]:
     """Return sections by page: first come, first served; what there is no room for whole stands on the next one.
 

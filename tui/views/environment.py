@@ -13,7 +13,7 @@ from ...training.telemetry.description import PanelLook
 from ...training.telemetry.snapshot import Look, Snapshot
 from ..boards import Boards, Drawing, drawing_of
 from ..drawing.lines import Lines
-from ..drawing.panels import FRAME, Maker, Rows, Section, beside, column, pages, shares
+from ..drawing.panels import FRAME, Maker, Rows, Section, column, columns, pages, shares
 from ..drawing.plain import PlainVertical
 from . import figures, thoughts
 from .base import Shot, View
@@ -212,10 +212,8 @@ class EnvironmentView(View):
         if not self._broad:
             self._more.show(column(sections, width, height))
             return
-        widths = shares(width, 2)
         trainer = [known["learning"], *others[1:2]]
-        blocks = [column(part, wide, height) for part, wide in zip((sections, trainer), widths, strict=True)]
-        self._more.show(beside(blocks, widths))
+        self._more.show(columns([sections, trainer], shares(width, 2), height))
 
     def _keeping(self, name: str, make: Maker) -> Maker:
         """Return what makes rows anew only when figures are due."""

@@ -9,7 +9,7 @@ from ...training.telemetry.moments import Moment
 from ...training.telemetry.snapshot import Snapshot
 from ..drawing.ink import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, part
 from ..drawing.numbers import decimal, figure, percent, spoken, whole
-from ..drawing.panels import Rows, Section, beside, column
+from ..drawing.panels import Rows, Section, column, columns
 from .figures import Entry, hint, pair, pairs, wrapped
 from .observation import observed, planes
 from .thoughts import action_text, seat_of
@@ -42,9 +42,7 @@ def inspected(snapshot: Snapshot, width: int, height: int) -> Rows:
     if width < WIDE:
         return column([*thought, *seen, *(more if height >= HIGH else ())], width, height)
     left = max(LEFT, width // 3)
-    widths = [left, width - left]
-    blocks = [column(part_of, wide, height) for part_of, wide in zip(([*thought, *more], seen), widths, strict=True)]
-    return beside(blocks, widths)
+    return columns([[*thought, *more], seen], [left, width - left], height)
 
 
 def decided(snapshot: Snapshot, moment: Moment, width: int) -> list[Row]:

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from ...training.telemetry.snapshot import Look
 from ..drawing.ink import Row
 from ..drawing.lines import Lines
-from ..drawing.panels import beside, column, shares
+from ..drawing.panels import columns, shares
 from .base import Shot, View
 from .curves import Curves, ordered
 from .figures import hint
@@ -86,11 +86,8 @@ class LearningView(View):
     def _line(self, names: list[str], shot: Shot, width: int, height: int) -> list[Row]:
         """Charts side by side; what is drawn large has the line for itself."""
         across = 1 if names[0] in self._wide else self.shape[0]
-        widths = shares(width, across)[: len(names)]
-        blocks = [
-            column([self._curves.section(shot, name)], wide, height) for name, wide in zip(names, widths, strict=True)
-        ]
-        return beside(blocks, widths)
+        charts = [[self._curves.section(shot, name)] for name in names]
+        return columns(charts, shares(width, across)[: len(names)], height)
 
     def turn_page(self, by: int) -> None:
         """Show other curves."""

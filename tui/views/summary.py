@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from textual.app import ComposeResult
 from textual.message import Message
@@ -14,7 +12,7 @@ from ...training.telemetry.snapshot import Look, Snapshot
 from ..boards import Boards, Drawing, drawing_of
 from ..drawing.ink import Row
 from ..drawing.lines import Lines
-from ..drawing.panels import FRAME, Section, beside, column, framed, shares
+from ..drawing.panels import FRAME, Section, column, columns, framed, shares
 from ..drawing.plain import PlainVertical
 from ..messages import EnvironmentOpened
 from . import figures
@@ -144,9 +142,9 @@ class SummaryView(View):
         )
         two = bool(others) and height >= MORE_CHARTS
         upper = height - height // 2 if two else height
-        rows = _side_by_side([goal, times], [width - width // 3, width // 3], upper)
+        rows = columns([[goal], [times]], [width - width // 3, width // 3], upper)
         if two:
-            rows += _side_by_side(others, shares(width, len(others)), height - upper)
+            rows += columns([[other] for other in others], shares(width, len(others)), height - upper)
         self._charts.show(rows)
 
     def _arrange(self, *, quiet: bool) -> None:
@@ -197,8 +195,3 @@ class SummaryView(View):
             return 1, 1
         page = self.grid.page
         return self._first // page + 1, max(1, -(-self._count // page))
-
-
-def _side_by_side(sections: Sequence[Section], widths: list[int], height: int) -> list[Row]:
-    """Sections beside each other, as high as there is room."""
-    return beside([column([one], wide, height) for one, wide in zip(sections, widths, strict=True)], widths)

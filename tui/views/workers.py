@@ -81,8 +81,7 @@ class WorkersView(View):
         )
         sections = [table]
         if not snapshot.description.units.episodes:
-            environments = slice(self._first, self._first + self.page)
-            load = Section("Load", lambda width, _: load_rows(snapshot, width, environments), note=imbalance(snapshot))
+            load = Section("Load", lambda width, _: load_rows(snapshot, width, shown), note=imbalance(snapshot))
             sections.append(load)
         log = Section(
             "Events",

@@ -19,7 +19,7 @@ from ...backends.segment import new_directory, remove_directory
 from ...envs import BadParameter, Task
 from ..runs.last import sweep_dead
 from ..session.audience import Viewer
-from ..session.commands import LiveCommands
+from ..session.commands import Commands, LiveCommands
 from ..session.control import ControlServer
 from ..session.live import Live
 from ..telemetry.records import Phase
@@ -33,7 +33,6 @@ ITERATION, LATEST = 1.0, 1.5
 SHARE = 0.006
 """Of the training's time, the most that telling of it takes besides drawing: what is much is told less often."""
 LOOKED_AT = b"\x01"
-OURS = frozenset({"restart", "baseline", "act", "sweep", "cancel_sweep", "checkpoint"})
 _open: weakref.WeakSet[WatchedScript] = weakref.WeakSet()
 _numbers = itertools.count(1)
 
@@ -53,7 +52,7 @@ class ScriptCommands(LiveCommands):
 
     def unknown(self, name: str) -> str:
         """Say that there is no such command, or that it is not one for a script."""
-        if name in OURS:
+        if hasattr(Commands, f"do_{name}"):
             return f"{name} is for trainings that pac-tui runs: this one is a script, which keeps its own environments"
         return super().unknown(name)
 

@@ -114,7 +114,9 @@ def test_it_runs_to_the_end_of_an_episode():
         until(lambda: started.see().phase is Phase.PAUSED, "paused again")
 
 
-@pytest.mark.parametrize(("command", "arguments"), [("restart", {"num_envs": 4}), ("baseline", {}), ("checkpoint", {})])
+@pytest.mark.parametrize(
+    ("command", "arguments"), [("restart", {"num_envs": 4}), ("baseline", {}), ("record", {"env": 0})]
+)
 def test_what_a_script_keeps_to_itself_is_refused(command, arguments):
     """With a sentence."""
     with training() as started, pytest.raises(CommandRefused, match="this one is a script"):

@@ -12,6 +12,7 @@ import numpy as np
 from ...envs import PacError, Task
 from ...envs.fields import Array
 from ..telemetry.moments import NOTE_BYTES, Source, boards_of, moment_dtype
+from ..telemetry.records import within
 from .history import History, Stretch
 from .replay import Differs, Machine, Unplayable, follow, set_off, terms_of
 
@@ -100,7 +101,7 @@ class Rewinder:
         moment = self._blank(history, env, seat, step)
         boards = history.boards(env, step)
         moment["source"] = Source.MISSING if boards is None else Source.STORED
-        moment["note"] = reason.encode()[:NOTE_BYTES]
+        moment["note"] = within(reason, NOTE_BYTES)
         if boards is not None:
             for item in boards_of(self._task):
                 moment[f"board:{item.name}"] = boards[item.name]

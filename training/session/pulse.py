@@ -13,7 +13,7 @@ import psutil
 
 from ...backends import WorkerStatus, usable_cores
 from ...backends.base import Backend
-from ..telemetry.records import SYSTEM
+from ..telemetry.records import AUDIENCE, SYSTEM, WORKER, within
 
 if TYPE_CHECKING:
     from .live import Live
@@ -77,7 +77,7 @@ class Pulse:
         with self._live.writer.write("audience") as block:
             block["viewers"] = audience.joined
             block["controller"] = controller.number if controller else 0
-            block["name"] = controller.name.encode()[:48] if controller else b""
+            block["name"] = within(controller.name, AUDIENCE["name"].itemsize) if controller else b""
 
     def _workers(self) -> Sequence[WorkerStatus]:
         with self._lock:
@@ -92,7 +92,7 @@ class Pulse:
                 row["state"], row["steps"] = worker.state.value.encode(), worker.steps
                 row["heartbeat_age"], row["restarts"] = worker.heartbeat, worker.restarts
                 row["cpu"], row["rss"] = self._share(worker.pid, worker.cpu_seconds), worker.rss
-                row["error"] = worker.last_error.encode()[:240]
+                row["error"] = within(worker.last_error, WORKER["error"].itemsize)
 
     def _share(self, pid: int, cpu_seconds: float) -> float:
         """CPU of a process in % of one core, since the last look."""

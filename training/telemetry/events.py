@@ -8,7 +8,7 @@ import time
 from collections import deque
 
 from .blocks import MAX_EVENTS, TelemetryWriter
-from .records import Level
+from .records import EVENT, Level, within
 
 WEIGHTS = {Level.WARNING: logging.WARNING, Level.ERROR: logging.ERROR, Level.FATAL: logging.CRITICAL}
 
@@ -38,4 +38,4 @@ class EventLog:
         """Write all that is kept."""
         with writer.write("events") as events:
             for number, when, level, env, text in list(self.recent):
-                events[(number - 1) % len(events)] = (number, when, level, env, text.encode()[:240])
+                events[(number - 1) % len(events)] = (number, when, level, env, within(text, EVENT["text"].itemsize))

@@ -165,7 +165,7 @@ BREAKPOINT = np.dtype(
 )
 
 
-def within(text: str, size: int) -> str:
-    """Return a text that takes at most `size` bytes, with an ellipsis where more was said."""
-    encoded = text.encode()
-    return text if len(encoded) <= size else encoded[: size - len("…".encode())].decode(errors="ignore") + "…"
+def within(text: str, size: int) -> bytes:
+    """Return a text in at most `size` bytes, with an ellipsis where more was said."""
+    encoded, more = text.encode(), "…".encode()
+    return encoded if len(encoded) <= size else encoded[: size - len(more)].decode(errors="ignore").encode() + more

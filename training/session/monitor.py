@@ -203,6 +203,7 @@ class Monitor:
     def end_iteration(self, metrics: Mapping[str, float]) -> dict[str, float]:
         """Record the trainer's figures; return them with the session's own."""
         self._count()
+        self._timer.lap("python")  # a window begins where its first phase does
         self.counts.iterations += 1
         self.throughput.add(self.mark())
         fps, sps = self.throughput.rates(self.mark())

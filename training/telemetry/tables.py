@@ -17,11 +17,12 @@ from .throughput import Mark, Throughput
 def write_throughput(writer: TelemetryWriter, throughput: Throughput, now: Mark) -> None:
     """Write where the time of the last iterations went, and how fast every N was."""
     first, last = throughput.span(now)
+    phases = [end - begin for begin, end in zip(first.phases, last.phases, strict=True)]
     with writer.write("times") as times:
-        times["wall"] = last.seconds - first.seconds
+        times["wall"] = max(last.seconds - first.seconds, sum(phases))  # two clocks, read one after the other
         times["steps"] = last.steps - first.steps
-        for index, phase in enumerate(PHASES):
-            times[phase] = last.phases[index] - first.phases[index]
+        for phase, seconds in zip(PHASES, phases, strict=True):
+            times[phase] = seconds
     with writer.write("scaling") as block:
         block[:] = 0
         for index, entry in enumerate(throughput.scaling()[: len(block)]):

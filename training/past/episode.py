@@ -25,6 +25,7 @@ from ..telemetry.moments import Source, boards_of, field_of, moment_dtype
 from .replay import Differs, Machine, terms_of
 
 FORMAT, VERSION = "pac-episode", 1
+WANTED = "`r` in the app records episodes, into runs/NAME/episodes"
 CHECKED = ("observation", "action_mask", "reward", "reward_terms", "terminated", "truncated", "outcome", "frames")
 FIRST, LAST = CHECKED[:2], (*CHECKED, "final_observation")
 """The fields that a replay is compared by, in this order: after a step; in the first state; after the last step."""
@@ -168,9 +169,9 @@ def read(path: Path) -> Episode:
         )
         wanted = end["trajectory"]
     except OSError as error:
-        raise BadEpisode(f"{path} cannot be read: {error.strerror}") from error
+        raise BadEpisode(f"{path} cannot be read: {error.strerror}; {WANTED}") from error
     except (ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
-        raise BadEpisode(f"{path} is not an episode that pac-tui recorded ({type(error).__name__}: {error})") from error
+        raise BadEpisode(f"{path} is not an episode that pac-tui recorded; {WANTED}") from error
     if len(lines) != header["steps"] + 1 or wanted != episode.trajectory:
         raise BadEpisode(f"{path} was cut short or changed: its trajectory is not the one that its end names")
     return episode

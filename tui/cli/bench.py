@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
-from cyclopts import App, Parameter
+from cyclopts import App, Parameter, validators
 
 from ...envs import BadParameter, PacError
 from ...training.bench.facts import Figures, facts
@@ -26,6 +26,7 @@ app = App(name="bench", default_parameter=Parameter(negative=()))
 Quick = Annotated[
     bool, Parameter(help="Measure shorter and less often: an impression, not a figure.", show_default=False)
 ]
+Interpreter = Annotated[Path | None, Parameter(validator=validators.Path(exists=True, dir_okay=False))]
 
 
 class ScalingFlags(Flags):
@@ -169,7 +170,7 @@ def engine(*, quick: Quick = False, json: Json = False) -> int:
 
 
 @app.command
-def peers(*, peer_python: Path | None = None, quick: Quick = False, json: Json = False) -> int:
+def peers(*, peer_python: Interpreter = None, quick: Quick = False, json: Json = False) -> int:
     """Compare with other vector environments, and with the training of Stable-Baselines3, on the same work.
 
     Args:
@@ -231,7 +232,7 @@ def start(*, quick: Quick = False, json: Json = False) -> int:
 
 @app.command(name="all")
 def everything(
-    *, peer_python: Path | None = None, quick: Quick = False, json: Json = False, output: Path | None = None
+    *, peer_python: Interpreter = None, quick: Quick = False, json: Json = False, output: Path | None = None
 ) -> int:
     """Measure everything and print the README's table.
 
@@ -242,7 +243,10 @@ def everything(
         output: Write the results as JSON to this file, for `pac-tui bench table FILE`.
     """
     from ...training.bench.table import markdown
+    from .run import check_writable
 
+    if output is not None:
+        check_writable("--output", output)
     results: Figures = {"facts": facts()}
     measures: dict[str, Callable[..., Figures]] = {
         **parts.PARTS,
@@ -275,9 +279,12 @@ def table(file: Path) -> int:
     """
     from ...training.bench.table import markdown
 
+    wanted = "`pac-tui bench all --output FILE` writes what is wanted"
     try:
         text = markdown(json_module.loads(file.read_text()))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadParameter(f"{file} is not what `pac-tui bench all --output {file}` writes: {error}") from error
+    except OSError as error:
+        raise BadParameter(f"{file} cannot be read: {error.strerror}; {wanted}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadParameter(f"{file} holds no results of all benchmarks; {wanted}") from error
     print(text)
     return DONE

@@ -28,10 +28,10 @@ LOOK_PERIOD = 0.1  # s
 QUIET_PERIOD = 10.0  # s between two lines where stderr is no terminal
 
 
-class ReportNotWritten(BadParameter):
-    """The report's file cannot be written."""
+class NotWritable(BadParameter):
+    """A file that results are to be written to cannot be."""
 
-    title = "Report not written"
+    title = "Cannot be written"
 
 
 def run_session(
@@ -44,7 +44,7 @@ def run_session(
         SessionFailed: The session refused to begin, or failed.
     """
     if report is not None:
-        _check_writable(report)
+        check_writable("--report", report)
     if headless:
         return run_headless(config, json=json, report=report)
     if json:
@@ -173,14 +173,14 @@ class ProgressLine:
             sys.stderr.flush()
 
 
-def _check_writable(path: Path) -> None:
-    """Make sure, before anything is trained, that the report will have a place.
+def check_writable(option: str, path: Path) -> None:
+    """Make sure, before anything is trained or measured, that the file that an option names can be written.
 
     Raises:
-        ReportNotWritten: It will not.
+        NotWritable: It cannot.
     """
     try:
         with path.open("a"):
             pass
     except OSError as error:
-        raise ReportNotWritten(f"--report {path} cannot be written: {error.strerror}; choose another file") from error
+        raise NotWritable(f"{option} {path} cannot be written: {error.strerror}; choose another file") from error

@@ -122,8 +122,10 @@ def token_of(environ: Mapping[str, str], file: Path | None) -> tuple[str, str, b
     if file is not None:
         try:
             token = file.read_text(encoding="ascii").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise BadParameter(f"--token-file {file} cannot be read: {error}; write a token of ASCII letters") from None
+        except OSError as error:
+            raise BadParameter(f"--token-file {file} cannot be read: {error.strerror}; check the path") from None
+        except UnicodeDecodeError:
+            token = ""
         spelled, where = f"$(cat {file})", f"--token-file {file}"
     elif environ.get(VARIABLE):
         token, spelled, where = environ[VARIABLE].strip(), f"${VARIABLE}", VARIABLE

@@ -48,9 +48,14 @@ REFUSED_BY_THE_COMMAND = {
     "report": Case((*HEADLESS, "--report", "no/where.json"), 2, ("no/where.json", "No such file")),
     "resume": Case((*HEADLESS, "--resume", "gone"), 2, ("unknown run 'gone'",)),
     "values of N": Case(("bench", "scaling", "--num-envs", "1,two"), 2, ("separated by commas",)),
-    "results": Case(("bench", "table", "key.yaml"), 2, ("key.yaml", "pac-tui bench all")),
+    "results": Case(
+        ("bench", "table", "key.yaml"), 2, ("key.yaml holds no results", "`pac-tui bench all --output FILE`")
+    ),
+    "no results": Case(("bench", "table", "gone"), 2, ("gone cannot be read: No such file", "`pac-tui bench all")),
+    "results' place": Case(("bench", "all", "--output", "no/where"), 2, ("--output no/where cannot be written",)),
+    "interpreter": Case(("bench", "peers", "--peer-python", "gone"), 2, ("--peer-python", "does not exist")),
     "server": Case(("env-server", "--backend", "shm"), 2, ("unknown kind of server 'shm'", "http, socket")),
-    "episode": Case(("replay", "gone.jsonl"), 2, ("gone.jsonl cannot be read",)),
+    "episode": Case(("replay", "gone.jsonl"), 2, ("gone.jsonl cannot be read: No such file or directory; `r`",)),
     "play": Case(("play", "drmario"), 2, ("a terminal is needed",)),
 }
 REFUSED_BY_THE_SESSION = {
@@ -69,6 +74,7 @@ def check(case: Case, code: int, out: str, err: str) -> None:
     assert len(lines) == 1
     assert lines[0].startswith("pac-tui: ")
     assert all(part in lines[0] for part in case.parts)
+    assert "Errno" not in lines[0]
 
 
 @pytest.fixture

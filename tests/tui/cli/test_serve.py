@@ -94,8 +94,12 @@ def test_a_token_that_was_given_is_not_told(tmp_path):
         (("--backend", "http", "--path", "x"), "--path is for --backend socket"),
         (("--port", "1"), "--port and --token-file are for --backend http"),
         (("--backend", "http", "--port", "99999"), "from 0 to 65535, got 99999"),
-        (("--backend", "http", "--token-file", "gone"), "cannot be read"),
+        (
+            ("--backend", "http", "--token-file", "gone"),
+            "gone cannot be read: No such file or directory; check the path",
+        ),
         (("--backend", "http", "--token-file", "empty"), "must hold a token"),
+        (("--backend", "http", "--token-file", "latin"), "must hold a token of ASCII letters"),
         (("--num-envs", "0"), "from 1 to 10,000, got 0"),
         (("--num-envs", "10000000"), "from 1 to 10,000"),
         (("--seed", "-1"), "2^64"),
@@ -106,6 +110,7 @@ def test_what_does_not_fit(arguments, part, capsys, tmp_path, monkeypatch):
     """It is told in a sentence, with exit code 2, before anything is served."""
     monkeypatch.chdir(tmp_path)
     Path("empty").touch()
+    Path("latin").write_bytes(b"\xe4")
     assert main(["env-server", *arguments]) == 2
     assert part in capsys.readouterr().err
 

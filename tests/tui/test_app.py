@@ -69,14 +69,14 @@ async def test_space_resumes_a_paused_session(stage, open_app):
     async with open_app(stage) as (app, pilot):
         await pilot.press("space")
         await commanded(stage, "resume")
-        await until(lambda: "‖ paused" in screen_text(app))
+        await seen(app, "‖ paused")
 
 
 async def test_a_pause_answers_before_the_training_stands(stage, open_app):
     """A policy's update may take a second; the same key takes back what was asked for."""
     async with open_app(stage) as (app, pilot):
         await pilot.press("space")
-        await until(lambda: "pausing..." in screen_text(app))
+        await seen(app, "pausing...")
         await pilot.press("space")
         await until(lambda: "pausing..." not in screen_text(app))
         await pilot.press("space")
@@ -148,9 +148,9 @@ async def test_a_restart_counts_down_and_happens(stage, open_app):
         now = restart.DEBOUNCE
         assert await commanded(stage, "restart") == {"num_envs": 9}
         stage.say(phase=Phase.RESTARTING, target_envs=9)
-        await until(lambda: "restarting with num_envs=9..." in screen_text(app))
+        await seen(app, "restarting with num_envs=9...")
         stage.restart(9)
-        await until(lambda: "Env 9/9" in screen_text(app))
+        await seen(app, "Env 9/9")
 
 
 async def test_escape_cancels_a_restart(stage, open_app, monkeypatch):
@@ -170,7 +170,7 @@ async def test_a_refusal_is_told(stage, open_app):
     stage.refusal = "the baseline is being measured"
     async with open_app(stage) as (app, pilot):
         await pilot.press("B")
-        await until(lambda: "the baseline is being measured" in screen_text(app))
+        await seen(app, "the baseline is being measured")
 
 
 async def test_events_are_told_once(stage, open_app):
@@ -178,7 +178,7 @@ async def test_events_are_told_once(stage, open_app):
     async with open_app(stage) as (app, _):
         stage.event(Level.WARNING, "worker 2 was replaced")
         stage.event(Level.INFO, "nothing much")
-        await until(lambda: "worker 2 was replaced" in screen_text(app))
+        await seen(app, "worker 2 was replaced")
         stage.shuffle()
         await until(lambda: app.snapshot.state["steps"] > 0)
         assert len(app._notifications) == 1
@@ -189,7 +189,7 @@ async def test_the_help_shows_all_keys_and_goes_away(stage, open_app):
     async with open_app(stage) as (app, pilot):
         await pilot.press("question_mark")
         await until(lambda: isinstance(app.screen, Help))
-        await until(lambda: "measure the baseline" in screen_text(app))
+        await seen(app, "measure the baseline")
         await pilot.press("escape")
         await until(lambda: not isinstance(app.screen, Help))
 
@@ -200,7 +200,7 @@ async def test_the_palette_finds_commands_by_name(stage, open_app):
         await pilot.press("ctrl+p")
         await until(lambda: app.screen is not app.screen_stack[0])
         await pilot.press(*"baseline")
-        await until(lambda: "Measure the baseline" in screen_text(app))
+        await seen(app, "Measure the baseline")
         await pilot.press("enter")
         await commanded(stage, "baseline")
 
@@ -222,9 +222,9 @@ async def test_a_screenshot_is_saved_where_it_says(stage, open_app, tmp_path, mo
     """An SVG of the screen in the working directory, named in a toast."""
     monkeypatch.chdir(tmp_path)
     async with open_app(stage) as (app, pilot):
-        await until(lambda: "Throughput" in screen_text(app))
+        await seen(app, "Throughput")
         await pilot.press("s")
-        await until(lambda: "saved" in screen_text(app))
+        await seen(app, "saved")
     (picture,) = tmp_path.glob("*.svg")
     assert "Throughput" in picture.read_text()
 
@@ -233,7 +233,7 @@ async def test_stopping_is_shown_until_the_session_has_ended(stage, open_app):
     """The app waits for the end, then leaves with 0."""
     async with open_app(stage) as (app, pilot):
         await pilot.press("q", "s")
-        await until(lambda: "stopping..." in screen_text(app))
+        await seen(app, "stopping...")
         await commanded(stage, "stop")
         stage.say(phase=Phase.ENDED)
         await until(lambda: app.return_code == 0)
@@ -243,20 +243,19 @@ async def test_a_session_that_does_not_stop_can_be_ended_at_once(stage, open_app
     """Once a stop was asked for, q warns, and the next one kills."""
     async with open_app(stage) as (app, pilot):
         await pilot.press("q", "s", "q")
-        await until(lambda: "without saving" in screen_text(app))
+        await seen(app, "without saving")
         assert not stage.killed
         await pilot.press("q")
         await until(lambda: stage.killed and app.return_code == 1)
 
 
-async def test_a_failure_stays_on_the_screen(stage, open_app):
+async def test_a_failure_stays_on_the_screen(stage, open_app, tmp_path):
     """The error and what to do are shown, keys still work, and the exit code is 1."""
-    stage.facts = {"folder": "runs/toy-run"}
+    stage.facts = {"folder": str(tmp_path)}
     stage.restart(8)
     async with open_app(stage) as (app, pilot):
         stage.say(phase=Phase.FAILED, message=b"Worker failed: environment 3 raised ValueError")
-        await until(lambda: "environment 3 raised ValueError" in screen_text(app))
-        await until(lambda: "session.log" in screen_text(app))
+        await seen(app, "environment 3 raised ValueError", "session.log")
         await pilot.press("w")
         await until(lambda: app.view.id == "workers")
         await pilot.press("q")

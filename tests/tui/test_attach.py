@@ -13,14 +13,14 @@ from pac.training.telemetry.records import Phase
 from ..folders import runtime
 from ..waiting import until as wait
 from .commands import QUICK, Terminal, environment, left
-from .stage import screen_text, until
+from .stage import screen_text, seen, until
 
 
 async def test_q_asks_and_detaches(stage, open_app):
     """`d` leaves the session to itself."""
     async with open_app(stage) as (app, pilot):
         await pilot.press("q")
-        await until(lambda: "detach: pac-tui attach toy-run" in screen_text(app))
+        await seen(app, "detach: pac-tui attach toy-run")
         await pilot.press("d")
         await until(lambda: app.return_code == 0)
         assert app.connection.detached
@@ -32,7 +32,7 @@ async def test_q_asks_and_stays(stage, open_app):
     """Esc goes on as if nothing had been asked."""
     async with open_app(stage) as (app, pilot):
         await pilot.press("q")
-        await until(lambda: "Leave toy-run" in screen_text(app))
+        await seen(app, "Leave toy-run")
         await pilot.press("escape")
         await until(lambda: "Leave toy-run" not in screen_text(app))
         await pilot.press("space")
@@ -55,7 +55,7 @@ async def test_a_refused_stop_is_told(stage, open_app):
     stage.refusal = "pts/9 controls this training: c takes control"
     async with open_app(stage, origin="elsewhere") as (app, pilot):
         await pilot.press("q", "s")
-        await until(lambda: "pts/9 controls this training" in screen_text(app))
+        await seen(app, "pts/9 controls this training")
         assert not app.stops
 
 
@@ -64,13 +64,13 @@ async def test_the_foot_says_who_controls(stage, open_app):
     async with open_app(stage) as (app, pilot):
         await until(lambda: app.connection.number)
         stage.write("audience", viewers=2, controller=app.connection.number + 1, name=b"pts/9 (process 7)")
-        await until(lambda: "pts/9 (process 7) controls" in screen_text(app))
+        await seen(app, "pts/9 (process 7) controls")
         await pilot.press("c")
         await until(lambda: stage.commands == [("control", {})])
         stage.write("audience", viewers=2, controller=app.connection.number)
-        await until(lambda: "you control, 1 watch" in screen_text(app))
+        await seen(app, "you control, 1 watch")
         stage.write("audience", viewers=2, controller=app.connection.number + 1, name=b"pts/9 (process 7)")
-        await until(lambda: "pts/9 (process 7) controls" in screen_text(app))
+        await seen(app, "pts/9 (process 7) controls")
         stage.say(phase=Phase.FAILED, message=b"it was enough")
         await until(lambda: "it was enough" in screen_text(app) and "controls" not in screen_text(app))
 

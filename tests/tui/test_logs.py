@@ -2,7 +2,7 @@
 
 import pytest
 
-from .stage import SIZES, screen_text, until
+from .stage import SIZES, screen_text, seen, until
 
 
 def printed(stage, text, name="session.log"):
@@ -12,21 +12,16 @@ def printed(stage, text, name="session.log"):
     stage.say()
 
 
-async def shown(app, *texts):
-    """Wait until texts stand on the screen."""
-    await until(lambda: all(text in screen_text(app) for text in texts), f"{texts} on\n{screen_text(app)}")
-
-
 async def test_output_is_followed(stage, open_app):
     """By source; errors and warnings have signs."""
     async with open_app(stage, (120, 30)) as (app, pilot):
         await pilot.press("o")
-        await shown(app, "nothing was printed yet")
+        await seen(app, "nothing was printed yet")
         printed(stage, "loading\nUserWarning: careful\n")
         printed(stage, "ValueError: broken\n", "fleet-0a-2.log")
-        await shown(app, "training    loading", "training  ! UserWarning", "worker 3  ✗ ValueError: broken", "follows")
+        await seen(app, "training    loading", "training  ! UserWarning", "worker 3  ✗ ValueError: broken", "follows")
         printed(stage, "".join(f"line {number}\n" for number in range(100)))
-        await shown(app, "line 99")
+        await seen(app, "line 99")
         assert "loading" not in screen_text(app)
 
 
@@ -35,19 +30,19 @@ async def test_it_stands_still_when_scrolled_and_follows_at_the_end(stage, open_
     printed(stage, "".join(f"line {number:03}\n" for number in range(100)))
     async with open_app(stage, (120, 30)) as (app, pilot):
         await pilot.press("o")
-        await shown(app, "line 099")
+        await seen(app, "line 099")
         await pilot.press("up")
-        await shown(app, "line 098", "stands still")
+        await seen(app, "line 098", "stands still")
         await pilot.press("home")
-        await shown(app, "line 000")
+        await seen(app, "line 000")
         printed(stage, "more\n")
         await pilot.press("down")
-        await shown(app, "line 001")
+        await seen(app, "line 001")
         assert "more" not in screen_text(app)
         await pilot.press("pagedown")
         await until(lambda: "line 001" not in screen_text(app))
         await pilot.press("end")
-        await shown(app, "more", "follows")
+        await seen(app, "more", "follows")
 
 
 async def test_it_is_searched(stage, open_app):
@@ -55,13 +50,13 @@ async def test_it_is_searched(stage, open_app):
     printed(stage, "".join(f"{'Needle' if number in {5, 50} else 'hay'} {number:03}\n" for number in range(100)))
     async with open_app(stage, (120, 30)) as (app, pilot):
         await pilot.press("o", "slash", *"needle", "enter")
-        await shown(app, "Needle 050", "2 lines with 'needle'")
+        await seen(app, "Needle 050", "2 lines with 'needle'")
         await pilot.press("enter")
-        await shown(app, "Needle 005")
+        await seen(app, "Needle 005")
         await pilot.press("enter")
-        await shown(app, "Needle 050")
+        await seen(app, "Needle 050")
         await pilot.press("slash", "enter")
-        await shown(app, "/ searches")
+        await seen(app, "/ searches")
 
 
 async def test_long_lines_are_read_to_their_end(stage, open_app):
@@ -69,11 +64,11 @@ async def test_long_lines_are_read_to_their_end(stage, open_app):
     printed(stage, "begin " + "long " * 40 + "end\n")
     async with open_app(stage, (80, 24)) as (app, pilot):
         await pilot.press("o")
-        await shown(app, "begin", "← → shift")
+        await seen(app, "begin", "← → shift")
         await pilot.press(*["right"] * 20)
         await until(lambda: " end" in screen_text(app) and "begin" not in screen_text(app))
         await pilot.press(*["left"] * 20)
-        await shown(app, "begin")
+        await seen(app, "begin")
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -90,6 +85,6 @@ async def test_what_is_printed_without_other_news_is_shown(stage, open_app):
     """As by a session that hangs: its telemetry stands still."""
     async with open_app(stage, (120, 30)) as (app, pilot):
         await pilot.press("o")
-        await shown(app, "nothing was printed yet")
+        await seen(app, "nothing was printed yet")
         (stage.directory / "session.log").write_text("still here\n")
-        await shown(app, "still here")
+        await seen(app, "still here")

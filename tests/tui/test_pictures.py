@@ -10,8 +10,7 @@ from pac.training.telemetry.moments import Source
 from pac.tui.drawing.ink import width_of
 from pac.tui.views.pictures import drawn, pictures_in
 
-from .stage import CHESS, Stage, screen_text
-from .stage import seen as shown
+from .stage import CHESS, Stage, screen_text, seen
 
 
 @pytest.mark.parametrize(
@@ -63,7 +62,7 @@ async def test_inspecting_shows_the_picture_that_is_observed(runtime_directory, 
         stage.write("detail", env=2, source=Source.NOW, full=1)
         async with open_app(stage, (120, 40)) as (app, pilot):
             await pilot.press("3", "i")
-            await shown(app, "84 x 84 x 4", " 0 ", " 3 ", "▀" * 21)
+            await seen(app, "84 x 84 x 4", " 0 ", " 3 ", "▀" * 21)
             assert "do not fit" not in screen_text(app)
     finally:
         stage.close()

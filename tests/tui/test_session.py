@@ -8,7 +8,7 @@ from pac.training.telemetry.records import Phase
 from pac.tui.application import PacApp
 from pac.tui.connection import Connection
 
-from .stage import screen_text, until
+from .stage import seen, until
 
 pytestmark = pytest.mark.session
 
@@ -24,9 +24,9 @@ async def test_a_person_restarts_measures_and_stops(config):
     connection = Connection(lambda: launch(config))
     app = PacApp(connection)
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(lambda: "Env 2/2" in screen_text(app))
+        await seen(app, "Env 2/2")
         await pilot.press("right_square_bracket", "enter")
-        await until(lambda: "Env 3/3" in screen_text(app))
+        await seen(app, "Env 3/3")
         await pilot.press("B")
         await until(lambda: app.phase is Phase.BASELINE)
         await until(lambda: app.snapshot is not None and app.snapshot.efficiency is not None and app.num_envs == 3)
@@ -46,9 +46,9 @@ async def test_a_killed_session_is_a_failure_that_stays(config):
     connection = Connection(lambda: launch(config))
     app = PacApp(connection)
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(lambda: "Env 2/2" in screen_text(app))
+        await seen(app, "Env 2/2")
         connection.kill()
-        await until(lambda: "ended without a word" in screen_text(app))
+        await seen(app, "ended without a word")
         await pilot.press("q")
         await until(lambda: app.return_code == 1)
     with pytest.raises(SessionFailed, match="without a report"):

@@ -6,7 +6,7 @@ from textual.widgets import Input
 from pac.training.telemetry.records import Level, Notice, Phase
 from pac.tui.dialogs.breaks import Breakpoints
 
-from ..stage import SIZES, screen_text, until
+from ..stage import SIZES, screen_text, seen, until
 
 
 def listed(stage, *texts, hits=0, env=-1):
@@ -16,11 +16,6 @@ def listed(stage, *texts, hits=0, env=-1):
         for index, text in enumerate(texts):
             block[index] = (index + 1, 1, hits if index == 0 else 0, env if index == 0 else -1, text.encode())
     stage.say()
-
-
-async def shown(app, text):
-    """Wait until a text stands on the screen."""
-    await until(lambda: text in screen_text(app), f"{text!r} on\n{screen_text(app)}")
 
 
 async def opened(app, pilot):
@@ -33,15 +28,15 @@ async def test_a_condition_is_typed_and_sent(stage, open_app):
     """Space is a letter while something stands in the line; Enter sends it; the session's list is shown."""
     async with open_app(stage, (120, 40)) as (app, pilot):
         await opened(app, pilot)
-        await shown(app, "there are none")
-        await shown(app, "names: ")
-        await shown(app, "viruses")
-        await shown(app, "topped_out")
+        await seen(app, "there are none")
+        await seen(app, "names: ")
+        await seen(app, "viruses")
+        await seen(app, "topped_out")
         await pilot.press(*"reward", "space", "less_than_sign", "space", *"-5", "enter")
         await until(lambda: stage.commands == [("break", {"text": "reward < -5"})])
         listed(stage, "reward < -5", hits=3)
-        await shown(app, "reward < -5")
-        await shown(app, "3 hits")
+        await seen(app, "reward < -5")
+        await seen(app, "3 hits")
         await pilot.press("escape")
         await until(lambda: not isinstance(app.screen, Breakpoints))
 
@@ -52,7 +47,7 @@ async def test_an_error_is_told_in_place_and_the_text_comes_back(stage, open_app
     async with open_app(stage, (120, 40)) as (app, pilot):
         await opened(app, pilot)
         await pilot.press(*"rewrad", "enter")
-        await shown(app, "unknown name in a condition")
+        await seen(app, "unknown name in a condition")
         assert app.screen.query_one(Input).value == "rewrad"
         assert not app._notifications
 
@@ -62,7 +57,7 @@ async def test_one_is_selected_switched_and_removed(stage, open_app):
     listed(stage, "ended", "hung")
     async with open_app(stage, (120, 40)) as (app, pilot):
         await opened(app, pilot)
-        await shown(app, "hung")
+        await seen(app, "hung")
         await pilot.press("down", "down", "space", "up", "delete")
         await until(lambda: len(stage.commands) == 2)
         assert stage.commands == [("switch_break", {"number": 2}), ("unbreak", {"number": 1})]
@@ -88,8 +83,8 @@ async def test_the_app_goes_to_where_a_breakpoint_hits(stage, open_app):
         stage.writer.array("environments")["notice"][4] = Notice.BREAK
         stage.say(phase=Phase.PAUSED)
         await until(lambda: app.env == 4)
-        await shown(app, "! break")
-        await shown(app, "(reward -6.2)")
+        await seen(app, "! break")
+        await seen(app, "(reward -6.2)")
         await pilot.press("0")
         stage.say()
-        await until(lambda: "Env 8/8" in screen_text(app))
+        await seen(app, "Env 8/8")

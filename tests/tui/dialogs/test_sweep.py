@@ -8,12 +8,7 @@ from textual.widgets import Input
 from pac.training.telemetry.records import Phase
 from pac.tui.dialogs.sweep import Sweep, table
 
-from ..stage import SIZES, screen_text, until
-
-
-async def shown(app, *texts):
-    """Wait until texts stand on the screen."""
-    await until(lambda: all(text in screen_text(app) for text in texts), f"{texts} on\n{screen_text(app)}")
+from ..stage import SIZES, screen_text, seen, until
 
 
 async def test_the_usual_numbers_are_offered_and_sent(stage, open_app):
@@ -21,7 +16,7 @@ async def test_the_usual_numbers_are_offered_and_sent(stage, open_app):
     async with open_app(stage, (120, 40)) as (app, pilot):
         await pilot.press("v")
         await until(lambda: isinstance(app.screen, Sweep))
-        await shown(app, "nothing has been measured yet", "1 2 4 8 16")
+        await seen(app, "nothing has been measured yet", "1 2 4 8 16")
         await pilot.press("enter")
         await until(lambda: stage.commands == [("sweep", {"counts": [1, 2, 4, 8, 16]})])
         app.screen.query_one(Input).value = ""
@@ -34,11 +29,11 @@ async def test_a_sweep_tells_how_far_it_is_and_can_be_cancelled(stage, open_app)
     async with open_app(stage, (120, 40)) as (app, pilot):
         await pilot.press("v")
         stage.say(phase=Phase.BASELINE, message=b"measuring num_envs=4 (3 of 5)", progress=0.5)
-        await shown(app, "measuring num_envs=4 (3 of 5)", "Esc cancels")
+        await seen(app, "measuring num_envs=4 (3 of 5)", "Esc cancels")
         await pilot.press("escape")
         await until(lambda: stage.commands == [("cancel_sweep", {})])
         stage.say(phase=Phase.RUNNING, message=b"")
-        await shown(app, "Esc closes")
+        await seen(app, "Esc closes")
         await pilot.press("escape")
         await until(lambda: not isinstance(app.screen, Sweep))
 
@@ -49,7 +44,7 @@ async def test_no_key_is_named_that_would_be_typed(stage, open_app):
     stage.say(baseline=float("nan"))
     async with open_app(stage, (120, 40)) as (app, pilot):
         await pilot.press("v")
-        await shown(app, "Speed over N", "380")
+        await seen(app, "Speed over N", "380")
         dialog = app.screen.query_one("Lines")
         assert "press B" not in dialog.text
 
@@ -59,7 +54,7 @@ async def test_the_knee_is_marked(stage, open_app):
     stage.scaling(n1=100.0, n2=190.0, n4=300.0, n8=380.0)
     async with open_app(stage, (120, 40)) as (app, pilot):
         await pilot.press("v")
-        await shown(app, "up to N = 4", "3.00x", "75 %", "55 %")
+        await seen(app, "up to N = 4", "3.00x", "75 %", "55 %")
         (line,) = [line for line in screen_text(app).splitlines() if "knee" in line]
         assert "300" in line
 

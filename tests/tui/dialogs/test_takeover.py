@@ -8,7 +8,7 @@ from pac.training.telemetry.description import describe
 from pac.training.telemetry.records import Notice, Phase
 from pac.tui.dialogs.takeover import TakeOver, action_of, button
 
-from ..stage import CHESS, FACTS, SIZES, Stage, screen_text, until
+from ..stage import CHESS, FACTS, SIZES, Stage, screen_text, seen, until
 
 
 @pytest.fixture
@@ -19,26 +19,21 @@ def chess(runtime_directory):
     stage.close()
 
 
-async def shown(app, *texts):
-    """Wait until texts stand on the screen."""
-    await until(lambda: all(text in screen_text(app) for text in texts), f"{texts} on\n{screen_text(app)}")
-
-
 async def test_buttons_names_and_numbers_are_played(chess, open_app):
     """Each is one step; Enter alone is the policy's own; the session is paused first."""
     async with open_app(chess, (120, 40)) as (app, pilot):
         await pilot.press("3", "p")
         await until(lambda: isinstance(app.screen, TakeOver))
-        await shown(app, "you play Env 3", "left: left", "Esc ends")
+        await seen(app, "you play Env 3", "left: left", "Esc ends")
         await pilot.press("right", *"wait", "enter", "1", "enter", "enter")
         await until(lambda: len(chess.commands) == 5)
         acts = [("act", {"env": 2, "seat": 0, "action": action}) for action in (2, 0, 1)]
         assert chess.commands == [("pause", {}), *acts, ("step", {"count": 1})]
         await pilot.press(*"jump", "enter")
-        await shown(app, "is no action here")
+        await seen(app, "is no action here")
         chess.refusal = "Bad action: action 2 is not legal now"
         await pilot.press("right")
-        await shown(app, "not legal now")
+        await seen(app, "not legal now")
         assert not app._notifications
         await pilot.press("p")
         await until(lambda: not isinstance(app.screen, TakeOver))
@@ -51,7 +46,7 @@ async def test_a_paused_session_is_not_paused_again(chess, open_app):
     chess.say(phase=Phase.PAUSED)
     async with open_app(chess, (120, 40)) as (app, pilot):
         await pilot.press("p")
-        await shown(app, "you play Env 1", "by hand")
+        await seen(app, "you play Env 1", "by hand")
         await pilot.press("escape")
         await until(lambda: not isinstance(app.screen, TakeOver))
         assert not chess.commands
@@ -96,9 +91,9 @@ async def test_the_chosen_seat_is_played(runtime_directory, open_app):
     try:
         async with open_app(stage, (120, 40)) as (app, pilot):
             await pilot.press("2")
-            await shown(app, "seat 1/4")
+            await seen(app, "seat 1/4")
             await pilot.press("down", "down", "up", "p")
-            await shown(app, "you play Env 2, seat 2/4")
+            await seen(app, "you play Env 2, seat 2/4")
             await pilot.press("left")
             await until(lambda: ("act", {"env": 1, "seat": 1, "action": 1}) in stage.commands)
     finally:

@@ -16,7 +16,7 @@ from pac.tui.replay.export import SCREEN, export_episode
 from pac.tui.replay.film import Film, FilmConnection
 from pac.tui.replay.replay import ReplayApp
 
-from ..stage import screen_text, until
+from ..stage import screen_text, seen, until
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ async def test_an_episode_is_shown_from_its_first_state(path):
     """What it is, where one stands, and what comes next."""
     async with opened(path, (160, 40)) as (app, _):
         length = read(path).length
-        await until(lambda: f"{length} steps back at step 0" in screen_text(app))
+        await seen(app, f"{length} steps back at step 0")
         for text in ("CartPole-v1", "episode 5 of environment 2", "episode 5, step 0", "next: 1", "played again"):
             await until(partial(shows, app, text), text)
 
@@ -76,7 +76,7 @@ async def test_keys_step_play_and_leave(path):
         for key, step in (("right", 1), ("n", 2), ("left", 1), ("f", length), ("home", 0), ("end", length)):
             await pilot.press(key)
             await until(partial(stands, app, step), f"{key}: {step}")
-        await until(lambda: "episode ended: terminated" in screen_text(app))
+        await seen(app, "episode ended: terminated")
         await pilot.press("space")
         await until(lambda: app.plays and app.moment is not None and 0 < app.moment.step < length)
         app.rate = 64.0
@@ -93,9 +93,9 @@ async def test_what_a_film_cannot_do_is_told(path):
     """A restart is refused with a sentence, and the film goes on."""
     async with opened(path) as (app, pilot):
         await pilot.press("B")
-        await until(lambda: "can only be looked at" in screen_text(app))
+        await seen(app, "can only be looked at")
         await pilot.press("i")
-        await until(lambda: "Observation" in screen_text(app))
+        await seen(app, "Observation")
 
 
 def test_a_check_says_that_it_is_the_same(path, capsys):

@@ -12,9 +12,13 @@ import subprocess
 import sys
 import termios
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
+
+from ..folders import runtime
+from ..waiting import until
 
 QUICK = ("--task", "CartPole-v1", "--trainer", "random", "--backend", "inline", "--num-envs", "2")
 """A session that stands within a second: nothing to compile, no PyTorch."""
@@ -47,6 +51,14 @@ def left(folder: Path) -> list[str]:
             if process.environ().get("PAC_RUNTIME_DIR") == str(folder):
                 found.append(f"{process.pid} {' '.join(process.cmdline())}")
     return found
+
+
+@contextlib.contextmanager
+def tidy() -> Iterator[Path]:
+    """Yield a runtime directory that must be empty again at the end, without a process that uses it."""
+    with runtime() as folder:
+        yield folder
+        until(lambda: not left(folder), f"all gone, but {left(folder)} is left")
 
 
 class Terminal:

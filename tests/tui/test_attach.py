@@ -10,9 +10,8 @@ import pytest
 
 from pac.training.telemetry.records import Phase
 
-from ..folders import runtime
 from ..waiting import until as wait
-from .commands import QUICK, Terminal, environment, left
+from .commands import QUICK, Terminal, environment, tidy
 from .stage import screen_text, seen, until
 
 
@@ -81,9 +80,8 @@ async def test_the_foot_says_who_controls(stage, open_app):
 @pytest.fixture
 def place(tmp_path):
     """A runtime directory and a working directory, both of which the test leaves clean."""
-    with runtime() as folder:
+    with tidy() as folder:
         yield folder, tmp_path
-        wait(lambda: not left(folder), "nothing is left")
 
 
 def headless(place, *more):

@@ -9,9 +9,8 @@ import pytest
 
 from pac.tui.drawing import ink
 
-from ..folders import runtime
 from ..waiting import until
-from .commands import QUICK, Terminal, left
+from .commands import QUICK, Terminal, tidy
 
 pytestmark = pytest.mark.session
 
@@ -45,9 +44,8 @@ def test_the_console_has_plain_signs():
 @pytest.fixture
 def place(tmp_path):
     """A runtime directory and a working directory, both of which the test leaves clean."""
-    with runtime() as folder:
+    with tidy() as folder:
         yield folder, tmp_path
-        until(lambda: not left(folder), "nothing is left")
 
 
 @pytest.mark.parametrize(

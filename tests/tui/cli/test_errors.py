@@ -13,7 +13,7 @@ from pac.tui.cli.commands import main
 
 from ...folders import runtime
 from ...waiting import until
-from ..commands import QUICK, Terminal, environment, left, start
+from ..commands import QUICK, Terminal, environment, start, tidy
 
 
 class Case(NamedTuple):
@@ -98,12 +98,11 @@ def test_the_command_refuses(name, capsys):
 @pytest.mark.session
 def test_the_session_refuses(folder):
     """What only the session can tell, the command passes on; nothing is left behind."""
-    with runtime() as shared:
+    with tidy() as shared:
         started = {name: start(case.arguments, shared, folder) for name, case in REFUSED_BY_THE_SESSION.items()}
         for name, process in started.items():
             out, err = process.communicate(timeout=120)
             check(REFUSED_BY_THE_SESSION[name], process.returncode, out, err)
-        until(lambda: not left(shared), f"all gone, but {left(shared)} is left")
 
 
 def test_a_refusal_is_json_too(capsys):
@@ -123,7 +122,7 @@ def test_json_needs_headless(capsys):
 @pytest.mark.session
 def test_too_little_shared_memory(tmp_path):
     """A file system that has no room is told before anything is written, with what to do."""
-    with runtime() as folder:
+    with tidy() as folder:
         command = " ".join(("run", "--headless", *QUICK[:-1], "4096"))
         done = subprocess.run(
             ["bash", "-c", f"ulimit -f 64; exec {sys.executable} -m pac.tui {command}"],
@@ -138,7 +137,6 @@ def test_too_little_shared_memory(tmp_path):
         assert "of shared memory are needed" in done.stderr
         assert not list(tmp_path.iterdir())
         assert "Traceback" not in done.stderr
-        until(lambda: not left(folder), f"all gone, but {left(folder)} is left")
 
 
 @pytest.mark.session

@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from ...folders import runtime
 from ...training.watched import unwritable
 from ...waiting import until
-from ..commands import QUICK, Terminal, left, start
+from ..commands import QUICK, Terminal, start, tidy
 
 pytestmark = pytest.mark.session
 
@@ -31,10 +30,9 @@ def slow(*values: int) -> list[Any]:
 
 @pytest.fixture
 def shared():
-    """A runtime directory that must be empty again at the end, without a process that uses it."""
-    with runtime() as folder:
+    """A runtime directory that must be empty again at the end."""
+    with tidy() as folder:
         yield folder
-        until(lambda: not left(folder), f"all gone, but {left(folder)} is left")
 
 
 def card(cwd: Path) -> dict[str, object]:

@@ -15,9 +15,7 @@ from pac.backends.protocol import HEADER, Kind
 from pac.tui.cli.commands import main
 from pac.tui.cli.serve import token_of
 
-from ...folders import runtime
-from ...waiting import until
-from ..commands import left, start
+from ..commands import start, tidy
 
 TASK = ("env-server", "--task", "noop")
 
@@ -25,9 +23,8 @@ TASK = ("env-server", "--task", "noop")
 @pytest.fixture
 def shared():
     """A runtime directory that must be empty again at the end."""
-    with runtime() as folder:
+    with tidy() as folder:
         yield folder
-        until(lambda: not left(folder), f"all gone, but {left(folder)} is left")
 
 
 @pytest.mark.session

@@ -80,7 +80,7 @@ def heading(names: Sequence[str], width: int) -> str:
 def compact(value: float) -> str:
     """Return a number in less than a column's width."""
     text = figure(value)
-    return text if len(text) < COLUMN else short(float(f"{value:.3g}"))
+    return text if len(text) < COLUMN else short(float(f"{value:.{2 if value < 0 else 3}g}"))
 
 
 class Steps:

@@ -51,12 +51,12 @@ def figure(value: float | None) -> str:
 
 
 def short(value: float) -> str:
-    """Return `1.2M`, for axes."""
+    """Return `1.23M`, `123.4M`, for axes and narrow columns: up to six letters and a sign."""
     if not known(value):
         return NA
     for size, letter in STEPS:
         if abs(value) >= size:
-            text = f"{value / size:.1f}".removesuffix(".0")
+            text = f"{value / size:.{2 if abs(value) < 10 * size else 1}f}".rstrip("0").rstrip(".")
             return f"{text}{letter}"
     return f"{value:.3g}"
 

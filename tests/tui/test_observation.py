@@ -38,6 +38,16 @@ def test_numbers_that_are_none_are_counted_among_many():
     assert "100 values, 0 to 1, 2 not a number" in rows[-1]
 
 
+def test_numbers_have_room_in_a_slim_panel():
+    """Names and bars give way; of many, at least the range is told."""
+    rows = drawn(np.array([1.0, -0.01234, 12345.6, 0.5]), 18, 4)
+    assert [row.split()[-1] for row in rows] == ["1", "-0.01234", "12,346", "0.500"]
+    for width, told in ((18, "24 values, -1 to 1"), (14, "-1 to 1")):
+        rows = drawn(np.linspace(-1, 1, 24), width, 4)
+        assert rows[-1].strip() == told
+        assert max(map(len, rows)) <= width
+
+
 @given(
     hnp.arrays(st.sampled_from(["f4", "u1", "i4"]), hnp.array_shapes(min_dims=1, max_dims=3, max_side=24)),
     st.integers(10, 90),

@@ -156,18 +156,27 @@ def _slice(name: str, values: Array, width: int) -> list[Row]:
         part(levels[size], RED if value < 0 else CYAN) if math.isfinite(value) else part(SIGNS.broken, RED, bold=True)
         for size, value in zip(sizes, values.tolist(), strict=True)
     ]
-    room = max(4, width - NAME)
+    wide = _label(width)
+    room = max(4, width - wide)
     rows: list[Row] = [
-        (part(fit("" if first else name, NAME), SOFT), *Segment.simplify(signs[first : first + room]))
+        (part(fit("" if first else name, wide), SOFT), *Segment.simplify(signs[first : first + room]))
         for first in range(0, len(signs), room)
     ]
-    row: Row = (blank(NAME), part(f"{len(values)} values, {figure(low)} to {figure(high)}", FAINT))
+    counted, span = f"{len(values)} values", f"{figure(low)} to {figure(high)}"
+    text = f"{counted}, {span}" if len(counted) + len(span) + 2 <= width else span
+    row: Row = (blank(max(0, min(wide, width - len(text)))), part(text, FAINT))
     broken = len(values) - np.count_nonzero(np.isfinite(values))
     return [*rows, (*row, part(f", {broken:,} not a number", RED)) if broken else row]
 
 
+def _label(width: int) -> int:
+    """Return the columns of a name, which leaves room for what it names."""
+    return NAME if width > 2 * NAME else width // 3
+
+
 def _number(name: str, value: float, most: float, width: int) -> Row:
     """A name, a bar and a number."""
-    room, color = max(1, width - NAME - 11), CYAN if value >= 0 else RED
+    wide = _label(width)
+    room, color = max(0, width - wide - 11), CYAN if value >= 0 else RED
     number = part(f"{figure(value):>11}", TEXT) if math.isfinite(value) else part(f"{value:>11}", RED, bold=True)
-    return (part(fit(name, NAME), SOFT), *bar(abs(value) / (most or 1.0), room, color), number)
+    return (part(fit(name, wide), SOFT), *bar(abs(value) / (most or 1.0), room, color), number)

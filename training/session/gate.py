@@ -49,15 +49,6 @@ class Gate:
         self._next_pass = 0
 
     @property
-    def path(self) -> Path:
-        """Where the words stand."""
-        return self._segment.path
-
-    def close(self) -> None:
-        """Remove the words' name."""
-        self._segment.unlink()
-
-    @property
     def paused(self) -> bool:
         """Whether the gate is closed, steps on credit aside."""
         return bool(self._words[Word.PAUSED])

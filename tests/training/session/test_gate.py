@@ -3,20 +3,16 @@
 import math
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
-from pac.backends.segment import own_directory
 from pac.training.session.gate import Gate
 from pac.training.trainer import Interrupted, Stopped
 
 
 @pytest.fixture
-def gate():
-    made = Gate(own_directory())
-    yield made
-    made.close()
+def gate(tmp_path):
+    return Gate(tmp_path)
 
 
 class Walker(threading.Thread):
@@ -84,17 +80,16 @@ def test_resume_opens_a_closed_gate(gate, walker):
     assert walker.wait_for(100)
 
 
-def test_waiting_is_called_while_the_gate_is_closed():
+def test_waiting_is_called_while_the_gate_is_closed(tmp_path):
     """The callback runs in the waiting thread, so that viewers stay informed."""
     called = threading.Event()
-    gate = Gate(own_directory(), waiting=called.set)
+    gate = Gate(tmp_path, waiting=called.set)
     gate.pause()
     walker = Walker(gate)
     walker.start()
     assert called.wait(120)
     gate.stop()
     walker.join(60)
-    gate.close()
 
 
 def test_stop_is_raised_even_behind_a_closed_gate(gate, walker):
@@ -130,6 +125,6 @@ def test_no_speed_limit_after_zero(gate):
     assert [gate.enter() for _ in range(5)] == [False] * 5
 
 
-def test_the_words_stand_in_a_file_of_this_user_alone(gate):
+def test_the_words_stand_in_a_file_of_this_user_alone(gate, tmp_path):
     """The segment is mode 0600."""
-    assert Path(gate.path).stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "gate").stat().st_mode & 0o777 == 0o600

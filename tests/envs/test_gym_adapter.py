@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import gymnasium
 import numpy as np
 import pytest
 
-from pac.envs import BadParameter, EnvironmentFailed, UnknownName, allocate, check, episode_seed, find
+from pac.envs import BadParameter, EnvironmentFailed, UnknownName, check, episode_seed, find
 from pac.envs.gym.adapted import SEED_BITS
 from pac.envs.gym.board import shrink
 from pac.envs.gym.making import NoSuchEnvironment
@@ -17,19 +16,7 @@ from pac.envs.gym.spaces import UnsupportedSpaces
 from pac.envs.gym.task import describe
 from pac.envs.text import cells_of
 
-
-@pytest.fixture(autouse=True)
-def _faulty(monkeypatch):
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "backends"))
-
-
-def made(spec: str, num_envs: int = 2, slots: int = 1):
-    """Return a task, its buffers and its environments, begun."""
-    task = find(spec)
-    buffers = allocate(task, num_envs, slots)
-    environments = task.make(0, num_envs, buffers, 3)
-    environments.reset(np.ones(num_envs, np.bool_), 0)
-    return task, buffers, environments
+from .begun import begun
 
 
 @pytest.mark.parametrize(
@@ -43,7 +30,7 @@ def test_adapted_environments_conform(spec):
 
 def test_a_step_is_the_environments_own_step():
     """Observations, rewards and ends are those of the environment itself, seeded per episode."""
-    _, buffers, environments = made("CartPole-v1")
+    _, buffers, environments = begun("CartPole-v1")
     env = gymnasium.make("CartPole-v1")
     episode = 0
     observation, _ = env.reset(seed=episode_seed(3, 1, episode) & SEED_BITS)
@@ -66,7 +53,7 @@ def test_arguments_reach_the_environment():
     """What follows the name's last colon are keyword arguments, as the Python values they spell."""
     task = find("faulty:Counter:length=2,truncates=True")
     assert task.values == {"length": 2, "truncates": True}
-    _, buffers, environments = made("faulty:Counter:length=2,truncates=True")
+    _, buffers, environments = begun("faulty:Counter:length=2,truncates=True")
     for _ in range(2):
         environments.step(0)
     assert buffers["truncated"].all()
@@ -79,7 +66,7 @@ def test_masks_from_info_and_from_a_method():
         ("faulty:Masked", [[1, 0, 1, 0], [0, 1, 0, 1]]),
         ("faulty:MaskMethod", [[0, 1, 1, 1], [0, 0, 1, 1]]),
     ):
-        task, buffers, environments = made(spec)
+        task, buffers, environments = begun(spec)
         assert task.masked
         for expected in masks:
             mask = np.unpackbits(buffers["action_mask"][0, 0], count=4, bitorder="little")
@@ -91,7 +78,7 @@ def test_masks_from_info_and_from_a_method():
 
 def test_the_numbers_of_infos_are_the_tasks_scalars():
     """Those of the first info, but for what a buffer calls so already; at an end those of the ended episode."""
-    task, buffers, environments = made("kinds:Telling")
+    task, buffers, environments = begun("kinds:Telling")
     assert [item.name for item in task.info] == ["lives", "far", "speed"]
     told = [[float(buffers[item.name][0, 1]) for item in task.info]]
     for _ in range(6):
@@ -105,7 +92,7 @@ def test_the_numbers_of_infos_are_the_tasks_scalars():
 
 def test_pictures_are_drawn_while_someone_looks():
     """An `rgb_array` becomes a small picture, of the environments that are looked at only."""
-    task, buffers, environments = made("faulty:Painted")
+    task, buffers, environments = begun("faulty:Painted")
     assert (task.panels[0].kind, task.panels[0].main) == ("pixels", True)
     assert buffers["picture"].shape == (1, 2, 64, 96, 3)
     environments.step(0)
@@ -119,7 +106,7 @@ def test_pictures_are_drawn_while_someone_looks():
 
 def test_text_is_drawn_in_letters():
     """An `ansi` drawing is its letters and their colours."""
-    task, buffers, environments = made("kinds:Screen")
+    task, buffers, environments = begun("kinds:Screen")
     assert (task.panels[0].kind, task.note) == ("text", "")
     buffers["looked_at"][:] = 1
     environments.step(0)
@@ -129,7 +116,7 @@ def test_text_is_drawn_in_letters():
 
 def test_what_is_asked_for_is_drawn_once():
     """A drawing answers one question; the next step draws nothing, and no step is needed for another one."""
-    _, buffers, environments = made("kinds:Screen")
+    _, buffers, environments = begun("kinds:Screen")
     buffers["looked_at"][0, 0] = 1
     environments.step(0)
     assert not buffers["looked_at"].any()
@@ -152,7 +139,7 @@ def test_a_picture_that_needs_a_package(spec, kind):
 
 def test_a_picture_is_shown_that_is_the_observation():
     """Who sees a picture and draws none is shown by what it sees."""
-    task, buffers, environments = made("kinds:Camera")
+    task, buffers, environments = begun("kinds:Camera")
     buffers["looked_at"][:] = 1
     environments.step(0)
     assert task.panels[0].kind == "pixels"
@@ -161,7 +148,7 @@ def test_a_picture_is_shown_that_is_the_observation():
 
 def test_without_a_picture_the_observation_is_drawn():
     """Numbers are drawn as bars, one per element."""
-    task, buffers, environments = made("faulty:Counter")
+    task, buffers, environments = begun("faulty:Counter")
     assert (task.panels[0].kind, task.panels[0].labels) == ("bars", ("0", "1", "2"))
     buffers["looked_at"][:] = 1
     buffers["action"][:] = 2
@@ -179,7 +166,7 @@ def test_shrinking_takes_the_mean():
 
 def test_an_exception_names_environment_and_action():
     """An environment that raises is named, with its action and the original exception as the cause."""
-    _, buffers, environments = made("faulty:Fragile:how=raise,at=0")
+    _, buffers, environments = begun("faulty:Fragile:how=raise,at=0")
     buffers["action"][0] = [1, 2]
     with pytest.raises(
         EnvironmentFailed, match="environment 1 of faulty:Fragile raised ValueError: bad card"
@@ -190,7 +177,7 @@ def test_an_exception_names_environment_and_action():
 
 def test_an_observation_of_another_shape():
     """An observation whose shape is not the promised one is an error that names both."""
-    _, _, environments = made("faulty:Shapeshifter:length=1")
+    _, _, environments = begun("faulty:Shapeshifter:length=1")
     with pytest.raises(EnvironmentFailed, match=r"observations of shape \(3,\) and gave one of shape \(4,\)"):
         environments.step(0)
 

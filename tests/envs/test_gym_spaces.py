@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import gymnasium
 import numpy as np
 import pytest
@@ -13,23 +11,11 @@ from gymnasium.wrappers import FlattenObservation
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pac.envs import BadParameter, EnvironmentFailed, allocate, check, find
+from pac.envs import BadParameter, EnvironmentFailed, check, find
 from pac.envs.actions import random_actions, scale_of
 from pac.envs.gym.spaces import action_reader, describe_actions, writer_of
 
-
-@pytest.fixture(autouse=True)
-def _kinds(monkeypatch):
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "backends"))
-
-
-def begun(spec: str, num_envs: int = 2, slots: int = 1):
-    """Return a task, its buffers and its environments, begun."""
-    task = find(spec)
-    buffers = allocate(task, num_envs, slots)
-    environments = task.make(0, num_envs, buffers, 3)
-    environments.reset(np.ones(num_envs, np.bool_), 0)
-    return task, buffers, environments
+from .begun import begun
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,6 @@
 """Commands over the socket: answers, refusals, malformed lines, and viewers that leave."""
 
 import socket
-import tempfile
-from pathlib import Path
 
 import pytest
 
@@ -11,12 +9,6 @@ from pac.training.session.commands import LOOK
 from pac.training.session.control import SOCKET, CommandRefused, ControlServer, SessionClient, SessionGone
 
 from ...waiting import until
-
-
-@pytest.fixture
-def folder(runtime_directory):
-    with tempfile.TemporaryDirectory(dir=runtime_directory) as name:
-        yield Path(name)
 
 
 @pytest.fixture

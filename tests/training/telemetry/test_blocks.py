@@ -1,9 +1,7 @@
 """What the session writes, readers see: whole records, the newest segment, and nothing that is not telemetry."""
 
-import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,12 +26,6 @@ TASK = Task(
     panels=(Panel("cells", "Board", "board", glyphs=(Glyph("  ", " ", "#ffffff", "#000000"),), main=True),),
     boards=(Field("board", "uint8", (2, 3), timed=False),),
 )
-
-
-@pytest.fixture
-def folder(runtime_directory):
-    with tempfile.TemporaryDirectory(dir=runtime_directory) as name:
-        yield Path(name)
 
 
 def write(folder, num_envs=4, generation=1):

@@ -1,8 +1,5 @@
 """Figures of iterations, as readers of telemetry see them."""
 
-import tempfile
-from pathlib import Path
-
 import pytest
 
 from pac.envs import find
@@ -14,12 +11,6 @@ from pac.training.telemetry.snapshot import Look, take
 
 TASK = find("noop")
 FACTS = {"run": "r", "trainer": "random", "backend": "inline", "device": "cpu", "seed": 1, "version": "0", "pid": 1}
-
-
-@pytest.fixture
-def folder(runtime_directory):
-    with tempfile.TemporaryDirectory(dir=runtime_directory) as name:
-        yield Path(name)
 
 
 def lines(count):

@@ -1,0 +1,14 @@
+"""Environments that have begun, without a backend."""
+
+import numpy as np
+
+from pac.envs import allocate, find
+
+
+def begun(spec: str, num_envs: int = 2, slots: int = 1):
+    """Return a task, its buffers and its environments, begun."""
+    task = find(spec)
+    buffers = allocate(task, num_envs, slots)
+    environments = task.make(0, num_envs, buffers, 3)
+    environments.reset(np.ones(num_envs, np.bool_), 0)
+    return task, buffers, environments

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from textwrap import wrap
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -13,6 +12,7 @@ from ...envs.fields import Array
 from ...training.telemetry.snapshot import Snapshot
 from ..drawing.ink import ACCENT, BRIGHT, FAINT, ORANGE, RED, SIGNS, SOFT, Row, fit, part
 from ..drawing.panels import FRAME
+from ..views.figures import hint, wrapped
 from .dialog import Dialog
 from .prompt import KeyedInput
 
@@ -39,8 +39,8 @@ class Breakpoints(Dialog):
     ]
 
     def __init__(self, command: Callable[..., None], snapshot: Snapshot) -> None:
-        hint = "condition, Enter adds it"
-        line = KeyedInput({"space", "delete"}, max_length=200, placeholder=hint, select_on_focus=False)
+        asked = "condition, Enter adds it"
+        line = KeyedInput({"space", "delete"}, max_length=200, placeholder=asked, select_on_focus=False)
         super().__init__(command, snapshot, line)
         self._selected = 0
         self._sent = ""
@@ -87,7 +87,7 @@ class Breakpoints(Dialog):
         if not rows:
             rows = [(part("there are none; for instance:", SOFT),), *((part(f"  {text}", FAINT),) for text in EMPTY)]
         if self.error:
-            rows += [(part(line, RED),) for line in wrap(self.error, inner)]
+            rows += [(part(line, RED),) for line in wrapped(self.error, inner)]
         elif len(rows) + len(names := self._names(inner)) <= room:
             rows += names
         note = "Space off, on   Delete removes   Esc closes"
@@ -100,7 +100,7 @@ class Breakpoints(Dialog):
         about = self.snapshot.description
         own = (*about.info, *(name for name, _ in about.outcomes))
         known = names_with(own, action=not (about.choices or about.bounds))
-        return [(), *((part(line, FAINT),) for line in wrap(f"names: {' '.join(known)}", width))]
+        return [(), *hint(f"names: {' '.join(known)}", width)]
 
     def _row(self, index: int, width: int) -> Row:
         item = self._kept[index]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import NamedTuple
 
 import numpy as np
@@ -138,15 +139,8 @@ def hint(sentence: str, width: int) -> list[Row]:
 
 
 def wrapped(sentence: str, width: int) -> list[str]:
-    """Return a sentence in lines of at most `width` columns, long words cut."""
-    lines, line = [], ""
-    for word in sentence.split():
-        if line and len(line) + 1 + len(word) > width:
-            lines.append(line)
-            line = word
-        else:
-            line = f"{line} {word}".strip()
-    return [fit(line, width).rstrip() for line in (*lines, line) if line]
+    """Return a sentence in lines of at most `width` columns; a path that is longer goes on in the next one."""
+    return wrap(" ".join(sentence.split()), max(1, width), break_on_hyphens=False)
 
 
 def ends(snapshot: Snapshot) -> list[tuple[str, int, str]]:

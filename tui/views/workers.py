@@ -28,7 +28,7 @@ LEVELS = {
 }
 STATES = {"ready": GREEN, "stepping": GREEN, "starting": YELLOW, "dead": MAGENTA, "hung": MAGENTA}
 COLUMNS = (
-    ("worker", 6),
+    ("worker", 7),
     ("pid", 8),
     ("envs", 11),
     ("state", 9),
@@ -122,6 +122,8 @@ def worker_rows(snapshot: Snapshot, rates: dict[int, float], width: int, shown: 
         owner = "script" if snapshot.description.watched else "session"
         return hint(units.said(f"no workers: the environments are stepped in the {owner}'s own process"), width)
     words = {"envs": plural(units.env), "steps/s": f"{plural(units.step)}/s"}
+    if units.env == "worker":  # a solver's, of which a process may hold several
+        words["worker"] = "process"
     columns = [column for column in COLUMNS if width >= sum(wide for _, wide in COLUMNS) + 8 or column[0] in NARROW]
     names = "".join(f"{words.get(name, name):>{wide}}" for name, wide in columns)
     room = width - len(names) - 2
@@ -132,7 +134,7 @@ def worker_rows(snapshot: Snapshot, rates: dict[int, float], width: int, shown: 
         cells = {
             "worker": str(index + 1),
             "pid": str(record["pid"]),
-            "envs": f"{record['lo'] + 1}-{record['hi']}",
+            "envs": f"{record['lo'] + 1}-{record['hi']}" if record["hi"] - record["lo"] > 1 else str(record["hi"]),
             "state": state,
             "steps/s": whole(rates.get(index)),
             "heartbeat": f"{float(record['heartbeat_age']):.1f} s",

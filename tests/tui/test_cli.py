@@ -103,12 +103,22 @@ def test_config_says_where_values_come_from(capsys, monkeypatch):
     assert origins.items() >= {**expected, "ppo.batch": "task drmario"}.items()
 
 
-def test_config_prints_yaml(capsys, tmp_path):
+@pytest.mark.parametrize("width", [160, 60])
+def test_config_prints_yaml(capsys, tmp_path, monkeypatch, width):
     """What `config` prints is a file that `--config` takes."""
+    monkeypatch.setattr(cli_show.console, "width", width)
     assert main(["config", "--num-envs", "3", "--ppo.clip", "0.1"]) == 0
     (tmp_path / "a.yaml").write_text(capsys.readouterr().out)
     shown = told(capsys, "config", "--config", "a.yaml")
     assert (shown["num_envs"], shown["ppo"]["clip"]) == (3, 0.1)
+
+
+@pytest.mark.parametrize("command", ["config", "doctor", "preferences", "tasks"])
+def test_what_is_shown_fits_a_narrow_terminal(capsys, monkeypatch, command):
+    """In 60 columns, words go on below themselves."""
+    monkeypatch.setattr(cli_show.console, "width", 60)
+    assert main([command]) == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 60
 
 
 def test_doctor(capsys):

@@ -6,6 +6,7 @@ import json as json_module
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict
+from textwrap import wrap
 from typing import Any
 
 from rich.console import Console
@@ -15,6 +16,7 @@ from rich.text import Text
 from ...training.loading import Loaded
 
 PIPED_WIDTH = 160
+LEAST_WORDS = 12
 console = Console(highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
 
 
@@ -38,6 +40,14 @@ def show_table(table: Table) -> None:
     with console.capture() as drawn:
         console.print(table, markup=False)
     print("\n".join(line.rstrip() for line in drawn.get().splitlines()))
+
+
+def show_beside(left: Text, words: str, mark: str = "") -> None:
+    """Print words beside `left`, each of their lines after a mark; in one line where there is no room beside it."""
+    room = console.width - len(left) - len(mark)
+    first, *more = wrap(words, room) if room >= LEAST_WORDS else [words]
+    for head, line in ((left, first), *((Text(" " * len(left)), line) for line in more)):
+        console.print(Text.assemble(head, (mark + line, "dim")), soft_wrap=True)
 
 
 def show_tasks(*, json: bool) -> int:
@@ -69,7 +79,7 @@ def show_tasks(*, json: bool) -> int:
             )
         )
         for item in family.parameters:
-            console.print(Text.assemble(f"  {item.name}={item.default}".ljust(20), (item.help, "dim")))
+            show_beside(Text(f"  {item.name}={item.default}".ljust(20)), item.help)
     console.print(
         "\nParameters follow a colon: --task drmario:level=5,speed=hi. Any environment of Gymnasium, or a parallel one "
         "of PettingZoo, is a task too: its id (CartPole-v1) or where it stands (my_package.my_module:MyEnv).",
@@ -119,8 +129,7 @@ def _show_line(key: str, value: Any, origin: str, description: str | None) -> No
 
     shown = yaml.safe_dump(value, default_flow_style=True, width=1000).removesuffix("...\n").strip()
     line = Text(f"{key}: {shown}".ljust(36), style="" if origin == "default" else "bold")
-    line.append(f" # {origin}; {description}", style="dim")
-    console.print(line, soft_wrap=True)
+    show_beside(line, f"{origin}; {description}", " # ")
 
 
 def show_preferences(*, schema: bool, json: bool) -> int:
@@ -137,7 +146,7 @@ def show_preferences(*, schema: bool, json: bool) -> int:
         return show_json({"file": str(file), **found.model_dump(), "keys": keys})
     console.print(Text(f"# {file}{'' if file.exists() else ' (not there: these are the defaults)'}", style="dim"))
     for name in ("theme", "characters", "color"):
-        _show_toml(name, getattr(found, name), type(found).model_fields[name].description)
+        _show_toml(name, getattr(found, name), type(found).model_fields[name].description or "")
     console.print("\n[rates]", markup=False)
     for name, field in type(found.rates).model_fields.items():
         _show_toml(name, getattr(found.rates, name), f"Hz. {field.description}")
@@ -147,11 +156,9 @@ def show_preferences(*, schema: bool, json: bool) -> int:
     return 0
 
 
-def _show_toml(name: str, value: Any, comment: str | None, *, bold: bool = False) -> None:
+def _show_toml(name: str, value: Any, comment: str, *, bold: bool = False) -> None:
     """Print a line of TOML; a comment says what it is."""
-    line = Text(f"{name} = {json_module.dumps(value)}".ljust(44), style="bold" if bold else "")
-    line.append(f" # {comment}", style="dim")
-    console.print(line, soft_wrap=True)
+    show_beside(Text(f"{name} = {json_module.dumps(value)}".ljust(44), style="bold" if bold else ""), comment, " # ")
 
 
 def show_doctor(*, json: bool) -> int:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .dots import BRAILLE, HALVES
 from .ink import ACCENT, FAINT, LINE, SIGNS, Row, part
 from .numbers import clock, short
 
@@ -16,20 +17,7 @@ Reals = NDArray[np.float64]
 LABEL = 8
 SPAN = 8
 STEPS = (1, 2, 5)
-BRAILLE = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
-HALVES = np.array([[1], [2]])
-HALF_BLOCKS = " ▀▄█"
-
-
-class Grid(NamedTuple):
-    """How many dots a character holds, and which character shows which dots."""
-
-    weights: NDArray[np.int64]
-    first: int
-    table: str
-
-
-DOTS = Grid(BRAILLE, 0x2800, "") if SIGNS.braille else Grid(HALVES, 0, HALF_BLOCKS)
+DOTS = BRAILLE if SIGNS.braille else HALVES
 
 
 def columns_of(x: Reals, y: Reals, count: int, axis: tuple[float, float]) -> tuple[Reals, Reals]:
@@ -47,8 +35,8 @@ def columns_of(x: Reals, y: Reals, count: int, axis: tuple[float, float]) -> tup
     return np.interp(every, at[starts], low, **outside), np.interp(every, at[starts], high, **outside)
 
 
-def dots(low: Reals, high: Reals, axis: tuple[float, float], width: int, height: int) -> list[str]:
-    """Return `height` lines of `width` characters that show the band between `low` and `high`, a connected curve."""
+def dots(low: Reals, high: Reals, axis: tuple[float, float], height: int) -> list[str]:
+    """Return `height` lines of characters that show the band between `low` and `high`, a connected curve."""
     (bottom, top), tall = axis, DOTS.weights.shape[0]
     scale = (height * tall - 1) / (top - bottom) if top > bottom else 0.0
     with np.errstate(invalid="ignore"):
@@ -60,17 +48,7 @@ def dots(low: Reals, high: Reals, axis: tuple[float, float], width: int, height:
     reach_down = np.fmin(reach_down, np.ceil((np.insert(highs[:-1], 0, np.nan) + lows) / 2))
     level = np.arange(height * tall)[::-1, None]
     lit = (level >= reach_down) & (level <= reach_up)
-    return _characters(lit, width, height)
-
-
-def _characters(lit: NDArray[np.bool_], width: int, height: int) -> list[str]:
-    tall, wide = DOTS.weights.shape
-    cells = lit.reshape(height, tall, width, wide)
-    codes = np.einsum("htwc,tc->hw", cells, DOTS.weights)
-    if DOTS.table:
-        return ["".join(DOTS.table[code] for code in line) for line in codes]
-    text = (codes + DOTS.first).astype("<u4").tobytes().decode("utf-32-le").replace("\u2800", " ")
-    return [text[start : start + width] for start in range(0, width * height, width)]
+    return DOTS.lines(lit)
 
 
 def bounds(low: Reals, high: Reals) -> tuple[float, float]:
@@ -89,7 +67,7 @@ def sparkline(x: Reals, y: Reals, width: int, height: int, color: str = ACCENT) 
     if len(x) < 2 or width < 1 or height < 1:
         return [(part(" " * max(0, width)),)] * max(0, height)
     low, high = columns_of(x, y, width * DOTS.weights.shape[1], (float(x[0]), float(x[-1])))
-    return [(part(line, color),) for line in dots(low, high, bounds(low, high), width, height)]
+    return [(part(line, color),) for line in dots(low, high, bounds(low, high), height)]
 
 
 class Plot(NamedTuple):
@@ -133,7 +111,7 @@ def chart(x: Reals, y: Reals, width: int, height: int, plot: Plot) -> list[Row]:
     labels = _labels(plot, bottom, top, tall)
     rows: list[Row] = [
         (part(f"{labels.get(y, ''):>{LABEL}}", FAINT), part("┤" if y in labels else "│", LINE), part(line, plot.color))
-        for y, line in enumerate(dots(low, high, (bottom, top), inner, tall))
+        for y, line in enumerate(dots(low, high, (bottom, top), tall))
     ]
     rule, below = _foot(plot, begin, end, inner)
     return [
@@ -233,10 +211,10 @@ def against_ideal(counts: list[int], speedups: list[float], axis: Axis, width: i
     wide = width * DOTS.weights.shape[1]
     line = np.linspace(0, 1, wide)
     ideal = np.where(np.arange(wide) % 4 == 0, line, np.nan)
-    under = dots(ideal, ideal, (0.0, 1.0), width, height)
+    under = dots(ideal, ideal, (0.0, 1.0), height)
     across, along = axis.place(np.array(counts, float)), axis.place(np.array(speedups, float))
     low, high = columns_of(across, along, wide, (0.0, 1.0))
-    over = dots(low, high, (0.0, 1.0), width, height)
+    over = dots(low, high, (0.0, 1.0), height)
     for one, other in zip(across.tolist(), along.tolist(), strict=True):
         x = min(width - 1, max(0, round(one * (width - 1))))
         y = min(height - 1, max(0, round((1 - other) * (height - 1))))

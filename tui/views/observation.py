@@ -12,6 +12,7 @@ from rich.segment import Segment
 from ...envs.fields import Array
 from ...training.telemetry.description import Description
 from ...training.telemetry.moments import Moment
+from ..drawing.dots import BRAILLE, HALVES, PLAIN_HALVES
 from ..drawing.ink import CYAN, FAINT, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, part
 from ..drawing.numbers import figure
 from .figures import hint
@@ -21,11 +22,8 @@ NAME = 14
 TILE, LEAST_TILE = 8, 5
 LEVELS = " ▁▂▃▄▅▆▇█"
 PLAIN_LEVELS = " .:-=+*#@"
-HALVES = (" ", "▀", "▄", "█")
-PLAIN_HALVES = (" ", "'", ".", ":")
 SHADES = " ░▒▓█"
 PLAIN_SHADES = " .:*#"
-BRAILLE = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
 
 
 def observed(about: Description, moment: Moment, width: int, height: int) -> list[Row]:
@@ -80,7 +78,8 @@ def planes(values: NDArray[np.float32], names: Sequence[str], width: int, height
     if not np.isin(values, (0, 1)).all():
         scaled = (values.astype(np.float64) - low) / ((high - low) or 1.0)
         return _whole(_tiles([_shades(plane) for plane in scaled], names, width, TILE), height)
-    large, small = [_halves(plane > 0) for plane in values], [_dots(plane > 0) for plane in values]
+    halves = HALVES if SIGNS.braille else PLAIN_HALVES
+    large, small = ([kind.lines(plane > 0) for plane in values] for kind in (halves, BRAILLE))
     for tiles, least in ((large, TILE), (small, TILE), (small, LEAST_TILE)) if SIGNS.braille else ((large, TILE),):
         drawn = _tiles(tiles, names, width, least)
         if len(drawn) <= height:
@@ -114,22 +113,6 @@ def _short(name: str, width: int) -> str:
     """A name in so many columns, its number whole."""
     head, space, number = name.rpartition(" ")
     return fit(name, width) if not space or len(name) <= width else fit(head, width - len(number)) + number
-
-
-def _halves(plane: NDArray[np.bool_]) -> list[str]:
-    """A plane of bits, two rows to a line."""
-    signs = HALVES if SIGNS.braille else PLAIN_HALVES
-    even = np.pad(plane, ((0, len(plane) % 2), (0, 0))).astype(np.int64)
-    return ["".join(signs[code] for code in line) for line in (even[::2] + 2 * even[1::2]).tolist()]
-
-
-def _dots(plane: NDArray[np.bool_]) -> list[str]:
-    """A plane of bits, eight of them to a character."""
-    height, width = plane.shape
-    even = np.pad(plane, ((0, -height % 4), (0, -width % 2)))
-    cells = even.reshape(len(even) // 4, 4, even.shape[1] // 2, 2)
-    codes = np.einsum("ylxc,lc->yx", cells.astype(np.int64), BRAILLE)
-    return ["".join(chr(0x2800 + code) for code in line) for line in codes.tolist()]
 
 
 def _shades(plane: NDArray[np.float64]) -> list[str]:

@@ -39,7 +39,7 @@ def test_a_steep_curve_has_no_gaps():
     """Every column of a jump touches its neighbours: some dot in each row of text."""
     wide = 10 * DOTS.weights.shape[1]
     y = np.where(np.arange(wide) < wide // 2, 0.0, 1.0)
-    lines = dots(y, y, (0.0, 1.0), 10, 6)
+    lines = dots(y, y, (0.0, 1.0), 6)
     assert [len(line) for line in lines] == [10] * 6
     assert all(line.strip() for line in lines)
 

@@ -21,6 +21,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 MAX_ENVS = 1_000_000
+RUNS = Path("runs")
+"""Where runs are kept, unless told otherwise."""
 NAME = r"^[^/]*[^/.][^/]*$"
 LIMITS = ("steps", "frames", "episodes", "seconds")
 
@@ -63,7 +65,7 @@ class Config(Settings):
     seconds: PositiveFloat | None = Field(
         None, description="Stop after this many seconds of training, not counting those before a resume."
     )
-    runs_dir: Path = Field(Path("runs"), description="Where runs are kept.")
+    runs_dir: Path = Field(RUNS, description="Where runs are kept.")
     name: str | None = Field(None, pattern=NAME, description="The run's name; default task, trainer and time.")
     resume: str | None = Field(None, min_length=1, description="Continue this run: its name, its folder, or latest.")
     strict: bool = Field(False, description="A backend that cannot run here is an error, not a fallback.")

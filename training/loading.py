@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 
 from ..backends import BACKENDS
 from ..envs import BadParameter, UnknownName, find
-from .config import Config
+from .config import RUNS, Config
 from .device import CHOICES
 from .flags import aliases
 from .runs.folder import RunFolder
@@ -93,7 +93,7 @@ def load(
     given |= {key: Origin("the command", value) for key, value in fixed.items()}
     resume = given.get("resume")
     if resume is not None and resume.value:  # an empty one is refused below
-        runs_dir = Path(given["runs_dir"].value if "runs_dir" in given else Config().runs_dir)
+        runs_dir = Path(given["runs_dir"].value if "runs_dir" in given else RUNS)
         given = {**dict(_from_run(RunFolder.find(runs_dir, str(resume.value)))), **given}
     return Loaded(_build(given), given)
 

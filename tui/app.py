@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..training.config import Config
+from ..training.config import RUNS, Config
 from ..training.exits import INTERRUPTED
 from ..training.imports import importing
 from ..training.loading import load
@@ -95,7 +95,7 @@ def _go_on(left: Left, *, in_process: bool = False) -> int:
     if run is None or left.code == INTERRUPTED:
         return left.code
     if run.pid is not None:
-        return attach_app(AttachedSession(choose(str(run.pid), Config().runs_dir)))
+        return attach_app(AttachedSession(choose(str(run.pid), RUNS)))
     return run_app(load({"resume": str(run.folder)}).config, in_process=in_process)
 
 

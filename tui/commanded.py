@@ -10,6 +10,7 @@ from textual.app import App
 from textual.reactive import reactive
 
 from ..envs import PacError
+from ..training.config import RUNS
 from ..training.exits import DONE, FAILED, INTERRUPTED
 from ..training.telemetry.records import Phase
 from ..training.telemetry.snapshot import Snapshot
@@ -27,7 +28,6 @@ from .threads import Commander, Watcher
 if TYPE_CHECKING:
     from ..training.runs.overview import Overview
 
-RUNS = Path("runs")
 ENDING = {Phase.STOPPING, Phase.ENDED, Phase.FAILED}
 
 

@@ -13,7 +13,7 @@ from ...backends.segment import directories, is_owned, owner_of
 from ...envs import BadParameter, PacError, UnknownName
 from ..telemetry.blocks import TelemetryReader
 from ..telemetry.snapshot import Look, Snapshot, take
-from .folder import LATEST
+from .folder import LAST, LATEST
 
 UNSEEN = 255
 """The exit code of a session that ended while only its telemetry was seen."""
@@ -114,7 +114,7 @@ def choose(name: str, runs_dir: Path) -> FoundSession:
         if begun:
             some = ", ".join(f"{session.name} (process {session.pid})" for session in begun)
             raise BadParameter(f"{name!r} may be {some}: give more of the name, or the process")
-    left = read_session(runs_dir / name / "last", 0, alive=False) or read_session(Path(name) / "last", 0, alive=False)
+    left = read_session(runs_dir / name / LAST, 0, alive=False) or read_session(Path(name) / LAST, 0, alive=False)
     if left is not None:
         return left
     live = [session.name for session in found if session.alive]

@@ -15,6 +15,7 @@ from cyclopts import App, Parameter, validators
 
 from ...envs import BadParameter, PacError
 from ...training.bench.facts import Figures, facts
+from ...training.config import MAX_ENVS, RUNS
 from ...training.exits import DONE, FAILED
 from . import bench_parts as parts
 from . import bench_show as shown
@@ -72,8 +73,6 @@ def scaling(
 
 def _counts(text: str) -> list[int]:
     """Return the values of N that `1,2,4` names."""
-    from ...training.config import MAX_ENVS
-
     texts = [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() and 1 <= int(part) <= MAX_ENVS for part in texts):
         raise BadParameter(f"--num-envs expects numbers from 1 to {MAX_ENVS:,} separated by commas, got {text!r}")
@@ -99,7 +98,7 @@ def matrix(
     steps: int | None = None,
     repeat: int = 3,
     seed: int = 0,
-    runs_dir: Path = Path("runs"),
+    runs_dir: Path = RUNS,
     quick: Quick = False,
     json: Json = False,
 ) -> int:

@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
+from ...training.config import RUNS
 from ...training.exits import DONE, INTERRUPTED
 from ...training.imports import importing
 from .errors import told
@@ -66,7 +67,7 @@ def run(
 def attach(
     name: Annotated[str | None, Parameter(name="RUN")] = None,
     *,
-    runs_dir: Path = Path("runs"),
+    runs_dir: Path = RUNS,
     json: Json = False,
 ) -> int:
     """Show a session that runs already, or a script that is watched; without a name, list them.
@@ -132,7 +133,7 @@ def play(
     run: str | None = None,
     resolve: Switch = False,
     set: Annotated[tuple[str, ...], Parameter(show_default=False)] = (),  # noqa: A002 - the flag's name
-    runs_dir: Path = Path("runs"),
+    runs_dir: Path = RUNS,
 ) -> int:
     """Play a game yourself: drmario with the arrow keys, kuhn, leduc, liars_dice and holdem with numbers.
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 
 from ...envs import BadParameter
+from ...training.config import RUNS
 from ...training.runs.folder import RunFolder
 from ...training.runs.overview import Overview, goal_of, overviews, words_of
 from ...training.units import STEPPED, Figure, Units, plural
@@ -23,7 +24,6 @@ app = App(name="runs", default_parameter=Parameter(negative=()))
 
 Folder = Annotated[Path, Parameter(help="Where runs are kept.")]
 Name = Annotated[str, Parameter(name="RUN", help="The run: its name or its folder.")]
-RUNS = Path("runs")
 OF_ONE_RUN = frozenset({"id", "started", "written", "config.name"})
 """What tells runs apart and says nothing about them."""
 OF_EPISODES = frozenset({"episodes", "return_mean", "length_mean"})

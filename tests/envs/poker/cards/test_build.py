@@ -15,13 +15,13 @@ from pac.envs.poker.cards.build import UNITS, build_river, build_street, sort_in
 from pac.envs.poker.cards.clusters import ordered
 from pac.envs.poker.cards.deal import DEALT, deal_many, look_up_many
 from pac.envs.poker.cards.equity import BINS, FULL, Rivers, histograms, river_equities
-from pac.envs.poker.cards.notation import cards_of
 from pac.envs.poker.cards.parallel import Crew
 from pac.envs.poker.cards.store import opened
 from pac.envs.poker.cards.words import HOLE_CARDS, HOLE_WORDS, HOLES, hole_of, renamed, renamed_card, renamings, word_of
 
 from .made_up import found_boards
 from .test_equity import ALL, rivers_of
+from .twin import cards_of
 
 TURNS = found_boards(4)
 TURN = 8_000

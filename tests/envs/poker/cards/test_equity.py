@@ -15,10 +15,10 @@ from pac.envs.poker.cards import equity
 from pac.envs.poker.cards.boards import RENAMING, RENAMING_BITS
 from pac.envs.poker.cards.equity import BINS, FULL, IMPOSSIBLE, Rivers, histograms, river_equities
 from pac.envs.poker.cards.evaluator import strength
-from pac.envs.poker.cards.notation import cards_of
 from pac.envs.poker.cards.words import HOLE_WORDS, HOLES, hole_of, place_of, renamed_card, renamings, word_of
 
 from .made_up import found_boards
+from .twin import cards_of
 
 ALL = np.arange(HOLES).astype(np.uint16)
 compiled = compiler(Path(equity.__file__).parent, Path(__file__).parent)

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from pac.envs.native import compiler
 from pac.envs.poker.cards import evaluator
 from pac.envs.poker.cards.evaluator import CATEGORIES, CATEGORY, strength
-from pac.envs.poker.cards.notation import cards_of
 from pac.envs.poker.cards.words import word_of
 
-from .twin import worth
+from .twin import cards_of, worth
 
 compiled = compiler(Path(evaluator.__file__).parent, Path(__file__).parent)
 

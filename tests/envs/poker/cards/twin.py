@@ -1,11 +1,19 @@
-"""What five cards are worth, as the rules of poker say it: slow, and plain to see."""
+"""Cards from their names, and what five of them are worth, as the rules of poker say it: slow, and plain to see."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pac.envs.poker.cards.notation import DECK, card_text
+
 WHEEL = [12, 3, 2, 1, 0]
+CARDS = {card_text(card): card for card in range(DECK)}
+
+
+def cards_of(text: str) -> list[int]:
+    """Return the cards of a text: `AsKd7c`."""
+    return [CARDS[text[at : at + 2]] for at in range(0, len(text), 2)]
 
 
 def worth(hands: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pac.envs import find
-from pac.envs.poker.cards.notation import CLASSES, card_of, card_text
+from pac.envs.poker.cards.notation import CLASSES, card_text
 from pac.envs.poker.cards.words import HOLE_CARDS
 from pac.envs.poker.layout import NODE
 from pac.envs.poker.task import game_of
@@ -15,6 +15,8 @@ from pac.training.mccfr.pictures.boards import Boards, Hand, shown
 from pac.training.mccfr.pictures.grids import HOLE_CLASSES, WHOLE, Decision, Whole
 from pac.training.mccfr.solving.exact import average_strategy
 from pac.training.mccfr.solving.full import Cfr
+
+from ....envs.poker.cards.twin import cards_of
 
 
 def solved(spec, iterations=200):
@@ -119,7 +121,7 @@ def test_a_hand_goes_on_by_legal_actions_for_ever(monkeypatch):
 def test_classes_of_starting_hands_are_those_of_the_grid():
     """Each pair of cards belongs to the class that its letters say."""
     for one, other in (("As", "Ah"), ("Ks", "As"), ("2c", "7d"), ("Td", "9d")):
-        high, low = sorted((card_of(one), card_of(other)), reverse=True)
+        high, low = sorted(cards_of(one + other), reverse=True)
         place = HOLE_CARDS.tolist().index([high, low])
         suited = "s" if one[1] == other[1] else "o"
         name = card_text(high)[0] + card_text(low)[0]

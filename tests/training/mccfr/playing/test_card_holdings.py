@@ -7,7 +7,6 @@ import pytest
 
 from pac.envs.poker.cards.deal import look_up_many
 from pac.envs.poker.cards.evaluator import strength
-from pac.envs.poker.cards.notation import card_of
 from pac.envs.poker.cards.words import HOLE_CARDS, HOLE_WORDS, HOLES, hole_of, word_of
 from pac.envs.poker.holdem import holdem
 from pac.envs.poker.sizes import sizes_of
@@ -18,11 +17,12 @@ from pac.training.mccfr.playing.matches import BLOCK, bot, match
 from pac.training.mccfr.playing.resolving import Resolver, Settings
 
 from ....envs.poker.cards.made_up import random_tables
+from ....envs.poker.cards.twin import cards_of
 
 
 def cards(text):
     """Return cards from text: `AsKd`."""
-    return tuple(card_of(text[at : at + 2]) for at in range(0, len(text), 2))
+    return tuple(cards_of(text))
 
 
 BUCKETS = 5

@@ -286,6 +286,7 @@ async def test_a_solver_speaks_of_workers_and_iterations(stage, open_app):
         with stage.writer.write("workers") as workers:
             workers[0] = (1, 4242, 0, 3, b"ready", 100, 0.2, 0, 12.0, 150 << 20, b"")
             workers[1] = (1, 4343, 3, 4, b"ready", 100, 0.2, 0, 12.0, 150 << 20, b"")
+        stage.say()
         await pilot.press("w")
         await seen(app, "process     pid    workers    state batches/s", "1    4242        1-3", "2    4343          4")
         await pilot.press("e")

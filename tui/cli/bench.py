@@ -17,9 +17,9 @@ from ...envs import BadParameter, PacError
 from ...training.bench.facts import Figures, facts
 from ...training.config import MAX_ENVS, RUNS
 from ...training.exits import DONE, FAILED
+from ..progress import telling
 from . import bench_parts as parts
 from . import bench_show as shown
-from .bench_show import telling
 from .flags import Flags, Json, load_config
 from .show import show_json
 

@@ -3,34 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from ...training.bench.facts import Figures, facts
-from ...training.bench.facts import Progress as Told
 from ...training.exits import DONE
 from .show import console, plain_table, show_json, show_table
 
 BAR = 30
-
-
-@contextmanager
-def telling(name: str) -> Iterator[Told]:
-    """Show a progress bar on stderr while a benchmark runs; yields what tells it."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:3.0f} %"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        bar = progress.add_task(name, total=1.0)
-        yield lambda text, share: progress.update(bar, description=f"{name}: {text}", completed=share)
 
 
 def show(name: str, result: Figures, *, json: bool) -> int:

@@ -9,7 +9,7 @@ from ...training.config import Config
 from ...training.loading import trainer_of
 from ...training.runs.folder import RunFolder
 from ...training.trainers import evaluator, trainer_kind
-from .bench_show import telling
+from ..progress import telling
 from .show import console, plain_table, show_json, show_table
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from textual.events import Key
 
 from ...envs import BadParameter, Task, find
 from ...envs.poker.live import Policy, uniform
-from ..cli.bench_show import telling
 from ..drawing.ink import ACCENT, BRIGHT, FAINT, ORANGE, SOFT, Row, fit, part
 from ..drawing.lines import Lines
 from ..drawing.numbers import short
 from ..drawing.theme import before_app, dress
+from ..progress import telling
 from ..terminal import check_terminal
 from .match import Match
 from .poker_table import KEYS, money, table

@@ -143,6 +143,19 @@ def test_runs(capsys, tmp_path):
     assert main(["runs", "show", "one"]) == 2
 
 
+def test_the_name_of_a_run_is_never_cut(capsys, tmp_path, monkeypatch):
+    """Other commands take it; what else has no room is cut, a folder goes on in the next line."""
+    monkeypatch.setattr(cli_show.console, "width", 60)
+    name = "a-run-that-was-given-a-long-name"
+    RunFolder.create(tmp_path / "runs", name).write_card(
+        {"task": "drmario", "trainer": "ppo", "steps": 12, "state": "completed"}
+    )
+    assert main(["runs"]) == 0
+    assert name in capsys.readouterr().out
+    assert main(["runs", "show", name]) == 0
+    assert "…" not in capsys.readouterr().out
+
+
 def test_runs_are_counted_in_their_trainers_words(capsys, tmp_path):
     """A solver makes iterations and has no episodes."""
     for name, trainer in (("solved", "mccfr"), ("learned", "ppo")):

@@ -40,6 +40,7 @@ def list_runs(*, runs_dir: Folder = RUNS, json: Json = False) -> int:
         console.print(f"No runs in {runs_dir}: pac-tui run makes one.", markup=False)
         return 0
     table = plain_table("run", "N", "done", "episodes", "goal", "", "state", "started")
+    table.columns[0].min_width = max(len(run.name) for run in runs)  # what other commands take is never cut
     for run in runs:
         goal, units, values = run.goal, run.units, [value for _, value in run.points("steps")]
         table.add_row(

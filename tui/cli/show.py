@@ -31,7 +31,7 @@ def plain_table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in columns[:-1]:
         table.add_column(column, no_wrap=True)
-    table.add_column(columns[-1])
+    table.add_column(columns[-1], overflow="fold")
     return table
 
 

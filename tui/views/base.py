@@ -40,6 +40,7 @@ class View(PlainContainer):
     """
 
     curves: tuple[str, ...] = (RETURN.name,)
+    _page, _pages = 0, 1
 
     def look(self, env: int) -> Look:  # noqa: ARG002 - most views look at no environment
         """Return what this view wants to see; `env` is the environment that is looked at."""
@@ -52,7 +53,8 @@ class View(PlainContainer):
     @property
     def pages(self) -> tuple[int, int]:
         """The page that is shown, from 1, and how many there are."""
-        return 1, 1
+        return self._page + 1, self._pages
 
     def turn_page(self, by: int) -> None:
         """Go some pages on, where there are pages."""
+        self._page = min(self._pages - 1, max(0, self._page + by))

@@ -45,7 +45,6 @@ class EnvironmentView(View):
         self._kept: dict[tuple[str, int, int], Rows] = {}
         self._curves = Curves()
         self._env = 0
-        self._page, self._count = 0, 1
         self._waiting, self._board = Waiting(), Boards(id="board")
         self._below, self._facts, self._more = Lines(id="below"), Lines(id="details"), Lines(id="more")
         self._table = PlainVertical(self._waiting, self._board, self._below, id="table")
@@ -191,17 +190,8 @@ class EnvironmentView(View):
     def _show_facts(self, sections: list[Section]) -> None:
         """One page of them."""
         found = pages(sections, *self._facts.size)
-        self._page, self._count = min(self._page, len(found) - 1), len(found)
+        self._page, self._pages = min(self._page, len(found) - 1), len(found)
         self._facts.show(column(found[self._page], *self._facts.size))
-
-    @property
-    def pages(self) -> tuple[int, int]:
-        """See the base class."""
-        return self._page + 1, self._count
-
-    def turn_page(self, by: int) -> None:
-        """Show other panels."""
-        self._page = min(self._count - 1, max(0, self._page + by))
 
     def _show_more(self, known: dict[str, Section], others: list[Section]) -> None:
         """Policy, reward, perf and the curve; where there is room, the trainer's figures beside them."""

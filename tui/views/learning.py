@@ -23,7 +23,6 @@ class LearningView(View):
 
     def __init__(self) -> None:
         super().__init__(id="learning")
-        self._page = 0
         self._names: list[str] = []
         self._wide: list[str] = []
         self._lines, self._curves = Lines(), Curves()
@@ -50,11 +49,6 @@ class LearningView(View):
         return [lines[start : start + down] for start in range(0, len(lines), down)]
 
     @property
-    def pages(self) -> tuple[int, int]:
-        """See the base class."""
-        return self._page + 1, max(1, len(self._layout))
-
-    @property
     def page(self) -> list[list[str]]:
         """The names on this page, by line."""
         found = self._layout
@@ -70,7 +64,8 @@ class LearningView(View):
             return
         self._names = ordered(shot.snapshot)
         self._wide = [figure.name for figure in shot.snapshot.description.figures if figure.log]
-        self._page = max(0, min(self._page, len(self._layout) - 1))
+        self._pages = max(1, len(self._layout))
+        self._page = min(self._page, self._pages - 1)
         width, height = self._lines.size
         lines = self.page
         if not lines:
@@ -88,7 +83,3 @@ class LearningView(View):
         across = 1 if names[0] in self._wide else self.shape[0]
         charts = [[self._curves.section(shot, name)] for name in names]
         return columns(charts, shares(width, across)[: len(names)], height)
-
-    def turn_page(self, by: int) -> None:
-        """Show other curves."""
-        self._page = min(max(0, len(self._layout) - 1), max(0, self._page + by))

@@ -58,7 +58,7 @@ def summary(report: Mapping[str, Any]) -> str:
         ", ".join(
             (
                 f"{report['fps']:,.0f} {units.fps}",
-                f"{report['fps_per_env']:,.0f} {units.fps} per {units.environment}",
+                f"{figure(report['fps_per_env'])} {units.fps} per {units.environment}",
                 f"{report['sps']:,.0f} {units.sps}",
             )
         ),

@@ -6,6 +6,8 @@ import math
 
 NA = "N/A"
 STEPS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+ROUNDED_UP = 0.9995
+"""What is no less of a step than this is written as one: `1M`, not `1000k`."""
 
 
 def known(value: float | None) -> bool:
@@ -55,7 +57,7 @@ def short(value: float) -> str:
     if not known(value):
         return NA
     for size, letter in STEPS:
-        if abs(value) >= size:
+        if abs(value) >= ROUNDED_UP * size:
             text = f"{value / size:.{2 if abs(value) < 10 * size else 1}f}".rstrip("0").rstrip(".")
             return f"{text}{letter}"
     return f"{value:.3g}"

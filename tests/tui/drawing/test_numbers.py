@@ -27,6 +27,8 @@ from pac.tui.drawing import numbers
         (numbers.short, -12_345, "-12.3k"),
         (numbers.short, 123_456, "123.5k"),
         (numbers.short, 2_000, "2k"),
+        (numbers.short, 999_960, "1M"),
+        (numbers.short, -999.7, "-1k"),
         (numbers.short, 20, "20"),
         (numbers.percent, 39.6, "40 %"),
         (numbers.times, 3.2, "3.20x"),

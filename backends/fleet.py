@@ -11,6 +11,7 @@ import sys
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from .control import (
@@ -219,10 +220,9 @@ def _end(members: list[Member], segment: Segment) -> None:
     end = time.monotonic() + GRACE
     for member in running:
         assert member.process is not None
-        try:
+        with suppress(subprocess.TimeoutExpired):
             member.process.wait(max(0.0, end - time.monotonic()) if member.ready else 0.0)
-        except subprocess.TimeoutExpired:
-            kill(member.process)
+        kill(member.process)
     for member in members:
         member.log.unlink(missing_ok=True)
         member.report.unlink(missing_ok=True)

@@ -102,10 +102,10 @@ def dismiss() -> None:
 
 
 def kill(process: subprocess.Popen[bytes] | None) -> None:
-    """End a worker and everything it started, and reap it."""
+    """End a worker, if it has not ended by itself, and everything it started, and reap it."""
     if process is None:
         return
-    if process.poll() is None:
+    with suppress(ProcessLookupError, PermissionError):  # nobody is left; macOS says the latter of those who are dead
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 

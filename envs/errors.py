@@ -17,10 +17,21 @@ MOST_NAMES = 30
 """As many known names are listed."""
 
 
+def visible(text: str) -> str:
+    """Return a text from elsewhere with its control characters written out: none of them reaches a terminal."""
+    return "".join(
+        letter if letter.isprintable() or letter in "\n\t" else letter.encode("unicode_escape").decode()
+        for letter in text
+    )
+
+
 class PacError(Exception):
     """An error with a title and a sentence that says what was expected, what came and what to do."""
 
     title = "Error"
+
+    def __str__(self) -> str:
+        return visible(super().__str__())
 
 
 class BadParameter(PacError, ValueError):

@@ -14,7 +14,7 @@ from typing import Any
 import gymnasium
 from gymnasium.error import Error as GymnasiumError
 
-from ..errors import BadParameter, PacError
+from ..errors import BadParameter, PacError, UnknownName
 
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # it greets on stdout, which is for JSON
 if not os.environ.keys() & {"DISPLAY", "WAYLAND_DISPLAY"}:
@@ -134,7 +134,9 @@ def _imported(name: str, module: str, attribute: str) -> Callable[..., Any]:
             ) from error
         raise BadParameter(f"{name} needs the module {error.name!r}, which is not installed") from error
     except AttributeError as error:
-        raise NoSuchEnvironment(f"{name}: module {module} has no {attribute!r}") from error
+        named = vars(sys.modules[module]).items()
+        own = [one for one, made in named if callable(made) and getattr(made, "__module__", "") == module]
+        raise NoSuchEnvironment(f"{name}: {UnknownName(f'name in {module}', attribute, own)}") from error
     except Exception as error:
         raise BadParameter(f"{name}: importing {module} failed with {type(error).__name__}: {error}") from error
     if not callable(found):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -81,6 +82,15 @@ class Endless(Counter):
         super().__init__()
         if sys.argv[0].endswith("worker.py"):
             signal.pause()
+
+
+class Parent(Counter):
+    """Starts a program in a worker and never ends it; its number goes into the file."""
+
+    def __init__(self, file: str) -> None:
+        super().__init__()
+        if sys.argv[0].endswith("worker.py"):
+            Path(file).write_text(str(subprocess.Popen(["sleep", "1000"]).pid))
 
 
 class Slow(Counter):

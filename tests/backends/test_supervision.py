@@ -6,6 +6,7 @@ import os
 import signal
 
 import numpy as np
+import psutil
 import pytest
 
 from pac.backends import BackendError, BackendTimeout, WorkerFailed, WorkerState, make
@@ -145,6 +146,30 @@ def test_an_exception_in_process_keeps_its_cause(toy):
         envs.advance(0)
     assert isinstance(caught.value.__cause__, ValueError)
     envs.close()
+
+
+@pytest.mark.parametrize("end", ["closed", "killed"])
+def test_what_an_environment_started_ends_with_its_worker(toy, backend, tmp_path, end):
+    """However the worker ends."""
+    file = tmp_path / "pid"
+
+    def gone(pid: int) -> bool:
+        try:
+            return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:
+            return True
+
+    envs = make(toy("Parent", file=file), 1, backend)
+    try:
+        envs.start()
+        if end == "killed":
+            first = int(file.read_text())
+            os.kill(envs.workers[0].pid, signal.SIGKILL)
+            step(envs, 0)
+            until(lambda: gone(first))
+    finally:
+        envs.close()
+    until(lambda: gone(int(file.read_text())))
 
 
 def test_an_environment_that_cannot_be_built(toy, backend):

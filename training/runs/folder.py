@@ -26,6 +26,7 @@ LOG = "session.log"
 LAST = "last"
 CLAIM = ".claim"
 LATEST = "latest"
+LONGEST_NAME = 40  # letters of a task's name in a run's
 CARD_TYPES = {
     **dict.fromkeys(("task", "trainer", "state"), str),
     **dict.fromkeys(("num_envs", "steps", "frames", "episodes"), int),
@@ -257,6 +258,6 @@ def _rows(lines: Iterable[bytes]) -> list[dict[str, float]]:
 
 
 def new_name(task: str, trainer: str) -> str:
-    """Return a run name such as `drmario-ppo-1121-0605`."""
-    plain = "".join(letter if letter.isalnum() else "-" for letter in task.partition(":")[0]).strip("-").lower()
+    """Return a run name such as `drmario-ppo-1121-060512`, for a task's name or title."""
+    plain = "".join(letter if letter.isalnum() else "-" for letter in task[:LONGEST_NAME]).strip("-").lower()
     return f"{plain}-{trainer}-{time.strftime('%m%d-%H%M%S')}"

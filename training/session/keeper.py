@@ -84,7 +84,8 @@ class Keeper:
             folder.claim()
             shutil.rmtree(folder.last, ignore_errors=True)
             return folder
-        folder = RunFolder.create(config.runs_dir, config.name or new_name(self._task.name, self._kind.name))
+        task = self._task.title if ":" in self._task.name else self._task.name  # the class, without its module
+        folder = RunFolder.create(config.runs_dir, config.name or new_name(task, self._kind.name))
         folder.claim()
         atexit.register(folder.drop_if_empty)
         return folder

@@ -7,6 +7,7 @@ import threading
 import time
 from collections import deque
 
+from ...envs.errors import visible
 from .blocks import MAX_EVENTS, TelemetryWriter
 from .records import EVENT, Level, within
 
@@ -28,6 +29,7 @@ class EventLog:
 
     def add(self, level: Level, text: str, env: int = -1) -> None:
         """Add an event of now."""
+        text = visible(text)
         with self._adding:
             self.count += 1
             self.recent.append((self.count, time.time(), level, env, text))

@@ -124,8 +124,9 @@ def test_a_card_that_is_none_is_a_clear_error(tmp_path, text):
 
 
 def test_a_name_holds_task_and_trainer():
-    """Parameters and punctuation of the task stay out of the folder's name."""
-    assert new_name("my_pkg.mod:MyEnv", "ppo").startswith("my-pkg-mod-ppo-")
+    """Punctuation of the task stays out of the folder's name, and so does what makes it too long."""
+    assert new_name("CartPole-v1", "ppo").startswith("cartpole-v1-ppo-")
+    assert new_name("My Env! " * 20, "ppo").startswith("my-env--my-env--my-env--my-env--my-env-ppo-")
 
 
 def test_some_metrics_are_spread_over_all_and_have_the_last(tmp_path):

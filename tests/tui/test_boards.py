@@ -302,3 +302,12 @@ def test_names_of_columns_stand_upright_where_they_do_not_fit():
 def test_a_title_keeps_the_number_of_its_board(width, shown):
     """What a narrow board has no room for is the word, then how many there are."""
     assert shortened("Env 10/65,535", width) == shown
+
+
+def test_a_strategy_that_changes_invisibly_is_not_drawn_again():
+    """Where a cell is divided into columns, its lines are the same until one of them changes hands."""
+    drawing = drawing_of(NAMED_GRID, colors=True)
+    before, after, moved = (np.full((1, 2, 2, 2), shares, np.uint8) for shares in ((128, 127), (126, 129), (40, 215)))
+    wide = drawing.scales[0]
+    assert (drawing.prepare(before, wide) == drawing.prepare(after, wide)).all()
+    assert (drawing.prepare(before, wide) != drawing.prepare(moved, wide)).any()

@@ -16,7 +16,7 @@ from .scale import Scale
 SIZES = ((6, 3), (6, 2), (4, 2), (4, 1), (2, 1), (1, 1))
 """Columns and lines of a cell, largest first; from `NAMED` columns on, its name stands in it."""
 NAMED = 4
-WHOLE = 255
+NOBODY = -1
 MAX_CACHED = 8192
 LIGHTNESS = np.array([0.299, 0.587, 0.114])
 Piece = tuple[str, str, str]
@@ -50,10 +50,14 @@ class Shares:
         return min(1, longest) if longest < wide else longest
 
     def prepare(self, boards: Array, scale: Scale) -> Array:
-        """Lines of their number and the shares of their row; those of the columns' names have numbers below zero."""
+        """Lines of their number and what their row shows; those of the columns' names have numbers below zero.
+
+        That is the action of each column where cells are divided, else their shares: a strategy that changes by less
+        than can be seen is not drawn again.
+        """
         count, height = boards.shape[:2]
-        cells = boards.reshape(count, height, -1).astype(np.int16)
-        _, tall = self._size(scale)
+        wide, tall = self._size(scale)
+        cells = (_divided(boards, wide) if wide >= NAMED else boards.astype(np.int16)).reshape(count, height, -1)
         above = scale.lines - tall * height
         lines = np.zeros((count, scale.lines, 1 + cells.shape[2]), np.int16)
         lines[:, :, 0] = np.arange(-above, tall * height)
@@ -78,9 +82,9 @@ class Shares:
         middle = part_of_row == (tall - 1) // 2
         label = self._rows[number] if self._rows and middle else ""
         pieces: list[Piece] = []
-        for column, shares in enumerate(row[1:].reshape(self._width, -1)):
-            name = self._names[number * self._width + column] if self._names and middle and wide >= NAMED else ""
-            pieces += self._cell(shares, name, wide)
+        for column, shown in enumerate(row[1:].reshape(self._width, -1)):
+            name = self._names[number * self._width + column] if self._names and middle else ""
+            pieces += self._cell(shown.tolist(), name, wide) if wide >= NAMED else [self._mixed(shown, wide)]
         head = (part(fit(label, self._gutter), SOFT),) if self._gutter else ()
         return (*head, *_joined(pieces))
 
@@ -91,26 +95,35 @@ class Shares:
         shown = "".join(fit(name, wide) for name in names)
         return (blank(self._gutter), part(fit(shown, wide * self._width), FAINT))
 
-    def _cell(self, shares: Array, name: str, wide: int) -> list[Piece]:
-        """One line of a cell: divided where there is room, else mixed, with a letter for what is likeliest."""
-        total = int(shares.sum())
+    def _cell(self, actions: list[int], name: str, wide: int) -> list[Piece]:
+        """One line of a cell that is divided."""
         text = fit(f" {name}" if len(name) < wide - 1 else name, wide)
-        if not total:
+        if actions[0] == NOBODY:
             return [(text if name else fit("·", wide), FAINT, GROUND)]
-        if wide < NAMED:
-            return [self._mixed(shares / total, wide)]
-        ends = np.rint(np.cumsum(shares) / total * wide).astype(int).tolist()
-        actions = [next(index for index, end in enumerate(ends) if column < end) for column in range(wide)]
         glyphs = [self._glyphs[action] for action in actions]
         return [
             (glyph.narrow if letter == " " and not self._colors else letter, glyph.color, glyph.ground)
             for letter, glyph in zip(text, glyphs, strict=True)
         ]
 
-    def _mixed(self, shares: Array, wide: int) -> Piece:
+    def _mixed(self, row: Array, wide: int) -> Piece:
+        """A cell in mixed colours, with a letter for what is likeliest."""
+        total = int(row.sum())
+        if not total:
+            return fit("·", wide), FAINT, GROUND
+        shares = row / total
         likeliest = int(shares.argmax())
         glyph, tenths = self._glyphs[likeliest], min(9, int(10 * shares[likeliest]))
         return (glyph.narrow + str(tenths))[:wide], *_mixture(self._glyphs, shares)
+
+
+def _divided(boards: Array, wide: int) -> Array:
+    """Return the action of each column of each cell, `(count, height, width, wide)`; NOBODY where no share is known."""
+    ends = np.cumsum(boards, axis=-1, dtype=np.int64)
+    total = ends[..., -1:]
+    ends = np.rint(ends / np.maximum(total, 1) * wide)
+    actions = (ends[..., None, :] > np.arange(wide)[:, None]).argmax(axis=-1)
+    return np.where(total, actions, NOBODY).astype(np.int16)
 
 
 def _mixture(glyphs: tuple[Glyph, ...], shares: Array) -> tuple[str, str]:

@@ -10,7 +10,8 @@ from statistics import median
 
 from ..config import Config
 from ..session.host import SessionProcess, launch
-from ..telemetry.throughput import knee
+from ..telemetry.knee import find_knee, marginal_efficiencies
+from ..telemetry.snapshot import Scaling
 from .facts import Figures, Progress, summed_up
 
 
@@ -25,8 +26,8 @@ def scaling(config: Config, counts: Sequence[int], *, seconds: float, repeat: in
         progress: Told what is being measured.
 
     Returns:
-        `knee`, the largest N that was worth it; `rows`, one per N with `fps` (median, min, max), `sps`,
-        `fps_per_env`, `speedup` and `efficiency` in %.
+        `knee`, up to which N more environments are worth it, and `knee_sentence`, which says so; `rows`, one per N with
+        `fps` (median, min, max), `sps`, `fps_per_env`, `speedup`, and in % `efficiency` and `marginal_efficiency`.
 
     Raises:
         SessionFailed: A session refused to begin, or failed.
@@ -46,12 +47,18 @@ def scaling(config: Config, counts: Sequence[int], *, seconds: float, repeat: in
     progress("done", 1.0)
     baseline = median(samples[1])
     last = reports[wanted[-1]]
+    points = [_measured(count, samples[count], seconds) for count in wanted]
+    knee, marginal = find_knee(points), marginal_efficiencies(points) or []
     return {
         **{key: last[key] for key in ("task", "trainer", "backend", "device", "workers")},
         "seconds": seconds,
         "baseline_fps": baseline,
-        "knee": knee([(count, median(samples[count])) for count in wanted]),
-        "rows": [_row(count, samples[count], steps[count], baseline) for count in wanted if count in counts],
+        "knee": knee.num_envs if knee else None,
+        "knee_sentence": knee.sentence if knee else None,
+        "rows": [
+            {**_row(count, samples[count], steps[count], baseline), "marginal_efficiency": added}
+            for count, added in zip(wanted, marginal, strict=True)
+        ],
     }
 
 
@@ -71,6 +78,10 @@ def measure(config: Config) -> Figures:
     """Run one session to its limit and return its report."""
     with training(config) as session:
         return session.report()
+
+
+def _measured(count: int, fps: Sequence[float], seconds: float) -> Scaling:
+    return Scaling(count, median(fps), min(fps), max(fps), len(fps), seconds * len(fps))
 
 
 def _row(count: int, samples: Sequence[float], steps: Sequence[float], baseline: float) -> Figures:

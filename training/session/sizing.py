@@ -10,8 +10,9 @@ from ...backends import TooManyEnvironments
 from ...backends.memory import check_room
 from ...envs import PacError
 from ..past.history import LEAST_DEPTH, step_bytes
+from ..telemetry.knee import find_knee
 from ..telemetry.records import Level, Phase
-from ..telemetry.throughput import WINDOW, knee
+from ..telemetry.throughput import WINDOW
 from ..units import plural
 from .sweep import SECONDS, Sweep
 
@@ -165,10 +166,8 @@ class Sizing:
         wanted = sweep.next()
         if wanted is None:
             self._sweep, wanted = None, sweep.home
-            found = knee([(entry.num_envs, entry.fps) for entry in throughput.scaling()])
-            if sweep.counts != (BASELINE_ENVS,) and found is not None:
-                more = plural(session.kind.units.environment)
-                session.events.add(Level.GOOD, f"swept: up to num_envs={found:,}, more {more} were worth it")
+            if sweep.counts != (BASELINE_ENVS,) and (found := find_knee(throughput.scaling())) is not None:
+                session.events.add(Level.GOOD, session.kind.units.said(f"sweep done: {found.sentence}"))
         if wanted == now:
             self.measure()
         return wanted

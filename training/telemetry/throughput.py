@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
@@ -15,7 +15,6 @@ from .snapshot import Scaling
 
 WINDOW = 2.0  # s, at least
 MAX_SAMPLES = 512
-WORTH_IT = 50.0  # %
 
 
 @dataclass(frozen=True)
@@ -121,28 +120,3 @@ class Throughput:
     def baseline(self) -> float | None:
         """Median fps at N = 1 over at least 2 s, or None."""
         return next((entry.fps for entry in self.scaling() if entry.num_envs == 1 and entry.seconds >= WINDOW), None)
-
-
-def marginal_efficiencies(points: Sequence[tuple[int, float]]) -> list[float]:
-    """Return for each N what every environment brought that came since the N before, in % of one alone.
-
-    Args:
-        points: N and fps, N rising from 1.
-    """
-    before, efficiencies = (0, 0.0), []
-    for count, fps in points:
-        efficiencies.append(100 * (fps - before[1]) / (count - before[0]) / points[0][1])
-        before = count, fps
-    return efficiencies
-
-
-def knee(points: Sequence[tuple[int, float]]) -> int | None:
-    """Return the largest N whose marginal efficiency is at least 50 %: up to there, more environments are worth it.
-
-    Args:
-        points: N and fps, N rising; without N = 1 and another one there is no knee.
-    """
-    if len(points) < 2 or points[0][0] != 1 or points[0][1] <= 0:
-        return None
-    efficiencies = marginal_efficiencies(points)
-    return max(count for (count, _), efficiency in zip(points, efficiencies, strict=True) if efficiency >= WORTH_IT)

@@ -35,8 +35,8 @@ def _listed(result: Figures) -> None:
 def scaling(result: Figures) -> None:
     """Print the table, with a bar for each speedup, on a scale that ends at the ideal one or the best one."""
     console.print("{task} · {trainer} · {backend} · {device}".format(**result), style="bold")
-    table = _numbers("N", "fps", "fps/env", "sps", "speedup", "efficiency", "")
-    table.columns[-1].justify = "left"
+    table = _numbers("N", "fps", "fps/env", "sps", "speedup", "efficiency", "of the added", "", "")
+    table.columns[-1].justify = table.columns[-2].justify = "left"
     most = max(row["speedup"] for row in result["rows"])
     for row in result["rows"]:
         table.add_row(
@@ -46,14 +46,14 @@ def scaling(result: Figures) -> None:
             f"{row['sps']:,.0f}",
             f"{row['speedup']:.2f}x",
             f"{row['efficiency']:.0f} %",
+            f"{row['marginal_efficiency']:.0f} %",
+            "knee" if row["num_envs"] == result["knee"] else "",
             bar(row["speedup"] / most),
         )
     show_table(table)
     console.print(f"Baseline: {result['baseline_fps']:,.0f} fps at N = 1; medians of {_repetitions(result)}.")
     if result["knee"] is not None:
-        console.print(
-            f"Knee: N = {result['knee']}, the largest where each added one brought half of one alone or more."
-        )
+        console.print(f"Knee: {result['knee_sentence']}.")
 
 
 def _repetitions(result: Figures) -> str:

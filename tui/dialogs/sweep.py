@@ -11,9 +11,9 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from ...training.session.sweep import usual_counts
+from ...training.telemetry.knee import find_knee, marginal_efficiencies
 from ...training.telemetry.records import Phase
-from ...training.telemetry.snapshot import Snapshot
-from ...training.telemetry.throughput import knee, marginal_efficiencies
+from ...training.telemetry.snapshot import Scaling, Snapshot
 from ...training.units import Units
 from ..drawing.ink import ACCENT, BRIGHT, CYAN, FAINT, GREEN, ORANGE, SIGNS, SOFT, TEXT, YELLOW, Row, bar, fit, part
 from ..drawing.numbers import percent, whole
@@ -39,11 +39,11 @@ class Sweep(Dialog):
     def __init__(self, command: Callable[..., None], snapshot: Snapshot) -> None:
         counts = " ".join(map(str, usual_counts(snapshot.num_envs)))
         super().__init__(command, snapshot, Input(counts, restrict=r"[\d ,]*", select_on_focus=False))
-        self._points = measured(snapshot)
+        self._points = snapshot.scaling
 
     def show(self, snapshot: Snapshot) -> None:
         """Show what was measured; while environments start, nothing is told of that."""
-        self._points = measured(snapshot) or self._points
+        self._points = snapshot.scaling or self._points
         super().show(snapshot)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -91,23 +91,18 @@ class Sweep(Dialog):
         return (part(text, CYAN), *bar(done, max(0, width - len(text)), CYAN))
 
 
-def measured(snapshot: Snapshot) -> list[tuple[int, float]]:
-    """Return every N that was measured, and its fps."""
-    return [(item.num_envs, item.fps) for item in snapshot.scaling]
-
-
-def table(points: Sequence[tuple[int, float]], rate: str, width: int) -> list[Row]:
-    """Return fps, speedup and efficiency at every N, the knee marked; `points` are N and fps, N rising.
+def table(points: Sequence[Scaling], rate: str, width: int) -> list[Row]:
+    """Return fps, speedup and efficiency at every N, the knee marked; `points` are the measurements, N rising.
 
     Columns for which `width` has no room are left out.
     """
     ends = accumulate(wide for _, wide in COLUMNS)
     columns = [column for column, end in zip(COLUMNS, ends, strict=True) if end <= width]
-    alone = points[0][1] if points[0][0] == 1 else None
-    marginal = marginal_efficiencies(points) if alone else [None] * len(points)
-    best = knee(points)
+    marginal: Sequence[float | None] | None = marginal_efficiencies(points)
+    alone, knee = points[0].fps if marginal else None, find_knee(points)
     rows: list[Row] = [tuple(part(f"{name or rate:>{wide}}", FAINT) for name, wide in columns)]
-    for (count, fps), added in zip(points, marginal, strict=True):
+    for entry, added in zip(points, marginal or [None] * len(points), strict=True):
+        count, fps = entry.num_envs, entry.fps
         values = (
             f"{count:,}",
             whole(fps),
@@ -117,7 +112,7 @@ def table(points: Sequence[tuple[int, float]], rate: str, width: int) -> list[Ro
         )
         colors = (BRIGHT, TEXT, TEXT, _color(100 * fps / alone / count if alone else None), _color(added))
         cells = zip(values, columns, colors, strict=False)
-        mark = part(f"  {SIGNS.dot} knee" if count == best else "", ACCENT)
+        mark = part(f"  {SIGNS.dot} knee" if knee and count == knee.num_envs else "", ACCENT)
         rows.append((*(part(f"{value:>{wide}}", color) for value, (_, wide), color in cells), mark))
     return rows
 
@@ -128,9 +123,7 @@ def _color(efficiency: float | None) -> str:
     return GREEN if efficiency >= 70 else YELLOW if efficiency >= 40 else ORANGE
 
 
-def said(points: Sequence[tuple[int, float]]) -> str:
+def said(points: Sequence[Scaling]) -> str:
     """Return in a sentence what the points say."""
-    best = knee(points)
-    if best is None:
-        return "the knee is known once N = 1 and another N were measured"
-    return f"up to N = {best:,} each added environment brings half of what one alone does, or more"
+    knee = find_knee(points)
+    return knee.sentence if knee else "measure N = 1 and another N to see where the knee is"

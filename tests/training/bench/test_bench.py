@@ -64,8 +64,11 @@ def test_scaling_measures_every_n():
     told: list[str] = []
     config = Config(task="CartPole-v1", trainer="random", backend="inline")
     found = scaling(config, [2, 4], seconds=2.5, repeat=1, progress=lambda text, _share: told.append(text))
-    assert [row["num_envs"] for row in found["rows"]] == [2, 4]
+    assert [row["num_envs"] for row in found["rows"]] == [1, 2, 4]
     for row in found["rows"]:
         assert row["speedup"] == pytest.approx(row["fps"]["median"] / found["baseline_fps"])
         assert row["efficiency"] == pytest.approx(100 * row["speedup"] / row["num_envs"])
+    added = found["rows"][1]["fps"]["median"] - found["baseline_fps"]
+    assert found["rows"][1]["marginal_efficiency"] == pytest.approx(100 * added / found["baseline_fps"])
+    assert str(found["knee"]) in found["knee_sentence"] or found["knee"] == 1
     assert told == ["N=1", "N=2", "N=4", "done"]

@@ -1,10 +1,9 @@
-"""A sweep's order, and where more environments are no longer worth it."""
+"""A sweep's order and its usual values of N."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pac.training.session.sweep import Sweep, usual_counts
-from pac.training.telemetry.throughput import knee, marginal_efficiencies
 
 
 def test_a_sweep_goes_through_its_counts_and_home():
@@ -29,19 +28,3 @@ def test_usual_counts_double_and_hold_the_present_one(num_envs):
     assert num_envs in counts
     assert num_envs < counts[-1] <= 2 * num_envs
     assert list(counts) == sorted(set(counts))
-
-
-def test_the_knee_is_where_an_added_environment_brings_half():
-    """Of what one alone does."""
-    points = [(1, 100.0), (2, 190.0), (4, 300.0), (8, 380.0)]
-    assert marginal_efficiencies(points) == [100.0, 90.0, 55.0, 20.0]
-    assert knee(points) == 4
-    assert knee([*points, (16, 400.0)]) == 4
-    assert knee([(1, 100.0), (2, 90.0)]) == 1
-
-
-def test_without_one_alone_there_is_no_knee():
-    """Nor with nothing else."""
-    assert knee([]) is None
-    assert knee([(1, 100.0)]) is None
-    assert knee([(2, 100.0), (4, 200.0)]) is None

@@ -3,10 +3,13 @@
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from textual.widgets import Input
 
 from pac.training.telemetry.records import Phase
-from pac.tui.dialogs.sweep import Sweep, table
+from pac.training.telemetry.snapshot import Scaling
+from pac.tui.dialogs.sweep import Sweep, said, table
 
 from ..stage import SIZES, screen_text, seen, until
 
@@ -72,8 +75,32 @@ async def test_it_stands_at_every_size(stage, open_app, size):
 @pytest.mark.parametrize("width", [20, 36, 46, 80])
 def test_no_column_is_cut(width):
     """A heading stands whole or not at all."""
-    head, *rows = ["".join(part.text for part in row) for row in table([(1, 900.0), (4, 2000.0)], "fps", width)]
+    points = [Scaling(1, 900.0, 900.0, 900.0, 2, 4.0), Scaling(4, 2000.0, 2000.0, 2000.0, 2, 4.0)]
+    head, *rows = ["".join(part.text for part in row) for row in table(points, "fps", width)]
     assert len(head) <= width
     named = re.split(r" {2,}", head.strip())
     assert named == ["N", "fps", "speedup", "efficiency", "of the added"][: len(named)]
     assert [len(row.split("●")[0].rstrip()) for row in rows] == [len(head)] * len(rows)
+
+
+@given(st.lists(st.tuples(st.integers(1, 30), st.floats(1, 3000), st.floats(0, 300)), min_size=2, max_size=9))
+def test_the_sentence_is_true_of_the_table(rows):
+    """Whatever was measured: of the rows as they are shown, and of the one that is marked."""
+    counts = [1]
+    for step, *_ in rows[1:]:
+        counts.append(counts[-1] + step)
+    points = [
+        Scaling(count, fps, max(0.0, fps - spread), fps + spread, 2, 4.0)
+        for count, (_, fps, spread) in zip(counts, rows, strict=True)
+    ]
+    texts = ["".join(part.text for part in row) for row in table(points, "fps", 90)][1:]
+    brings = {int(text.split()[0].replace(",", "")): int(text.split("%")[1]) for text in texts}
+    (marked,) = [count for count, text in zip(counts, texts, strict=True) if "knee" in text]
+    sentence = said(points)
+    assert all(brings[count] >= 50 for count in counts if 1 < count <= marked)
+    assert [brings[count] < 50 for count in counts if count > marked][:1] in ([], [True])
+    if "at least half" in sentence:
+        assert f"up to N = {marked}," in sentence
+    else:
+        assert marked == 1
+        assert f"at N = {counts[1]}, an added environment brings less than half" in sentence

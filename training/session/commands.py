@@ -121,7 +121,7 @@ class LiveCommands:
 
     def do_speed(self, sps: float) -> None:
         """Limit the steps per second of all environments together; 0 is no limit."""
-        self._live.gate.set_speed(sps / max(1, self._live.num_envs_now))
+        self._live.gate.set_speed(sps)
         self._live.monitor.state["speed"] = max(0.0, float(sps))
 
     def do_stop(self) -> None:
@@ -135,6 +135,12 @@ class Commands(LiveCommands):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._session = session
+
+    def do_speed(self, sps: float) -> None:
+        """Limit the steps per second of all environments together; 0 is no limit."""
+        if sps and self._session.sizing.sweeping:
+            raise CommandRefused("a measurement is running, and a speed limit would spoil it; try again after it")
+        super().do_speed(sps)
 
     def do_record(self, env: int) -> Mapping[str, Any]:
         """Record the next episode of environment `env`; asked again, no longer."""

@@ -16,6 +16,7 @@ from ...backends.segment import Segment
 from ..trainer import Interrupted, Stopped
 
 MAX_NAP = 0.05  # s between two looks at the words while the gate is closed or slow
+LONGEST_PERIOD = 2**62  # ns, what a word can hold
 
 
 class Word(IntEnum):
@@ -47,6 +48,7 @@ class Gate:
         self._changed = threading.Condition()
         self._waiting = waiting
         self._next_pass = 0
+        self._sps, self._num_envs = 0.0, 1
 
     @property
     def paused(self) -> bool:
@@ -89,10 +91,20 @@ class Gate:
         """Let `count` steps pass, then stay closed."""
         self._set(PAUSED=1, CREDITS=count)
 
-    def set_speed(self, steps_per_second: float) -> None:
-        """Let at most so many passes per second through; 0 is no limit."""
+    def set_speed(self, sps: float) -> None:
+        """Let at most so many steps per second through, of all environments together; 0 is no limit."""
+        self._sps = sps if math.isfinite(sps) else 0.0
+        self._set_period()
+
+    def set_num_envs(self, num_envs: int) -> None:
+        """Count every pass as a step of so many environments, so that the speed limit holds at any N."""
+        self._num_envs = num_envs
+        self._set_period()
+
+    def _set_period(self) -> None:
+        period = min(1e9 * self._num_envs / self._sps, LONGEST_PERIOD) if self._sps > 0 else 0
         self._next_pass = 0
-        self._set(PERIOD=int(1e9 / steps_per_second) if steps_per_second > 0 and math.isfinite(steps_per_second) else 0)
+        self._set(PERIOD=int(period))
 
     def interrupt(self) -> None:
         """Raise `Interrupted` at the next pass, also of a closed gate."""

@@ -91,6 +91,7 @@ class Monitor:
     def begin(self, backend: Stepped) -> None:
         """Watch `backend`, whose episodes have just begun in slot 0."""
         self._backend = backend
+        self._gate.set_num_envs(self._num_envs)
         self._slots = backend.buffer.slots
         self._owner = np.full(self._num_envs, -1, "i4")
         for worker in backend.workers:

@@ -118,6 +118,26 @@ def test_a_speed_limit_spaces_the_passes(gate):
     assert any(waited)
 
 
+def test_a_speed_limit_is_that_of_all_environments(gate):
+    """At 1,000 steps per second, 50 environments pass every 50 ms, whether N or the limit was set last."""
+    gate.set_num_envs(5)
+    gate.set_speed(1000)
+    gate.set_num_envs(50)
+    begin = time.monotonic()
+    for _ in range(4):
+        gate.enter()
+    assert time.monotonic() - begin >= 0.09
+
+
+@pytest.mark.parametrize("sps", [1e-300, 5e-324, 1e300])
+def test_no_finite_speed_is_too_large_or_too_small(gate, sps):
+    """The time between two passes is limited to what its word can hold."""
+    gate.set_num_envs(1000)
+    gate.set_speed(sps)
+    gate.enter()
+    assert gate.spare >= 0
+
+
 def test_no_speed_limit_after_zero(gate):
     """Speed 0 removes the limit."""
     gate.set_speed(1)

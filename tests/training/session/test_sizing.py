@@ -134,3 +134,25 @@ def test_as_many_environments_as_there_is_memory_to_look_back_at(crowd):
     report = crowd(num_envs=1_000_000)
     assert 1 <= report["num_envs"] < 1000
     assert report["events"][0].startswith("N=1,000,000 would need about")
+
+
+def test_a_speed_limit_holds_at_any_number_of_environments(tmp_path):
+    """160 steps per second of 4 environments are 160 of 16 after a restart, as the screen says."""
+    with session(tmp_path) as watched:
+        watched.until(running)
+        watched.call("speed", sps=160)
+        watched.call("restart", num_envs=16)
+        begun = watched.until(lambda snapshot: snapshot.num_envs == 16 and running(snapshot)).state
+        ended = watched.until(lambda snapshot: snapshot.state["steps"] >= begun["steps"] + 320).state
+        assert ended["speed"] == 160
+        assert ended["steps"] - begun["steps"] <= 160 * (ended["now"] - begun["now"]) + 2 * 16
+
+
+def test_a_speed_limit_is_refused_during_a_measurement(tmp_path):
+    """The sweep goes on undisturbed; without a limit, the command does nothing and is accepted."""
+    with session(tmp_path) as watched:
+        watched.until(running)
+        watched.call("sweep", counts=[1, 2])
+        with pytest.raises(CommandRefused, match="a measurement is running"):
+            watched.call("speed", sps=100)
+        watched.call("speed", sps=0)

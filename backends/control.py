@@ -195,6 +195,7 @@ class Link:
     def ready(self) -> None:
         """Say that requests can come."""
         self.beat()
+        fence()  # before the number that `tell` left
         self._words[STATE] = READY
         self._wake()
 

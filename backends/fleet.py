@@ -125,6 +125,7 @@ class Fleet:
                     self.stop()
                     raise WorkerFailed(failure, "It could not start: mend what the text above names and start again.")
                 member.block.block_on_reply(member.block.words[REPLY] ^ 1, LOOK)
+        fence()  # what the workers wrote before they were ready is read after this
 
     def observe(self, member: Member) -> None:
         """Begin to count a worker's silence from now."""

@@ -31,13 +31,29 @@ _lock = threading.Lock()
 _take, _give = _lock.acquire, _lock.release
 
 
-def fence() -> None:
-    """Make earlier stores visible before later loads: taking and releasing a lock is an atomic read-modify-write each.
+def _light_fence() -> None:
+    """Take and release a lock: on x86, each atomic read-modify-write is a full barrier.
 
     It never blocks: where an exception or another thread left the lock taken, the waiter's time limit has to do.
     """
     if _take(False):
         _give()
+
+
+def _full_fence() -> None:
+    """Release a lock, then take it: ARM keeps these two in order, and everything else on its side of them.
+
+    To take one first and release it then, as on x86, lets earlier and later accesses meet between the two. The lock is
+    new each time, so nobody else can hold it.
+    """
+    lock = threading.Lock()
+    lock.acquire()
+    lock.release()
+    lock.acquire()
+
+
+fence = _light_fence if STRONGLY_ORDERED else _full_fence
+"""Order all earlier loads and stores of this thread before all later ones, as other processes see them."""
 
 
 class _TimeSpec(ctypes.Structure):

@@ -2,7 +2,8 @@
 
 The segment is a control block, a JSON header and a row of blocks. Each block carries a sequence number that is odd
 while the writer is inside, so a reader never returns half a record and never blocks the writer; only what a dead one
-left half written is read as it is. Each block has one writing thread. A segment's `next_generation` differs from its
+left half written is read as it is. Fences keep the number's changes and the data in order on processors that would
+otherwise reorder them, such as ARM's. Each block has one writing thread. A segment's `next_generation` differs from its
 own generation once the session has moved on to another segment (a restart at another N): readers then attach to
 `telemetry.<next_generation>` in the same directory.
 """
@@ -21,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from ...backends.futex import fence
 from ...backends.segment import Segment, is_owned
 from ...envs import PacError, Task
 from ...envs.fields import Array
@@ -182,9 +184,11 @@ class TelemetryWriter:
         """Return the block for writing; readers retry until the `with` ends."""
         sequence = self._mapped.sequences[name]
         sequence[0] += 1
+        fence()
         try:
             yield self._mapped.arrays[name]
         finally:
+            fence()
             sequence[0] += 1
 
     def hand_over(self, generation: int) -> None:
@@ -252,7 +256,9 @@ class TelemetryReader:
         begun, alone = time.monotonic(), False
         while True:
             before = int(sequence[0])
+            fence()
             copy = np.array(array[at])
+            fence()
             if (before % 2 == 0 and int(sequence[0]) == before) or alone:
                 return copy
             waited = time.monotonic() - begun

@@ -2,6 +2,7 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -109,6 +110,51 @@ def test_a_reader_never_sees_half_a_record(folder):
     finally:
         done.set()
         thread.join()
+
+
+class Noted:
+    """An array that notes every access to it."""
+
+    def __init__(self, array, name, notes):
+        self.array, self.name, self.notes = array, name, notes
+
+    def __getitem__(self, at):
+        self.notes.append(f"load {self.name}")
+        return self.array[at]
+
+    def __setitem__(self, at, value):
+        self.notes.append(f"store {self.name}")
+        self.array[at] = value
+
+
+@pytest.fixture
+def noted(folder, monkeypatch):
+    """A writer and a reader of one segment, and the order of their accesses to a block and its sequence number."""
+    notes: list[str] = []
+    writer = write(folder)
+    reader = TelemetryReader(folder)
+    for side in (writer, reader):
+        parts: dict[str, Any] = {"sequence": side._mapped.sequences, "data": side._mapped.arrays}
+        for kind, held in parts.items():
+            held["state"] = Noted(held["state"], kind, notes)
+    monkeypatch.setattr("pac.training.telemetry.blocks.fence", lambda: notes.append("fence"))
+    return writer, reader, notes
+
+
+def test_a_writer_fences_the_data_from_both_changes_of_the_sequence_number(noted):
+    """No processor may store the data before the number is odd, nor make the number even before the data is stored."""
+    writer, _, notes = noted
+    with writer.write("state") as block:
+        block["num_envs"] = 4
+    odd_and_even = ["load sequence", "store sequence"]
+    assert notes == [*odd_and_even, "fence", "store data", "fence", *odd_and_even]
+
+
+def test_a_reader_fences_the_data_from_both_looks_at_the_sequence_number(noted):
+    """No processor may load the data before the first look or after the second."""
+    _, reader, notes = noted
+    reader.read("state")
+    assert notes == ["load sequence", "fence", "load data", "fence", "load sequence"]
 
 
 def test_what_a_writer_left_that_died_inside_a_block_is_read(folder):

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import select
-import signal
 import sys
-import termios
-import threading
 import time
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..training.config import RUNS, Config
 from ..training.exits import INTERRUPTED
@@ -24,13 +17,12 @@ from ..training.session.host import RunningSession, SessionFailed, SessionThread
 from ..training.telemetry.records import Phase
 from .connection import STOP_LIMIT, Connection
 from .preferences import preferences
+from .terminal import borrowed_terminal
 
 if TYPE_CHECKING:
     from ..training.runs.overview import Overview
 
 NAP = 0.05
-LEAVE_SCREEN = b"\x1b[?1000l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[?1049l\x1b[?25h"
-"""No mouse, no bracketed paste, the screen from before, the cursor."""
 
 
 def run_app(config: Config, *, in_process: bool = False, report: Path | None = None) -> int:
@@ -101,35 +93,21 @@ def _go_on(left: Left, *, in_process: bool = False) -> int:
 
 def _show(connection: Connection) -> Left:
     """Run the app until it leaves."""
-    modes = _terminal_modes()
-    before = signal.signal(signal.SIGHUP, lambda *_: _hang_up(connection, modes))
-    # Under Python's own handler asyncio would cancel a task instead, which Textual takes no notice of while it starts.
-    interrupted = signal.signal(signal.SIGINT, _interrupt)
-    _watch_terminal()
     try:
-        with importing():
-            from .application import PacApp
-            from .drawing.theme import before_app
+        with borrowed_terminal(lambda: _see_off(connection)):
+            with importing():
+                from .application import PacApp
+                from .drawing.theme import before_app
 
-        before_app()
-        app = PacApp(connection)
-        app.run()
-        if connection.detached:
-            connection.call("detach")
-        name = app.snapshot.description.run if app.snapshot else "the session"
-        return Left(app.return_code or 0, name, app.wanted)
-    except KeyboardInterrupt:
-        _give_back_terminal(modes)
-        raise
+            before_app()
+            app = PacApp(connection)
+            app.run()
+            if connection.detached:
+                connection.call("detach")
+            name = app.snapshot.description.run if app.snapshot else "the session"
+            return Left(app.return_code or 0, name, app.wanted)
     finally:
-        _see_off(connection)
         connection.close()
-        signal.signal(signal.SIGHUP, before)
-        signal.signal(signal.SIGINT, interrupted)
-
-
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
 
 
 def _finish(connection: Connection, left: Left, report: Path | None) -> None:
@@ -173,42 +151,3 @@ def _wait_for_end(connection: Connection) -> None:
             said = True
             print("saving and stopping the session...", file=sys.stderr, flush=True)  # noqa: T201 - the app is gone
         time.sleep(NAP)
-
-
-def _terminal_modes() -> list[Any] | None:
-    """Return how the terminal treats what is typed, if there is a terminal."""
-    try:
-        return termios.tcgetattr(0)
-    except (termios.error, OSError):
-        return None
-
-
-@cache
-def _watch_terminal() -> None:
-    """Have a SIGHUP come when the terminal goes: the system sends it only to those whose controlling terminal it is."""
-
-    def wait() -> None:
-        look = select.poll()
-        look.register(0, 0)
-        if any(event & select.POLLHUP for _, event in look.poll()):
-            os.kill(os.getpid(), signal.SIGHUP)
-
-    if os.isatty(0):
-        threading.Thread(target=wait, name="terminal", daemon=True).start()
-
-
-def _give_back_terminal(modes: list[Any] | None) -> None:
-    with contextlib.suppress(termios.error, OSError):
-        if modes is not None:
-            termios.tcsetattr(0, termios.TCSANOW, modes)
-            os.write(1, LEAVE_SCREEN)
-
-
-def _hang_up(connection: Connection, modes: list[Any] | None) -> None:
-    """Save, stop, leave. The terminal is gone, most likely; if it is not, it gets its modes and its screen back."""
-    _give_back_terminal(modes)
-    null = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(null, descriptor)
-    _see_off(connection)
-    os._exit(INTERRUPTED)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import signal
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import asdict, replace
@@ -15,7 +12,6 @@ from textual.app import ComposeResult, SystemCommand
 from textual.binding import BindingType
 from textual.screen import Screen
 
-from ..training.exits import INTERRUPTED
 from ..training.telemetry.records import Level, Phase
 from ..training.telemetry.snapshot import Look, Snapshot
 from .connection import Connection
@@ -85,9 +81,6 @@ class PacApp(NavigatedApp):
 
     def on_mount(self) -> None:
         """Begin to look."""
-        with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # only in the main thread
-            for number in (signal.SIGTERM, signal.SIGINT):
-                asyncio.get_running_loop().add_signal_handler(number, self.exit, INTERRUPTED, INTERRUPTED)
         self._tick()
 
     def on_lines_resized(self) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from textual.app import App
 from textual.reactive import reactive
 
 from ..envs import PacError
@@ -23,6 +22,7 @@ from .drawing.ink import FAINT, ORANGE, TEXT, YELLOW, Row, part
 from .governor import Governor
 from .messages import Refused
 from .restart import DEBOUNCE, PendingRestart
+from .terminal_app import TerminalApp
 from .threads import Commander, Watcher
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 ENDING = {Phase.STOPPING, Phase.ENDED, Phase.FAILED}
 
 
-class CommandedApp(App[int]):
+class CommandedApp(TerminalApp):
     """Turns keys into commands; what the session makes of them shows in the next snapshot.
 
     Attributes:

@@ -14,6 +14,7 @@ import termios
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -67,10 +68,12 @@ class Terminal:
     Attributes:
         process: The command.
         drawn: What it has written.
+        attributes_before: The terminal's attributes before the command started.
     """
 
     def __init__(self, arguments: tuple[str, ...], folder: Path, cwd: Path, **more: str) -> None:
         self._ours, self._theirs = pty.openpty()
+        self.attributes_before = self.attributes
         fcntl.ioctl(self._theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
         self.drawn = b""
         self._gone = False
@@ -97,9 +100,14 @@ class Terminal:
         os.write(self._ours, keys.encode())
 
     @property
+    def attributes(self) -> list[Any]:
+        """How the terminal treats what is typed, as termios has it."""
+        return termios.tcgetattr(self._theirs)
+
+    @property
     def echoes(self) -> bool:
         """Whether what is typed is shown, a line at a time: how a shell wants its terminal back."""
-        modes = termios.tcgetattr(self._theirs)[3]
+        modes = self.attributes[3]
         return bool(modes & termios.ECHO and modes & termios.ICANON)
 
     def hang_up(self) -> None:

@@ -1,10 +1,14 @@
 """The app in a process of its own, on a terminal: what it imports, how it ends, and what it leaves behind."""
 
 import json
+import os
+import pty
 import signal
 import subprocess
 import sys
+import termios
 
+import psutil
 import pytest
 
 from pac.tui.drawing import ink
@@ -14,6 +18,8 @@ from .commands import QUICK, Terminal, tidy
 
 pytestmark = pytest.mark.session
 
+ALTERNATE_SCREEN = b"\x1b[?1049h"
+BORROWED = "with borrowed_terminal():\n    tty.setraw(0)\n    {}"
 HEAVY = ("torch", "numba", "gymnasium", "scipy")
 
 
@@ -84,6 +90,86 @@ def test_a_signal_ends_app_and_session(place, number):
         assert terminal.echoes or number is signal.SIGHUP
     finally:
         terminal.close()
+
+
+def stop(terminal, number):
+    """Stop an app by a signal, and wait until it is."""
+    terminal.process.send_signal(number)
+    stopped = psutil.Process(terminal.process.pid)
+    until(lambda: stopped.status() == psutil.STATUS_STOPPED, "the stop")
+
+
+def resume(terminal):
+    """Send SIGCONT to an app, and wait until it has entered its screen again."""
+    before = terminal.drawn.count(ALTERNATE_SCREEN)
+    terminal.process.send_signal(signal.SIGCONT)
+    until(lambda: terminal.drawn.count(ALTERNATE_SCREEN) > before, "the screen again")
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        pytest.param((signal.SIGCONT, signal.SIGCONT, signal.SIGCONT), id="continued"),
+        pytest.param((signal.SIGTSTP, signal.SIGCONT, signal.SIGCONT), id="suspended"),
+        pytest.param((signal.SIGSTOP, signal.SIGCONT), id="stopped"),
+    ],
+)
+@pytest.mark.parametrize("end", ["q\r", signal.SIGTERM], ids=["q", "terminated"])
+def test_the_terminal_is_restored_after_the_app_was_continued(place, numbers, end):
+    """Keys still work after SIGCONT, and the attributes at the end are those from before the app."""
+    terminal = Terminal((*QUICK, "--runs-dir", "runs"), *place)
+    try:
+        until(lambda: b"running" in terminal.drawn, "boards")
+        for number in numbers:
+            resume(terminal) if number == signal.SIGCONT else stop(terminal, number)
+        terminal.press("w")
+        until(lambda: b"heartbeat" in terminal.drawn, "the view of workers")
+        terminal.press(end) if isinstance(end, str) else terminal.process.send_signal(end)
+        until(lambda: terminal.process.poll() is not None, "the end")
+        assert terminal.attributes == terminal.attributes_before
+    finally:
+        terminal.close()
+
+
+def test_a_suspended_app_gives_the_terminal_back_until_it_is_continued(place):
+    """While it is stopped by SIGTSTP, the shell has its attributes and its screen."""
+    terminal = Terminal((*QUICK, "--runs-dir", "runs"), *place)
+    try:
+        until(lambda: b"running" in terminal.drawn, "boards")
+        stop(terminal, signal.SIGTSTP)
+        assert terminal.attributes == terminal.attributes_before
+        until(lambda: terminal.drawn.rstrip().endswith(b"\x1b[?1004l"), "the screen from before")
+        resume(terminal)
+        assert not terminal.echoes
+        terminal.press("q\r")
+        until(lambda: terminal.process.poll() is not None, "the end")
+    finally:
+        terminal.close()
+
+
+def test_a_game_that_is_terminated_restores_the_terminal(place):
+    """SIGTERM ends what a person plays with exit code 130."""
+    terminal = Terminal(("play", "kuhn"), *place)
+    try:
+        until(lambda: b"quit" in terminal.drawn, "the table")
+        terminal.process.terminate()
+        until(lambda: terminal.process.poll() is not None, "the end")
+        assert terminal.process.returncode == 130
+        assert terminal.attributes == terminal.attributes_before
+    finally:
+        terminal.close()
+
+
+@pytest.mark.parametrize("end", ["pass", "1 / 0", "sys.exit()", "os.kill(os.getpid(), signal.SIGHUP)"])
+def test_a_borrowed_terminal_is_restored_however_the_block_ends(end):
+    """Its attributes are those from before, after an exception or a signal, too."""
+    code = f"import os, signal, sys, tty; from pac.tui.terminal import borrowed_terminal\n{BORROWED.format(end)}"
+    ours, theirs = pty.openpty()
+    before = termios.tcgetattr(theirs)
+    subprocess.run([sys.executable, "-c", code], stdin=theirs, stderr=subprocess.DEVNULL, timeout=60, check=False)
+    assert termios.tcgetattr(theirs) == before
+    os.close(ours)
+    os.close(theirs)
 
 
 def test_a_terminal_that_goes_without_a_signal_ends_app_and_session(place):

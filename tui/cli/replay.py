@@ -7,7 +7,7 @@ from pathlib import Path
 from ...training.exits import DONE, FAILED
 from ...training.past.episode import Episode, check, read
 from ...training.past.replay import Differs
-from ..terminal import check_terminal
+from ..terminal import borrowed_terminal, check_terminal
 from .show import show_json
 
 
@@ -34,7 +34,8 @@ def replay_episode(path: Path, *, headless: bool, json: bool, export: Path | Non
 
     before_app()
     app = ReplayApp(FilmConnection(lambda: Film(episode, path)))
-    app.run()
+    with borrowed_terminal():
+        app.run()
     return app.return_code or DONE
 
 

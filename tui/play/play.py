@@ -7,7 +7,7 @@ from collections import deque
 from typing import ClassVar
 
 import numpy as np
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.events import Key
@@ -21,7 +21,8 @@ from ..boards import Boards, Frame, drawing_of
 from ..drawing.ink import BRIGHT, FAINT, SOFT, TONES, YELLOW, part
 from ..drawing.lines import Lines, Panel
 from ..drawing.theme import before_app, dress, hues
-from ..terminal import check_terminal
+from ..terminal import borrowed_terminal, check_terminal
+from ..terminal_app import TerminalApp
 
 TAPS = {"left": "left", "right": "right", "up": "A", "x": "A", "z": "B"}
 HELP = "← → move   ↑ x turn   z turn back   ↓ faster   space drop   p pause   n new game   q quit"
@@ -130,7 +131,7 @@ def _by_frames(spec: str) -> Task:
     return task
 
 
-class PlayApp(App[None]):
+class PlayApp(TerminalApp):
     """The board, what comes next, the score."""
 
     CSS = """
@@ -252,5 +253,6 @@ def play(spec: str, seed: int) -> int:
     check_terminal("a person plays, so run it in one")
     before_app()
     app = PlayApp(Game(spec, seed))
-    app.run()
+    with borrowed_terminal():
+        app.run()
     return app.return_code or 0

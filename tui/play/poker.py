@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.events import Key
 
@@ -18,7 +18,8 @@ from ..drawing.lines import Lines
 from ..drawing.numbers import short
 from ..drawing.theme import before_app, dress
 from ..progress import telling
-from ..terminal import check_terminal
+from ..terminal import borrowed_terminal, check_terminal
+from ..terminal_app import TerminalApp
 from .match import Match
 from .poker_table import KEYS, money, table
 
@@ -27,7 +28,7 @@ MOST_DIGITS = 7
 ADVICE = "a person plays, so run it in one"
 
 
-class CardsApp(App[None]):
+class CardsApp(TerminalApp):
     """The table, and below it what can be done.
 
     Args:
@@ -156,7 +157,8 @@ def play_cards(task: Task, seed: int, opponent: Policy | None, against: str) -> 
     check_terminal(ADVICE)
     before_app()
     app = CardsApp(Match(task, seed, opponent), against)
-    app.run()
+    with borrowed_terminal():
+        app.run()
     return app.return_code or 0
 
 

@@ -1,0 +1,59 @@
+"""What all apps of the terminal share: how they suspend, continue and end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+
+from textual.app import App
+from textual.driver import Driver
+from textual.drivers.linux_driver import LinuxDriver
+
+from ..training.exits import INTERRUPTED
+
+
+class TerminalDriver(LinuxDriver):
+    """Textual's driver, but one that leaves application mode before it enters it again.
+
+    Textual's own enters it at every SIGCONT, also where nothing had left it: it saves the raw attributes as those to
+    restore, and starts a second thread that takes keys from the first.
+    """
+
+    _active = False
+
+    def start_application_mode(self) -> None:
+        """Take the terminal over. Signals are handled by the event loop, between two of its callbacks."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTSTP, self._sigtstp_application)
+        loop.add_signal_handler(signal.SIGCONT, self._sigcont_application)
+        writer = self._writer_thread
+        super().start_application_mode()  # type: ignore[no-untyped-call]
+        self._active = self._writer_thread is not writer  # in the background it refuses to start
+
+    def stop_application_mode(self) -> None:
+        """Give the terminal back."""
+        self._active = False
+        super().stop_application_mode()
+
+    def _sigcont_application(self, *_: object) -> None:
+        if self._active and self._auto_restart:
+            self.suspend_application_mode()
+            self._must_signal_resume = True
+        if self._must_signal_resume:  # else the app is ending
+            super()._sigcont_application()
+
+
+class TerminalApp(App[int]):
+    """An app that ends with exit code 130 on SIGTERM and SIGINT, and keeps the terminal as it was."""
+
+    def get_driver_class(self) -> type[Driver]:
+        """Return the driver above, where Textual would take its own for a terminal."""
+        driver = super().get_driver_class()
+        return TerminalDriver if driver is LinuxDriver else driver
+
+    def on_mount(self) -> None:
+        """Handle signals."""
+        with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # only in the main thread
+            for number in (signal.SIGTERM, signal.SIGINT):
+                asyncio.get_running_loop().add_signal_handler(number, self.exit, INTERRUPTED, INTERRUPTED)

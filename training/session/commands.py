@@ -1,17 +1,18 @@
 """The commands that a viewer may send.
 
 Each method named `as_...` concerns the viewer itself, and anybody may; each named `do_...` changes the training, and
-only who controls it may.
+only who controls it may. The annotations are a schema: arguments of any other type or range never reach a method.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, validate_call
 
 from ..config import MAX_ENVS
 from ..telemetry.records import Phase
@@ -24,8 +25,21 @@ if TYPE_CHECKING:
     from .session import Session
 
 MOST_COUNTS = 32
+MOST_TEXT = 200  # characters
+MOST_COMPONENTS = 4096  # of an action
+LARGEST = 1e300
 LOOK = TypeAdapter(Look)
 """Reads what a viewer sent: what it says it looks at goes into the training thread."""
+
+Text: TypeAlias = Annotated[str, Field(max_length=MOST_TEXT)]
+Whole: TypeAlias = Annotated[int, Field(ge=-(2**31), lt=2**31)]
+Number: TypeAlias = Whole | Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
+Action: TypeAlias = Number | Annotated[list[Number], Field(max_length=MOST_COMPONENTS)]
+Counts: TypeAlias = Annotated[list[Whole], Field(max_length=MOST_COUNTS)]
+Speed: TypeAlias = Annotated[float, Field(ge=0, le=LARGEST)]
+
+validated = validate_call(config=ConfigDict(strict=True, arbitrary_types_allowed=True))
+"""Decorates a command: its arguments are validated, and nothing is converted."""
 
 
 class LiveCommands:
@@ -40,17 +54,22 @@ class LiveCommands:
         Raises:
             CommandRefused: It is not a command, or cannot be done now.
         """
-        name = str(request["command"])
+        name = request["command"]
+        if not isinstance(name, str) or len(name) > MOST_TEXT:
+            raise CommandRefused(f"the name of a command is a short text, got {_short(name)}")
         arguments = {key: value for key, value in request.items() if key != "command"}
         answer: Mapping[str, Any] | None
-        if own := getattr(self, f"as_{name}", None):
-            answer = own(viewer, **arguments)
-            return answer
-        command = getattr(self, f"do_{name}", None)
-        if command is None:
-            raise CommandRefused(self.unknown(name))
-        self._check(viewer, name)
-        answer = command(**arguments)
+        try:
+            if own := getattr(self, f"as_{name}", None):
+                answer = own(viewer, **arguments)
+                return answer
+            command = getattr(self, f"do_{name}", None)
+            if command is None:
+                raise CommandRefused(self.unknown(name))
+            self._check(viewer, name)
+            answer = command(**arguments)
+        except ValidationError as error:
+            raise CommandRefused(_refusal(name, error)) from None
         return answer
 
     def unknown(self, name: str) -> str:
@@ -65,15 +84,18 @@ class LiveCommands:
         if self._live.monitor.state["phase"] >= Phase.STOPPING and name != "stop":
             raise CommandRefused("the session is ending")
 
-    def as_join(self, viewer: Viewer, name: str) -> Mapping[str, Any]:
+    @validated
+    def as_join(self, viewer: Viewer, /, name: Text) -> Mapping[str, Any]:
         """Become a viewer with a name: the first may control."""
         return {"number": self._live.audience.join(viewer, name)}
 
-    def as_control(self, viewer: Viewer) -> None:
+    @validated
+    def as_control(self, viewer: Viewer, /) -> None:
         """Take control from whoever has it."""
         self._live.audience.take_control(viewer)
 
-    def as_look(self, viewer: Viewer, **look: Any) -> None:
+    @validated
+    def as_look(self, viewer: Viewer, /, **look: Any) -> None:
         """Say what the viewer looks at; only that is recorded in detail."""
         found = LOOK.validate_python(look)
         viewer.look = found = replace(found, seat=min(found.seat, self._live.task.players - 1))
@@ -83,47 +105,57 @@ class LiveCommands:
         if found.focus is not None and found.back:
             self._live.rewinder.want(found.focus, found.back, found.seat)
 
-    def as_detach(self, _viewer: Viewer) -> None:
+    @validated
+    def as_detach(self, _viewer: Viewer, /) -> None:
         """Let the training go on without a viewer."""
         self._live.linger = math.inf
 
+    @validated
     def do_pause(self) -> None:
         """Close the gate."""
         self._live.gate.pause()
 
+    @validated
     def do_resume(self) -> None:
         """Open the gate."""
         self._live.run_to_end_of_episode(None)
 
-    def do_step(self, count: int = 1) -> None:
+    @validated
+    def do_step(self, count: Whole = 1) -> None:
         """Let all environments make `count` steps, then pause."""
         if count < 1:
             raise CommandRefused(f"a number of steps is 1 or more, got {count}")
-        self._live.gate.step(int(count))
+        self._live.gate.step(count)
 
-    def do_episode(self, env: int) -> None:
+    @validated
+    def do_episode(self, env: Whole) -> None:
         """Run until environment `env` ends its episode, then pause."""
         if not 0 <= env < self._live.num_envs_now:
             raise CommandRefused(f"environments are numbered 1 to {self._live.num_envs_now}, got {env + 1}")
-        self._live.run_to_end_of_episode(int(env))
+        self._live.run_to_end_of_episode(env)
 
-    def do_break(self, text: str) -> Mapping[str, Any]:
+    @validated
+    def do_break(self, text: Text) -> Mapping[str, Any]:
         """Add a breakpoint."""
-        return {"number": self._live.monitor.breakpoints.add(str(text), self._live.num_envs_now)}
+        return {"number": self._live.monitor.breakpoints.add(text, self._live.num_envs_now)}
 
-    def do_switch_break(self, number: int) -> None:
+    @validated
+    def do_switch_break(self, number: Whole) -> None:
         """Switch a breakpoint off, or on again."""
-        self._live.monitor.breakpoints.switch(int(number))
+        self._live.monitor.breakpoints.switch(number)
 
-    def do_unbreak(self, number: int) -> None:
+    @validated
+    def do_unbreak(self, number: Whole) -> None:
         """Remove a breakpoint."""
-        self._live.monitor.breakpoints.remove(int(number))
+        self._live.monitor.breakpoints.remove(number)
 
-    def do_speed(self, sps: float) -> None:
+    @validated
+    def do_speed(self, sps: Speed) -> None:
         """Limit the steps per second of all environments together; 0 is no limit."""
         self._live.gate.set_speed(sps)
-        self._live.monitor.state["speed"] = max(0.0, float(sps))
+        self._live.monitor.state["speed"] = float(sps)
 
+    @validated
     def do_stop(self) -> None:
         """End it."""
         self._live.stop()
@@ -136,27 +168,31 @@ class Commands(LiveCommands):
         super().__init__(session)
         self._session = session
 
-    def do_speed(self, sps: float) -> None:
+    @validated
+    def do_speed(self, sps: Speed) -> None:
         """Limit the steps per second of all environments together; 0 is no limit."""
         if sps and self._session.sizing.sweeping:
             raise CommandRefused("a measurement is running, and a speed limit would spoil it; try again after it")
         super().do_speed(sps)
 
-    def do_record(self, env: int) -> Mapping[str, Any]:
+    @validated
+    def do_record(self, env: Whole) -> Mapping[str, Any]:
         """Record the next episode of environment `env`; asked again, no longer."""
         recorder, count = self._session.monitor.recorder, self._session.num_envs_now
         if recorder is None or not 0 <= env < count:
             raise CommandRefused(f"environments are numbered 1 to {count}, got {env + 1}")
         if self._session.task.shared:
             raise CommandRefused("what workers learn together has no episodes to record")
-        return {"recording": recorder.want(int(env))}
+        return {"recording": recorder.want(env)}
 
-    def do_restart(self, num_envs: int) -> None:
+    @validated
+    def do_restart(self, num_envs: Whole) -> None:
         """Restart with another number of environments."""
         if not 1 <= num_envs <= MAX_ENVS:
             raise CommandRefused(f"a number of environments is 1 to {MAX_ENVS:,}, got {num_envs:,}")
-        self._session.sizing.restart(int(num_envs))
+        self._session.sizing.restart(num_envs)
 
+    @validated
     def do_baseline(self) -> None:
         """Measure the fps of one environment, then return to N."""
         self._check_undisturbed()
@@ -166,7 +202,8 @@ class Commands(LiveCommands):
             )
         self._session.sizing.measure_baseline()
 
-    def do_act(self, env: int, action: float | Sequence[float], seat: int = 0) -> None:
+    @validated
+    def do_act(self, env: Whole, action: Action, seat: Whole = 0) -> None:
         """Make one step of all environments, in which a person's action takes the place of the policy's in a seat."""
         session = self._session
         monitor, backend = session.monitor, session.backend
@@ -174,18 +211,20 @@ class Commands(LiveCommands):
             raise CommandRefused("an environment is played by hand while the session is paused: Space pauses")
         if monitor.hand.wanted is not None:
             raise CommandRefused("the step before is not made yet")
-        monitor.hand.want(int(env), int(seat), action, backend.buffer, monitor.written)
+        monitor.hand.want(env, seat, action, backend.buffer, monitor.written)
         session.gate.step(1)
 
-    def do_sweep(self, counts: Sequence[int]) -> None:
+    @validated
+    def do_sweep(self, counts: Counts) -> None:
         """Measure several N for some seconds each, then return to that of now."""
-        if not counts or len(counts) > MOST_COUNTS or not all(1 <= int(count) <= MAX_ENVS for count in counts):
+        if not counts or not all(1 <= count <= MAX_ENVS for count in counts):
             raise CommandRefused(
                 f"a sweep takes 1 to {MOST_COUNTS} numbers of environments from 1 to {MAX_ENVS:,}, got {counts}"
             )
         self._check_undisturbed()
-        self._session.sizing.sweep(sorted({int(count) for count in counts}))
+        self._session.sizing.sweep(sorted(set(counts)))
 
+    @validated
     def do_cancel_sweep(self) -> None:
         """Return from a sweep to the N it came from."""
         self._session.sizing.cancel_sweep()
@@ -196,6 +235,23 @@ class Commands(LiveCommands):
         if self._session.monitor.state.get("speed"):
             raise CommandRefused("there is a speed limit, and under it there is nothing to measure: m takes it away")
 
+    @validated
     def do_checkpoint(self) -> None:
         """Save a checkpoint at the end of the iteration."""
         self._session.checkpoint_soon()
+
+
+def _refusal(name: str, error: ValidationError) -> str:
+    """Return in a sentence which argument of a command does not fit."""
+    item = error.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in item["loc"][:1])
+    given = "" if item["type"] == "missing_argument" else f", got {_short(item['input'])}"
+    return f"{name} {place[:MOST_TEXT]}: {item['msg'][0].lower()}{item['msg'][1:]}{given}"
+
+
+def _short(value: object) -> str:
+    """Return at most 80 characters of how a value is written; one of a thousand digits cannot be written at all."""
+    try:
+        return f"{value!r:.80}"
+    except ValueError:
+        return f"a number of more than {sys.get_int_max_str_digits()} digits"

@@ -10,14 +10,17 @@ import socket
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from io import BufferedRWPair
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from ...envs import PacError
 from .audience import Audience, Viewer
 
 SOCKET = "control.sock"
 MAX_LINE = 65_536
+MAX_CONNECTIONS = 64
+NAP = 0.1  # s until the next try to accept a connection, where the system refused one
 TIMEOUT = 10.0
 
 Handler: TypeAlias = Callable[[Viewer, Mapping[str, Any]], Mapping[str, Any] | None]
@@ -53,6 +56,7 @@ class ControlServer:
     def __init__(self, directory: Path, handle: Handler, audience: Audience) -> None:
         self._audience = audience
         self._handle = handle
+        self._closed = threading.Event()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         path = directory / SOCKET
         try:
@@ -68,19 +72,33 @@ class ControlServer:
         threading.Thread(target=self._accept, name="control", daemon=True).start()
 
     def _accept(self) -> None:
-        while True:
+        while not self._closed.is_set():
             try:
                 connection, _ = self._socket.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(connection,), name="viewer", daemon=True).start()
+            except OSError:  # closed, or out of files for now
+                self._closed.wait(NAP)
+                continue
+            if len(self._audience) >= MAX_CONNECTIONS:
+                self._turn_away(connection, f"{MAX_CONNECTIONS} viewers are connected, the most; close one of them")
+                continue
+            try:
+                threading.Thread(target=self._serve, args=(connection,), name="viewer", daemon=True).start()
+            except RuntimeError as error:
+                self._turn_away(connection, str(error))
+
+    @staticmethod
+    def _turn_away(connection: socket.socket, reason: str) -> None:
+        """Close a connection that cannot be served; the reason is what its first command will read as an answer."""
+        with connection, suppress(OSError):
+            connection.settimeout(0)
+            connection.sendall(json.dumps({"ok": False, "title": "No room", "error": reason}).encode() + b"\n")
 
     def _serve(self, connection: socket.socket) -> None:
         viewer = Viewer()
         self._audience.enter(viewer)
         try:
             with connection, connection.makefile("rwb") as stream:
-                while line := stream.readline(MAX_LINE):
+                while line := _line(stream):
                     stream.write(json.dumps(self._answer(viewer, line)).encode() + b"\n")
                     stream.flush()
         except OSError:
@@ -94,21 +112,42 @@ class ControlServer:
         except PacError as error:
             return {"ok": False, "title": error.title, "error": str(error)}
         except Exception as error:
-            return {"ok": False, "title": "Bad command", "error": f"{type(error).__name__}: {error}"}
+            return {"ok": False, "title": "Command failed", "error": f"{type(error).__name__}: {error}"}
 
     def close(self) -> None:
         """Stop listening."""
+        self._closed.set()
         with suppress(OSError):  # a close alone leaves Linux waiting in `accept`, and a Mac knows no other
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
 
+def _line(stream: BufferedRWPair) -> bytes:
+    """Return the next line, or the beginning of one that is too long; nothing at the end."""
+    line = part = stream.readline(MAX_LINE)
+    while part and not part.endswith(b"\n"):
+        part = stream.readline(MAX_LINE)
+    return line
+
+
 def _request(line: bytes) -> Mapping[str, Any]:
-    """Read what a viewer sent."""
-    request = json.loads(line)
+    """Read what a viewer sent.
+
+    Raises:
+        CommandRefused: It is not a command.
+    """
+    try:
+        request = json.loads(line, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        request = None
     if not isinstance(request, dict) or "command" not in request:
-        raise CommandRefused('a command is {"command": NAME, ...} on one line of at most 64 KiB')
+        raise CommandRefused('a command is {"command": NAME, ...}, strict JSON on one line of at most 64 KiB')
     return request
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    """Refuse NaN and Infinity, which Python's JSON has beyond the standard."""
+    raise ValueError(name)
 
 
 class SessionClient:

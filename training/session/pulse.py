@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import psutil
 
 from ...backends import WorkerStatus, usable_cores
 from ...backends.base import Backend
-from ..telemetry.records import AUDIENCE, SYSTEM, WORKER, within
+from ..telemetry.records import AUDIENCE, SYSTEM, WORKER, Level, within
 
 if TYPE_CHECKING:
     from .live import Live
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 PERIOD = 0.5  # s
 FIRST_VIEWER = 60.0  # s that a session waits at least for its first viewer, who may still be starting
 SYSTEM_PERIOD = 1.0
+MOST_FAILURES = 10  # different ones that are reported
+
+log = logging.getLogger(__name__)
 
 
 class Pulse:
@@ -36,6 +40,7 @@ class Pulse:
         self._own = psutil.Process()
         self._cpu: dict[int, tuple[float, float]] = {}
         self._gpu = _Gpu()
+        self._failed: set[str] = set()
 
     def start(self) -> None:
         """Begin to beat."""
@@ -55,12 +60,23 @@ class Pulse:
     def _run(self) -> None:
         system_due = 0.0
         while not self._done.wait(PERIOD):
-            self._check_viewers()
-            self._write_audience()
-            self._write_workers()
+            self._attempt(self._check_viewers)
+            self._attempt(self._write_audience)
+            self._attempt(self._write_workers)
             if time.monotonic() >= system_due:
                 system_due = time.monotonic() + SYSTEM_PERIOD
-                self._write_system()
+                self._attempt(self._write_system)
+
+    def _attempt(self, part: Callable[[], None]) -> None:
+        """Do a part of a pass. Whatever it raises is reported once, and the other parts and later passes go on."""
+        try:
+            part()
+        except Exception as error:
+            text = f"the pulse thread failed in {part.__name__}: {type(error).__name__}: {error}"
+            if text not in self._failed and len(self._failed) < MOST_FAILURES:
+                self._failed.add(text)
+                self._live.events.add(Level.ERROR, text)
+                log.debug("the pulse thread failed", exc_info=error)
 
     def _check_viewers(self) -> None:
         """End what has had no viewer for longer than it lingers."""

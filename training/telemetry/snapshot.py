@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import NonNegativeInt
+from pydantic import ConfigDict, Field
 
 from ...envs.fields import Array
 from ..trainer import PolicyOutput
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from .blocks import TelemetryReader
 
 MAX_INT = 2**31 - 1
+MOST_CURVES, MOST_TEXT = 1024, 1024
+Index: TypeAlias = Annotated[int, Field(strict=True, ge=0, le=MAX_INT)]
+Flag: TypeAlias = Annotated[bool, Field(strict=True)]
+Name: TypeAlias = Annotated[str, Field(strict=True, max_length=MOST_TEXT)]
 
 
 @dataclass(frozen=True)
@@ -36,13 +40,15 @@ class Look:
         back: How many steps before the newest the focus is looked at, while the session is paused.
     """
 
-    first: NonNegativeInt = 0
-    count: NonNegativeInt = MAX_INT
-    focus: NonNegativeInt | None = None
-    seat: NonNegativeInt = 0
-    curves: tuple[str, ...] = ()
-    detail: bool = False
-    back: NonNegativeInt = 0
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    first: Index = 0
+    count: Index = MAX_INT
+    focus: Index | None = None
+    seat: Index = 0
+    curves: Annotated[tuple[Name, ...], Field(max_length=MOST_CURVES)] = ()
+    detail: Flag = False
+    back: Index = 0
 
 
 @dataclass(frozen=True)

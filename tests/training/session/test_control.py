@@ -66,6 +66,55 @@ def test_a_malformed_line_is_refused_and_the_connection_lives(server, folder, li
         assert b'"ok": false' in raw.recv(65_536)
 
 
+def test_a_line_that_is_too_long_has_one_answer(server, folder):
+    """However long it is: the next line's answer is the next."""
+    with socket.socket(socket.AF_UNIX) as raw, raw.makefile("rwb") as stream:
+        raw.settimeout(10)
+        raw.connect(str(folder / SOCKET))
+        stream.write(b"x" * 500_000 + b'\n{"command": "again"}\n')
+        stream.flush()
+        assert b'"ok": false' in stream.readline()
+        assert b'"ok": true' in stream.readline()
+
+
+def test_more_viewers_than_there_is_room_for_are_turned_away(server, audience, folder, monkeypatch):
+    """They are told why; when one leaves, the next is let in."""
+    monkeypatch.setattr("pac.training.session.control.MAX_CONNECTIONS", 1)
+    first = SessionClient(folder)
+    assert first.call("hello")
+    second = SessionClient(folder)
+    with pytest.raises((CommandRefused, SessionGone), match=r"1 viewers are connected|closed|reset|pipe"):
+        second.call("hello")
+    second.close()
+    first.close()
+    until(lambda: not len(audience))
+    third = SessionClient(folder)
+    assert third.call("hello")
+    third.close()
+
+
+def test_a_server_that_cannot_accept_for_now_does_later(server, folder, monkeypatch):
+    """A process that is out of files has some again, and then somebody may connect."""
+    accept, failures = server._socket.accept, iter((OSError(24, "Too many open files"),) * 3)
+
+    class Refusing:
+        def accept(self):
+            for error in failures:
+                raise error
+            return accept()
+
+        def __getattr__(self, name):
+            return getattr(real, name)
+
+    real, server._socket = server._socket, Refusing()
+    monkeypatch.setattr("pac.training.session.control.NAP", 0.001)
+    for _ in range(2):  # the first is still taken by the accept that was under way
+        client = SessionClient(folder)
+        assert client.call("hello")
+        client.close()
+    assert next(failures, None) is None
+
+
 def test_an_error_of_any_kind_is_an_answer(server, folder):
     """What a handler did not foresee is told, too."""
     client = SessionClient(folder)

@@ -1,0 +1,150 @@
+"""Commands of any content: only those that fit their schema reach the session, and its pulse goes on beating."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pac.backends.segment import new_directory, remove_directory
+from pac.training.config import Config
+from pac.training.session import pulse
+from pac.training.session.audience import Viewer
+from pac.training.session.commands import Commands
+from pac.training.session.control import ControlServer
+from pac.training.session.session import Session
+from pac.training.telemetry.blocks import TelemetryReader
+from pac.training.telemetry.records import Level
+
+from ...waiting import until
+
+COMMANDS = sorted(name[3:] for name in dir(Commands) if name[:3] in {"as_", "do_"})
+ARGUMENTS = (
+    *("name", "first", "count", "focus", "seat", "curves", "detail", "back", "env", "text", "number", "sps"),
+    *("num_envs", "action", "counts", "self", "viewer", "look"),
+)
+NUMBERS = st.integers(-3, 9) | st.integers() | st.sampled_from((10**400, 2**31, 2**63, -(2**63))) | st.floats()
+VALUES = st.recursive(
+    st.none() | st.booleans() | NUMBERS | st.text(st.characters(), max_size=6) | st.just("x" * 3000),
+    lambda inner: st.lists(inner, max_size=40) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=50,
+)
+REQUESTS = st.fixed_dictionaries({"command": st.sampled_from(COMMANDS) | VALUES}).flatmap(
+    lambda fixed: st.dictionaries(st.sampled_from(ARGUMENTS) | st.text(max_size=3), VALUES, max_size=4).map(
+        lambda more: {**more, **fixed}
+    )
+)
+
+
+class Commanded:
+    """A session that has not begun, its pulse, and what its control server answers."""
+
+    def __init__(self, runs):
+        self.session = Session(
+            Config(task="noop", trainer="random", backend="inline", num_envs=4, runs_dir=runs), new_directory()
+        )
+        self.viewer = Viewer()
+        self.server = ControlServer(self.session.directory, Commands(self.session).handle, self.session.audience)
+        self.session.audience.enter(self.viewer)
+        self.session.pulse.start()
+        self._reader = TelemetryReader(self.session.directory)
+
+    def answer(self, line: bytes) -> dict[str, Any]:
+        """Return the answer to a line, as the viewer gets it."""
+        answer: dict[str, Any] = json.loads(json.dumps(self.server._answer(self.viewer, line)))
+        return answer
+
+    def beats(self):
+        """Wait until the pulse has written after now, without an error."""
+        before = self._reader.read("system")["pulse"]
+        until(lambda: self._reader.read("system")["pulse"] > before, "a beat of the pulse")
+        assert not [event for event in self.session.events.recent if event[2] >= Level.ERROR]
+
+    def close(self):
+        self.session.pulse.stop()
+        self.server.close()
+        self.session.keeper.forget()
+        remove_directory(self.session.directory)
+
+
+@pytest.fixture
+def commanded(runtime_directory, tmp_path, monkeypatch):
+    """A session that is not training, whose pulse beats quickly."""
+    for name in ("PERIOD", "SYSTEM_PERIOD"):
+        monkeypatch.setattr(pulse, name, 0.005)
+    made = Commanded(tmp_path)
+    yield made
+    made.close()
+
+
+def test_commands_of_any_content_leave_the_pulse_beating(commanded):
+    """Each is carried out or refused with a sentence; none fails inside."""
+
+    @given(REQUESTS)
+    def send(request):
+        answer = commanded.answer(json.dumps(request).encode())
+        assert answer["ok"] or (answer["error"] and answer["title"] != "Command failed"), (request, answer)
+
+    send()
+    commanded.beats()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"command": "join", "name": 5}',
+        b'{"command": "join", "name": "\\ud800"}',
+        b'{"command": "join"}',
+        b'{"command": "join", "viewer": 1, "name": "x"}',
+        b'{"command": "speed", "sps": NaN}',
+        b'{"command": "speed", "sps": 1e999}',
+        b'{"command": "speed", "sps": -1}',
+        b'{"command": "speed", "sps": true}',
+        b'{"command": "episode", "env": 0.5}',
+        b'{"command": "episode", "env": true}',
+        b'{"command": "restart", "num_envs": 1.5}',
+        b'{"command": "restart", "num_envs": 1' + b"0" * 400 + b"}",
+        b'{"command": "restart", "num_envs": 1' + b"0" * 9000 + b"}",
+        b'{"command": "step", "count": 99999999999999999999}',
+        b'{"command": "step", "count": "3"}',
+        b'{"command": "sweep", "counts": [1.5]}',
+        b'{"command": "sweep", "counts": 3}',
+        b'{"command": "act", "env": 0, "action": null}',
+        b'{"command": "break", "text": 5}',
+        b'{"command": "look", "focus": 0.5}',
+        b'{"command": "look", "curves": ["a", 5]}',
+        b'{"command": "look", "everything": true}',
+        b'{"command": ["join"]}',
+        b'{"command": "' + b"x" * 60_000 + b'"}',
+        b"[" * 60_000,
+        b"\xff{}",
+    ],
+)
+def test_a_command_that_does_not_fit_is_refused_in_a_short_sentence(commanded, line):
+    """Wrong types, values that are not finite, numbers and texts of any length: the sentence stays short."""
+    answer = commanded.answer(line)
+    assert not answer["ok"]
+    assert answer["title"] != "Command failed"
+    assert 10 < len(answer["error"]) < 600
+
+
+def test_a_refusal_names_the_argument_and_what_came(commanded):
+    """So that whoever sent it can correct it."""
+    answer = commanded.answer(b'{"command": "episode", "env": 0.5}')
+    assert answer["error"] == "episode env: input should be a valid integer, got 0.5"
+
+
+def test_a_pass_of_the_pulse_that_fails_is_reported_once(commanded, monkeypatch):
+    """The other parts of the pass, and those to come, go on."""
+    monkeypatch.setattr(commanded.session.pulse, "_write_audience", _fail)
+    before = commanded._reader.read("system")["pulse"]
+    until(lambda: commanded._reader.read("system")["pulse"] > before + 0.05, "some beats of the pulse")
+    told = [text for _, _, level, _, text in commanded.session.events.recent if level >= Level.ERROR]
+    assert told == ["the pulse thread failed in _fail: ValueError: broken"]
+
+
+def _fail():
+    raise ValueError("broken")

@@ -6,40 +6,34 @@ Beside them stand `episodes/` that were recorded, and perhaps `last/`.
 from __future__ import annotations
 
 import fcntl
-import json
-import math
 import os
 import shutil
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
-from ...envs import BadParameter, PacError, UnknownName
+from ...envs import BadParameter, UnknownName
+from ...envs.files import open_regular
+from . import card, metrics, tensorboard
+from .errors import RunFolderError
+from .metrics import Metrics
 
-CARD = "run.json"
-METRICS = "metrics.jsonl"
+CARD = card.FILE
+METRICS = metrics.FILE
 CHECKPOINTS = "checkpoints"
 EPISODES = "episodes"
 LOG = "session.log"
 LAST = "last"
 CLAIM = ".claim"
 LATEST = "latest"
+STARTING = "starting"
+"""The state of a run before its session has begun to train."""
 LONGEST_NAME = 40  # letters of a task's name in a run's
-CARD_TYPES = {
-    **dict.fromkeys(("task", "trainer", "state"), str),
-    **dict.fromkeys(("num_envs", "steps", "frames", "episodes"), int),
-    "started": int | float,
-    "config": dict,
-}
-USUAL_LINE = 512  # bytes of a line of metrics
-
-
-class RunFolderError(PacError):
-    """A run folder cannot be made or read."""
-
-    title = "Run folder"
+FILES = frozenset({CARD, f".{CARD}", METRICS, LOG, CLAIM})
+FOLDERS = frozenset({CHECKPOINTS, EPISODES, LAST, tensorboard.FOLDER})
+"""All that a run's folder contains."""
 
 
 class RunFolder:
@@ -58,7 +52,7 @@ class RunFolder:
         self.path = path
         self.name = path.name
         self._first = first
-        self._claim: TextIO | None = None
+        self._claim: int | None = None
 
     @classmethod
     def create(cls, parent: Path, name: str) -> RunFolder:
@@ -93,7 +87,7 @@ class RunFolder:
             BadParameter: There are no runs at all.
         """
         for path in (Path(name), parent / name):
-            if (path / CARD).is_file():
+            if is_run(path):
                 return cls(path.resolve())
         runs = cls.all(parent)
         saved = [run for run in runs if run.saved]
@@ -107,42 +101,54 @@ class RunFolder:
     @classmethod
     def all(cls, parent: Path) -> list[RunFolder]:
         """Return the runs below `parent`, the newest last."""
-        cards = parent.glob(f"*/{CARD}") if parent.is_dir() else []
-        return [cls(card.parent) for card in sorted(cards, key=lambda card: card.stat().st_mtime)]
+        found = [cls(path) for path in parent.iterdir() if is_run(path)] if parent.is_dir() else []
+        return sorted(found, key=lambda run: run.written)
 
     def claim(self) -> None:
         """Be the one who writes into this run, until `release` or the end of the process, however it ends.
 
         Raises:
             BadParameter: Somebody else is.
+            RunFolderError: Nothing can be written there.
         """
         try:
-            file = (self.path / CLAIM).open("a+")
-        except OSError:  # a disk that cannot be written to: what is written later tells
-            return
+            # Only its owner may open it: whoever can open a file can lock it.
+            descriptor = open_regular(self.path / CLAIM, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise RunFolderError(
+                f"cannot write into {self.path}: {error.strerror}; a run that is trained or removed must be on a disk "
+                "that can be written to, and its files must be yours"
+            ) from error
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            file.seek(0)
-            pid = file.read().strip()
-            file.close()
+            pid = os.read(descriptor, 32).decode(errors="replace").strip()
+            os.close(descriptor)
             raise BadParameter(
                 f"{self.name} is being trained by process {pid or '(just starting)'}: `pac-tui attach {self.name}` "
                 "shows it; stop it first"
             ) from None
         except OSError:  # a file system without locks
-            file.close()
+            os.close(descriptor)
             return
         with suppress(OSError):
-            file.truncate(0)
-            file.write(str(os.getpid()))
-            file.flush()
-        self._claim = file
+            os.truncate(descriptor, 0)
+            os.write(descriptor, str(os.getpid()).encode())
+            os.fchmod(descriptor, 0o600)  # of a run of an older version
+        self._claim = descriptor
+
+    def begin(self, facts: Mapping[str, Any]) -> None:
+        """Write the first `run.json` of a new run, which is listed from now on, if the disk is not full."""
+        with suppress(OSError):
+            self.write_card({**facts, "state": STARTING})
 
     def drop_if_empty(self) -> None:
-        """Remove the folder if nothing was ever written there."""
-        with suppress(OSError):
-            if {path.name for path in self.path.iterdir()} <= {CLAIM, CHECKPOINTS}:
+        """Remove the folder if nothing was ever written there but how the run was to begin."""
+        with suppress(OSError, RunFolderError):
+            names = {path.name for path in self.path.iterdir()}
+            if names <= {CLAIM, CHECKPOINTS} or (
+                names <= {CLAIM, CHECKPOINTS, CARD} and self.card().get("state") == STARTING
+            ):
                 self.checkpoints.rmdir()
                 self.drop()
 
@@ -156,7 +162,7 @@ class RunFolder:
     def release(self) -> None:
         """Let others write into this run."""
         if self._claim is not None:
-            self._claim.close()
+            os.close(self._claim)
             self._claim = None
 
     @property
@@ -188,73 +194,48 @@ class RunFolder:
         """Return what `run.json` says.
 
         Raises:
-            RunFolderError: It is not readable JSON, or no run's.
+            RunFolderError: It is missing, cannot be read, was changed, or is not a run's.
         """
-        path = self.path / CARD
-        try:
-            card = json.loads(path.read_bytes())
-        except (OSError, ValueError) as error:
-            raise RunFolderError(f"{path} cannot be read ({error}): remove the run or restore the file") from error
-        found = card if isinstance(card, dict) else {"state": card}
-        wrong = [name for name, kind in CARD_TYPES.items() if name in found and not isinstance(found[name], kind)]
-        if wrong:
-            raise RunFolderError(f"{path} is no run's, by its {wrong[0]}: remove the run or restore the file")
-        return found
+        return card.read(self.path)
 
-    def write_card(self, card: Mapping[str, Any]) -> None:
-        """Write `run.json`, whole or not at all; a number that is none is null there."""
-        known = {key: None if value != value else value for key, value in card.items()}  # noqa: PLR0124
-        beside = self.path / f".{CARD}"
-        beside.write_text(json.dumps(known, indent=2, default=str) + "\n")
-        beside.replace(self.path / CARD)
+    def write_card(self, facts: Mapping[str, Any]) -> None:
+        """Write `run.json`, whole or not at all; a number that is NaN or infinite is null there."""
+        card.write(self.path, facts)
+
+    @property
+    def written(self) -> float:
+        """When `run.json` was written, or without one, when the folder was changed, in s since the epoch."""
+        for path in (self.path / CARD, self.path):
+            with suppress(OSError):
+                return path.lstat().st_mtime
+        return 0.0
+
+    def read_metrics(self) -> Metrics:
+        """Return the lines of `metrics.jsonl`, without what was lost until a resume, and how many are damaged."""
+        return metrics.read(self.path)
 
     def metrics(self) -> list[dict[str, float]]:
-        """Return the lines of `metrics.jsonl`, without what a crash cut short and what was lost until a resume."""
-        path = self.path / METRICS
-        if not path.is_file():
-            return []
-        with path.open("rb") as file:
-            return _rows(file)
+        """Return the lines of `metrics.jsonl`, without what is damaged and what was lost until a resume."""
+        return self.read_metrics().rows
 
     def some_metrics(self, count: int) -> list[dict[str, float]]:
         """Return about `count` lines of `metrics.jsonl`, evenly spaced, the last one too; all of a short file."""
-        path = self.path / METRICS
-        size = path.stat().st_size if path.is_file() else 0
-        if size <= count * USUAL_LINE:
-            return self.metrics()
-        lines = []
-        with path.open("rb") as file:
-            for place in (*range(0, size - 1, size // count), max(0, size - 2 * USUAL_LINE)):
-                file.seek(place)
-                if place:
-                    file.readline()
-                lines.append(file.readline())
-        return _rows(lines)
+        return metrics.sample(self.path, count).rows
 
     def append_metrics(self, row: Mapping[str, Any]) -> None:
         """Append one line to `metrics.jsonl`; a full disk loses lines, never the run."""
-        line = json.dumps({key: value for key, value in row.items() if value == value}) + "\n"  # noqa: PLR0124
-        descriptor = os.open(self.path / METRICS, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        try:
-            os.write(descriptor, line.encode())
-        finally:
-            os.close(descriptor)
+        metrics.append(self.path, row)
 
 
-def _rows(lines: Iterable[bytes]) -> list[dict[str, float]]:
-    """Return lines of metrics, without iterations that were made again by a session that resumed the run."""
-    kept: list[dict[str, float]] = []
-    for line in lines:
-        try:
-            row = json.loads(line)
-        except ValueError:
-            continue
-        if not isinstance(row, dict) or not all(isinstance(value, int | float) for value in row.values()):
-            continue
-        while kept and kept[-1].get("iterations", -1) >= row.get("iterations", math.inf):
-            kept.pop()
-        kept.append(row)
-    return kept
+def is_run(path: Path) -> bool:
+    """Whether a folder is a run's: it has a `run.json`, or only what a run has before that is written."""
+    try:
+        if os.path.lexists(path / CARD):
+            return True
+        names = {entry.name for entry in path.iterdir()}
+    except (OSError, ValueError):  # not a folder, not readable, or not even a path
+        return False
+    return not names.isdisjoint({CLAIM, CHECKPOINTS}) and names <= FILES | FOLDERS
 
 
 def new_name(task: str, trainer: str) -> str:

@@ -12,7 +12,8 @@ from typing import Any
 from ...envs import UnknownName
 from ..trainers import trainer_kind
 from ..units import RETURN, STEPPED, Figure, Units, first_of
-from .folder import CARD, METRICS, RunFolder, RunFolderError
+from .errors import RunFolderError
+from .folder import METRICS, STARTING, RunFolder
 from .sessions import FoundSession, sessions
 
 POINTS = 256
@@ -31,7 +32,7 @@ class Overview:
         when: When it ended, or began if it lives, in s since the epoch.
         rows: Lines of its metrics, oldest first.
         pid: The process that trains it, if it lives.
-        error: What is wrong with its card.
+        error: What is wrong with its files.
     """
 
     name: str
@@ -94,18 +95,21 @@ def words_of(card: Mapping[str, Any]) -> tuple[Units, tuple[Figure, ...]]:
 
 
 def _of_folder(run: RunFolder, session: FoundSession | None) -> Overview:
-    """What a run's folder says, and the session that trains it."""
-    written = (run.path / CARD).stat().st_mtime
+    """What a run's folder says, and the session that trains it; what cannot be read is an error beside the rest."""
+    written = run.written
     try:
         card = run.card()
     except RunFolderError as error:
         return Overview(run.name, run.path, {}, DAMAGED, written, error=str(error))
-    rows = _rows(run.path, *_version(run.path / METRICS))
+    rows, trouble = _metrics_of(run.path)
     if session is not None:
         card = {**card, **_counters(session)}
-        return Overview(run.name, run.path, card, LIVE, float(session.snapshot.state["started"]), rows, session.pid)
+        return Overview(
+            run.name, run.path, card, LIVE, float(session.snapshot.state["started"]), rows, session.pid, trouble
+        )
     state = str(card.get("state", ""))
-    return Overview(run.name, run.path, card, DIED if state == "running" else state, written, rows)
+    died = state in {STARTING, "running"}
+    return Overview(run.name, run.path, card, DIED if died else state, written, rows, error=trouble)
 
 
 def _of_session(session: FoundSession) -> Overview:
@@ -114,8 +118,8 @@ def _of_session(session: FoundSession) -> Overview:
     began = float(state["started"])
     card = {"task": about.task, "trainer": about.trainer, "started": began, **_counters(session)}
     folder = Path(about.folder) if about.folder else None
-    rows = _rows(folder, *_version(folder / METRICS)) if folder else ()
-    return Overview(about.run, folder, card, LIVE, began, rows, session.pid)
+    rows, error = _metrics_of(folder) if folder else ((), "")
+    return Overview(about.run, folder, card, LIVE, began, rows, session.pid, error)
 
 
 def _counters(session: FoundSession) -> dict[str, int]:
@@ -123,11 +127,20 @@ def _counters(session: FoundSession) -> dict[str, int]:
     return {name: int(session.snapshot.state[name]) for name in ("num_envs", "steps", "frames", "episodes")}
 
 
+def _metrics_of(folder: Path) -> tuple[tuple[Mapping[str, Any], ...], str]:
+    """Some lines of a run's metrics, and why they cannot be read, if they cannot."""
+    try:
+        return _rows(folder, *_version(folder / METRICS)), ""
+    except RunFolderError as error:
+        return (), str(error)
+
+
 def _version(path: Path) -> tuple[int, int]:
     """What changes when a file does."""
-    if not path.is_file():
+    try:
+        found = path.stat()
+    except OSError:
         return 0, 0
-    found = path.stat()
     return found.st_mtime_ns, found.st_size
 
 

@@ -87,6 +87,8 @@ class Keeper:
         task = self._task.title if ":" in self._task.name else self._task.name  # the class, without its module
         folder = RunFolder.create(config.runs_dir, config.name or new_name(task, self._kind.name))
         folder.claim()
+        config_facts = {**config.model_dump(mode="json"), "settings": dict(self._settings)}
+        folder.begin({"id": folder.name, **self._origin, "started": time.time(), "config": config_facts})
         atexit.register(folder.drop_if_empty)
         return folder
 

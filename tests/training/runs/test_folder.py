@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from pac.envs import BadParameter, UnknownName
-from pac.training.runs.folder import RunFolder, RunFolderError, new_name
+from pac.training.runs.errors import RunFolderError
+from pac.training.runs.folder import RunFolder, new_name
 
 CLAIMING = """
 import sys, time
@@ -85,7 +86,8 @@ def test_metrics_are_lines_of_json_without_nan(tmp_path):
     run.append_metrics({"fps": 1.5, "return_mean": float("nan")})
     run.append_metrics({"fps": 2})
     lines = (run.path / "metrics.jsonl").read_text().splitlines()
-    assert [json.loads(line) for line in lines] == [{"fps": 1.5}, {"fps": 2}]
+    assert [json.loads(line).keys() for line in lines] == [{"fps", "checksum"}, {"fps", "checksum"}]
+    assert run.metrics() == [{"fps": 1.5}, {"fps": 2}]
 
 
 def test_a_card_is_json_without_nan(tmp_path):
@@ -114,13 +116,103 @@ def test_lines_that_are_no_metrics_are_passed_over(tmp_path):
     assert [row["steps"] for row in run.metrics()] == [5, 15]
 
 
-@pytest.mark.parametrize("text", ["{", "[1]", "null", '{"task": 3}', '{"steps": "many"}', '{"config": []}', "\ud800"])
-def test_a_card_that_is_none_is_a_clear_error(tmp_path, text):
+DEEP = "[" * 100_000 + "]" * 100_000
+BAD_CARDS = {
+    "cut": "{",
+    "list": "[1]",
+    "null": "null",
+    "text": '"completed"',
+    "bytes": "\ud800",
+    "task": '{"task": 3}',
+    "steps": '{"steps": "many"}',
+    "config": '{"config": []}',
+    "settings": '{"config": {"settings": []}}',
+    "infinite time": '{"started": 1e999}',
+    "time without a calendar": '{"started": 1e99}',
+    "time in words": '{"written": "yesterday"}',
+    "400 digits": f'{{"steps": {"9" * 400}}}',
+    "9,000 digits": f'{{"steps": {"9" * 9000}}}',
+    "negative": '{"steps": -1}',
+    "deep": f'{{"config": {DEEP}}}',
+    "deep enough": f'{{"config": {"[" * 90 + "]" * 90}}}',
+    "large": f'{{"error": "{"x" * 5_000_000}"}}',
+}
+
+
+@pytest.mark.parametrize("name", BAD_CARDS)
+def test_a_card_that_is_none_is_a_clear_error(tmp_path, name):
     """A run.json that is broken, or something else, is named."""
+    text = BAD_CARDS[name]
     run = RunFolder.create(tmp_path, "a")
     (run.path / "run.json").write_text(text, errors="surrogatepass")
     with pytest.raises(RunFolderError, match=r"run\.json .*: remove the run or restore the file"):
         run.card()
+
+
+def test_a_changed_card_is_an_error(tmp_path):
+    """Its checksum shows it; one from before there were checksums is read, and so is one laid out in another way."""
+    run = RunFolder.create(tmp_path, "a")
+    run.write_card({"steps": 3, "state": "completed"})
+    card = json.loads((run.path / "run.json").read_text())
+    (run.path / "run.json").write_text(json.dumps(card, indent=None, sort_keys=True))
+    assert run.card() == {"steps": 3, "state": "completed"}
+    (run.path / "run.json").write_text(json.dumps({**card, "steps": 4}))
+    with pytest.raises(RunFolderError, match="another checksum"):
+        run.card()
+    del card["sha256"]
+    (run.path / "run.json").write_text(json.dumps({**card, "steps": 4}))
+    assert run.card()["steps"] == 4
+
+
+def test_a_card_is_not_written_through_a_link(tmp_path):
+    """A run folder from elsewhere cannot lead to a file outside of it being overwritten."""
+    run = RunFolder.create(tmp_path / "runs", "a")
+    (tmp_path / "precious").write_text("mine")
+    (run.path / ".run.json").symlink_to(tmp_path / "precious")
+    run.write_card({"steps": 3})
+    assert (tmp_path / "precious").read_text() == "mine"
+    assert run.card() == {"steps": 3}
+
+
+def test_a_run_is_known_before_its_card_is_written(tmp_path):
+    """A session that is killed at its very beginning leaves a folder that is listed, and says what is missing."""
+    RunFolder.create(tmp_path, "a")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "mine" / "checkpoints").mkdir(parents=True)
+    (tmp_path / "mine" / "thesis.tex").touch()
+    assert [run.name for run in RunFolder.all(tmp_path)] == ["a"]
+    with pytest.raises(RunFolderError, match=r"run\.json is missing.*pac-tui runs rm a"):
+        RunFolder.find(tmp_path, "a").card()
+
+
+def test_a_run_that_has_only_begun_can_be_dropped(tmp_path):
+    """What it was to begin with is no reason to keep it; a card of a run that trained is."""
+    begun, trained = RunFolder.create(tmp_path, "begun"), RunFolder.create(tmp_path, "trained")
+    begun.begin({"task": "drmario"})
+    trained.write_card({"state": "running"})
+    for run in (begun, trained):
+        run.drop_if_empty()
+    assert [run.name for run in RunFolder.all(tmp_path)] == ["trained"]
+
+
+def test_a_claim_is_for_this_user_alone(tmp_path):
+    """Whoever can open a file can hold its lock; that of an older version is closed to others, too."""
+    run = RunFolder.create(tmp_path, "a")
+    (run.path / ".claim").touch(0o644)
+    for _ in range(2):
+        run.claim()
+        assert (run.path / ".claim").stat().st_mode & 0o777 == 0o600
+        run.release()
+        (run.path / ".claim").unlink()
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.mkdir()])
+def test_a_claim_that_is_no_file_is_an_error(tmp_path, make):
+    """Neither is waited for, and nothing is written through it."""
+    run = RunFolder.create(tmp_path, "a")
+    make(run.path / ".claim")
+    with pytest.raises(RunFolderError, match="cannot write into"):
+        run.claim()
 
 
 def test_a_name_holds_task_and_trainer():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from ....envs.fields import Array
 from ....envs.poker.cards.parallel import Progress, unheard
 from ....envs.poker.live import LiveHand
 from ....envs.poker.tree import DECISION
+from ...runs.errors import RunFolderError
 from ...runs.folder import LATEST, RunFolder
 from .holdings import Holdings
 from .matches import Follower, Player, Thinker
@@ -80,8 +82,9 @@ def run_for(task: Task, name: str, runs_dir: Path) -> RunFolder:
             raise BadParameter(f"{run.name} has no checkpoint of a solver that played {task.name}: {advice}")
         return run
     for run in reversed(RunFolder.all(runs_dir)):
-        if _learned(run, task):
-            return run
+        with suppress(RunFolderError):  # a damaged run is no opponent, and the others are
+            if _learned(run, task):
+                return run
     raise BadParameter(f"no run in {runs_dir} has learned {task.name}: {advice}")
 
 

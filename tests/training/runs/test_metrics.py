@@ -1,0 +1,121 @@
+"""Metrics are read line by line: what is damaged is skipped and counted, and no line can hold up a reader."""
+
+import json
+import os
+import re
+import tracemalloc
+
+import pytest
+
+from pac.training.runs import metrics
+from pac.training.runs.errors import RunFolderError
+from pac.training.runs.metrics import FILE, MAX_LINE
+
+
+def rows(*counts):
+    return [{"iterations": count, "steps": 10 * count} for count in counts]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A run's folder with three lines of metrics."""
+    for row in rows(1, 2, 3):
+        metrics.append(tmp_path, row)
+    return tmp_path
+
+
+def change(folder, old, new):
+    path = folder / FILE
+    path.write_text(path.read_text().replace(old, new, 1))
+
+
+def test_what_was_written_comes_back(folder):
+    """Without the checksum that every line has."""
+    assert metrics.read(folder) == (rows(1, 2, 3), 0)
+    assert all(re.fullmatch(r".*, \"checksum\": \"[0-9a-f]{16}\"}", line) for line in text_of(folder).splitlines())
+
+
+def text_of(folder):
+    return (folder / FILE).read_text()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"steps": 20', '"steps": 21'),
+        ('"steps": 20, "checksum": "', '"steps": 20, "checksum": "0'),
+        ('"steps": 20', '"steps": 20 '),
+    ],
+)
+def test_a_changed_line_is_skipped_and_counted(folder, old, new):
+    """Its checksum shows it."""
+    change(folder, old, new)
+    assert metrics.read(folder) == (rows(1, 3), 1)
+
+
+def test_lines_of_older_versions_are_read(folder):
+    """They have no checksum."""
+    with (folder / FILE).open("a") as file:
+        file.write('{"iterations": 4, "steps": 40}\n')
+    assert metrics.read(folder) == (rows(1, 2, 3, 4), 0)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[" * 50_000,
+        '{"steps": ' + "9" * 400 + "}",
+        '{"steps": ' + "9" * 9000 + "}",
+        '{"iterations": 9, "st',
+        '{"checksum": "0123"}',
+        "x" * MAX_LINE,
+    ],
+    ids=["deep", "400 digits", "9,000 digits", "cut", "only a checksum", "long"],
+)
+def test_a_damaged_line_is_skipped_and_counted(folder, line):
+    """Whatever it holds, the lines around it are there."""
+    with (folder / FILE).open("a") as file:
+        file.write(line + "\n")
+    metrics.append(folder, rows(4)[0])
+    assert metrics.read(folder) == (rows(1, 2, 3, 4), 1)
+
+
+def test_unknown_and_infinite_values_are_left_out(folder):
+    """The rest of their line is there."""
+    with (folder / FILE).open("a") as file:
+        file.write('{"iterations": 4, "steps": 40, "fps": null, "kl": 1e999, "loss": NaN}\n')
+    assert metrics.read(folder) == (rows(1, 2, 3, 4), 0)
+    metrics.append(folder, {"iterations": 5, "kl": float("inf")})
+    assert json.loads(text_of(folder).splitlines()[-1]).keys() == {"iterations", "checksum"}
+
+
+@pytest.mark.parametrize("read", [metrics.read, lambda folder: metrics.sample(folder, 4)])
+def test_a_line_that_never_ends_is_not_held(folder, read):
+    """It is passed over piece by piece: a file of any size takes little memory."""
+    with (folder / FILE).open("a") as file:
+        file.write("[" * (32 * MAX_LINE) + "\n")
+    for row in rows(4, 5):
+        metrics.append(folder, row)
+    tracemalloc.start()
+    found = read(folder)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.rows[0] == rows(1)[0]
+    assert found.rows[-1] == rows(5)[0]
+    assert most < 8 * MAX_LINE
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.mkdir()])
+def test_only_a_regular_file_is_read_and_written(tmp_path, make):
+    """A FIFO, a device and a folder are errors that name the file, and nothing waits for them."""
+    make(tmp_path / FILE)
+    for read in (metrics.read, lambda folder: metrics.sample(folder, 4)):
+        with pytest.raises(RunFolderError, match=r"metrics\.jsonl cannot be read \(it is a"):
+            read(tmp_path)
+    with pytest.raises(OSError, match=r"it is a|directory"):
+        metrics.append(tmp_path, {"steps": 1})
+
+
+def test_without_a_file_there_are_none(tmp_path):
+    """A run that has just begun has no metrics."""
+    assert metrics.read(tmp_path) == metrics.sample(tmp_path, 4) == ([], 0)

@@ -1,0 +1,86 @@
+"""`run.json`, a run's card: what it was started with, how far it came, how it ended; with a checksum of all that."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...envs.files import MIB, UnreadableFile, read_json, write_whole
+from .errors import RunFolderError
+
+FILE = "run.json"
+CHECKSUM = "sha256"
+LIMIT = 4 * MIB
+COUNTS = ("num_envs", "steps", "frames", "episodes")
+TIMES = ("started", "written")
+TEXTS = ("id", "task", "trainer", "state")
+END_OF_TIME = 2.5e11  # s since the epoch: a calendar has no years beyond 9999
+ADVICE = "remove the run or restore the file"
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """Return what a run's card says.
+
+    Raises:
+        RunFolderError: There is none, it cannot be read, it was changed, or it is not a run's.
+    """
+    path = folder / FILE
+    try:
+        card = read_json(path, LIMIT)
+    except UnreadableFile as error:
+        if error.missing:
+            raise RunFolderError(
+                f"{path} is missing: the session was killed before it wrote it; `pac-tui runs rm {folder.name}` "
+                "removes the run"
+            ) from error
+        raise RunFolderError(f"{path} cannot be read ({error.reason}): {ADVICE}") from error
+    if not isinstance(card, dict):
+        raise RunFolderError(f"{path} is not a run's, it holds no JSON object: {ADVICE}")
+    expected = card.pop(CHECKSUM, None)
+    if expected is not None and expected != _checksum(card):
+        raise RunFolderError(
+            f"{path} is not what was written (another checksum): {ADVICE}, or delete its {CHECKSUM} to accept the "
+            "change"
+        )
+    if wrong := _misfit(card):
+        raise RunFolderError(f"{path} is not a run's, by its {wrong}: {ADVICE}")
+    return card
+
+
+def write(folder: Path, card: Mapping[str, Any]) -> None:
+    """Write a run's card, whole or not at all; a number that is NaN or infinite is null there.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    known = {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in card.items()
+    }
+    facts = json.loads(json.dumps(known, default=str))  # as it will be read
+    write_whole(folder / FILE, json.dumps({**facts, CHECKSUM: _checksum(facts)}, indent=2) + "\n")
+
+
+def _checksum(facts: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of JSON data, however that is laid out."""
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+
+def _misfit(card: Mapping[str, Any]) -> str | None:
+    """Return the first key whose value no run has."""
+    config = card.get("config", {})
+    if not isinstance(config, dict) or not isinstance(config.get("settings", {}), dict):
+        return "config"
+    for name in TEXTS:
+        if not isinstance(card.get(name, ""), str):
+            return name
+    for name in COUNTS:
+        if not isinstance(value := card.get(name, 0), int) or not 0 <= value < 2**63:
+            return name
+    for name in TIMES:
+        if not isinstance(value := card.get(name, 0), int | float) or not 0 <= value < END_OF_TIME:
+            return name
+    return None

@@ -1,0 +1,101 @@
+"""Removes runs: only from directly below the folder of runs, only what a run consists of, and never through a link."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+
+from ...envs import BadParameter, UnknownName
+from .errors import RunFolderError
+from .folder import CHECKPOINTS, EPISODES, FILES, LAST, RunFolder, is_run
+from .tensorboard import FOLDER as TENSORBOARD
+
+WITHIN = {
+    CHECKPOINTS: ("step-*", ".step-*"),
+    EPISODES: ("*.jsonl", "*.cast", "*.gif"),
+    LAST: ("telemetry.*",),
+    TENSORBOARD: ("*tfevents*",),
+}
+"""What the folders of a run contain."""
+
+
+class NotRemovable(BadParameter):
+    """A name is not a run's, or its folder contains something else."""
+
+    title = "Not removed"
+
+
+@dataclass(frozen=True)
+class Removal:
+    """A run that may be removed.
+
+    Attributes:
+        run: The run.
+        size: Bytes of all its files.
+        checkpoints: Number of its checkpoints.
+    """
+
+    run: RunFolder
+    size: int
+    checkpoints: int
+
+
+def removal_of(parent: Path, name: str) -> Removal:
+    """Return the run called `name` directly below `parent`, after making sure that nothing else would be removed.
+
+    Raises:
+        UnknownName: There is no such run; the known ones are listed.
+        NotRemovable: It is not a name but a path, or what it names is a link or contains more than a run.
+    """
+    if name in {"", ".", ".."} or Path(name).name != name:
+        raise NotRemovable(
+            f"{name!r} is not the name of a run: runs are removed by their names, from directly below --runs-dir "
+            f"({parent})"
+        )
+    path = parent / name
+    if path.is_symlink():
+        raise NotRemovable(f"{path} is a link, and only folders are removed: remove the link itself with rm")
+    if not path.is_dir() or not is_run(path):
+        raise UnknownName("run", name, [run.name for run in RunFolder.all(parent)])
+    run = RunFolder(path)
+    if strange := next(_strangers(path), None):
+        raise NotRemovable(
+            f"{path} is not removed: {strange} in it is not a run's; move that elsewhere first, or remove the folder "
+            "with rm"
+        )
+    if not run.checkpoints.is_dir() and not _has_card(run):
+        raise NotRemovable(f"{path} is not removed: it has neither checkpoints nor a run's run.json; use rm")
+    return Removal(run, _size(path), sum(1 for _ in run.checkpoints.glob("step-*")))
+
+
+def remove(run: RunFolder) -> None:
+    """Remove a run's folder; of a link in it, only the link."""
+    shutil.rmtree(run.path)
+
+
+def _strangers(path: Path) -> Iterator[str]:
+    """Yield what does not belong into a run's folder, as paths within it."""
+    for entry in sorted(os.scandir(path), key=lambda entry: entry.name):
+        folder = entry.is_dir(follow_symlinks=False)
+        if entry.name not in WITHIN and (folder or entry.name not in FILES):
+            yield entry.name
+        elif folder:
+            for part in sorted(Path(entry.path).iterdir()):
+                if not any(fnmatch(part.name, pattern) for pattern in WITHIN[entry.name]):
+                    yield f"{entry.name}/{part.name}"
+
+
+def _has_card(run: RunFolder) -> bool:
+    try:
+        return {"task", "trainer"} <= run.card().keys()
+    except RunFolderError:
+        return False
+
+
+def _size(path: Path) -> int:
+    """Return the bytes of all files below a folder, without following links."""
+    return sum((Path(folder) / name).lstat().st_size for folder, _, names in os.walk(path) for name in names)

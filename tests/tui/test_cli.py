@@ -138,7 +138,7 @@ def test_runs(capsys, tmp_path):
     assert told(capsys, "runs", "show", "one")["checkpoints"] == ["step-1"]
     assert main(["runs"]) == 0
     assert "one" in capsys.readouterr().out
-    assert main(["runs", "rm", "one"]) == 0
+    assert main(["runs", "rm", "one", "--yes"]) == 0
     assert not folder.exists()
     assert main(["runs", "show", "one"]) == 2
 

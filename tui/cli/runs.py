@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,14 +10,18 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
+from ...backends.segment import human_bytes
 from ...envs import BadParameter
+from ...envs.errors import visible
 from ...training.config import RUNS
-from ...training.runs.folder import RunFolder
+from ...training.exits import DONE, FAILED
+from ...training.runs.folder import METRICS, RunFolder
 from ...training.runs.overview import Overview, goal_of, overviews, words_of
+from ...training.runs.removal import Removal, removal_of, remove
 from ...training.units import STEPPED, Figure, Units, plural
 from ..drawing.numbers import figure
 from ..drawing.spark import sparkline
-from .flags import Json
+from .flags import Json, Switch
 from .show import console, plain_table, show_json, show_table
 
 app = App(name="runs", default_parameter=Parameter(negative=()))
@@ -80,7 +84,8 @@ def compare(*names: Name, runs_dir: Folder = RUNS, json: Json = False) -> int:
     if len(names) < 2:
         raise BadParameter(f"two runs or more can be compared, got {len(names)}: pac-tui runs lists them")
     runs = [RunFolder.find(runs_dir, name) for name in names]
-    metrics = [run.metrics() for run in runs]
+    read = [run.read_metrics() for run in runs]
+    metrics = [one.rows for one in read]
     goal = goal_of(runs[0].card(), metrics[0][-1] if metrics[0] else ())
     sheets = [_last(rows, goal) | _flat(run.card()) for run, rows in zip(runs, metrics, strict=True)]
     keys = [key for key in dict.fromkeys(key for sheet in sheets for key in sheet) if _differs(key, sheets)]
@@ -97,6 +102,8 @@ def compare(*names: Name, runs_dir: Folder = RUNS, json: Json = False) -> int:
         if name := _said(key, units):
             table.add_row(name, *(_shown(sheet.get(key)) for sheet in sheets))
     show_table(table)
+    for run, one in zip(runs, read, strict=True):
+        _warn(run, one.damaged)
     return 0
 
 
@@ -147,6 +154,8 @@ def show(name: Name, *, runs_dir: Folder = RUNS, json: Json = False) -> int:
     run = RunFolder.find(runs_dir, name)
     saved = sorted(path.name for path in run.checkpoints.glob("step-*"))
     card: dict[str, Any] = {"name": run.name, "folder": str(run.path), **run.card(), "checkpoints": saved}
+    if damaged := run.read_metrics().damaged:
+        card["damaged_metrics"] = damaged
     if json:
         return show_json(card)
     table = plain_table("", "")
@@ -156,18 +165,56 @@ def show(name: Name, *, runs_dir: Folder = RUNS, json: Json = False) -> int:
         if value is not None and (name := _said(key, units)):
             table.add_row(name, _when(value) if key in {"started", "written"} else _shown(value))
     show_table(table)
+    _warn(run, damaged)
     return 0
+
+
+def _warn(run: RunFolder, damaged: int) -> None:
+    """Say how many lines of a run's metrics are not shown because they are damaged."""
+    if damaged:
+        lines = "1 line" if damaged == 1 else f"{damaged:,} lines"
+        console.print(
+            f"{run.path / METRICS}: {lines} skipped: damaged, cut short, or not what was written", markup=False
+        )
 
 
 @app.command
-def rm(*names: Name, runs_dir: Folder = RUNS) -> int:
-    """Remove runs with their checkpoints; asks nothing."""
+def rm(*names: Name, runs_dir: Folder = RUNS, yes: Switch = False) -> int:
+    """Remove runs with their checkpoints, after asking.
+
+    Args:
+        names: The runs, by their names: folders directly below --runs-dir.
+        runs_dir: Where runs are kept.
+        yes: Do not ask.
+    """
     if not names:
         raise BadParameter("no run was named to be removed: pac-tui runs lists them")
-    runs = [RunFolder.find(runs_dir, name) for name in names]
-    for run in runs:
-        run.claim()
-    for run in runs:
-        shutil.rmtree(run.path)
-        run.release()
-    return 0
+    removals = [removal_of(runs_dir, name) for name in dict.fromkeys(names)]
+    if not yes and (sys.stdin is None or not sys.stdin.isatty()):
+        raise BadParameter(
+            "runs rm asks before it removes anything, and stdin is not a terminal: add --yes to not be asked"
+        )
+    try:
+        for removal in removals:
+            removal.run.claim()
+        if not yes and not _confirmed(removals):
+            console.print("Nothing was removed.")
+            return FAILED
+        for removal in removals:
+            remove(removal.run)
+    finally:
+        for removal in removals:
+            removal.run.release()
+    return DONE
+
+
+def _confirmed(removals: Sequence[Removal]) -> bool:
+    """Show what would be removed, and ask."""
+    for removal in removals:
+        count = removal.checkpoints
+        saved = f"{count} checkpoint{'' if count == 1 else 's'}"
+        console.print(visible(f"{removal.run.path}: {human_bytes(removal.size)}, {saved}"), markup=False)
+    try:
+        return input("Remove? [y/N] ").strip().lower() in {"y", "yes"}
+    except EOFError:
+        return False

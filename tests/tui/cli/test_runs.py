@@ -1,0 +1,148 @@
+"""Runs are listed whatever one of them holds, and removed only when that is meant."""
+
+import io
+import json
+import os
+import sys
+
+import pytest
+
+from pac.training.runs.folder import RunFolder
+from pac.tui.cli.commands import main
+
+from ...folders import runtime
+from ...waiting import until
+from ..commands import Terminal
+
+DEEP = "[" * 100_000
+
+
+@pytest.fixture
+def runs(tmp_path, monkeypatch, runtime_directory):
+    """A folder with one sound run, in the working directory; no session lives."""
+    monkeypatch.chdir(tmp_path)
+    run = RunFolder.create(tmp_path / "runs", "sound")
+    run.write_card({"task": "drmario", "trainer": "ppo", "state": "completed", "started": 1e9})
+    run.append_metrics({"iterations": 1, "steps": 5, "return_mean": 2.0})
+    return tmp_path / "runs"
+
+
+class Answer(io.StringIO):
+    """A terminal on which somebody has typed."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def states(capsys) -> dict[str, str]:
+    assert main(["runs", "--json"]) == 0
+    return {run["name"]: run.get("error", "") for run in json.loads(capsys.readouterr().out)["runs"]}
+
+
+@pytest.mark.parametrize(
+    ("file", "make"),
+    [
+        ("run.json", lambda path: path.write_text(DEEP)),
+        ("run.json", lambda path: path.write_text('{"started": 1e999}')),
+        ("run.json", lambda path: path.write_text(f'{{"started": {"9" * 400}}}')),
+        ("run.json", lambda path: path.write_text('{"started": 1e50, "task": "x"}')),
+        ("run.json", os.mkfifo),
+        ("run.json", lambda path: path.symlink_to("/dev/zero")),
+        ("run.json", lambda path: path.symlink_to("nowhere")),
+        ("run.json", lambda path: path.mkdir()),
+        ("metrics.jsonl", os.mkfifo),
+        ("metrics.jsonl", lambda path: path.symlink_to("/dev/zero")),
+    ],
+)
+def test_a_bad_run_is_listed_beside_the_others(runs, capsys, file, make):
+    """It says what is wrong with it, and nothing waits for it."""
+    bad = RunFolder.create(runs, "bad")
+    bad.write_card({"task": "drmario", "trainer": "ppo", "state": "completed"})
+    (bad.path / file).unlink(missing_ok=True)
+    make(bad.path / file)
+    found = states(capsys)
+    assert found["sound"] == ""
+    assert file in found["bad"]
+    assert main(["runs"]) == 0
+    assert "sound" in capsys.readouterr().out
+
+
+def test_a_run_without_a_card_is_listed(runs, capsys):
+    """A session that was killed before it wrote one leaves a folder that can be seen and removed."""
+    RunFolder.create(runs, "killed")
+    assert "is missing" in states(capsys)["killed"]
+    assert main(["runs", "rm", "killed", "--yes"]) == 0
+    assert [path.name for path in runs.iterdir()] == ["sound"]
+
+
+def test_damaged_lines_of_metrics_are_counted(runs, capsys):
+    """`show` and `compare` say that they were skipped."""
+    path = runs / "sound" / "metrics.jsonl"
+    path.write_text(path.read_text().replace("2.0", "9.0") + DEEP + "\n")
+    assert main(["runs", "show", "sound"]) == 0
+    assert "2 lines skipped: damaged" in capsys.readouterr().out
+    assert main(["runs", "show", "sound", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["damaged_metrics"] == 2
+    assert main(["runs", "compare", "sound", "sound"]) == 0
+    assert "2 lines skipped" in capsys.readouterr().out
+
+
+def test_nothing_is_removed_unasked(runs, capsys, monkeypatch):
+    """Without a terminal to ask on, the sentence names --yes."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+    assert main(["runs", "rm", "sound"]) == 2
+    assert "--yes" in capsys.readouterr().err
+    assert (runs / "sound").is_dir()
+
+
+@pytest.mark.parametrize(("answer", "gone"), [("y\n", True), ("n\n", False), ("\n", False), ("", False)])
+def test_a_removal_is_confirmed(runs, capsys, monkeypatch, answer, gone):
+    """What would be removed is shown; only a yes removes it."""
+    (runs / "sound" / "checkpoints" / "step-000000000001").mkdir()
+    monkeypatch.setattr(sys, "stdin", Answer(answer))
+    assert main(["runs", "rm", "sound"]) == (0 if gone else 1)
+    assert "sound: " in (out := capsys.readouterr().out)
+    assert "1 checkpoint\n" in out
+    assert (runs / "sound").exists() is not gone
+
+
+@pytest.mark.parametrize("name", [".", "..", "runs/sound", "../elsewhere", "{cwd}/elsewhere"])
+def test_only_names_are_removed(runs, capsys, name):
+    """A folder with a `run.json` is not a run because of that, wherever it is."""
+    other = runs.parent / "elsewhere"
+    other.mkdir()
+    for folder in (other, runs, runs.parent):
+        (folder / "run.json").write_text("{}")
+    assert main(["runs", "rm", "--yes", name.format(cwd=runs.parent)]) == 2
+    assert "is not the name of a run" in capsys.readouterr().err
+    assert other.is_dir()
+    assert (runs / "sound").is_dir()
+
+
+def test_all_are_checked_before_one_is_removed(runs):
+    """A mistake in one name removes nothing."""
+    assert main(["runs", "rm", "--yes", "sound", "sond"]) == 2
+    assert (runs / "sound").is_dir()
+
+
+def test_a_run_that_is_trained_is_not_removed(runs, capsys):
+    """Its process is named."""
+    run = RunFolder(runs / "sound")
+    run.claim()
+    assert main(["runs", "rm", "sound", "--yes"]) == 2
+    assert f"being trained by process {os.getpid()}" in capsys.readouterr().err
+    run.release()
+    assert run.path.is_dir()
+
+
+@pytest.mark.session
+def test_a_removal_is_asked_for_on_a_terminal(runs):
+    """A person types y."""
+    with runtime() as folder:
+        terminal = Terminal(("runs", "rm", "sound"), folder, runs.parent)
+        until(lambda: b"[y/N]" in terminal.drawn, "the question")
+        assert (runs / "sound").is_dir()
+        terminal.press("y\n")
+        assert terminal.process.wait(60) == 0
+        terminal.close()
+    assert not list(runs.iterdir())

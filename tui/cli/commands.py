@@ -88,7 +88,7 @@ def evaluate(
     *,
     flags: AnyFlags = None,
     sample: Switch = False,
-    hands: Annotated[int | None, Parameter(validator=Number(gte=2))] = None,
+    hands: Annotated[int | None, Parameter(validator=Number(gte=4))] = None,
     against: str | None = None,
     resolve: Switch = False,
     headless: Switch = False,
@@ -101,8 +101,9 @@ def evaluate(
         name: The run: its name or its folder.
         flags: The configuration; what is not given is as in the run.
         sample: Draw the actions from the policy instead of taking the likeliest.
-        hands: Of a solver: hands to play; of small games all are gone through.
-        against: Of a solver: another run, or uniform, call or fold; uniform unless told otherwise.
+        hands: Of a solver: hands to play, an even number, by default 1,000,000, or 400 with --resolve. Of small games
+            all deals are computed instead.
+        against: Of a solver: another run of the same game, or uniform, call, fold or allin; by default uniform.
         resolve: Of a solver: let the run think again at every decision; --resolver.max-depth 3 and the like say how.
         headless: Show a progress line instead of the app; plays 100 episodes unless told otherwise.
         json: With --headless: print the report as one JSON object on stdout.

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from ...training.mccfr.playing.evaluation import Evaluation
 
 RESOLVER = "resolver."
-HANDS = 1_000_000
-"""Hands of a match where none are asked for, and where somebody thinks at each decision."""
-THOUGHTFUL_HANDS = 400
+HANDS, RESOLVED_HANDS = 1_000_000, 400
+"""Hands of a match by default, without and with a resolver; the help of `pac-tui eval` names both."""
 
 
 def thinking(given: Sequence[str], *, resolve: bool) -> tuple[dict[str, str] | None, tuple[str, ...]]:
@@ -53,7 +52,7 @@ def evaluate_solved(
     Args:
         config: The run's configuration.
         name: The run: its name or its folder.
-        hands: Hands to play, where not all deals can be gone through.
+        hands: Hands to play, where not all deals can be gone through; `HANDS` or `RESOLVED_HANDS` if None.
         against: Who to play against: see `training.mccfr.playing.matches.BOTS`, or a run.
         resolver: Settings with which the run's strategy thinks again at its decisions; None if it does not.
         json: Print one JSON object.
@@ -63,7 +62,7 @@ def evaluate_solved(
     """
     evaluate = evaluator(trainer_of(config))
     run = RunFolder.find(config.runs_dir, name)
-    wanted = hands or (HANDS if resolver is None else THOUGHTFUL_HANDS)
+    wanted = hands or (HANDS if resolver is None else RESOLVED_HANDS)
     with telling(f"eval {run.name}") as tell:
         found = evaluate(
             run, config.runs_dir, hands=wanted, against=against, resolver=resolver, seed=config.seed, heard=tell
@@ -87,6 +86,10 @@ def _show(found: Evaluation) -> None:
     if found.local_best_response is not None:
         table.add_row("lost to a local best response", *_columns(found.local_best_response, found.unit))
     show_table(table)
+    if found.hands_played:
+        console.print(f"Hands requested: {found.hands_requested:,}. Hands played: {found.hands_played:,}.")
+    else:
+        console.print("All deals were computed; the number of hands does not matter.")
 
 
 def _columns(estimate: Estimate, unit: int) -> tuple[str, str, str]:

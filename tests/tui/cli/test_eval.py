@@ -42,7 +42,8 @@ def test_it_is_one_json_object(capsys, tmp_path):
     assert found["resolved"]
     assert damaged.name in found["skipped"][0]
     assert found["nash_conv"] > 0
-    assert found["won"]["hands"] == 0
+    assert found["won"]["hands"] == found["hands_played"] == 0
+    assert found["hands_requested"] == cli_eval.RESOLVED_HANDS
 
 
 def test_the_resolver_is_told_how_to_think(capsys):
@@ -70,3 +71,10 @@ def test_a_policy_that_plays_episodes_has_no_opponent(capsys, tmp_path):
     (tmp_path / "runs" / "plain" / "run.json").write_text(json.dumps(card))
     assert main(["eval", "plain", "--against", "call"]) == 2
     assert "solver" in capsys.readouterr().err
+
+
+def test_the_help_names_the_default_numbers_of_hands(capsys):
+    """The very numbers that are played."""
+    assert main(["eval", "--help"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert f"by default {cli_eval.HANDS:,}, or {cli_eval.RESOLVED_HANDS} with --resolve" in told.replace(" │ │ ", " ")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ....backends import usable_cores
-from ....envs import BadParameter, UnknownName
+from ....envs import BadParameter, PacError, Task, UnknownName
 from ....envs.poker.cards.parallel import Progress, unheard
 from ....envs.poker.game import Game
 from ....envs.poker.live import rules_of
@@ -20,7 +21,7 @@ from .local_best_response import local_best_response
 from .matches import BOTS, Follower, Thinker, bot, exact_match, match, thoughtful_match
 from .resolving import Resolver
 from .resolving import Settings as Thinking
-from .trained import Trained, holdings_of, trained
+from .trained import Trained, holdings_of, learned, trained
 
 RESPONSES = 500
 """Of so many hands of a match, one is played against a local best response: it takes ten thousand times as long."""
@@ -37,6 +38,8 @@ class Evaluation:
         against: Who it was measured against.
         resolved: Whether it thought again at its decisions.
         unit: Chips of a big blind; 1 where there are no blinds.
+        hands_requested: Hands that were asked for.
+        hands_played: Hands that were played against the opponent; 0 where all deals were gone through instead.
         won: What it wins of the opponent.
         nash_conv: What best responses gain against it together, twice the exploitability; None for large games.
         local_best_response: What a local best response wins of it, a lower bound of the exploitability; None for small
@@ -50,6 +53,8 @@ class Evaluation:
     against: str
     resolved: bool
     unit: int
+    hands_requested: int
+    hands_played: int
     won: Estimate
     nash_conv: float | None
     local_best_response: Estimate | None
@@ -86,7 +91,8 @@ def evaluate(
         heard: Is told what is done, and the share of it that is done.
 
     Raises:
-        BadParameter: The run is none of a solver, the other one's game is another, or a setting does not fit.
+        BadParameter: The run is none of a solver, the other one's game is another, a setting does not fit, or hands are
+            played and their number is odd or less than four.
         UnknownName: There is no such opponent or setting.
         NoCheckpoint: A run has no checkpoint that verifies.
     """
@@ -105,6 +111,8 @@ def evaluate(
         against=against,
         resolved=thinking is not None,
         unit=rules_of(mine.task).unit,
+        hands_requested=hands,
+        hands_played=won.hands,
         won=won,
         nash_conv=gained,
         local_best_response=response,
@@ -168,9 +176,9 @@ def _opponent(mine: Trained, runs_dir: Path, against: str) -> Strategy:
     """Return the strategy of a bot or of a run."""
     if against in BOTS:
         return bot(mine.game, against)
-    known = [run.name for run in RunFolder.all(runs_dir)]
-    if against not in known and not Path(against).is_dir():
-        raise UnknownName("opponent", against, [*BOTS, *known])
+    runs = RunFolder.all(runs_dir)
+    if against not in {run.name for run in runs} and not Path(against).is_dir():
+        raise UnknownName("opponent", against, [*BOTS, *(run.name for run in runs if _plays(run, mine.task))])
     other = trained(RunFolder.find(runs_dir, against))
     if other.game is not mine.game:
         raise BadParameter(
@@ -178,3 +186,11 @@ def _opponent(mine: Trained, runs_dir: Path, against: str) -> Strategy:
             f"{other.run} {other.task.spec}"
         )
     return other.strategy
+
+
+def _plays(run: RunFolder, task: Task) -> bool:
+    """Whether a run has learned the game of a task; one that cannot be read has not."""
+    with suppress(PacError):
+        other = learned(run, task.name)
+        return other is not None and other.values == task.values
+    return False

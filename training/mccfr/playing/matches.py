@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ....envs import UnknownName
+from ....envs import BadParameter, UnknownName
 from ....envs.fields import Array
 from ....envs.poker.game import Game
 from ....envs.poker.tree import DECISION, FOLD, STREET
@@ -18,8 +18,8 @@ from .ranges import folds, probabilities, raises
 from .resolving import Resolver
 from .rollout import Nodes, duel, expected, nodes_of
 
-BOTS = ("uniform", "call", "fold")
-"""Who needs no training: all actions alike; to check and call; to check and fold."""
+BOTS = ("uniform", "call", "fold", "allin")
+"""Opponents that need no training: all actions alike; check and call; check and fold; the largest raise, else call."""
 REMEMBERED = 16
 """Decisions."""
 BLOCK = 4096
@@ -87,7 +87,12 @@ def _shares(game: Game, node: int, name: str) -> Array:
     if name == "uniform":
         return np.full(degree, 1 / degree)
     folding = [folds(game, node, action) for action in range(degree)]
-    passive = [not folds(game, node, action) and not raises(game, node, action) for action in range(degree)]
+    raising = [raises(game, node, action) for action in range(degree)]
+    if name == "allin" and any(raising):
+        chips = [action.chips for action in game.tree.actions_of(node)]
+        largest: Array = np.eye(degree)[int(np.argmax(chips))]
+        return largest
+    passive = [not fold and not bet for fold, bet in zip(folding, raising, strict=True)]
     wanted = np.array(folding if name == "fold" and any(folding) else passive, np.float64)
     wanted /= wanted.sum()
     return wanted
@@ -125,24 +130,49 @@ def match(
         one: `(entries,)` probabilities.
         other: Likewise.
         holdings: The game's hands.
-        hands: At least so many are played, two for each deal.
+        hands: Hands to play, two for each deal.
         seed: Seed of the deals; the result does not depend on the number of threads.
         threads: How many blocks of deals are played at once.
         heard: Is told the share that is done.
-    """
-    nodes, blocks = nodes_of(game), max(1, -(-hands // (2 * BLOCK)))
 
-    anything = np.ones((PLAYERS, len(holdings.names)))
+    Raises:
+        BadParameter: The number of hands is odd, or less than four.
+    """
+    nodes, deals = nodes_of(game), deals_of(hands)
 
     def play(block: int) -> Array:
         random = np.random.default_rng((seed, block))
-        sample = holdings.deals((), anything, BLOCK, random)
-        results = np.zeros(len(sample.hands))
+        buckets, signs = _dealt(holdings, min(BLOCK, deals - block * BLOCK), random)
+        results = np.zeros(len(signs))
         state = random.integers(1 << 63, size=1, dtype=np.uint64)
-        duel(nodes, one, other, sample.bucket, sample.sign, state, results)
+        duel(nodes, one, other, buckets, signs, state, results)
         return results
 
-    return Estimate.of(gathered(play, blocks, threads, heard), PLAYERS)
+    return Estimate.of(gathered(play, -(-deals // BLOCK), threads, heard), PLAYERS)
+
+
+def deals_of(hands: int) -> int:
+    """Return the number of deals that so many hands take.
+
+    Raises:
+        BadParameter: The number is odd, or less than four: one deal says nothing about how far the mean may be off.
+    """
+    if hands < 2 * PLAYERS or hands % PLAYERS:
+        least = max(2 * PLAYERS, hands + hands % PLAYERS)
+        raise BadParameter(
+            f"every deal is played from both seats, so the number of hands must be an even number from 4 on, "
+            f"got {hands}: {least} would do"
+        )
+    return hands // PLAYERS
+
+
+def _dealt(holdings: Holdings, deals: int, random: np.random.Generator) -> tuple[Array, Array]:
+    """Return `(deals, streets, 2)` buckets and `(deals, results)` signs; where drawn hands clash, more are drawn."""
+    anything = np.ones((PLAYERS, len(holdings.names)))
+    drawn = [holdings.deals((), anything, deals, random)]
+    while (missing := deals - sum(len(sample.sign) for sample in drawn)) > 0:
+        drawn.append(holdings.deals((), anything, missing, random))
+    return np.concatenate([sample.bucket for sample in drawn]), np.concatenate([sample.sign for sample in drawn])
 
 
 def thoughtful_match(
@@ -174,6 +204,9 @@ def thoughtful_match(
         seed: Seed of the deals.
         threads: How many hands are played at once.
         heard: Is told the share that is done.
+
+    Raises:
+        BadParameter: The number of hands is odd, or less than four.
     """
     nodes = nodes_of(game)
 
@@ -188,7 +221,7 @@ def thoughtful_match(
         second = _played(game, holdings, (other, one), deal, worth, random)
         return np.array([(first - second) / PLAYERS])
 
-    return Estimate.of(gathered(play, max(2, hands // PLAYERS), threads, heard), PLAYERS)
+    return Estimate.of(gathered(play, deals_of(hands), threads, heard), PLAYERS)
 
 
 class Deal(NamedTuple):

@@ -9,17 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from ....envs import BadParameter, Task, find
+from ....envs import BadParameter, PacError, Task
 from ....envs.fields import Array
 from ....envs.poker.cards.parallel import Progress, unheard
 from ....envs.poker.live import LiveHand
 from ....envs.poker.tree import DECISION
-from ...runs.errors import RunFolderError
 from ...runs.folder import LATEST, RunFolder
 from .holdings import Holdings
 from .matches import Follower, Player, Thinker
 from .resolving import Resolver, Settings
-from .trained import Trained, holdings_of
+from .trained import Trained, holdings_of, learned
 
 
 class Opponent:
@@ -78,16 +77,11 @@ def run_for(task: Task, name: str, runs_dir: Path) -> RunFolder:
     advice = f"pac-tui run --task {task.spec} --headless --seconds {60 if task.name == 'holdem' else 10} trains one"
     if name != LATEST:
         run = RunFolder.find(runs_dir, name)
-        if not _learned(run, task):
+        if learned(run, task.name) is None:
             raise BadParameter(f"{run.name} has no checkpoint of a solver that played {task.name}: {advice}")
         return run
     for run in reversed(RunFolder.all(runs_dir)):
-        with suppress(RunFolderError):  # a damaged run is no opponent, and the others are
-            if _learned(run, task):
+        with suppress(PacError):  # a damaged run is no opponent, and the others are
+            if learned(run, task.name) is not None:
                 return run
     raise BadParameter(f"no run in {runs_dir} has learned {task.name}: {advice}")
-
-
-def _learned(run: RunFolder, task: Task) -> bool:
-    config = run.card().get("config", {})
-    return config.get("trainer") == "mccfr" and run.saved and find(str(config["task"])).name == task.name

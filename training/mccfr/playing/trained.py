@@ -10,6 +10,7 @@ from ....envs import BadParameter, Task, find
 from ....envs.poker.cards.parallel import Progress, unheard
 from ....envs.poker.game import Game
 from ....envs.poker.task import game_of
+from ....envs.registry import split_spec
 from ...runs.checkpoint import load_newest
 from ...runs.folder import RunFolder
 from ..marks import betting_mark, cards_mark, refuse_others, table_of
@@ -41,6 +42,23 @@ class Trained:
     def game(self) -> Game:
         """The game of the task."""
         return game_of(self.task)
+
+
+def learned(run: RunFolder, name: str) -> Task | None:
+    """Return the task that a run has learned; None if that is not called `name`, or nothing can play it.
+
+    Args:
+        run: Any run.
+        name: A game of poker's kind, such as `holdem`.
+
+    Raises:
+        RunFolderError: The run cannot be read.
+        BadParameter: Its game has a parameter that does not fit.
+    """
+    config = run.card().get("config", {})
+    spec = str(config.get("task", ""))
+    known = config.get("trainer") == "mccfr" and run.saved and split_spec(spec)[0] == name
+    return find(spec) if known else None
 
 
 def trained(run: RunFolder) -> Trained:

@@ -65,9 +65,21 @@ def test_runs_of_other_games_are_refused(tmp_path):
 
 
 def test_an_unknown_opponent_is_named(tmp_path):
-    """With bots and runs that there are."""
-    with pytest.raises(UnknownName, match=r"uniform"):
-        evaluate(solved(tmp_path), tmp_path, hands=2, against="nobody")
+    """With all bots, and those runs that have learned the same game; a run that cannot be read is left out."""
+    run = solved(tmp_path)
+    solved(tmp_path, "dice", task="liars_dice:faces=2")
+    for name, task, trainer in (("network", "kuhn", "ppo"), ("empty", "kuhn", "mccfr"), ("code", "os:abort", "mccfr")):
+        RunFolder.create(tmp_path, name).write_card({"config": {"task": task, "trainer": trainer}})
+    (RunFolder.create(tmp_path, "broken").path / "run.json").write_text("{")
+    with pytest.raises(UnknownName) as caught:
+        evaluate(run, tmp_path, hands=2, against="nobody")
+    assert str(caught.value).endswith(": allin, call, fold, small, uniform.")
+
+
+def test_the_numbers_of_hands_are_reported(tmp_path):
+    """What was asked for and what was played: nothing where all deals are gone through."""
+    found = evaluate(solved(tmp_path), tmp_path, hands=100).plain()
+    assert (found["hands_requested"], found["hands_played"]) == (100, 0)
 
 
 def test_a_run_of_another_trainer_is_refused(tmp_path):

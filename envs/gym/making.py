@@ -15,6 +15,7 @@ import gymnasium
 from gymnasium.error import Error as GymnasiumError
 
 from ..errors import BadParameter, PacError, UnknownName
+from .factories import WANTED, check_factory
 
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # it greets on stdout, which is for JSON
 if not os.environ.keys() & {"DISPLAY", "WAYLAND_DISPLAY"}:
@@ -49,9 +50,7 @@ def create(name: str, values: Mapping[str, Any], mode: str | None = None) -> Any
     except Exception as error:
         raise BadParameter(f"{name} could not be made with {arguments}: {type(error).__name__}: {error}") from error
     if not isinstance(env, gymnasium.Env) and not is_parallel(env):
-        raise BadParameter(
-            f"{name} must give a gymnasium.Env or a parallel environment of PettingZoo, got {type(env).__name__}"
-        )
+        raise BadParameter(f"{name} must give {WANTED}, got {type(env).__name__}")
     return env
 
 
@@ -84,7 +83,7 @@ def literal(text: str) -> Any:
         return lowered[text.lower()]
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):  # the latter two: brackets without end
         return text
 
 
@@ -119,10 +118,7 @@ def _takes_mode(kind: Any) -> bool:
 def _imported(name: str, module: str, attribute: str) -> Callable[..., Any]:
     if not all(part.isidentifier() for part in (*module.split("."), *attribute.split("."))):
         raise NoSuchEnvironment(f"{name!r} names no environment: my_package.my_module:MyEnv would")
-    # First, as `python -m` has it: a console script does not have the working directory on its path.
-    here = str(Path.cwd())
-    if here not in sys.path and "" not in sys.path:
-        sys.path.insert(0, here)
+    _look_here_first()
     try:
         found: Any = import_module(module)
         for part in attribute.split("."):
@@ -139,12 +135,16 @@ def _imported(name: str, module: str, attribute: str) -> Callable[..., Any]:
         raise NoSuchEnvironment(f"{name}: {UnknownName(f'name in {module}', attribute, own)}") from error
     except Exception as error:
         raise BadParameter(f"{name}: importing {module} failed with {type(error).__name__}: {error}") from error
-    if not callable(found):
-        raise BadParameter(
-            f"{name} must be a class or a callable that gives a gymnasium.Env, got {type(found).__name__}"
-        )
+    check_factory(name, found)
     made: Callable[..., Any] = found
     return made
+
+
+def _look_here_first() -> None:
+    """Have modules of the working directory found first, as `python -m` does."""
+    here = str(Path.cwd())
+    if here not in sys.path and "" not in sys.path:
+        sys.path.insert(0, here)
 
 
 def _import_plugin(name: str, module: str) -> None:
@@ -153,6 +153,8 @@ def _import_plugin(name: str, module: str) -> None:
     wanted = module or {"ALE": "ale_py", "pac": "pac.envs.gym"}.get(namespace, "")
     if not wanted:
         return
+    if module:
+        _look_here_first()
     try:
         found = import_module(wanted)
     except ModuleNotFoundError as error:

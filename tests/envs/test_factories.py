@@ -1,0 +1,69 @@
+"""Nothing is called for being named as a task, unless it makes environments."""
+
+from __future__ import annotations
+
+import gymnasium
+import pytest
+
+from pac.envs import BadParameter, find
+
+HERE = f"{__package__}.factories"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["annotated", "unannotated", "annotated_for_checkers", "prefilled", "callable_object", "method", "Counter"],
+)
+def test_classes_and_functions_of_ones_own_make_environments(name):
+    """A class, a function with or without annotation, a partial, a callable object, a class method."""
+    assert find(f"{HERE}:{name}").num_actions == 4
+
+
+@pytest.mark.filterwarnings("ignore:The old environment creation API:DeprecationWarning")
+def test_pettingzoos_function_makes_environments():
+    """It is installed and has no annotation, and is known by its name."""
+    pytest.importorskip("pettingzoo")
+    pytest.importorskip("pygame")
+    assert find("pettingzoo.butterfly.cooperative_pong_v6:parallel_env").players == 2
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        ("os:system:command=touch {}", "does not say what it returns"),
+        ("os:mkdir:path={}", "does not say what it returns"),
+        ("os:makedirs:name={}", "does not say what it returns"),
+        ("pathlib:Path.touch:self={}", "does not say what it returns"),
+        ("subprocess:call:args=['touch', '{}']", "does not say what it returns"),
+        ("subprocess:Popen:args=['touch', '{}']", "got the class Popen"),
+        ("numpy:savetxt:fname='{}',X=[1]", "does not say what it returns"),
+        (f"{HERE}:system:command=touch {{}}", "does not say what it returns"),
+        (f"{HERE}:rmtree:path={{}}", "does not say what it returns"),
+        (f"{HERE}:says_text", "got str by its annotation"),
+        (f"{HERE}:NoEnvironment", "got the class NoEnvironment"),
+        ("gymnasium.vector:SyncVectorEnv", "got the class SyncVectorEnv"),
+    ],
+)
+def test_nothing_else_is_called(tmp_path, spec, text):
+    """The error says what was expected, and nothing has happened."""
+    file = tmp_path / "created"
+    with pytest.raises(BadParameter, match=f"gymnasium.Env .*{text}"):
+        find(spec.format(file))
+    assert not file.exists()
+    assert tmp_path.exists()
+
+
+def test_arguments_are_data():
+    """Values are read as literals; what is none is text, however deep its brackets are."""
+    assert find("FrozenLake-v1,map_name=8x8").values == {"map_name": "8x8"}
+    for text in ("__import__('os')", "[" * 2_000):
+        with pytest.raises(BadParameter, match="could not be made"):
+            find(f"CartPole-v1,length={text}")
+
+
+def test_a_registered_environment_keeps_its_entry_point():
+    """Gymnasium hands every argument to the environment."""
+    for key in ("entry_point", "vector_entry_point", "additional_wrappers"):
+        with pytest.raises(BadParameter, match=f"unexpected keyword argument '{key}'"):
+            find(f"CartPole-v1,{key}=os:system")
+    assert str(gymnasium.spec("CartPole-v1").entry_point).startswith("gymnasium.")

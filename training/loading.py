@@ -15,10 +15,11 @@ from pydantic_core import ErrorDetails
 
 from ..backends import BACKENDS
 from ..envs import BadParameter, UnknownName, find
+from ..envs.trust import Vouch, check_trusted, refuse
 from .config import RUNS, Config
 from .device import CHOICES
 from .flags import aliases
-from .runs.folder import RunFolder
+from .runs.folder import CARD, RunFolder
 from .trainers import TRAINERS, default_trainer, trainer_kind, trainer_settings
 
 PREFIX = "PAC_"
@@ -47,10 +48,12 @@ class Origin:
     Attributes:
         label: What to show for it, such as `--num-envs`, `PAC_NUM_ENVS` or `num_envs in a.yaml`.
         value: The value as it was given.
+        file: The file that it is in, if it is in one.
     """
 
     label: str
     value: Any
+    file: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,17 +74,22 @@ def load(
     *,
     file: Path | None = None,
     environ: Mapping[str, str] | None = None,
+    vouch: Vouch = refuse,
     **fixed: Any,
 ) -> Loaded:
     """Return the configuration, validated as far as that is possible without loading the task.
+
+    A task that comes from a file is checked here. The session gets it from here and does not read it again.
 
     Args:
         flags: What the command line gave, by key: `num_envs`, `ppo.learning_rate`.
         file: A YAML file.
         environ: The environment variables; the process's own if None.
+        vouch: Asked whether to trust a task that a file names and that may run code.
         **fixed: Fields that nothing overrides.
 
     Raises:
+        NotTrusted: `vouch` refused the task.
         UnknownName: A key, a trainer or a backend is unknown.
         BadConfiguration: The file cannot be read, or a value does not fit.
     """
@@ -95,6 +103,9 @@ def load(
     if resume is not None and resume.value:  # an empty one is refused below
         runs_dir = Path(given["runs_dir"].value if "runs_dir" in given else RUNS)
         given = {**dict(_from_run(RunFolder.find(runs_dir, str(resume.value)))), **given}
+    task = given.get("task")
+    if task is not None and task.file:
+        check_trusted(str(task.value), task.file, vouch)
     return Loaded(_build(given), given)
 
 
@@ -140,7 +151,7 @@ def _from_file(path: Path) -> Iterator[tuple[str, Origin]]:
             for name, setting in value.items():
                 yield _known(f"{key}.{name}", f" in {path}"), Origin(f"{key}.{name} in {path}", setting)
         else:
-            yield _known(str(key), f" in {path}"), Origin(f"{key} in {path}", value)
+            yield _known(str(key), f" in {path}"), Origin(f"{key} in {path}", value, str(path))
 
 
 def _read_yaml(path: Path) -> Mapping[Any, Any]:
@@ -172,7 +183,7 @@ def _from_run(run: RunFolder) -> Iterator[tuple[str, Origin]]:
     settings, trainer = saved.pop("settings", {}), saved.get("trainer", "")
     for key, value in saved.items():
         if key in KEYS and key not in NEW_EACH_TIME and value is not None:
-            yield key, Origin(f"run {run.name}", value)
+            yield key, Origin(f"run {run.name}", value, str(run.path / CARD))
     for key, value in settings.items():
         yield f"{trainer}.{key}", Origin(f"run {run.name}", value)
 

@@ -18,6 +18,7 @@ from ..training.telemetry.records import Phase
 from .connection import STOP_LIMIT, Connection
 from .preferences import preferences
 from .terminal import borrowed_terminal
+from .trust import ask
 
 if TYPE_CHECKING:
     from ..training.runs.overview import Overview
@@ -88,7 +89,7 @@ def _go_on(left: Left, *, in_process: bool = False) -> int:
         return left.code
     if run.pid is not None:
         return attach_app(AttachedSession(choose(str(run.pid), RUNS)))
-    return run_app(load({"resume": str(run.folder)}).config, in_process=in_process)
+    return run_app(load({"resume": str(run.folder)}, vouch=ask).config, in_process=in_process)
 
 
 def _show(connection: Connection) -> Left:

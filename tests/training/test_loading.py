@@ -8,6 +8,7 @@ import yaml
 
 from pac.backends import BACKENDS
 from pac.envs import PacError, UnknownName
+from pac.envs.trust import NotTrusted, accept
 from pac.training.config import Config
 from pac.training.loading import BadConfiguration, effective_settings, expected, load
 
@@ -202,3 +203,53 @@ def test_the_help_names_every_backend():
     """The description of `backend` is written by hand, so that the command line need not import them."""
     description = Config.model_fields["backend"].description or ""
     assert all(name in description for name in BACKENDS)
+
+
+FOREIGN = "some_module:SomeEnv"
+
+
+def foreign_run(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "run.json").write_text(json.dumps({"config": {"task": FOREIGN, "trainer": "ppo"}}))
+    return folder
+
+
+def test_a_task_in_a_file_needs_trust(tmp_path):
+    """Whether the file is a configuration or a run; whoever is asked sees the task and the file."""
+    file = written(tmp_path / "a.yaml", f"task: {FOREIGN}\n")
+    run, asked = foreign_run(tmp_path / "run"), []
+
+    def vouch(*what: str) -> bool:
+        asked.append(what)
+        return True
+
+    for layers in ({"file": file}, {"flags": {"resume": str(run)}}):
+        with pytest.raises(NotTrusted, match="Add --trust"):
+            load(**layers, environ={})
+        assert load(**layers, environ={}, vouch=vouch).config.task == FOREIGN
+    assert asked == [(FOREIGN, str(file)), (FOREIGN, str(run / "run.json"))]
+
+
+def test_a_configuration_that_names_a_run_needs_trust_too(tmp_path):
+    """The task is then the run's."""
+    file = written(tmp_path / "a.yaml", f"resume: {foreign_run(tmp_path / 'run')}\n")
+    with pytest.raises(NotTrusted, match=r"run\.json names the task 'some_module:SomeEnv'"):
+        load(file=file, environ={})
+
+
+def test_a_task_that_the_user_names_needs_no_trust(tmp_path):
+    """A flag or a variable overrides what a file says, and names the task itself."""
+    flags = {"resume": str(foreign_run(tmp_path / "run"))}
+    assert load({**flags, "task": FOREIGN}, environ={}).config.task == FOREIGN
+    assert load(flags, environ={"PAC_TASK": FOREIGN}).config.task == FOREIGN
+
+
+def test_no_file_can_say_that_it_is_trusted(tmp_path):
+    """Trust is no key of the configuration, nor a variable."""
+    assert "unknown key" in refusal(file=written(tmp_path / "a.yaml", "task: a:B\ntrust: true\n"))
+    assert "unknown environment variable" in refusal(environ={"PAC_TRUST": "1"})
+    run = foreign_run(tmp_path / "run")
+    (run / "run.json").write_text(json.dumps({"config": {"task": FOREIGN, "trust": True}, "trust": True}))
+    with pytest.raises(NotTrusted):
+        load({"resume": str(run)}, environ={})
+    assert load({"resume": str(run)}, environ={}, vouch=accept).config.task == FOREIGN

@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from ...envs import BadParameter, Field, Task, find
+from ...envs import BadParameter, Field, PacError, Task, find
 from ...envs.fields import Array
+from ...envs.trust import Vouch, check_trusted, refuse
 from ..config import MAX_ENVS
 from ..telemetry.moments import Source, boards_of, field_of, moment_dtype
 from .replay import Differs, Machine, terms_of
@@ -145,17 +146,23 @@ def _from_text(text: str, item: Field) -> Array:
     return np.frombuffer(data, item.dtype).reshape(item.stored_shape)
 
 
-def read(path: Path) -> Episode:
+def read(path: Path, vouch: Vouch = refuse) -> Episode:
     """Read an episode.
 
+    Args:
+        path: The file.
+        vouch: Asked whether to trust a task that may run code.
+
     Raises:
+        NotTrusted: `vouch` refused the task.
         BadEpisode: The file cannot be read, is none, is cut short, or was changed.
-        UnknownName: Its task is not known here.
+        BadParameter: Its task is not known here, or cannot be made.
     """
     try:
         header, *lines, end = [json.loads(line) for line in path.read_text().splitlines()]
         if (header["format"], header["version"]) != (FORMAT, VERSION):
             raise BadEpisode(f"{path} is {header['format']} {header['version']}, {FORMAT} {VERSION} was expected")
+        check_trusted(header["task"], str(path), vouch)
         task = find(header["task"])
         episode = Episode(
             task=task,
@@ -168,6 +175,8 @@ def read(path: Path) -> Episode:
             state=_from_text(header["state"], task.state) if task.state and task.saves and "state" in header else None,
         )
         wanted = end["trajectory"]
+    except PacError:  # a sentence of its own: another version, a task that is not trusted, known or installed
+        raise
     except OSError as error:
         raise BadEpisode(f"{path} cannot be read: {error.strerror}; {WANTED}") from error
     except (ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:

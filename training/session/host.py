@@ -123,7 +123,7 @@ def launch(config: Config, *, headless: bool = False) -> SessionProcess:
         SessionFailed: It refused to begin.
     """
     process = subprocess.Popen(
-        [sys.executable, "-m", "pac.training.session.host"],
+        [sys.executable, "-P", "-m", "pac.training.session.host"],  # no modules of the working directory, unless asked
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -194,6 +194,7 @@ def replay(
     headless: Annotated[bool, Parameter(name=["--check", "--headless"], show_default=False)] = False,
     json: Json = False,
     export: Path | None = None,
+    trust: Switch = False,
 ) -> int:
     """Show a recorded episode: Space plays it, the arrow keys step through it.
 
@@ -202,10 +203,11 @@ def replay(
         headless: Show nothing; play it again and compare every step byte for byte, exit code 1 at the first difference.
         json: Check, and print the result as one JSON object.
         export: Write it as a recording of a terminal, FILE.cast, or as a picture that moves, FILE.gif.
+        trust: Use the episode's task, even if it runs code which is not installed as a task.
     """
     from .replay import replay_episode
 
-    return replay_episode(file, headless=headless, json=json, export=export)
+    return replay_episode(file, headless=headless, json=json, export=export, trust=trust)
 
 
 @app.command

@@ -35,6 +35,9 @@ class Flags(Config):
     learn: Annotated[bool, Hidden] = True
     greedy: Annotated[bool, Hidden] = True
     config: Path | None = Field(None, description="A YAML file; the flags and PAC_... variables override it.")
+    trust: Annotated[bool, Parameter(show_default=False)] = Field(
+        False, description="Use the task that a file names, even if it runs code which is not installed as a task."
+    )
     players: int | None = Field(None, ge=1, description="Short for the task's parameter players.")
     set: Annotated[tuple[str, ...], Parameter(show_default=False)] = Field(
         (), description="A setting of the trainer; --ppo.learning-rate 3e-4 is short for --set ppo.learning-rate=3e-4."
@@ -42,7 +45,7 @@ class Flags(Config):
 
     def given(self) -> dict[str, Any]:
         """Return what the command line gave, by key."""
-        plain = {key: getattr(self, key) for key in self.model_fields_set - {"config", "players", "set"}}
+        plain = {key: getattr(self, key) for key in self.model_fields_set - {"config", "players", "set", "trust"}}
         if self.players is not None:
             task = str(plain.get("task", self.task))
             plain["task"] = f"{task}{',' if '=' in task else ':'}players={self.players}"
@@ -60,8 +63,10 @@ def load_flags(flags: Flags | None, **fixed: Any) -> Loaded:
         **fixed: Fields that nothing overrides.
     """
     from ...training.loading import load
+    from ..trust import asking
 
-    return load(flags.given(), file=flags.config, **fixed) if flags else load(**fixed)
+    vouch = asking(trust=flags is not None and flags.trust)
+    return load(flags.given(), file=flags.config, vouch=vouch, **fixed) if flags else load(vouch=vouch, **fixed)
 
 
 def load_config(flags: Flags | None, **fixed: Any) -> Config:

@@ -8,17 +8,19 @@ from ...training.exits import DONE, FAILED
 from ...training.past.episode import Episode, check, read
 from ...training.past.replay import Differs
 from ..terminal import borrowed_terminal, check_terminal
+from ..trust import asking
 from .show import show_json
 
 
-def replay_episode(path: Path, *, headless: bool, json: bool, export: Path | None) -> int:
+def replay_episode(path: Path, *, headless: bool, json: bool, export: Path | None, trust: bool = False) -> int:
     """Show an episode, or do without; return the exit code: 1 if it does not play again to the same bytes.
 
     Raises:
         BadEpisode: The file is none.
+        NotTrusted: Its task may run code, and neither `trust` nor the person at the terminal allows that.
         NoTerminal: It is to be shown, and there is no terminal.
     """
-    episode = read(path)
+    episode = read(path, asking(trust=trust))
     if export is not None:
         from ..replay.export import export_episode
 

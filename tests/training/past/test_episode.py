@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pac.envs import find
+from pac.envs import BadParameter, find
+from pac.envs.trust import NotTrusted, accept
 from pac.training.past.episode import BadEpisode, check, moments, read, write
 from pac.training.past.recorder import Recorder
 from pac.training.past.replay import Differs
@@ -75,7 +76,7 @@ def test_an_episode_that_follows_no_seed_begins_from_a_state(tmp_path):
     """The state that an environment offers is in the file, and leads to the same bytes."""
     path, journey, told = recorded(tmp_path, WANDERER, 100)
     assert "plays again to the byte" in told
-    episode = read(path)
+    episode = read(path, accept)
     assert episode.state is not None
     check(episode)
     with pytest.raises(Differs):
@@ -88,7 +89,7 @@ def test_an_episode_that_follows_no_seed_begins_from_a_state(tmp_path):
 def test_what_does_not_play_again_is_kept_with_its_boards(tmp_path):
     """Where seed and actions do not tell, the file has what was drawn, and the check says that it differs."""
     path, journey, told = recorded(tmp_path, f"{DICE}:length=20", 100, looked_at=True)
-    episode = read(path)
+    episode = read(path, accept)
     assert not episode.replays
     assert "does not play again: step 0: observation" in told
     begun = next(index for index, truth in enumerate(journey.truth) if truth[1]["end"])
@@ -131,6 +132,27 @@ def test_a_file_that_was_changed_or_cut_is_refused(bottle, tmp_path):
             read(other)
     with pytest.raises(BadEpisode, match="cannot be read"):
         read(tmp_path / "none.jsonl")
+
+
+def test_a_task_that_may_run_code_needs_trust(bottle, tmp_path):
+    """Nothing is imported or called; whoever is asked sees the task and the file."""
+    header, *lines = bottle[0].read_text().splitlines()
+    path, asked = tmp_path / "other.jsonl", []
+    spec = f"os:system:command=touch {tmp_path / 'created'}"
+    path.write_text("\n".join([json.dumps({**json.loads(header), "task": spec}), *lines]))
+    with pytest.raises(NotTrusted, match="Add --trust"):
+        read(path)
+
+    def vouch(*what):
+        asked.append(what)
+        return False
+
+    with pytest.raises(NotTrusted):
+        read(path, vouch)
+    with pytest.raises(BadParameter, match="it was not called"):
+        read(path, accept)
+    assert asked == [(spec, str(path))]
+    assert not (tmp_path / "created").exists()
 
 
 def test_a_state_is_read_of_environments_only_that_save_theirs(bottle, tmp_path):

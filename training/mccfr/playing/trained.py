@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ....backends import usable_cores
-from ....envs import BadParameter, Task, find
+from ....envs import BadParameter, Task, families, find
 from ....envs.poker.cards.parallel import Progress, unheard
 from ....envs.poker.game import Game
 from ....envs.poker.task import game_of
@@ -71,7 +71,10 @@ def trained(run: RunFolder) -> Trained:
     config = run.card().get("config", {})
     if config.get("trainer") != "mccfr":
         raise BadParameter(f"a run of the solver was expected, and {run.name} was trained by {config.get('trainer')}")
-    task = find(str(config["task"]))
+    spec = str(config["task"])
+    if split_spec(spec)[0] not in families():  # it would run code that the run names
+        raise BadParameter(f"only built-in games can be solved, and {run.name} names the task {spec!r}")
+    task = find(spec)
     found = load_newest(run.checkpoints, {"task": task.spec, "trainer": "mccfr"})
     data = found.data["data"]
     marks = data.get("marks", {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import numpy as np
@@ -56,3 +57,16 @@ def test_without_a_run_it_says_how_to_train_one(tmp_path, name):
     solved(tmp_path, "dice", task="liars_dice:faces=2", iterations=1)
     with pytest.raises(BadParameter, match="pac-tui run --task leduc --headless --seconds 10"):
         run_for(find("leduc"), name, tmp_path)
+
+
+def test_a_run_that_names_other_code_is_not_loaded(tmp_path):
+    """Only built-in games can be solved: nothing that a run names is imported or called."""
+    folder = solved(tmp_path, "theirs", iterations=1)
+    card = folder.card()
+    card["config"] = {**card["config"], "task": f"os:system:command=touch {tmp_path / 'created'}"}
+    (folder.path / "run.json").write_text(json.dumps(card))
+    with pytest.raises(BadParameter, match="theirs names the task 'os:system"):
+        trained(folder)
+    with pytest.raises(BadParameter, match="theirs has no checkpoint of a solver that played kuhn"):
+        run_for(find("kuhn"), "theirs", tmp_path)
+    assert not (tmp_path / "created").exists()

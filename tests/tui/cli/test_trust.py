@@ -1,0 +1,183 @@
+"""Files from other people: no command runs the code that a run, an episode or a configuration names, unless told to."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pac.envs import find
+from pac.training.past.recorder import Recorder
+from pac.training.telemetry.events import EventLog
+
+from ...training.journey import Journey
+from ...training.wanderer import WANDERER
+from ...waiting import until
+from ..commands import Terminal, start, tidy
+
+pytestmark = pytest.mark.session
+
+ROOT = Path(__file__).parents[3]
+SPEC = "homemade:Homemade,length=3"
+MODULE = """
+from pathlib import Path
+
+Path("imported").touch()
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+
+
+class Homemade(gymnasium.Env):
+    observation_space, action_space = Box(0, 100, (1,), np.float32), Discrete(2)
+
+    def __init__(self, length=7):
+        self.length = length
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.count = 0
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action):
+        self.count += 1
+        return np.full(1, self.count, np.float32), 1.0, self.count == self.length, False, {}
+"""
+TRAIN = ("run", "--headless", "--json", "--trainer", "random", "--backend", "inline", "--num-envs", "2")
+
+
+@pytest.fixture
+def shared():
+    """A runtime directory that must be empty again at the end."""
+    with tidy() as folder:
+        yield folder
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A working directory with an environment's module, which leaves a file when it is imported."""
+    (tmp_path / "homemade.py").write_text(MODULE)
+    return tmp_path
+
+
+def a_run(place: Path, task: str) -> None:
+    """Write the folder of a run, as somebody else may have made it."""
+    folder = place / "runs" / "theirs"
+    folder.mkdir(parents=True)
+    config = {"task": task, "trainer": "random", "num_envs": 1, "backend": "inline"}
+    (folder / "run.json").write_text(json.dumps({"task": task, "trainer": "random", "config": config}))
+    (folder / "metrics.jsonl").touch()
+
+
+def an_episode(place: Path, task: str) -> None:
+    """Write an episode's file with a correct header."""
+    header = {"format": "pac-episode", "version": 1, "task": task, "seed": 0, "env": 0, "episode": 0, "run": "theirs"}
+    lines = [{**header, "replays": True, "steps": 0}, {"prints": {}}, {"trajectory": ""}]
+    (place / "theirs.jsonl").write_text("\n".join(map(json.dumps, lines)))
+
+
+def a_configuration(place: Path, task: str) -> None:
+    """Write a file for `--config`."""
+    (place / "theirs.yaml").write_text(f"task: {json.dumps(task)}\n")
+
+
+def finished(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=120)
+    return process.returncode, out, err
+
+
+RESUME, CHECK = ("run", "--headless", "--resume", "theirs"), ("replay", "theirs.jsonl", "--check")
+COMMAND = "os:system:command=touch imported"
+
+
+@pytest.mark.parametrize(
+    ("command", "task"),
+    [
+        (RESUME, COMMAND),
+        (RESUME, SPEC),
+        (CHECK, COMMAND),
+        (CHECK, SPEC),
+        (("run", "--headless", "--config", "theirs.yaml"), SPEC),
+        (("eval", "theirs", "--headless"), SPEC),
+        (("config", "--resume", "theirs"), SPEC),
+        (("replay", "theirs.jsonl", "--export", "x.cast"), SPEC),
+        (("bench", "scaling", "--config", "theirs.yaml", "--quick"), SPEC),
+    ],
+)
+def test_no_command_runs_what_a_file_names(shared, place, command, task):
+    """It ends with exit code 2 and a sentence that names the file and --trust; nothing was imported or called."""
+    for write_file in (a_run, an_episode, a_configuration):
+        write_file(place, task)
+    code, out, err = finished(start(command, shared, place))
+    assert (code, out) == (2, "")
+    assert "theirs" in err
+    assert repr(task) in err
+    assert "Add --trust" in err
+    assert not (place / "imported").exists()
+
+
+@pytest.mark.parametrize("command", [("runs",), ("runs", "show", "theirs"), ("attach", "--json")], ids=" ".join)
+def test_listing_runs_runs_nothing(shared, place, command):
+    """Whatever task a run names."""
+    a_run(place, SPEC)
+    code, _, err = finished(start(command, shared, place))
+    assert code == 0, err
+    assert not (place / "imported").exists()
+
+
+def test_trust_lets_a_users_own_environment_go_on(shared, place):
+    """A run of it is resumed with --trust."""
+    done = finished(start((*TRAIN, "--task", SPEC, "--name", "mine", "--steps", "100"), shared, place))
+    assert done[0] == 0, done
+    more = ("run", "--headless", "--json", "--resume", "mine", "--steps", "200", "--trust")
+    code, out, err = finished(start(more, shared, place))
+    assert code == 0, err
+    assert json.loads(out)["task"] == SPEC
+
+
+def test_an_episode_of_ones_own_environment_is_checked_with_trust(shared, tmp_path):
+    """It plays again to the byte; without --trust it is refused."""
+    events = EventLog()
+    recorder = Recorder(find(WANDERER), 11, "a-run", tmp_path, events)
+    recorder.want(1)
+    Journey(WANDERER, 100, recorder=recorder)
+    until(lambda: events.recent, "the recording is written")
+    (path,) = tmp_path.glob("*.jsonl")
+    check = ("replay", str(path), "--check")
+    assert finished(start(check, shared, ROOT))[0] == 2
+    code, out, err = finished(start((*check, "--trust"), shared, ROOT))
+    assert (code, err) == (0, "")
+    assert "the same to the byte" in out
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("yes", 0), ("n", 2), ("", 2)])
+def test_a_person_at_a_terminal_is_asked(shared, place, answer, code):
+    """The question shows the task and the file; only a yes lets the module be imported."""
+    a_run(place, SPEC)
+    terminal = Terminal(("config", "--resume", "theirs"), shared, place)
+    try:
+        until(lambda: b"[y/N]" in terminal.drawn, "the question")
+        assert repr(SPEC).encode() in terminal.drawn
+        assert b"runs/theirs/run.json" in terminal.drawn
+        assert not (place / "imported").exists()
+        terminal.press(f"{answer}\n")
+        until(lambda: terminal.process.poll() is not None, "the end")
+        assert terminal.process.returncode == code, terminal.drawn
+        assert (place / "imported").exists() == (code == 0)
+    finally:
+        terminal.close()
+
+
+def test_the_question_cannot_rewrite_the_terminal(shared, place):
+    """Control characters of a task are written out."""
+    a_run(place, "homemade:Homemade,size=3,name='\x1b[2J\u202e'")
+    terminal = Terminal(("config", "--resume", "theirs"), shared, place)
+    try:
+        until(lambda: b"[y/N]" in terminal.drawn, "the question")
+        assert b"\\x1b[2J\\u202e" in terminal.drawn
+        assert b"\x1b[2J" not in terminal.drawn
+    finally:
+        terminal.close()

@@ -76,6 +76,9 @@ class Config(Settings):
     hang_timeout: PositiveFloat = Field(
         10.0, description="Seconds without a sign of life after which a worker is replaced; more for slow environments."
     )
+    stop_timeout: PositiveFloat = Field(
+        30.0, description="Seconds without progress after which a session that was asked to stop is ended."
+    )
     baseline: bool = Field(False, description="Measure the fps of one environment first.")
     breakpoints: Annotated[tuple[str, ...], BeforeValidator(_conditions)] = Field(
         (), description="Pause where this holds, such as `any: nan(obs)`; may be given several times."

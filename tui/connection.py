@@ -16,7 +16,7 @@ from ..training.telemetry.snapshot import Look, Snapshot, take
 
 Origin: TypeAlias = Literal["process", "thread", "elsewhere"]
 START_LIMIT = 30.0
-STOP_LIMIT = 30.0
+STOP_LIMIT = 600.0  # s: a session that does not respond ends itself before that
 
 
 class Connection:

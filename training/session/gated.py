@@ -37,7 +37,11 @@ class GatedEnvs:
         if self._hand.wanted is not None or self._hand.played is not None:
             self._hand.play(self.buffer, slot)
         busy = backend.busy_seconds
-        backend.advance(slot)
+        self._session.stepping = True
+        try:
+            backend.advance(slot)
+        finally:
+            self._session.stepping = False
         spent = timer.lap("environment")
         timer.move("environment", "transport", max(0.0, spent - (backend.busy_seconds - busy)))
         self._monitor.step(slot)

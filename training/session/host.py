@@ -259,6 +259,8 @@ def main() -> int:
     headless = request.pop("headless")
     try:
         with importing():
+            from .watchdog import Watchdog
+
             session, close = _open(Config.model_validate(request), headless=headless)
     except Exception as error:
         if not isinstance(error, PacError):
@@ -271,14 +273,16 @@ def main() -> int:
     os.dup2(descriptor, 2)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("pac").setLevel(logging.INFO)
-    for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(name, lambda *_: session.stop())
+    watchdog = Watchdog(session, lambda answer: _say(pipe, answer))
+    watchdog.start()
     if not _say(pipe, {"directory": str(session.directory)}):
         session.stop()  # nobody will ever know of it
     answer = _finish(session)
     close()
     _say(pipe, answer)
-    return int(answer.get("code", 0))
+    code = int(answer.get("code", 0))
+    watchdog.finished(code)
+    return code
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import threading
 import time
@@ -78,6 +79,14 @@ class Pulse:
                 self._live.events.add(Level.ERROR, text)
                 log.debug("the pulse thread failed", exc_info=error)
 
+    @property
+    def remaining(self) -> float:
+        """Seconds until the session ends for lack of a viewer; infinite while there is one, or where none is needed."""
+        if len(self._live.audience) > 0:
+            return math.inf
+        limit = max(self._live.linger, 0.0 if self._live.audience.met else FIRST_VIEWER)
+        return limit - (time.monotonic() - self._last_viewer)
+
     def _check_viewers(self) -> None:
         """End what has had no viewer for longer than it lingers."""
         live = self._live
@@ -85,7 +94,7 @@ class Pulse:
         live.monitor.look = live.audience.look()
         if live.monitor.watched:
             self._last_viewer = time.monotonic()
-        elif time.monotonic() - self._last_viewer > max(live.linger, 0.0 if live.audience.met else FIRST_VIEWER):
+        elif self.remaining < 0:
             live.stop()
 
     def _write_audience(self) -> None:

@@ -54,6 +54,9 @@ class Session(Live):
         config: What to run.
         directory: Where telemetry, gate and socket stand.
         headless: Whether it may run without a viewer.
+
+    Attributes:
+        stepping: Whether the training thread is inside of the environments: what was learned does not change meanwhile.
     """
 
     def __init__(self, config: Config, directory: Path, *, headless: bool = False) -> None:
@@ -75,6 +78,7 @@ class Session(Live):
         self.error: BaseException | None = None
         self._trainer: Trainer | None = None
         self._vain = True
+        self.stepping = False
         self._wants_checkpoint = False
         self.device = config.device
         self.say(Phase.STARTING, "reading the configuration")
@@ -353,6 +357,26 @@ class Session(Live):
             self.keeper.checkpoint(trainer, wait=True)
         except CheckpointNotWritten as error:
             self.error = self.error or error
+
+    # -- where the training thread does not respond -------------------------------------------------------------------
+
+    @property
+    def ending(self) -> bool:
+        """Whether it was asked to stop, or has begun to by itself."""
+        return self.gate.stopping or self.monitor.state["phase"] >= Phase.STOPPING
+
+    def save_beside(self) -> None:
+        """Save what was learned, if the training thread is where that does not change; called from another thread.
+
+        Raises:
+            CheckpointNotWritten: It could not be written.
+        """
+        if self.stepping and self._trainer is not None and not self.task.shared:
+            self.keeper.checkpoint(self._trainer, wait=True)
+
+    def write_last_card(self, state: str) -> None:
+        """Write how the run ended into `run.json`; called from another thread."""
+        self._write_card(state)
 
     # -- what other threads may ask -----------------------------------------------------------------------------------
 

@@ -1,0 +1,140 @@
+"""A session that does not respond is ended: what can be saved is saved, and nothing of it stays."""
+
+import json
+import os
+import signal
+import time
+
+import psutil
+import pytest
+
+from pac.training.session.host import SessionFailed
+
+from ...waiting import until
+from ..watched import running, session
+
+pytestmark = pytest.mark.session
+
+QUICK = {"trainer": "ppo", "device": "cpu", "settings": {"batch": 64, "minibatch": 64, "epochs": 1}}
+
+
+@pytest.fixture
+def stuck(tmp_path):
+    """Return a session on an environment that gets stuck, and that is stuck already."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    def started(where="step", *, stop_timeout=1.0, steps=300, **options):
+        task = f"tests.training.stuck:Stuck:pipe={pipe},where={where},steps={steps}"
+        return session(tmp_path, task=task, name="run", num_envs=1, stop_timeout=stop_timeout, **QUICK, **options)
+
+    return started
+
+
+def gets_stuck(tmp_path):
+    """Wait until the environment does what it does not come back from."""
+    until((tmp_path / "pipe.stuck").exists, "an environment that is stuck")
+
+
+def card(tmp_path):
+    return json.loads((tmp_path / "run" / "run.json").read_text())
+
+
+def test_a_session_that_is_blocked_is_ended(stuck, tmp_path):
+    """After `stop_timeout` without progress: it says where it was, saves what was learned, and leaves nothing."""
+    with stuck() as watched:
+        gets_stuck(tmp_path)
+        os.kill(watched.process.pid, signal.SIGTERM)
+        with pytest.raises(SessionFailed, match=r"made no progress for 1 s; it is in .*stuck"):
+            watched.process.report()
+        assert watched.process.poll() == 1
+        assert not watched.process.directory.exists()
+    assert card(tmp_path)["state"] == "failed"
+    assert "made no progress" in card(tmp_path)["error"]
+    assert len(list((tmp_path / "run" / "checkpoints").iterdir())) == 1
+    log = (tmp_path / "run" / "session.log").read_text()
+    assert "CRITICAL Session did not respond" in log
+    assert 'stuck.py", line' in log
+
+
+def test_a_session_that_is_blocked_ends_when_nobody_watches(stuck, tmp_path):
+    """`linger` has its effect although the training thread takes no notice."""
+    with stuck(linger=0) as watched:
+        gets_stuck(tmp_path)
+        watched.client.close()
+        with pytest.raises(SessionFailed, match="made no progress"):
+            watched.process.report()
+
+
+def test_a_session_that_is_blocked_at_its_start_is_ended(stuck, tmp_path):
+    """Nothing was learned yet, so there is nothing to save; the run's card says what happened."""
+    with stuck("reset") as watched:
+        gets_stuck(tmp_path)
+        os.kill(watched.process.pid, signal.SIGTERM)
+        with pytest.raises(SessionFailed, match="made no progress"):
+            watched.process.report()
+    assert card(tmp_path)["state"] == "failed"
+
+
+def test_a_second_signal_ends_a_session_at_once(stuck, tmp_path):
+    """It does not wait for what is going on; signals that come together with the first are the same request."""
+    with stuck(stop_timeout=3600.0) as watched:
+        gets_stuck(tmp_path)
+        begun = time.monotonic()
+
+        def signalled():
+            if watched.process.poll() is None:
+                os.kill(watched.process.pid, signal.SIGINT)
+            return watched.process.poll() is not None
+
+        until(signalled, "the end of the session")
+        assert time.monotonic() - begun >= 1
+        with pytest.raises(SessionFailed, match="SIGINT"):
+            watched.process.report()
+        assert watched.process.poll() == 130
+        assert not watched.process.directory.exists()
+    assert card(tmp_path)["state"] == "interrupted"
+
+
+def test_a_session_that_computes_has_longer(stuck, tmp_path):
+    """A step that computes may be a slow one: ten times the limit without other progress, then it ends, too."""
+    with stuck("spin", stop_timeout=0.3) as watched:
+        gets_stuck(tmp_path)
+        begun = time.monotonic()
+        os.kill(watched.process.pid, signal.SIGTERM)
+        with pytest.raises(SessionFailed, match="made no progress for 3 s"):
+            watched.process.report()
+        assert time.monotonic() - begun >= 3
+
+
+def test_native_code_that_keeps_the_interpreter_is_ended_by_a_timer(stuck, tmp_path):
+    """No thread of Python runs any more; the timer writes where that was, and whoever started the session tidies up."""
+    with stuck("close", stop_timeout=0.3, steps=10**6) as watched:
+        watched.until(running)
+        os.kill(watched.process.pid, signal.SIGTERM)
+        with pytest.raises(SessionFailed, match="without a report"):
+            watched.process.report()
+        assert not watched.process.directory.exists()
+    log = (tmp_path / "run" / "session.log").read_text()
+    assert "Timeout" in log
+    assert 'stuck.py", line' in log
+
+
+def test_what_an_environment_started_ends_with_its_session(stuck, tmp_path):
+    """A process that an environment started in the session's own process is not left running."""
+    with stuck("process") as watched:
+        gets_stuck(tmp_path)
+        sleeping = psutil.Process(int((tmp_path / "pipe.pid").read_text()))
+        os.kill(watched.process.pid, signal.SIGTERM)
+        with pytest.raises(SessionFailed, match="made no progress"):
+            watched.process.report()
+        sleeping.wait(60)
+
+
+def test_a_thread_that_an_environment_left_does_not_keep_the_process(stuck):
+    """The session has ended, and its report is there: what stays of the process is ended."""
+    with stuck("thread", steps=10**6) as watched:
+        watched.until(running)
+        assert watched.end()["steps"] > 0
+        assert watched.process.poll() == 0
+        assert not watched.process.directory.exists()

@@ -1,0 +1,218 @@
+"""Ends the process of a session that was asked to stop and does not respond.
+
+The training thread may be blocked where no exception reaches it: in a read that never returns, or in an environment's
+own code. So the signals are received by a thread of their own, which also looks for progress once the session is to
+stop. Native code that never releases the interpreter's lock would hold up this thread, too. Against that stands a timer
+of `faulthandler`, which needs no interpreter; it is set while the session is to stop, and while nobody is watching. A
+session that is watched, or headless, and held up like this can only be killed with SIGKILL.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import select
+import signal
+import socket
+import sys
+import sysconfig
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import psutil
+
+from ...backends.segment import remove_directory
+from ...envs import PacError
+from ..exits import FAILED, INTERRUPTED
+from ..runs.last import keep_last
+from ..telemetry.records import MESSAGE_BYTES, Level, Phase, within
+
+if TYPE_CHECKING:
+    from .session import Session
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+PERIOD = 0.5  # s between two looks for progress
+AGAIN = (
+    1.0  # s after the first signal in which more of them are the same request: a scheduler sends it to all processes
+)
+LONG = 10
+"""So many times the time limit has a session that computes, or whose checkpoint is being written."""
+STANDARD = (f"{sysconfig.get_path('stdlib')}{os.sep}", "<frozen")
+BUSY = 0.2
+"""Share of a core from which on the training thread computes."""
+
+
+class NotResponding(PacError):
+    """A session was asked to stop, made no progress for its time limit, and was ended."""
+
+    title = "Session did not respond"
+
+
+class EndedAtOnce(PacError):
+    """A session was ended by a second signal, before it had stopped."""
+
+    title = "Ended at once"
+
+
+class Watchdog:
+    """The thread that receives a session's signals, and ends the process if the session does not stop.
+
+    Progress is a step or a phase of the training, a new message, a worker's step, or bytes of a checkpoint. A session
+    without any for `stop_timeout` is ended, one whose training thread computes or whose checkpoint is being written
+    after ten times as long. A second signal ends it at once.
+
+    Args:
+        session: The session, which runs in this process's main thread.
+        answer: Called with the error as data, for whoever started the session.
+    """
+
+    def __init__(self, session: Session, answer: Callable[[Mapping[str, Any]], object]) -> None:
+        self._session, self._answer = session, answer
+        self._hearing, self._signals = socket.socketpair()
+        self._signals.setblocking(False)
+        self._cpu_clock = _cpu_clock(threading.main_thread())
+        self._process = psutil.Process()
+        self._asked: float | None = None
+        self._code: int | None = None
+        self._sign: tuple[Any, ...] = ()
+        self._progress = self._cpu = 0.0
+        self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
+
+    def start(self) -> None:
+        """Receive the signals from now on; call this in the main thread."""
+        for number in SIGNALS:
+            signal.signal(number, _ignore)
+        signal.set_wakeup_fd(self._signals.fileno(), warn_on_full_buffer=False)
+        self._thread.start()
+
+    def finished(self, code: int) -> None:
+        """Note that the session has ended: what is left of the process has a time limit, too, and then this code."""
+        self._code = code
+
+    def _run(self) -> None:
+        while True:
+            if select.select([self._hearing], [], [], PERIOD)[0]:
+                for number in self._hearing.recv(4096):
+                    if number in SIGNALS:
+                        self._hear(signal.Signals(number))
+            self._look()
+
+    def _hear(self, number: signal.Signals) -> None:
+        now = time.monotonic()
+        if self._asked is None:
+            self._asked = now
+            self._set_timer((LONG + 1) * self._session.config.stop_timeout)
+            self._session.stop()
+        elif now - self._asked > AGAIN:
+            text = f"a second signal ({number.name}) ended it before it had stopped; what it was saving is lost"
+            self._end(EndedAtOnce(text), INTERRUPTED)
+
+    def _look(self) -> None:
+        """End the process if the session is to stop and makes no progress."""
+        session = self._session
+        timeout = session.config.stop_timeout
+        limit = LONG * timeout
+        if not session.ending:
+            self._set_timer(session.pulse.remaining + limit)
+            return
+        sign, now, cpu = self._signs(), time.monotonic(), self._cpu_clock()
+        if sign != self._sign:
+            self._sign, self._progress, self._cpu = sign, now, cpu
+        silent = now - self._progress
+        if cpu - self._cpu < BUSY * silent and not session.keeper.saving:
+            limit = self._patience()
+        self._set_timer(limit - silent + timeout)
+        if silent > limit:
+            text = f"it was asked to stop and made no progress for {silent:.0f} s; it is {_where()}"
+            self._end(NotResponding(text), FAILED)
+
+    def _patience(self) -> float:
+        """Return for how many seconds a session that waits may make no progress: not less than its workers may."""
+        config, table = self._session.config, self._session.writer.array("workers")
+        elsewhere = (table["used"] == 1) & (table["pid"] != os.getpid())
+        return max(config.stop_timeout, 2 * config.hang_timeout if elsewhere.any() else 0.0)
+
+    def _signs(self) -> tuple[Any, ...]:
+        """Return values of which some change where there is progress."""
+        session = self._session
+        monitor, steps = session.monitor, session.writer.array("workers")["steps"]
+        state = monitor.state["phase"], monitor.state["message"], repr(monitor.state["progress"])
+        written = _written(self._process) if session.keeper.saving else 0
+        return (*state, session.timer.last, monitor.counts.steps, int(steps.sum()), written, self._code)
+
+    @staticmethod
+    def _set_timer(seconds: float) -> None:
+        """Let the process end in so many seconds unless this is called again, even if no Python code can run then."""
+        if seconds < threading.TIMEOUT_MAX:
+            faulthandler.dump_traceback_later(max(seconds, PERIOD), exit=True, file=2)
+        else:
+            faulthandler.cancel_dump_traceback_later()
+
+    def _end(self, error: PacError, code: int) -> None:
+        """End the process; first save what can be saved without the training thread, then leave nothing behind."""
+        session = self._session
+        self._set_timer(session.config.stop_timeout)
+        faulthandler.dump_traceback(file=2, all_threads=True)
+        if self._code is None:
+            session.error = error
+            session.events.add(Level.FATAL, f"{error.title}: {error}")
+            if code == FAILED:
+                self._attempt(session.save_beside)
+            self._attempt(lambda: session.write_last_card("failed" if code == FAILED else "interrupted"))
+            self._attempt(self._publish)
+        else:
+            session.events.add(Level.WARNING, "the session has ended, and a thread that it did not start has not")
+        self._attempt(self._end_children)
+        remove_directory(session.directory)
+        if self._code is None:
+            self._answer({"title": error.title, "error": str(error), "code": code})
+        os._exit(code if self._code is None else self._code)
+
+    def _attempt(self, part: Callable[[], None]) -> None:
+        """Do a part of ending; that it fails must not keep the process alive."""
+        try:
+            part()
+        except Exception as error:
+            self._session.events.add(Level.ERROR, f"not done at the end: {type(error).__name__}: {error}")
+
+    def _publish(self) -> None:
+        """Tell the viewers, and keep the last telemetry with the run."""
+        with self._session.writer.write("state") as state:
+            state["phase"] = Phase.FAILED
+            state["message"] = within(str(self._session.error), MESSAGE_BYTES)
+        keep_last(self._session.directory)
+
+    def _end_children(self) -> None:
+        """Kill the workers, and whatever environments have started."""
+        for child in self._process.children(recursive=True):
+            with suppress(psutil.Error):
+                child.kill()
+
+
+def _ignore(*_: object) -> None:
+    """Handle a signal that the watchdog is told of by its file descriptor."""
+
+
+def _where() -> str:
+    """Return in which function the main thread is, the standard library's own left out."""
+    frame: FrameType | None = sys._current_frames()[threading.main_thread().ident or 0]  # noqa: SLF001 - as documented
+    while frame is not None and frame.f_code.co_filename.startswith(STANDARD) and frame.f_back is not None:
+        frame = frame.f_back
+    return f"in {frame.f_code.co_qualname}, {frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
+
+
+def _cpu_clock(thread: threading.Thread) -> Callable[[], float]:
+    """Return what tells the seconds of processor time that a thread, or else this process, has used."""
+    if sys.platform == "linux" and thread.ident is not None:
+        clock = time.pthread_getcpuclockid(thread.ident)
+        return lambda: time.clock_gettime(clock)
+    return time.process_time
+
+
+def _written(process: psutil.Process) -> int:
+    """Return how many bytes a process has written to files so far, 0 where the system does not say."""
+    return int(process.io_counters().write_chars) if sys.platform == "linux" else 0

@@ -18,6 +18,7 @@ from ..backends import usable_cores
 from ..backends.memory import available_memory
 from ..backends.segment import directories, human_bytes, runtime_directory
 from ..envs import PacError
+from .session.gpu import Gpu
 
 SMALL_SHM = 64 << 20
 LITTLE_MEMORY = 2 << 30
@@ -100,17 +101,7 @@ def _shared_memory() -> Iterator[Finding]:
 
 def _gpu() -> Iterator[Finding]:
     cpu_only = "+cpu" in _version("torch")
-    try:
-        import pynvml
-
-        pynvml.nvmlInit()
-        handles = [pynvml.nvmlDeviceGetHandleByIndex(index) for index in range(pynvml.nvmlDeviceGetCount())]
-        names = [
-            f"{pynvml.nvmlDeviceGetName(gpu)} {human_bytes(pynvml.nvmlDeviceGetMemoryInfo(gpu).total)}"
-            for gpu in handles
-        ]
-    except Exception:
-        names = []
+    names = Gpu().all()
     if not names:
         yield Finding("GPU", True, "no GPU: the policy runs on the CPU")
         return

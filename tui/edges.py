@@ -29,7 +29,7 @@ from .drawing.ink import (
     width_of,
 )
 from .drawing.lines import Lines
-from .drawing.numbers import clock, percent, whole
+from .drawing.numbers import NA, clock, percent, whole
 from .keys import SHOWN, commands
 from .messages import ViewChosen
 
@@ -112,7 +112,8 @@ def gpu(snapshot: Snapshot) -> list[tuple[str, str]]:
     values = snapshot.system
     if not int(values["gpus"]):
         return [("gpu", "no GPU")]
-    memory = f"{human_bytes(float(values['vram']))} of {human_bytes(float(values['vram_total']))}"
+    total = float(values["vram_total"])
+    memory = f"{human_bytes(float(values['vram']))} of {human_bytes(total)}" if total else NA
     return [("gpu", f"{percent(float(values['gpu'])):>6} {values['gpu_name']}"), ("vram", memory)]
 
 

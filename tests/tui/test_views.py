@@ -243,6 +243,8 @@ async def test_the_foot_says_what_the_machine_does(stage, open_app):
             "system", gpus=1, gpu=87.0, vram=3 << 30, vram_total=16 << 30, gpu_name=b"Big One", pulse=time.time()
         )
         await seen(app, "87 % Big One", "3.0 GiB of 16.0 GiB")
+        stage.write("system", gpu=float("nan"), gpu_name=b"Big One MIG 1g", pulse=time.time())
+        await seen(app, "N/A Big One MIG 1g", "3.0 GiB of 16.0 GiB")
 
 
 async def test_starting_is_shown_where_the_boards_will_be(stage, open_app):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import isnan
 from statistics import mean, median
 from typing import Any
 
@@ -148,6 +149,7 @@ def _session(config: Config, rung: Rung, steps: int) -> Figures:
         seen = list(_systems(session))
         report = session.report()
     with_gpu = [system for system in seen if system["gpus"]] if rung.device != "cpu" else []
+    loads = [float(system["gpu"]) for system in with_gpu if not isnan(system["gpu"])]
     return {
         "sps": report["sps"],
         "rollout_sps": 1 / (1 / report["sps"] - report["time_ms"]["learn"] / 1000),
@@ -156,7 +158,7 @@ def _session(config: Config, rung: Rung, steps: int) -> Figures:
         "workers": report["workers"],
         "cpu": mean(system["cpu"] for system in seen) if seen else None,
         "rss": max((int(system["rss"]) for system in seen), default=None),
-        "gpu": mean(system["gpu"] for system in with_gpu) if with_gpu else None,
+        "gpu": mean(loads) if loads else None,
         "vram": max((int(system["vram"]) for system in with_gpu), default=None),
     }
 

@@ -16,6 +16,7 @@ import psutil
 from ...backends import WorkerStatus, usable_cores
 from ...backends.base import Backend
 from ..telemetry.records import AUDIENCE, SYSTEM, WORKER, Level, within
+from .gpu import Gpu
 
 if TYPE_CHECKING:
     from .live import Live
@@ -40,7 +41,7 @@ class Pulse:
         self._last_viewer = time.monotonic()
         self._own = psutil.Process()
         self._cpu: dict[int, tuple[float, float]] = {}
-        self._gpu = _Gpu()
+        self._gpu = Gpu()
         self._failed: set[str] = set()
 
     def start(self) -> None:
@@ -140,7 +141,7 @@ class Pulse:
             "memory_used": memory.total - memory.available,
             "shm": _size_of(self._live.directory),
             "pulse": time.time(),
-            **self._gpu.read(),
+            **self._gpu.read(self._live.device),
         }
         with self._live.writer.write("system") as system:
             for name in SYSTEM.names or ():
@@ -155,35 +156,3 @@ def _size_of(directory: os.PathLike[str]) -> int:
             with suppress(FileNotFoundError):
                 size += entry.stat(follow_symlinks=False).st_size
     return size
-
-
-class _Gpu:
-    """The first NVIDIA GPU, through NVML; nothing where there is none."""
-
-    def __init__(self) -> None:
-        self._handle: Any = None
-        self._count = 0
-
-    def read(self) -> dict[str, Any]:
-        nothing = {"gpus": 0, "gpu": 0.0, "vram": 0, "vram_total": 0, "gpu_name": b""}
-        try:
-            import pynvml
-
-            if self._handle is None:
-                if self._count < 0:
-                    return nothing
-                pynvml.nvmlInit()
-                self._count = pynvml.nvmlDeviceGetCount()
-                self._handle = pynvml.nvmlDeviceGetHandleByIndex(0)
-            memory = pynvml.nvmlDeviceGetMemoryInfo(self._handle)
-            name = pynvml.nvmlDeviceGetName(self._handle)
-            return {
-                "gpus": self._count,
-                "gpu": pynvml.nvmlDeviceGetUtilizationRates(self._handle).gpu,
-                "vram": memory.used,
-                "vram_total": memory.total,
-                "gpu_name": name.encode() if isinstance(name, str) else name,
-            }
-        except Exception:
-            self._count = -1
-            return nothing

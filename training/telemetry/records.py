@@ -95,9 +95,9 @@ SYSTEM = np.dtype(
         ("memory_used", "u8"),
         ("shm", "u8"),  # bytes of shared memory that this session holds
         ("gpus", "u1"),
-        ("gpu", "f4"),  # %
+        ("gpu", "f4"),  # %, NaN where it is not known, as of a MIG instance
         ("vram", "u8"),
-        ("vram_total", "u8"),
+        ("vram_total", "u8"),  # 0 where it is not known
         ("gpu_name", "S48"),
         ("pulse", "f8"),  # when this was written, s since the epoch
     ]

@@ -1,0 +1,122 @@
+"""Which GPU is read, and what is known of it; no test of this project has a real one."""
+
+import math
+import sys
+
+import numpy as np
+import pytest
+
+from pac.training.session.gpu import Gpu, cuda_uuid
+from pac.training.telemetry.records import SYSTEM
+
+from .fake_nvml import Device, FakeNvml
+
+SMALL = Device("GPU-aaaa-1", "Small", 8 << 30, load=10)
+LARGE = Device("GPU-bbbb-2", "Large", 80 << 30, load=90)
+PART = Device("MIG-cccc-3", "Divided MIG 3g.71gb", 71 << 30)
+OTHER = Device("MIG-dddd-4", "Divided MIG 1g.18gb", 18 << 30)
+DIVIDED = Device("GPU-eeee-5", "Divided", 141 << 30, instances=[None, PART, OTHER])
+
+
+def read(device, *devices, visible=None, uuid=None):
+    """Return the name of the GPU that is read."""
+    environment = {} if visible is None else {"CUDA_VISIBLE_DEVICES": visible}
+    gpu = Gpu(FakeNvml(*devices), uuid=lambda _: uuid, environment=environment)
+    return gpu.read(device)["gpu_name"].decode()
+
+
+@pytest.mark.parametrize(
+    ("device", "visible", "name"),
+    [
+        ("cuda:0", None, "Small"),
+        ("cuda:1", None, "Large"),
+        ("cuda", None, "Small"),
+        ("cpu", None, "Small"),
+        ("", None, "Small"),
+        ("cuda:0", "1,0", "Large"),
+        ("cuda:1", "1,0", "Small"),
+        ("cuda:0", " 1 ", "Large"),
+        ("cpu", "1", "Large"),
+        ("cuda:0", "GPU-bbbb-2", "Large"),
+        ("cuda:0", "GPU-bb", "Large"),
+        ("cuda:1", "GPU-bbbb-2,GPU-aaaa-1", "Small"),
+        ("cuda:0", "GPU-", ""),
+        ("cuda:0", "", ""),
+        ("cuda:0", "-1", ""),
+        ("cuda:0", "7", ""),
+        ("cuda:5", "0,1", ""),
+        ("cuda:0", "nonsense", ""),
+    ],
+)
+def test_the_gpu_is_the_one_that_the_policy_runs_on(device, visible, name):
+    """By its number among those that the process may use, given as numbers or as unique ids; else there is none."""
+    assert read(device, SMALL, LARGE, visible=visible) == name
+
+
+def test_pytorch_knows_best_which_gpu_is_used():
+    """CUDA puts the fastest first unless told otherwise, so the unique id counts once PyTorch has one."""
+    assert read("cuda:0", SMALL, LARGE, uuid="bbbb-2") == "Large"
+    assert read("cuda:0", SMALL, LARGE, uuid="GPU-bbbb-2") == "Large"
+
+
+def test_the_gpu_is_found_again_when_pytorch_has_started():
+    """Before, its number in the order of the bus is the best guess."""
+    known = iter((None, "bbbb-2", "bbbb-2"))
+    gpu = Gpu(FakeNvml(SMALL, LARGE), uuid=lambda _: next(known), environment={})
+    assert [gpu.read("cuda:0")["gpu_name"] for _ in range(3)] == [b"Small", b"Large", b"Large"]
+
+
+@pytest.mark.parametrize(
+    ("visible", "uuid", "name"),
+    [
+        (None, None, PART.name),
+        (None, "cccc-3", PART.name),
+        (None, "eeee-5", PART.name),
+        ("1", None, PART.name),
+        ("MIG-dddd-4", None, OTHER.name),
+        ("MIG-dddd-4", "eeee-5", OTHER.name),
+        ("GPU-eeee-5", None, PART.name),
+    ],
+)
+def test_a_mig_instance_is_read_instead_of_its_gpu(visible, uuid, name):
+    """The one that is named, else the first, which is the one that CUDA uses."""
+    devices = (DIVIDED,) if visible is None else (SMALL, DIVIDED)
+    assert read("cuda:0", *devices, visible=visible, uuid=uuid) == name
+
+
+def test_the_load_of_a_mig_instance_is_not_known():
+    """NVML refuses to tell it, and knows the instance's memory."""
+    found = Gpu(FakeNvml(DIVIDED), uuid=lambda _: None, environment={}).read("cuda:0")
+    assert math.isnan(found["gpu"])
+    assert (found["vram"], found["vram_total"]) == (PART.total // 4, PART.total)
+
+
+def test_all_gpus_are_listed_with_their_memory():
+    """Of one that is divided, an instance: NVML may not tell this user what the whole has."""
+    listed = Gpu(FakeNvml(SMALL, DIVIDED)).all()
+    assert listed == ["Small 8.0 GiB", "Divided MIG 3g.71gb 71.0 GiB"]
+    assert Gpu(FakeNvml(broken=True)).all() == []
+
+
+def test_what_is_read_fits_into_the_record():
+    """A name of any length, and load that is not known."""
+    long = Device("MIG-1", "é" * 100, 1 << 30)
+    record = np.zeros((), SYSTEM)
+    for name, value in Gpu(FakeNvml(long), uuid=lambda _: None, environment={}).read("cuda:0").items():
+        record[name] = value
+    assert record["gpu_name"].item().decode().startswith("éé")
+    assert np.isnan(record["gpu"])
+
+
+@pytest.mark.parametrize("nvml", [FakeNvml(broken=True), FakeNvml()])
+def test_without_a_driver_there_is_no_gpu_and_nobody_asks_again(nvml):
+    """A machine without GPUs does not try to load the driver every second."""
+    gpu = Gpu(nvml, environment={})
+    assert [gpu.read("cpu")["gpus"] for _ in range(3)] == [0, 0, 0]
+    assert nvml.begun == 1
+
+
+def test_a_process_that_does_not_use_cuda_knows_no_unique_id():
+    """And asking does not begin to use it."""
+    assert cuda_uuid(0) is None
+    assert "torch" not in sys.modules or not sys.modules["torch"].cuda.is_initialized()

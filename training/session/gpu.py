@@ -1,0 +1,159 @@
+"""What NVML says of the GPU that a policy runs on."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from ...backends.segment import human_bytes
+from ..telemetry.records import SYSTEM, within
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+MIG = "MIG-"
+KINDS = ("GPU-", MIG)
+"""How the unique ids of whole GPUs and of MIG instances begin, which PyTorch leaves out."""
+
+
+def cuda_uuid(index: int) -> str | None:
+    """Return the unique id of PyTorch's device `cuda:index`; None where PyTorch does not use CUDA in this process."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_initialized():
+        return None
+    return str(getattr(torch.cuda.get_device_properties(index), "uuid", "")) or None
+
+
+class Gpu:
+    """Reads load and memory of one GPU, or of a MIG instance of one.
+
+    Args:
+        nvml: The module `pynvml`, or what behaves like it; imported if None.
+        uuid: Returns the unique id of the device `cuda:K`, if it is known already.
+        environment: Where `CUDA_VISIBLE_DEVICES` is.
+    """
+
+    def __init__(
+        self,
+        nvml: Any = None,
+        *,
+        uuid: Callable[[int], str | None] = cuda_uuid,
+        environment: Mapping[str, str] = os.environ,
+    ) -> None:
+        self._nvml, self._uuid, self._environment = nvml, uuid, environment
+        self._absent = False
+        self._count = 0
+        self._found: tuple[str, str | None] | None = None
+        self._handle: Any = None
+
+    def read(self, device: str) -> dict[str, Any]:
+        """Return the fields of the record `SYSTEM` about the GPU that PyTorch calls `device`.
+
+        A device that is no CUDA device stands for the first one that this process may use. There are no `gpus` where
+        there is none. Load in % is NaN where NVML does not know it, as of a MIG instance; memory in bytes is 0 then.
+        """
+        nothing = {"gpus": 0, "gpu": np.nan, "vram": 0, "vram_total": 0, "gpu_name": b""}
+        if not self._begin():
+            return nothing
+        index = int(device.partition(":")[2] or 0) if device.startswith("cuda") else 0
+        self._find(device, index)
+        if self._handle is None:
+            return nothing
+        nvml, handle = self._nvml, self._handle
+        memory = self._ask(nvml.nvmlDeviceGetMemoryInfo, handle)
+        load = self._ask(nvml.nvmlDeviceGetUtilizationRates, handle)
+        name = _text(self._ask(nvml.nvmlDeviceGetName, handle))
+        return {
+            "gpus": min(self._count, np.iinfo(SYSTEM["gpus"]).max),
+            "gpu": np.nan if load is None else load.gpu,
+            "vram": 0 if memory is None else memory.used,
+            "vram_total": 0 if memory is None else memory.total,
+            "gpu_name": within(name, SYSTEM["gpu_name"].itemsize),
+        }
+
+    def all(self) -> list[str]:
+        """Return name and memory of every GPU of the machine, of one that is divided those of its first MIG instance."""
+        if not self._begin():
+            return []
+        handles = (self._ask(self._nvml.nvmlDeviceGetHandleByIndex, index) for index in range(self._count))
+        return [self._described(self._instance(handle)) for handle in handles if handle is not None]
+
+    def _described(self, handle: Any) -> str:
+        name, memory = (
+            self._ask(ask, handle) for ask in (self._nvml.nvmlDeviceGetName, self._nvml.nvmlDeviceGetMemoryInfo)
+        )
+        return _text(name) if memory is None else f"{_text(name)} {human_bytes(memory.total)}"
+
+    def _begin(self) -> bool:
+        """Load NVML at the first call; return whether it is there."""
+        if self._count or self._absent:
+            return not self._absent
+        self._absent = True
+        with suppress(ImportError):
+            if self._nvml is None:
+                import pynvml
+
+                self._nvml = pynvml
+            with suppress(self._nvml.NVMLError):  # no driver, say
+                self._nvml.nvmlInit()
+                self._count = self._nvml.nvmlDeviceGetCount()
+                self._absent = not self._count
+        return not self._absent
+
+    def _find(self, device: str, index: int) -> None:
+        """Take the device's handle; again once PyTorch knows which one it is."""
+        uuid = self._uuid(index) if device.startswith("cuda") else None
+        if self._found != (device, uuid):
+            self._found = device, uuid
+            handle = self._handle_of(index, uuid)
+            self._handle = None if handle is None else self._instance(handle)
+
+    def _handle_of(self, index: int, uuid: str | None) -> Any:
+        """Return the handle of the process's CUDA device number `index`, None if it has no such device."""
+        visible = self._environment.get(VISIBLE)
+        names = None if visible is None else [name.strip() for name in visible.split(",")]
+        name = str(index) if names is None else names[index] if index < len(names) else ""
+        if uuid is not None and not name.startswith(MIG):
+            return self._of_uuid(uuid)
+        if name.isdecimal():
+            # NVML counts as CUDA_DEVICE_ORDER=PCI_BUS_ID does; by default CUDA may put the fastest first.
+            return self._ask(self._nvml.nvmlDeviceGetHandleByIndex, int(name))
+        return self._of_uuid(name) if name.startswith(KINDS) else None
+
+    def _of_uuid(self, uuid: str) -> Any:
+        """Return the handle of a unique id, which may lack its kind, or its end where only one device fits."""
+        nvml = self._nvml
+        for whole in (uuid,) if uuid.startswith(KINDS) else (f"{kind}{uuid}" for kind in KINDS):
+            handle = self._ask(nvml.nvmlDeviceGetHandleByUUID, whole)
+            if handle is not None:
+                return handle
+        handles = (self._ask(nvml.nvmlDeviceGetHandleByIndex, index) for index in range(self._count))
+        known = [(one, _text(self._ask(nvml.nvmlDeviceGetUUID, one))) for one in handles if one is not None]
+        fitting = [one for one, whole in known if whole.startswith(uuid)]
+        return fitting[0] if len(fitting) == 1 else None
+
+    def _instance(self, handle: Any) -> Any:
+        """Return the first MIG instance of a GPU that is divided, which is the one that CUDA uses; else the GPU."""
+        nvml = self._nvml
+        mode = self._ask(nvml.nvmlDeviceGetMigMode, handle)
+        if mode is None or not mode[0]:
+            return handle
+        for index in range(self._ask(nvml.nvmlDeviceGetMaxMigDeviceCount, handle) or 0):
+            instance = self._ask(nvml.nvmlDeviceGetMigDeviceHandleByIndex, handle, index)
+            if instance is not None:
+                return instance
+        return handle
+
+    def _ask(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what NVML answers, None where it does not know or may not say."""
+        try:
+            return function(*arguments)
+        except self._nvml.NVMLError:
+            return None
+
+
+def _text(name: str | bytes | None) -> str:
+    return name.decode() if isinstance(name, bytes) else name or ""

@@ -75,7 +75,7 @@ class Gpu:
         }
 
     def all(self) -> list[str]:
-        """Return name and memory of every GPU of the machine, of one that is divided those of its first MIG instance."""
+        """Return name and memory of every GPU of the machine; of a divided one, those of its first MIG instance."""
         if not self._begin():
             return []
         handles = (self._ask(self._nvml.nvmlDeviceGetHandleByIndex, index) for index in range(self._count))

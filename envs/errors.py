@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from reprlib import Repr
+from typing import Any
 
 MOST_NAMES = 30
 """As many known names are listed."""
@@ -23,6 +25,15 @@ def visible(text: str) -> str:
         letter if letter.isprintable() or letter in "\n\t" else letter.encode("unicode_escape").decode()
         for letter in text
     )
+
+
+_brief = Repr()
+_brief.maxstring = _brief.maxother = 200
+
+
+def brief(value: Any) -> str:
+    """Return the `repr` of a value from elsewhere, cut short; quick however much is nested in it."""
+    return _brief.repr(value)
 
 
 class PacError(Exception):

@@ -13,8 +13,9 @@ import os
 import stat
 import tomllib
 from collections.abc import Mapping
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from .errors import PacError
 
@@ -78,7 +79,7 @@ def open_regular(path: Path, flags: int = os.O_RDONLY, mode: int = 0o644) -> int
     return descriptor
 
 
-def open_binary(path: Path, *, pipes: bool = False) -> BinaryIO:
+def open_binary(path: Path, *, pipes: bool = False) -> BufferedReader:
     """Open a regular file to read its bytes.
 
     Args:
@@ -193,7 +194,8 @@ def read_yaml(path: Path, limit: int, *, pipes: bool = False) -> Any:
 
     text = read_text(path, limit, pipes=pipes)
     try:
-        return yaml.safe_load(text)
+        found = yaml.safe_load(text)
+        _refuse_extremes(found)
     except RecursionError:
         raise UnreadableFile(path, "it is nested too deeply") from None
     except yaml.YAMLError as error:
@@ -203,6 +205,7 @@ def read_yaml(path: Path, limit: int, *, pipes: bool = False) -> Any:
         raise UnreadableFile(path, f"it is not valid YAML{where}: {problem}") from None
     except YAML_ERRORS as error:
         raise UnreadableFile(path, f"it is not valid YAML: {error}") from None
+    return found
 
 
 def read_toml(path: Path, limit: int) -> Mapping[str, Any]:
@@ -213,29 +216,33 @@ def read_toml(path: Path, limit: int) -> Mapping[str, Any]:
     """
     text = read_text(path, limit)
     try:
-        return tomllib.loads(text)
+        found = tomllib.loads(text)
+        _refuse_extremes(found)
     except RecursionError:
         raise UnreadableFile(path, "it is nested too deeply") from None
     except ValueError as error:
         raise UnreadableFile(path, f"it is not valid TOML: {error}") from None
+    return found
 
 
-def _refuse_extremes(found: Any, *, finite: bool) -> None:
-    """Raise ValueError if data is nested deeper, or has larger numbers, than any code here has to expect."""
+def _refuse_extremes(found: Any, *, finite: bool = False) -> None:
+    """Raise ValueError if data is nested deeper, or has larger numbers, than any code here has to expect.
+
+    Each container is looked at once on every level: YAML's aliases can repeat one a billion times.
+    """
     level = [found]
     for _ in range(MAX_DEPTH):
-        parts: list[Any] = []
+        containers: dict[int, Any] = {}
         for one in level:
-            if isinstance(one, dict):
-                parts.extend(one.values())
-            elif isinstance(one, list):
-                parts.extend(one)
+            if isinstance(one, dict | list | tuple | set):
+                containers[id(one)] = one
             elif isinstance(one, float):
                 if finite and not math.isfinite(one):
                     raise ValueError("it has a number that is NaN or infinite")
             elif isinstance(one, int) and not -MAX_INTEGER < one < MAX_INTEGER:
                 raise ValueError("it has an integer of more than 100 digits")
-        if not parts:
+        if not containers:
             return
-        level = parts
+        level = [part for one in containers.values() for part in one]  # of a mapping, its keys
+        level += [part for one in containers.values() if isinstance(one, dict) for part in one.values()]
     raise ValueError(f"it is nested more than {MAX_DEPTH} deep")

@@ -15,6 +15,8 @@ from pydantic_core import ErrorDetails
 
 from ..backends import BACKENDS
 from ..envs import BadParameter, UnknownName, find
+from ..envs.errors import brief
+from ..envs.files import KIB, UnreadableFile, read_yaml
 from ..envs.trust import Vouch, check_trusted, refuse
 from .config import RUNS, Config
 from .device import CHOICES
@@ -22,6 +24,8 @@ from .flags import aliases
 from .runs.folder import CARD, RunFolder
 from .trainers import TRAINERS, default_trainer, trainer_kind, trainer_settings
 
+LIMIT = 256 * KIB
+"""Bytes of a file of configuration."""
 PREFIX = "PAC_"
 NOT_SETTINGS = frozenset({"PAC_CACHE_DIR", "PAC_RUNTIME_DIR", "PAC_TOKEN"})
 DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?|mps")
@@ -147,7 +151,7 @@ def _from_file(path: Path) -> Iterator[tuple[str, Origin]]:
     for key, value in _read_yaml(path).items():
         if str(key) in TRAINERS:
             if not isinstance(value, Mapping):
-                raise BadConfiguration(f"{path}: {key} is a section of `setting: value` lines, got {value!r}")
+                raise BadConfiguration(f"{path}: {key} is a section of `setting: value` lines, got {brief(value)}")
             for name, setting in value.items():
                 yield _known(f"{key}.{name}", f" in {path}"), Origin(f"{key}.{name} in {path}", setting)
         else:
@@ -156,25 +160,14 @@ def _from_file(path: Path) -> Iterator[tuple[str, Origin]]:
 
 def _read_yaml(path: Path) -> Mapping[Any, Any]:
     """Return the mapping that a file holds; an empty file is an empty one."""
-    import yaml
-
-    if path.is_dir():
-        raise BadConfiguration(f"--config expects a YAML file, and {path} is a directory: name the file in it")
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BadConfiguration(f"--config {path} cannot be read: {error.strerror}; check the path") from None
-    except UnicodeDecodeError:
-        raise BadConfiguration(f"--config expects a YAML file in UTF-8, and {path} is none") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or "not YAML"
-        raise BadConfiguration(f"{path} is not valid YAML{where}: {problem}; write `key: value` lines") from None
+        data = read_yaml(path, LIMIT, pipes=True)
+    except UnreadableFile as error:
+        raise BadConfiguration(f"--config {error}; give a YAML file of `key: value` lines") from None
     if data is None:
         return {}
     if not isinstance(data, Mapping):
-        raise BadConfiguration(f"{path} must hold `key: value` lines, got {type(data).__name__}: {str(data)[:60]!r}")
+        raise BadConfiguration(f"{path} must hold `key: value` lines, got {type(data).__name__}: {brief(data)}")
     return data
 
 
@@ -239,7 +232,7 @@ def sentence(item: ErrorDetails, given: Mapping[str, Origin] | None = None) -> s
     key = str(item["loc"][0])
     origin = (given or {}).get(key)
     label = origin.label if origin else f"--{key.replace('_', '-')}"
-    return f"{label} expects {expected(key)}, got {item['input']!r}"
+    return f"{label} expects {expected(key)}, got {brief(item['input'])}"
 
 
 def expected(key: str) -> str:

@@ -9,6 +9,8 @@ from enum import IntEnum
 from pathlib import Path
 from typing import NamedTuple
 
+from ..envs.files import open_binary
+
 MOST_LINES = 5000
 MOST_LETTERS = 2000  # of a line
 CHUNK = 64 * 1024  # bytes that are read of a file at once; of what stood there before, only that much of its end
@@ -47,7 +49,7 @@ class _File:
     def read(self) -> Iterator[Printed]:
         """Yield the lines that were added since the last time."""
         try:
-            with self._path.open("rb") as file:
+            with open_binary(self._path) as file:
                 size = file.seek(0, 2)
                 if size < self._at:
                     self._at, self._rest = 0, b""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -11,8 +10,10 @@ from platformdirs import user_config_path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..envs import BadParameter, UnknownName
+from ..envs.files import KIB, UnreadableFile, read_toml
 
 FILE = "config.toml"
+LIMIT = 256 * KIB
 MAX_RATE = 60.0
 
 
@@ -72,13 +73,11 @@ def preferences() -> Preferences:
 def read(file: Path) -> Preferences:
     """Return the preferences that `file` holds; a file that is not there holds none."""
     try:
-        data = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        return Preferences()
-    except OSError as error:
-        raise BadPreferences(f"{file} cannot be read: {error.strerror}; mend or remove it") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadPreferences(f"{file} is not valid TOML: {error}; mend or remove it") from None
+        data = read_toml(file, LIMIT)
+    except UnreadableFile as error:
+        if error.missing:
+            return Preferences()
+        raise BadPreferences(f"{error}; fix or remove it") from None
     try:
         return Preferences.model_validate(data)
     except ValidationError as error:

@@ -10,12 +10,15 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from ..errors import BadParameter, UnknownName
+from ..files import KIB, UnreadableFile, read_yaml
 
 STREETS = ("preflop", "flop", "turn", "river")
 PASSIVE = ("fold", "call")
 """What can always be done; a template may name both, and needs to name neither."""
 MIN_RAISE, POT_RAISE, JAM = "min_raise", "pot_raise", "jam"
 MOST_CHIPS = 1_000_000
+LIMIT = 256 * KIB
+"""Bytes of a file of sizes."""
 
 
 class Size(NamedTuple):
@@ -245,12 +248,10 @@ def sizes_of(name: str) -> Sizes:
 
 
 def _read(path: Path) -> Sizes:
-    import yaml
-
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeError, yaml.YAMLError) as error:
-        raise BadParameter(f"the betting of {path} cannot be read: {error}") from error
+        values = read_yaml(path, LIMIT)
+    except UnreadableFile as error:
+        raise BadParameter(f"the betting of {path} cannot be read: {error.reason}") from error
     try:
         return Sizes.model_validate(values)
     except ValidationError as error:

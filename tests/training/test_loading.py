@@ -172,6 +172,42 @@ def test_files_that_do_not_fit(text, parts, tmp_path):
     assert all(part in told for part in parts)
 
 
+BILLION = "\n".join(
+    ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    + [f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 9)}]" for k in range(1, 30)]
+    + ["num_envs: *a29"]
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("task: " + "[" * 100_000, "nested too deeply"),
+        ("task: " + "[" * 90 + "]" * 90, "nested more than 64 deep"),
+        ("num_envs: " + "9" * 9000, "not valid YAML"),
+        ("num_envs: 0x" + "f" * 9000, "more than 100 digits"),
+        ("num_envs: 2001-99-99", "not valid YAML"),
+        ("num_envs: !!bool maybe", "not valid YAML"),
+        ("task: &a [*a]", "nested more than 64 deep"),
+        (BILLION, "unknown key"),
+        (f"num_envs: &x {[[1] * 50] * 50}", "a whole number"),
+        ("task: " + "x" * 300_000, "larger than 262,144 bytes"),
+    ],
+    ids=range(10),
+)
+def test_files_that_no_person_writes(text, reason, tmp_path):
+    """Nesting, numbers and repetitions beyond all use are errors that name the file, and quick."""
+    told = refusal(file=written(tmp_path / "a.yaml", text))
+    assert "a.yaml" in told
+    assert reason in told
+    assert len(told) < 2000
+
+
+def test_only_files_and_pipes_are_read(tmp_path):
+    """A device never ends."""
+    assert "it is a device" in refusal(file=Path("/dev/zero"))
+
+
 def test_files_that_cannot_be_read(tmp_path):
     """A directory, a missing file and bytes are each told for what they are."""
     assert "is a directory" in refusal(file=tmp_path)

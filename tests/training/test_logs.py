@@ -1,5 +1,7 @@
 """What is printed, read from files that grow, are cut and go away."""
 
+import os
+
 import pytest
 
 from pac.training.logs import CHUNK, MOST_LETTERS, MOST_LINES, Logs, Weight, plain, weight_of
@@ -90,3 +92,11 @@ def test_a_traceback_is_an_error_as_a_whole(logs, tmp_path):
     (tmp_path / "session.log").write_text(text)
     logs.read()
     assert [line.weight for line in logs.lines] == [Weight.PLAIN, *[Weight.ERROR] * 4, Weight.PLAIN]
+
+
+def test_a_log_that_is_no_file_is_left_alone(tmp_path):
+    """The app waits neither for a FIFO nor for the end of a device."""
+    os.mkfifo(tmp_path / "session.log")
+    (tmp_path / "fleet-0.log").symlink_to("/dev/zero")
+    logs = Logs(tmp_path, "")
+    assert not logs.read()

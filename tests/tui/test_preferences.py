@@ -35,6 +35,8 @@ def test_what_is_written_is_read(tmp_path):
         ("[rates]\ngird = 3", "grid"),
         ("[rates]\ngrid = 0", "rates.grid in .*: input should be greater than 0, got 0"),
         ("theme =", "is not valid TOML"),
+        ("theme = " + "[" * 100_000, "is nested too deeply"),
+        ("[rates]\ngrid = 0x" + "f" * 9000, "an integer of more than 100 digits"),
     ],
 )
 def test_what_is_wrong_is_told_in_a_sentence(tmp_path, text, told):

@@ -13,6 +13,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -21,6 +22,7 @@ import numpy as np
 
 from ...envs import PacError
 from ...envs.fields import Array
+from ...envs.files import MIB, UnreadableFile, open_binary, read_json
 from . import tensors_file
 from .stream import Stream
 
@@ -28,6 +30,7 @@ VERSION = 2
 PREFIX = "step-"
 TENSORS = "tensors.safetensors"
 DATA = "checkpoint.json"
+MAX_DATA = 64 * MIB
 
 
 class CheckpointNotWritten(PacError):
@@ -99,12 +102,17 @@ def save(directory: Path, step: int, tensors: Mapping[str, Any], data: Mapping[s
     return final
 
 
-def load_newest(directory: Path, expected: Mapping[str, str] = MappingProxyType({})) -> Checkpoint:
+def load_newest(
+    directory: Path,
+    expected: Mapping[str, str] = MappingProxyType({}),
+    needed: Mapping[str, type] = MappingProxyType({}),
+) -> Checkpoint:
     """Return the newest checkpoint that verifies and belongs here, and say which newer ones do not.
 
     Args:
         directory: Where a run's checkpoints stand.
         expected: What its data must say, by name; one that says otherwise belongs to something else.
+        needed: What else its data must have, by name, and of which type.
 
     Raises:
         NoCheckpoint: There is none.
@@ -113,7 +121,7 @@ def load_newest(directory: Path, expected: Mapping[str, str] = MappingProxyType(
     for path in _newest_first(directory):
         try:
             found = _read(path)
-            _belongs(found, expected)
+            _belongs(found, expected, needed)
         except _Unusable as error:
             skipped.append(f"{path.name} is skipped: {error}")
         else:
@@ -122,10 +130,13 @@ def load_newest(directory: Path, expected: Mapping[str, str] = MappingProxyType(
     raise NoCheckpoint(f"a checkpoint was expected in {directory}. {why} Start the run anew, or name another one")
 
 
-def _belongs(found: Checkpoint, expected: Mapping[str, str]) -> None:
+def _belongs(found: Checkpoint, expected: Mapping[str, str], needed: Mapping[str, type]) -> None:
     for name, value in expected.items():
         if found.data.get(name) != value:
             raise _Unusable(f"its {name} is {found.data.get(name)}, and {value} was expected")
+    for name, kind in needed.items():
+        if not isinstance(found.data.get(name), kind):
+            raise _Unusable(f"its data lacks {name}")
 
 
 def _write(folder: Path, step: int, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
@@ -179,22 +190,27 @@ def _newest_first(directory: Path) -> list[Path]:
 
 def _read(path: Path) -> Checkpoint:
     try:
-        head = json.loads((path / DATA).read_bytes())
-        with (path / TENSORS).open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        head = read_json(path / DATA, MAX_DATA, finite=False)
+        with open_binary(path / TENSORS) as file:
+            _verify(head, file)
+            tensors = tensors_file.read(file)
+    except UnreadableFile as error:
+        raise _Unusable(f"{DATA} cannot be read: {error.reason}") from error
     except OSError as error:
-        raise _Unusable(f"{Path(error.filename or path).name} cannot be read ({error.strerror})") from error
+        raise _Unusable(f"{TENSORS} cannot be read: {error.strerror}") from error
     except ValueError as error:
-        raise _Unusable(f"{DATA} is not JSON") from error
+        raise _Unusable(f"{TENSORS} is not safetensors") from error
+    return Checkpoint(path, head["step"], tensors, head["data"])
+
+
+def _verify(head: Any, tensors: BufferedReader) -> None:
+    """Raise why a checkpoint is not what was written."""
     if not isinstance(head, dict) or not {"version", "step", "sha256", "data"} <= head.keys():
         raise _Unusable(f"{DATA} lacks a version, step, sha256 or data")
     if head["version"] != VERSION:
         raise _Unusable(f"it has version {head['version']}, this program reads version {VERSION}")
+    if not isinstance(head["step"], int) or not isinstance(head["data"], dict):
+        raise _Unusable(f"{DATA} has a step that is not a whole number, or data that is not an object")
     facts = {name: head[name] for name in ("version", "step", "data")}
-    if _checksum(digest, facts) != head["sha256"]:
+    if _checksum(hashlib.file_digest(tensors, "sha256").hexdigest(), facts) != head["sha256"]:
         raise _Unusable("it is not what was written (another checksum)")
-    try:
-        tensors = tensors_file.read(path / TENSORS)
-    except ValueError as error:
-        raise _Unusable(f"{TENSORS} is not safetensors") from error
-    return Checkpoint(path, int(head["step"]), tensors, head["data"])

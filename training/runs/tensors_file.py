@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...envs.fields import Array
+from ...envs.files import MIB, parse_json
 from .stream import Stream
 
 LENGTH = struct.Struct("<Q")
 ALIGNMENT = 8
+MAX_HEADER = 16 * MIB
 KINDS = {
     "BOOL": "?",
     **{f"{kind.upper()}{8 * size}": f"<{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8)},
@@ -44,19 +45,20 @@ def pieces(tensors: Mapping[str, Array | Stream]) -> Iterator[bytes | memoryview
             yield tensor.reshape(-1).view(np.uint8).data
 
 
-def read(path: Path) -> dict[str, Array]:
-    """Return the tensors of a file, mapped: what is written into them stays in this process.
+def read(file: BinaryIO) -> dict[str, Array]:
+    """Return the tensors of an open file, mapped: what is written into them stays in this process.
 
     Raises:
         ValueError: It is not such a file.
     """
-    body: NDArray[np.uint8] = np.asarray(np.memmap(path, np.uint8, mode="c"))
+    body: NDArray[np.uint8] = np.asarray(np.memmap(file, np.uint8, mode="c"))
     try:
-        first = LENGTH.size + LENGTH.unpack(body[: LENGTH.size].tobytes())[0]
-        header = json.loads(body[LENGTH.size : first].tobytes())
+        (length,) = LENGTH.unpack(body[: LENGTH.size].tobytes())
+        first = LENGTH.size + length
+        header = parse_json(body[LENGTH.size : min(first, MAX_HEADER)].tobytes())  # a longer one is cut: not JSON
         return {name: _view(body[first:], about) for name, about in header.items() if name != "__metadata__"}
-    except (AttributeError, LookupError, TypeError, ValueError, struct.error) as error:
-        raise ValueError(f"{path} is not a file of tensors: {error}") from error
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, struct.error) as error:
+        raise ValueError(f"not a file of tensors: {error}") from error
 
 
 def _view(body: NDArray[np.uint8], about: Mapping[str, Any]) -> Array:

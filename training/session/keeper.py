@@ -26,7 +26,7 @@ from ..telemetry.series import NOT_FIGURES
 from ..trainer import Spoiled, Trainer
 from ..trainers import trainer_kind
 from .monitor import Monitor
-from .standing import STATES, Standing
+from .standing import SAVED, STATES, Standing
 
 MOST_STATES = 256 * 2**20  # bytes
 
@@ -242,7 +242,7 @@ class Keeper:
             return
         folder = RunFolder.find(self._config.runs_dir, self._config.resume)
         refuse_another(folder, self._origin)
-        loaded = load_newest(folder.checkpoints, self._origin)
+        loaded = load_newest(folder.checkpoints, self._origin, SAVED)
         for sentence in loaded.skipped:
             self._events.add(Level.WARNING, sentence)
         standing = Standing.saved(loaded)

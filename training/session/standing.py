@@ -12,6 +12,8 @@ from ...envs.fields import Array
 from ..runs.checkpoint import Checkpoint
 
 STATES = "environments.state"
+SAVED = {"num_envs": int, "counters": dict, "data": dict}
+"""What the data of every checkpoint has, and of which type."""
 
 
 @dataclass(frozen=True)

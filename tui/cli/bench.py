@@ -14,6 +14,7 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter, validators
 
 from ...envs import BadParameter, PacError
+from ...envs.files import MIB, UnreadableFile, read_json
 from ...training.bench.facts import Figures, facts
 from ...training.config import MAX_ENVS, RUNS
 from ...training.exits import DONE, FAILED
@@ -23,6 +24,8 @@ from . import bench_show as shown
 from .flags import Flags, Json, load_config
 from .show import show_json
 
+LIMIT = 16 * MIB
+"""Bytes of a file of results."""
 app = App(name="bench", default_parameter=Parameter(negative=()))
 Quick = Annotated[
     bool, Parameter(help="Measure shorter and less often: an impression, not a figure.", show_default=False)
@@ -280,9 +283,9 @@ def table(file: Path) -> int:
 
     wanted = "`pac-tui bench all --output FILE` writes what is wanted"
     try:
-        text = markdown(json_module.loads(file.read_text()))
-    except OSError as error:
-        raise BadParameter(f"{file} cannot be read: {error.strerror}; {wanted}") from error
+        text = markdown(read_json(file, LIMIT))
+    except UnreadableFile as error:
+        raise BadParameter(f"{error}; {wanted}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadParameter(f"{file} holds no results of all benchmarks; {wanted}") from error
     print(text)

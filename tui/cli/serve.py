@@ -13,6 +13,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from ...envs import BadParameter, UnknownName, find
+from ...envs.files import KIB, UnreadableFile, read_bytes
 from ...training.exits import DONE, INTERRUPTED
 
 if TYPE_CHECKING:
@@ -121,11 +122,9 @@ def token_of(environ: Mapping[str, str], file: Path | None) -> tuple[str, str, b
     """
     if file is not None:
         try:
-            token = file.read_text(encoding="ascii").strip()
-        except OSError as error:
-            raise BadParameter(f"--token-file {file} cannot be read: {error.strerror}; check the path") from None
-        except UnicodeDecodeError:
-            token = ""
+            token = read_bytes(file, KIB, pipes=True).decode(errors="replace").strip()
+        except UnreadableFile as error:
+            raise BadParameter(f"--token-file {error}; check the path") from None
         spelled, where = f"$(cat {file})", f"--token-file {file}"
     elif environ.get(VARIABLE):
         token, spelled, where = environ[VARIABLE].strip(), f"${VARIABLE}", VARIABLE

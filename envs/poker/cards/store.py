@@ -22,12 +22,14 @@ from platformdirs import user_cache_path
 
 from ...errors import PacError
 from ...fields import Array
+from ...files import MIB, open_binary, parse_json
 
 log = logging.getLogger(__name__)
 
 FOLDER_VARIABLE = "PAC_CACHE_DIR"
 PARTIAL = ".partial"
 DTYPES = {"U8": np.uint8, "U16": np.uint16, "I32": np.int32, "F64": np.float64}
+MAX_HEAD = MIB
 HEAD = 8
 """A file begins with the length of its header in so many bytes, the lowest first."""
 
@@ -116,13 +118,14 @@ def _verified(path: Path, facts: Mapping[str, str]) -> dict[str, Array]:
 
 def _mapped(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
     """Return the arrays and the metadata of a file."""
-    size = path.stat().st_size
+    size = path.lstat().st_size
     try:
-        memory = np.memmap(path, np.uint8, mode="r")
+        with open_binary(path) as file:
+            memory = np.memmap(file, np.uint8, mode="r")
         start = HEAD + int.from_bytes(memory[:HEAD].tobytes(), "little")
-        head = json.loads(memory[HEAD:start].tobytes())
+        head = parse_json(memory[HEAD : min(start, MAX_HEAD)].tobytes())
         told = head.pop("__metadata__")
-        told["sha256"] = json.loads(told["sha256"])
+        told["sha256"] = parse_json(told["sha256"].encode())
         return {name: _view(memory[start:], **entry) for name, entry in head.items()}, told
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise Unfit(f"it is damaged, or no cache of pac-tui's ({size:,} bytes)") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -102,6 +103,57 @@ def test_a_damaged_one_is_passed_over_with_a_sentence(tmp_path, file, harm, sent
     assert len(found.skipped) == 1
     assert sentence in found.skipped[0]
     assert newest.name in found.skipped[0]
+
+
+ZEROS = "/dev/zero"
+SPECIAL = {
+    "fifo": os.mkfifo,
+    "link to a device": lambda path: path.symlink_to(ZEROS),
+    "folder": lambda path: path.mkdir(),
+}
+
+
+@pytest.mark.parametrize("kind", SPECIAL)
+@pytest.mark.parametrize("file", [DATA, TENSORS])
+def test_what_is_no_regular_file_is_passed_over(tmp_path, file, kind) -> None:
+    """Nothing waits for a FIFO or reads a device."""
+    _, newest = write(tmp_path, 1, 2)
+    (newest / file).unlink()
+    SPECIAL[kind](newest / file)
+    found = load_newest(tmp_path)
+    assert found.step == 1
+    assert f"{file} cannot be read: it is a" in found.skipped[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 100_000, '{"version": 2, "step": 1e999, "sha256": "", "data": {}}', f'{{"step": {"9" * 400}}}', "[]", "x"],
+    ids=["deep", "infinite step", "400 digits", "list", "text"],
+)
+def test_data_that_no_program_wrote_is_passed_over(tmp_path, text) -> None:
+    """Nesting, numbers and types that nobody expects make the one before be taken."""
+    _, newest = write(tmp_path, 1, 2)
+    (newest / DATA).write_text(text)
+    assert load_newest(tmp_path).step == 1
+
+
+def test_data_that_lacks_something_is_passed_over(tmp_path) -> None:
+    """Its checksum may be right: what is needed is asked for."""
+    save(tmp_path, 1, {}, {"counters": {}})
+    save(tmp_path, 2, {}, {"counters": []})
+    save(tmp_path, 3, {}, {})
+    found = load_newest(tmp_path, needed={"counters": dict})
+    assert found.step == 1
+    assert all("lacks counters" in sentence for sentence in found.skipped)
+
+
+def test_tensors_with_a_huge_header_are_passed_over(tmp_path, monkeypatch) -> None:
+    """It would have to be read into memory as a whole."""
+    monkeypatch.setattr("pac.training.runs.tensors_file.MAX_HEADER", 100)
+    write(tmp_path, 1)
+    monkeypatch.setattr("pac.training.runs.tensors_file.MAX_HEADER", 10)
+    with pytest.raises(NoCheckpoint, match="is not safetensors"):
+        load_newest(tmp_path)
 
 
 def test_none_at_all_is_an_error_that_says_why(tmp_path: Path) -> None:

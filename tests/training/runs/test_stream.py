@@ -132,7 +132,9 @@ def test_files_are_those_of_the_library(tmp_path_factory, kinds):
     folder = tmp_path_factory.mktemp("tensors")
     (folder / "ours").write_bytes(b"".join(bytes(piece) for piece in tensors_file.pieces(tensors)))
     (folder / "theirs").write_bytes(safetensors.numpy.save(tensors))
-    for found in (safetensors.numpy.load_file(folder / "ours"), tensors_file.read(folder / "theirs")):
+    with (folder / "theirs").open("rb") as theirs:
+        read = tensors_file.read(theirs)
+    for found in (safetensors.numpy.load_file(folder / "ours"), read):
         assert found.keys() == tensors.keys()
         for name, tensor in tensors.items():
             assert found[name].dtype == tensor.dtype
@@ -145,5 +147,5 @@ def test_files_are_those_of_the_library(tmp_path_factory, kinds):
 def test_a_file_that_is_none_is_refused(tmp_path: Path, body: bytes):
     """Whatever stands in it, the error is one and the same."""
     (tmp_path / "file").write_bytes(body)
-    with pytest.raises(ValueError, match=r"is not a file of tensors|empty file"):
-        tensors_file.read(tmp_path / "file")
+    with (tmp_path / "file").open("rb") as file, pytest.raises(ValueError, match=r"not a file of tensors|empty file"):
+        tensors_file.read(file)

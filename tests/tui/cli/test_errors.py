@@ -49,7 +49,9 @@ REFUSED_BY_THE_COMMAND = {
     "resume": Case((*HEADLESS, "--resume", "gone"), 2, ("unknown run 'gone'",)),
     "values of N": Case(("bench", "scaling", "--num-envs", "1,two"), 2, ("separated by commas",)),
     "results": Case(
-        ("bench", "table", "key.yaml"), 2, ("key.yaml holds no results", "`pac-tui bench all --output FILE`")
+        ("bench", "table", "key.yaml"),
+        2,
+        ("key.yaml cannot be read: it is not JSON", "`pac-tui bench all --output FILE`"),
     ),
     "no results": Case(("bench", "table", "gone"), 2, ("gone cannot be read: No such file", "`pac-tui bench all")),
     "results' place": Case(("bench", "all", "--output", "no/where"), 2, ("--output no/where cannot be written",)),

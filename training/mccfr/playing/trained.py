@@ -71,11 +71,11 @@ def trained(run: RunFolder) -> Trained:
     config = run.card().get("config", {})
     if config.get("trainer") != "mccfr":
         raise BadParameter(f"a run of the solver was expected, and {run.name} was trained by {config.get('trainer')}")
-    spec = str(config["task"])
+    spec = str(config.get("task", ""))
     if split_spec(spec)[0] not in families():  # it would run code that the run names
         raise BadParameter(f"only built-in games can be solved, and {run.name} names the task {spec!r}")
     task = find(spec)
-    found = load_newest(run.checkpoints, {"task": task.spec, "trainer": "mccfr"})
+    found = load_newest(run.checkpoints, {"task": task.spec, "trainer": "mccfr"}, {"data": dict})
     data = found.data["data"]
     marks = data.get("marks", {})
     refuse_others(marks, betting_mark(game_of(task)), task.spec)

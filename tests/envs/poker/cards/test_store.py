@@ -110,6 +110,15 @@ def test_a_file_that_cannot_be_read_at_all_is_unfit(path):
 
 
 @pytest.mark.session
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.mkdir()])
+def test_what_is_no_regular_file_is_unfit(path, make):
+    """Nothing waits for it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    make(path)
+    with pytest.raises(Unfit, match="damaged"):
+        opened(path)
+
+
 def test_a_full_disk_is_a_clear_error(path):
     """Where the file has no room the error says so and what to do, and no piece of it stays."""
     code = MAKE + (

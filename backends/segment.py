@@ -12,6 +12,7 @@ import errno
 import fcntl
 import mmap
 import os
+import pwd
 import secrets
 import shutil
 import stat
@@ -23,6 +24,7 @@ from functools import cache
 from pathlib import Path
 
 from ..envs import PacError
+from ..envs.files import open_regular
 
 SHM = Path("/dev/shm")  # noqa: S108
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -70,9 +72,23 @@ def runtime_directory() -> Path:
             f"{path} cannot be made: {error.strerror}; set PAC_RUNTIME_DIR to a directory that you may write to"
         ) from error
     found = path.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
-        raise UnsafeDirectory(f"{path} must be a directory of this user's with mode 0700; remove it and start again")
+    if found.st_uid != os.getuid():
+        raise UnsafeDirectory(
+            f"{path} belongs to {_user(found.st_uid)}: set PAC_RUNTIME_DIR to a directory of your own"
+        )
+    if not stat.S_ISDIR(found.st_mode) or found.st_mode & 0o077:
+        raise UnsafeDirectory(
+            f"{path} must be a directory with mode 0700: remove it, or set PAC_RUNTIME_DIR to another directory"
+        )
     return path
+
+
+def _user(number: int) -> str:
+    """Return a user's name, as far as it is known."""
+    try:
+        return f"the user {pwd.getpwuid(number).pw_name}"
+    except KeyError:
+        return f"user {number}"
 
 
 def start_ticks(pid: int) -> int | None:
@@ -221,8 +237,13 @@ class Segment:
 
     @classmethod
     def attach(cls, path: Path, *, writable: bool = False) -> Segment:
-        """Map an existing segment; read-only unless `writable`."""
-        descriptor = os.open(path, os.O_RDWR if writable else os.O_RDONLY)
+        """Map an existing segment; read-only unless `writable`.
+
+        Raises:
+            OSError: It is missing, or not a regular file.
+            ValueError: It is empty.
+        """
+        descriptor = open_regular(path, os.O_RDWR if writable else os.O_RDONLY)
         try:
             access = mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ
             return cls(path, mmap.mmap(descriptor, os.fstat(descriptor).st_size, access=access))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pac.backends.segment import (
+    UnsafeDirectory,
     human_bytes,
     is_owned,
     new_directory,
@@ -21,6 +22,33 @@ from pac.backends.segment import (
 from ..waiting import until
 
 UNSEEN = 2**31 - 1  # no process has this number
+
+
+def refused(tmp_path, monkeypatch):
+    """Return what is said of a runtime directory below `tmp_path`."""
+    monkeypatch.setenv("PAC_RUNTIME_DIR", str(tmp_path))
+    with pytest.raises(UnsafeDirectory) as caught:
+        runtime_directory()
+    return str(caught.value)
+
+
+def test_a_runtime_directory_of_another_user_is_not_ours_to_remove(tmp_path, monkeypatch):
+    """The sentence names its owner, and the variable that leads elsewhere."""
+    path = tmp_path / f"pac-{os.getuid()}"
+    path.mkdir(0o700)
+    if os.getuid():
+        pytest.skip("only root can give a directory away")
+    os.chown(path, 12345, -1)
+    told = refused(tmp_path, monkeypatch)
+    assert "belongs to user 12345: set PAC_RUNTIME_DIR" in told
+    assert "remove" not in told
+
+
+def test_a_runtime_directory_that_others_may_enter_is_refused(tmp_path, monkeypatch):
+    """Its own user can remove it, or choose another."""
+    (tmp_path / f"pac-{os.getuid()}").mkdir(0o755)
+    told = refused(tmp_path, monkeypatch)
+    assert "mode 0700: remove it, or set PAC_RUNTIME_DIR" in told
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from typing import Any
 from ...backends.segment import directories, is_owned, owner_of
 from ...envs import BadParameter, PacError, UnknownName
 from ..telemetry.blocks import TelemetryReader
+from ..telemetry.segment_layout import MALFORMED
 from ..telemetry.snapshot import Look, Snapshot, take
 from .folder import LAST, LATEST
 
@@ -79,10 +80,10 @@ class AttachedSession:
 
 
 def read_session(directory: Path, pid: int, *, alive: bool) -> FoundSession | None:
-    """Look at the session in `directory`; None if there is none, or it is of another version."""
+    """Look at the session in `directory`; None if there is none, or it is damaged or of another version."""
     try:
         return FoundSession(directory, pid, alive, take(TelemetryReader(directory), Look(count=0)))
-    except (PacError, OSError, ValueError, KeyError, TypeError):
+    except (PacError, *MALFORMED):
         return None
 
 

@@ -19,9 +19,9 @@ from ..runs.folder import RunFolder, new_name
 from ..runs.identity import changes, identity, refuse_another
 from ..runs.saving import Saver
 from ..runs.tensorboard import EventFiles
-from ..telemetry.blocks import MAX_HISTORY
 from ..telemetry.events import EventLog
 from ..telemetry.records import Level
+from ..telemetry.segment_layout import MAX_HISTORY
 from ..telemetry.series import NOT_FIGURES
 from ..trainer import Spoiled, Trainer
 from ..trainers import trainer_kind

@@ -15,8 +15,7 @@ import struct
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
-from math import prod
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -27,118 +26,31 @@ from ...backends.segment import Segment, is_owned
 from ...envs import PacError, Task
 from ...envs.fields import Array
 from .description import Description
-from .moments import LINE, counted_actions, moment_dtype, terms_width
-from .records import (
-    AUDIENCE,
-    BREAKPOINT,
-    ENVIRONMENT,
-    EVENT,
-    MAX_BREAKPOINTS,
-    METRIC_NAME_BYTES,
-    MOST_NUMBERS,
-    POLICY,
-    SCALING,
-    STATE,
-    SYSTEM,
-    TIMES,
-    WORKER,
+from .segment_layout import (
+    ALIGN,
+    CONTROL,
+    CONTROL_BYTES,
+    MAGIC,
+    MALFORMED,
+    VERSION,
+    Mapped,
+    NotTelemetry,
+    aligned,
+    blocks_of,
+    opened,
+    path_of,
+    spelled,
 )
 
-MAGIC = 0x50414354
-VERSION = 2
-CONTROL = struct.Struct("<5I I 3Q")
-CONTROL_BYTES = 64
-ALIGN = 64
-MAX_METRICS = 96
-MAX_HISTORY = 1024
-MAX_EVENTS = 256
-MAX_WORKERS = 256
-MAX_SCALING = 64
 NAP = 1e-4
 PATIENCE = 0.02  # s that a read waits for a writer to leave a block before it asks whether its process is gone
 LONGEST = 60.0  # s that it waits for one that lives: a busy machine may leave it without a core for seconds
-
-
-class NotTelemetry(PacError):
-    """A file is not a telemetry segment of this version."""
-
-    title = "Not a session"
 
 
 class Torn(PacError):
     """A block was being written at every attempt to read it."""
 
     title = "Session stands still while writing"
-
-
-@dataclass(frozen=True)
-class Block:
-    """One array of the segment."""
-
-    name: str
-    dtype: Any
-    shape: tuple[int, ...]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the array."""
-        return int(np.dtype(self.dtype).itemsize * np.prod(self.shape, dtype=np.int64))
-
-
-def blocks_of(task: Task, num_envs: int) -> list[Block]:
-    """The blocks of a session on `task` with `num_envs` environments."""
-    boards = [Block(f"board:{item.name}", item.dtype, (num_envs, *item.stored_shape)) for item in task.boards]
-    terms = (num_envs, terms_width(task))
-    return [
-        Block("state", STATE, ()),
-        Block("times", TIMES, ()),
-        Block("system", SYSTEM, ()),
-        Block("metric_names", f"S{METRIC_NAME_BYTES}", (MAX_METRICS,)),
-        Block("metrics", "f8", (MAX_METRICS,)),
-        Block("history", "f4", (MAX_HISTORY, 3 + MAX_METRICS)),
-        Block("environments", ENVIRONMENT, (num_envs,)),
-        Block("actions", "f4", (num_envs, min(MOST_NUMBERS, prod(task.action.shape)))),
-        Block("info", "f4", (num_envs, max(1, len(task.info)))),
-        Block("terms", "f4", terms),
-        Block("last_terms", "f4", terms),
-        Block("policy", POLICY, ()),
-        Block("detail", moment_dtype(task), ()),
-        Block("moment", moment_dtype(task), ()),
-        Block("line", LINE, ()),
-        Block("action_counts", "i8", (2, counted_actions(task))),
-        Block("workers", WORKER, (MAX_WORKERS,)),
-        Block("audience", AUDIENCE, ()),
-        Block("events", EVENT, (MAX_EVENTS,)),
-        Block("breakpoints", BREAKPOINT, (MAX_BREAKPOINTS,)),
-        Block("scaling", SCALING, (MAX_SCALING,)),
-        Block("outcomes", "u8", (1 + len(task.outcomes),)),
-        *boards,
-    ]
-
-
-def path_of(directory: Path, generation: int) -> Path:
-    """Where the segment of a generation stands."""
-    return directory / f"telemetry.{generation}"
-
-
-def _aligned(offset: int) -> int:
-    return -(-offset // ALIGN) * ALIGN
-
-
-class _Mapped:
-    """The arrays of a mapped segment, and the sequence numbers before them."""
-
-    def __init__(self, segment: Segment, blocks: list[Block], first: int) -> None:
-        self.segment = segment
-        self.arrays: dict[str, Array] = {}
-        self.sequences: dict[str, Array] = {}
-        offset = first
-        for block in blocks:
-            offset = _aligned(offset)
-            self.sequences[block.name] = np.frombuffer(segment.map, "u8", 1, offset)
-            data = np.frombuffer(segment.map, "u1", block.nbytes, offset + ALIGN)
-            self.arrays[block.name] = data.view(np.dtype(block.dtype)).reshape(block.shape)
-            offset += ALIGN + block.nbytes
 
 
 class TelemetryWriter:
@@ -150,14 +62,14 @@ class TelemetryWriter:
 
     def __init__(self, task: Task, description: Description, num_envs: int, generation: int, directory: Path) -> None:
         blocks = blocks_of(task, num_envs)
-        specs = [(block.name, _spelled(block.dtype), block.shape) for block in blocks]
+        specs = [(block.name, spelled(block.dtype), block.shape) for block in blocks]
         header = json.dumps({"description": asdict(description), "blocks": specs}).encode()
-        size = CONTROL_BYTES + _aligned(len(header)) + sum(_aligned(ALIGN + block.nbytes) for block in blocks)
+        size = CONTROL_BYTES + aligned(len(header)) + sum(aligned(ALIGN + block.nbytes) for block in blocks)
         self.generation = generation
         self._directory = directory
         # Written under another name first: a reader that finds the file finds it whole.
         segment = Segment.create(f".telemetry.{generation}", size, directory=directory)
-        self._mapped = _Mapped(segment, blocks, CONTROL_BYTES + len(header))
+        self._mapped = Mapped(segment, blocks, CONTROL_BYTES + len(header))
         segment.map[CONTROL_BYTES : CONTROL_BYTES + len(header)] = header
         act_size = 8 * task.players
         CONTROL.pack_into(
@@ -212,7 +124,7 @@ class TelemetryReader:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         while True:
-            found = [int(path.suffix[1:]) for path in directory.glob("telemetry.*")]
+            found = [int(path.suffix[1:]) for path in directory.glob("telemetry.*") if _is_segment(path)]
             if not found:
                 raise NotTelemetry(f"{directory} holds no telemetry: the session has ended or has not begun")
             with suppress(FileNotFoundError):  # the session has just moved on, and the next one is there
@@ -220,17 +132,13 @@ class TelemetryReader:
                 return
 
     def _attach(self, generation: int) -> None:
-        segment = Segment.attach(path_of(self.directory, generation))
-        magic, version, *_, header_bytes, size, _, _ = CONTROL.unpack_from(segment.map, 0)
-        if magic != MAGIC or version != VERSION or size != len(segment.map):
-            raise NotTelemetry(
-                f"{segment.path} is not telemetry of version {VERSION} (magic {magic:#x}, version {version}, {size} "
-                f"bytes in its header, {len(segment.map)} on disk): use the same pac-tui for the app and the session"
-            )
-        header = json.loads(segment.map[CONTROL_BYTES : CONTROL_BYTES + header_bytes])
-        blocks = [Block(name, _dtype(spec), tuple(shape)) for name, spec, shape in header["blocks"]]
-        self._mapped = _Mapped(segment, blocks, CONTROL_BYTES + header_bytes)
-        self.description = Description.from_json(header["description"])
+        path = path_of(self.directory, generation)
+        try:
+            self._mapped, self.description = opened(Segment.attach(path))
+        except FileNotFoundError:
+            raise
+        except MALFORMED as error:
+            raise NotTelemetry(f"{path} is damaged ({type(error).__name__}: {error}): remove it") from error
         self.generation = generation
 
     def follow(self) -> bool:
@@ -268,14 +176,5 @@ class TelemetryReader:
             alone = waited > PATIENCE and not is_owned(self.directory)
 
 
-def _spelled(dtype: Any) -> Any:
-    """A dtype as JSON."""
-    kind = np.dtype(dtype)
-    return kind.descr if kind.names else kind.str
-
-
-def _dtype(spec: Any) -> np.dtype[Any]:
-    """The dtype that `_spelled` wrote."""
-    if isinstance(spec, str):
-        return np.dtype(spec)
-    return np.dtype([(name, kind, *(tuple(shape) for shape in rest)) for name, kind, *rest in spec])
+def _is_segment(path: Path) -> bool:
+    return path.suffix[1:].isdecimal() and path.is_file()

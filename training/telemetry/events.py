@@ -8,8 +8,9 @@ import time
 from collections import deque
 
 from ...envs.errors import visible
-from .blocks import MAX_EVENTS, TelemetryWriter
+from .blocks import TelemetryWriter
 from .records import EVENT, Level, within
+from .segment_layout import MAX_EVENTS
 
 WEIGHTS = {Level.WARNING: logging.WARNING, Level.ERROR: logging.ERROR, Level.FATAL: logging.CRITICAL}
 

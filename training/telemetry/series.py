@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from .blocks import MAX_HISTORY, MAX_METRICS, TelemetryWriter
+from .blocks import TelemetryWriter
 from .counts import TOTALS, Counts
+from .segment_layout import MAX_HISTORY, MAX_METRICS
 
 NOT_FIGURES = frozenset({*TOTALS, "seconds"})
 """What a line of metrics has besides figures."""

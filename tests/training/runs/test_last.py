@@ -1,10 +1,14 @@
 """What a session that died leaves to be looked at."""
 
+import os
+
+import pytest
+
 from pac.backends.segment import runtime_directory
-from pac.envs import find
+from pac.envs import BadParameter, find
 from pac.training.runs.folder import LAST
 from pac.training.runs.last import sweep_dead
-from pac.training.runs.sessions import read_session
+from pac.training.runs.sessions import choose, read_session, sessions
 from pac.training.telemetry.blocks import TelemetryWriter
 from pac.training.telemetry.description import describe
 from pac.training.telemetry.records import Phase
@@ -25,3 +29,28 @@ def test_a_session_that_was_killed_inside_a_block_is_kept(tmp_path):
     kept = read_session(tmp_path / LAST, 0, alive=False)
     assert kept is not None
     assert kept.snapshot.num_envs == 4
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_bytes(b"TCAP"),
+        lambda path: path.write_bytes(bytes(4096)),
+        os.mkfifo,
+        lambda path: path.symlink_to("/dev/zero"),
+        lambda path: path.symlink_to("nowhere"),
+    ],
+)
+def test_damaged_telemetry_of_a_dead_session_is_nobodys_trouble(tmp_path, make):
+    """It is not listed, keeps no other session from being found, and is removed by the next start."""
+    died = runtime_directory() / NOBODY
+    died.mkdir()
+    make(died / "telemetry.1")
+    assert sessions() == []
+    (tmp_path / "run" / LAST).mkdir(parents=True)
+    make(tmp_path / "run" / LAST / "telemetry.1")
+    with pytest.raises(BadParameter, match="no session called 'run' runs"):
+        choose("run", tmp_path)
+    sweep_dead()
+    assert not died.exists()

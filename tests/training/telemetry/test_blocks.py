@@ -1,5 +1,7 @@
 """What the session writes, readers see: whole records, the newest segment, and nothing that is not telemetry."""
 
+import json
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -9,9 +11,10 @@ import pytest
 
 from pac.backends.segment import new_directory, remove_directory
 from pac.envs import Field, Glyph, Outcome, Panel, Task
-from pac.training.telemetry.blocks import NotTelemetry, TelemetryReader, TelemetryWriter, Torn, path_of
+from pac.training.telemetry.blocks import TelemetryReader, TelemetryWriter, Torn
 from pac.training.telemetry.description import describe
 from pac.training.telemetry.records import Level, Phase
+from pac.training.telemetry.segment_layout import CONTROL, CONTROL_BYTES, NotTelemetry, path_of
 from pac.training.telemetry.snapshot import Look, take
 
 TASK = Task(
@@ -209,6 +212,71 @@ def test_a_foreign_file_is_refused(folder, change):
     with pytest.raises(NotTelemetry, match="use the same pac-tui"):
         TelemetryReader(folder)
     writer.unlink()
+
+
+def header_of(path):
+    """Return a segment's bytes, and where its header is."""
+    data = path.read_bytes()
+    length = CONTROL.unpack_from(data, 0)[5]
+    return data, CONTROL_BYTES, CONTROL_BYTES + length
+
+
+def without(name):
+    """Return what removes a block from a header."""
+    return lambda header: {**header, "blocks": [block for block in header["blocks"] if block[0] != name]}
+
+
+def reshaped(header):
+    blocks = [[name, spec, [10**12] if name == "environments" else shape] for name, spec, shape in header["blocks"]]
+    return {**header, "blocks": blocks}
+
+
+@pytest.mark.parametrize("length", [0, 1, CONTROL.size - 1, CONTROL_BYTES, CONTROL_BYTES + 10])
+def test_a_short_file_is_refused(folder, length):
+    """A disk that was full, or a copy that was cut short: shorter than its header."""
+    write(folder)
+    path = path_of(folder, 1)
+    path.write_bytes(path.read_bytes()[:length])
+    with pytest.raises(NotTelemetry, match=r"telemetry\.1"):
+        TelemetryReader(folder)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        without("state"),
+        without("environments"),
+        without("board:board"),
+        reshaped,
+        lambda header: {**header, "blocks": [["state", "O", []]]},
+        lambda header: {**header, "blocks": 3},
+        lambda header: {**header, "description": {}},
+        lambda _: [],
+        lambda _: None,
+        lambda _: json.loads("[" * 500 + "]" * 500),
+    ],
+)
+def test_a_header_that_no_session_wrote_is_refused(folder, change):
+    """What a reader looks at must be there, of the right kind."""
+    write(folder)
+    path = path_of(folder, 1)
+    data, first, last = header_of(path)
+    text = json.dumps(change(json.loads(data[first:last]))).encode()
+    size = len(data) - (last - first) + len(text)
+    control = CONTROL.pack(*CONTROL.unpack_from(data, 0)[:5], len(text), size, 1, 1)
+    path.write_bytes(control.ljust(CONTROL_BYTES, b"\0") + text + data[last:])
+    with pytest.raises(NotTelemetry):
+        TelemetryReader(folder)
+
+
+@pytest.mark.parametrize(
+    "make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.symlink_to("nowhere")]
+)
+def test_what_is_no_regular_file_is_refused(folder, make):
+    """Nothing waits for it."""
+    make(path_of(folder, 1))
+    with pytest.raises(NotTelemetry):
+        TelemetryReader(folder)
 
 
 def test_segments_are_for_this_user_alone(folder):

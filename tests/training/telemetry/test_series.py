@@ -3,9 +3,10 @@
 import pytest
 
 from pac.envs import find
-from pac.training.telemetry.blocks import MAX_HISTORY, TelemetryReader, TelemetryWriter
+from pac.training.telemetry.blocks import TelemetryReader, TelemetryWriter
 from pac.training.telemetry.counts import Counts
 from pac.training.telemetry.description import describe
+from pac.training.telemetry.segment_layout import MAX_HISTORY
 from pac.training.telemetry.series import Series
 from pac.training.telemetry.snapshot import Look, take
 

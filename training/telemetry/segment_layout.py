@@ -1,0 +1,173 @@
+"""How a telemetry segment is laid out: a control block, a JSON header, and the blocks that it lists."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...backends.segment import Segment
+from ...envs import PacError, Task
+from ...envs.fields import Array
+from ...envs.files import parse_json
+from .description import Description
+from .moments import LINE, counted_actions, moment_dtype, terms_width
+from .records import (
+    AUDIENCE,
+    BREAKPOINT,
+    ENVIRONMENT,
+    EVENT,
+    MAX_BREAKPOINTS,
+    METRIC_NAME_BYTES,
+    MOST_NUMBERS,
+    POLICY,
+    SCALING,
+    STATE,
+    SYSTEM,
+    TIMES,
+    WORKER,
+)
+
+MAGIC = 0x50414354
+VERSION = 2
+CONTROL = struct.Struct("<5I I 3Q")
+CONTROL_BYTES = 64
+ALIGN = 64
+MAX_METRICS = 96
+MAX_HISTORY = 1024
+MAX_EVENTS = 256
+MAX_WORKERS = 256
+MAX_SCALING = 64
+MALFORMED = (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError, struct.error)
+"""What reading a damaged segment raises."""
+
+
+class NotTelemetry(PacError):
+    """A file is not a telemetry segment of this version."""
+
+    title = "Not a session"
+
+
+@dataclass(frozen=True)
+class Block:
+    """One array of the segment."""
+
+    name: str
+    dtype: Any
+    shape: tuple[int, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the array."""
+        return int(np.dtype(self.dtype).itemsize * np.prod(self.shape, dtype=np.int64))
+
+
+FIXED = tuple(
+    Block(name, np.dtype(dtype), shape)
+    for name, dtype, shape in (
+        ("state", STATE, ()),
+        ("times", TIMES, ()),
+        ("system", SYSTEM, ()),
+        ("metric_names", f"S{METRIC_NAME_BYTES}", (MAX_METRICS,)),
+        ("metrics", "f8", (MAX_METRICS,)),
+        ("history", "f4", (MAX_HISTORY, 3 + MAX_METRICS)),
+        ("policy", POLICY, ()),
+        ("line", LINE, ()),
+        ("workers", WORKER, (MAX_WORKERS,)),
+        ("audience", AUDIENCE, ()),
+        ("events", EVENT, (MAX_EVENTS,)),
+        ("breakpoints", BREAKPOINT, (MAX_BREAKPOINTS,)),
+        ("scaling", SCALING, (MAX_SCALING,)),
+    )
+)
+"""The blocks that are the same for every task and every N."""
+NAMES = frozenset(
+    ("environments", "actions", "info", "terms", "last_terms", "detail", "moment", "action_counts", "outcomes")
+)
+"""The other blocks that every session has."""
+
+
+def blocks_of(task: Task, num_envs: int) -> list[Block]:
+    """The blocks of a session on `task` with `num_envs` environments."""
+    boards = [Block(f"board:{item.name}", item.dtype, (num_envs, *item.stored_shape)) for item in task.boards]
+    terms = (num_envs, terms_width(task))
+    return [
+        *FIXED,
+        Block("environments", ENVIRONMENT, (num_envs,)),
+        Block("actions", "f4", (num_envs, min(MOST_NUMBERS, prod(task.action.shape)))),
+        Block("info", "f4", (num_envs, max(1, len(task.info)))),
+        Block("terms", "f4", terms),
+        Block("last_terms", "f4", terms),
+        Block("detail", moment_dtype(task), ()),
+        Block("moment", moment_dtype(task), ()),
+        Block("action_counts", "i8", (2, counted_actions(task))),
+        Block("outcomes", "u8", (1 + len(task.outcomes),)),
+        *boards,
+    ]
+
+
+def path_of(directory: Path, generation: int) -> Path:
+    """Where the segment of a generation stands."""
+    return directory / f"telemetry.{generation}"
+
+
+def aligned(offset: int) -> int:
+    """Return the next multiple of `ALIGN`."""
+    return -(-offset // ALIGN) * ALIGN
+
+
+class Mapped:
+    """The arrays of a mapped segment, and the sequence numbers before them."""
+
+    def __init__(self, segment: Segment, blocks: list[Block], first: int) -> None:
+        self.segment = segment
+        self.arrays: dict[str, Array] = {}
+        self.sequences: dict[str, Array] = {}
+        offset = first
+        for block in blocks:
+            offset = aligned(offset)
+            self.sequences[block.name] = np.frombuffer(segment.map, "u8", 1, offset)
+            data = np.frombuffer(segment.map, "u1", block.nbytes, offset + ALIGN)
+            self.arrays[block.name] = data.view(np.dtype(block.dtype)).reshape(block.shape)
+            offset += ALIGN + block.nbytes
+
+
+def opened(segment: Segment) -> tuple[Mapped, Description]:
+    """Return the arrays of a segment, after making sure that it has all that a reader looks at.
+
+    Raises:
+        NotTelemetry: It is of another version, or is shorter than it says.
+        MALFORMED: It is damaged.
+    """
+    magic, version, *_, header_bytes, size, _, _ = CONTROL.unpack_from(segment.map, 0)
+    if magic != MAGIC or version != VERSION or size != len(segment.map):
+        raise NotTelemetry(
+            f"{segment.path} is not telemetry of version {VERSION} (magic {magic:#x}, version {version}, {size} "
+            f"bytes in its header, {len(segment.map)} on disk): use the same pac-tui for the app and the session"
+        )
+    header = parse_json(segment.map[CONTROL_BYTES : CONTROL_BYTES + header_bytes], finite=False)
+    blocks = [Block(name, dtype_of(spec), tuple(shape)) for name, spec, shape in header["blocks"]]
+    description = Description.from_json(header["description"])
+    if not set(FIXED) <= set(blocks):
+        raise ValueError("its blocks are not those of this version")
+    boards = {f"board:{name}" for panel in description.panels for name in panel.fields}
+    if missing := (NAMES | boards) - {block.name for block in blocks}:
+        raise ValueError(f"it has no block {min(missing)}")
+    return Mapped(segment, blocks, CONTROL_BYTES + header_bytes), description
+
+
+def spelled(dtype: Any) -> Any:
+    """A dtype as JSON."""
+    kind = np.dtype(dtype)
+    return kind.descr if kind.names else kind.str
+
+
+def dtype_of(spec: Any) -> np.dtype[Any]:
+    """The dtype that `spelled` wrote."""
+    if isinstance(spec, str):
+        return np.dtype(spec)
+    return np.dtype([(name, kind, *(tuple(shape) for shape in rest)) for name, kind, *rest in spec])

@@ -22,9 +22,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ...backends.errors import ending
 from ...envs import BadParameter, PacError
+from ...envs.files import open_regular
 from ..config import Config
 from ..exits import BAD_USAGE, FAILED
 from ..imports import importing
+from ..runs.errors import RunFolderError
 
 if TYPE_CHECKING:
     from .session import Session
@@ -268,7 +270,12 @@ def main() -> int:
         _say(pipe, _as_data(error))
         return FAILED
     log = session.keeper.folder.log if session.keeper.folder else session.directory / "session.log"
-    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        descriptor = open_regular(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        close()
+        _say(pipe, _as_data(RunFolderError(f"{log} cannot be written: {error.strerror}; remove it or make room")))
+        return FAILED
     os.dup2(descriptor, 1)
     os.dup2(descriptor, 2)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")

@@ -18,6 +18,7 @@ from ...training.exits import DONE, INTERRUPTED
 from ...training.imports import importing
 from .errors import told
 from .flags import AnyFlags, Json, Switch, load_config, load_flags, with_settings
+from .stdout import named_stdout
 
 Port = Annotated[int, Parameter(validator=Number(gte=1, lte=65535))]
 
@@ -279,6 +280,7 @@ def doctor(*, json: Json = False) -> int:
     return show_doctor(json=json)
 
 
+@named_stdout()
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; an error is one sentence on stderr."""
     tokens = with_settings(sys.argv[1:] if arguments is None else arguments)

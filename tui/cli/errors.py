@@ -47,8 +47,15 @@ def told(error: Exception) -> Told:
     if isinstance(error, CycloptsError):
         return Told("Bad usage", _of_usage(error), BAD_USAGE)
     if isinstance(error, OSError):
-        return Told("The system refused", f"{error.filename or 'stdout'}: {error.strerror or error}", FAILED)
+        return Told("The system refused", _of_system(error), FAILED)
     raise error
+
+
+def _of_system(error: OSError) -> str:
+    """What the system refused, as far as the error knows."""
+    reason = error.strerror or str(error) or type(error).__name__
+    files = [str(name) for name in (error.filename, error.filename2) if name is not None]
+    return f"{' -> '.join(files)}: {reason}" if files else f"{reason} (the system did not say of which file)"
 
 
 def _of_usage(error: CycloptsError) -> str:

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +11,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from pac.envs import find
+from pac.training.runs.folder import RunFolder
+from pac.training.runs.identity import identity
 from pac.tui.cli.commands import main
+from pac.tui.cli.errors import told
 
 from ...folders import runtime
 from ...waiting import until
@@ -168,6 +174,68 @@ def test_a_stdout_that_takes_nothing(end, code, told):
         timeout=120,
     )
     assert (done.returncode, done.stderr) == (code, told)
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (OSError(12, "Cannot allocate memory"), "Cannot allocate memory (the system did not say of which file)"),
+        (OSError(30, "Read-only file system", "a"), "a: Read-only file system"),
+        (OSError(18, "Invalid cross-device link", "a", None, "b"), "a -> b: Invalid cross-device link"),
+        (TimeoutError(), "TimeoutError (the system did not say of which file)"),
+    ],
+)
+def test_what_the_system_refused_is_told_as_it_is(error, text):
+    """Only what stdout did not take is put down to stdout."""
+    assert told(error) == ("The system refused", text, 1)
+
+
+READ_ONLY = "mount --bind {here}/runs {here}/runs && mount -o remount,ro,bind {here}/runs && exec {command}"
+
+
+def isolates() -> bool:
+    """Whether a process may have mounts of its own here."""
+    return subprocess.run(["unshare", "-rm", "true"], check=False, capture_output=True).returncode == 0
+
+
+@pytest.mark.session
+@pytest.mark.skipif(shutil.which("unshare") is None or not isolates(), reason="a process gets no mounts of its own")
+def test_a_run_on_a_read_only_disk_is_not_resumed(tmp_path):
+    """It could save nothing: one sentence says so, at once."""
+    run = RunFolder.create(tmp_path / "runs", "a")
+    task = identity(find("CartPole-v1"), "random")
+    run.write_card({**task, "config": {"task": "CartPole-v1", "trainer": "random"}, "state": "completed"})
+    (run.checkpoints / "step-000000000001").mkdir()
+    with tidy() as folder:
+        command = f"{sys.executable} -m pac.tui run --headless --backend inline --resume a"
+        done = subprocess.run(
+            ["unshare", "-rm", "sh", "-c", READ_ONLY.format(here=tmp_path, command=command)],
+            check=False,
+            capture_output=True,
+            text=True,
+            env=environment(folder),
+            cwd=tmp_path,
+            timeout=120,
+        )
+    assert (done.returncode, done.stdout) == (1, "")
+    (line,) = done.stderr.splitlines()
+    assert re.fullmatch(r"pac-tui: cannot write into .*runs/a: Read-only file system; .*", line)
+
+
+@pytest.mark.session
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("elsewhere")])
+def test_a_log_that_cannot_be_written_is_told(tmp_path, make):
+    """A FIFO would never be read, and a link leads out of the run's folder."""
+    run = RunFolder.create(tmp_path / "runs", "a")
+    task = identity(find("CartPole-v1"), "random")
+    run.write_card({**task, "config": {"task": "CartPole-v1", "trainer": "random"}, "state": "completed"})
+    make(run.log)
+    with tidy() as folder:
+        process = start(("run", "--headless", "--backend", "inline", "--resume", "a"), folder, tmp_path)
+        out, err = process.communicate(timeout=120)
+    assert (process.returncode, out) == (1, "")
+    assert re.fullmatch(r"pac-tui: .*session\.log cannot be written: it is a .*\n", err)
+    assert not (tmp_path / "elsewhere").exists()
 
 
 @pytest.mark.session

@@ -19,6 +19,7 @@ from aiohttp import web
 from pydantic import ValidationError
 
 from ..envs import BadParameter, EnvironmentFailed, PacError, Task, allocate, find
+from .client_log import client_log
 from .control import IDLE, Link
 from .errors import BackendBusy, BackendUnavailable
 from .hosting import Host, endings
@@ -39,6 +40,7 @@ Answer = Callable[[Kind, Host], Mapping[str, Any]]
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 log = logging.getLogger(__name__)
+clients = client_log(__name__)
 
 
 class Server:
@@ -82,8 +84,14 @@ class Server:
         Raises:
             EnvironmentFailed: One has.
         """
+        asyncio.get_running_loop().set_exception_handler(_note)
         runner = web.AppRunner(
-            self._application(), access_log=None, keepalive_timeout=KEEP, handle_signals=False, shutdown_timeout=0
+            self._application(),
+            access_log=None,
+            logger=clients,
+            keepalive_timeout=KEEP,
+            handle_signals=False,
+            shutdown_timeout=0,
         )
         await runner.setup()
         try:
@@ -151,7 +159,7 @@ class Server:
                 if request.method == "GET":
                     asked = kind.model_validate_strings(dict(request.query))
                 else:
-                    asked = kind.model_validate_json(await request.read() or b"{}")
+                    asked = kind.model_validate_json(await _body(request) or b"{}")
             except ValidationError as error:
                 raise BadParameter(refusal(error, kind)) from None
             return _said(answer(asked, self._host(asked.env)))
@@ -194,6 +202,26 @@ class Server:
         self.steps += 1
         self._beat()
         return result(host, asked, time.monotonic_ns() - begun)
+
+
+async def _body(request: web.Request) -> bytes:
+    """Return a request's body; whatever goes wrong meanwhile was the client's doing.
+
+    Raises:
+        BadParameter: It is not encoded as its headers say, or the client went away.
+    """
+    try:
+        return await request.read()
+    except web.HTTPException:
+        raise
+    except Exception as error:
+        clients.warning("the body of a request could not be read", exc_info=error)
+        raise BadParameter("the body could not be read: send all of it, encoded as the headers say") from None
+
+
+def _note(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log what happened to a connection outside of any request."""
+    clients.warning("%s", context["message"], exc_info=context.get("exception"))
 
 
 def _said(data: Mapping[str, Any], status: int = 200) -> web.Response:

@@ -1,43 +1,25 @@
-"""An episode as a file: what it was played on, its actions, and fingerprints of all that came of them.
+"""A recorded episode: what it was played on, its actions, and fingerprints of all that came of them.
 
-A file is JSON lines: a header, the first state, a line for every step, and the end. A fingerprint is BLAKE2b, 8 bytes,
-over a field's bytes, all seats; that of the trajectory goes over all of them. Boards stand in it only where playing it
-again does not lead to the same.
+A fingerprint is BLAKE2b, 8 bytes, over a field's bytes, all seats; that of the trajectory goes over all of them.
 """
 
 from __future__ import annotations
 
-import base64
-import json
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from ...envs import BadParameter, Field, PacError, Task, find
+from ...envs import Task
 from ...envs.fields import Array
-from ...envs.trust import Vouch, check_trusted, refuse
-from ..config import MAX_ENVS
-from ..telemetry.moments import Source, boards_of, field_of, moment_dtype
+from ..telemetry.moments import Source, moment_dtype
 from .replay import Differs, Machine, terms_of
 
-FORMAT, VERSION = "pac-episode", 1
-WANTED = "`r` in the app records episodes, into runs/NAME/episodes"
 CHECKED = ("observation", "action_mask", "reward", "reward_terms", "terminated", "truncated", "outcome", "frames")
 FIRST, LAST = CHECKED[:2], (*CHECKED, "final_observation")
 """The fields that a replay is compared by, in this order: after a step; in the first state; after the last step."""
 DIGEST = 8
-SUFFIX = ".jsonl"
-
-
-class BadEpisode(BadParameter):
-    """A file is not an episode of this version."""
-
-    title = "Not an episode"
 
 
 @dataclass(frozen=True)
@@ -106,105 +88,6 @@ def prints_of(task: Task, names: Sequence[str], row: Callable[[str], Array]) -> 
     }
 
 
-def write(path: Path, episode: Episode) -> None:
-    """Write an episode, whole or not at all."""
-    header = {
-        "format": FORMAT,
-        "version": VERSION,
-        "task": episode.task.spec,
-        "seed": episode.seed,
-        "env": episode.env,
-        "episode": episode.number,
-        "run": episode.run,
-        "replays": episode.replays,
-        "steps": episode.length,
-    }
-    if episode.state is not None:
-        header["state"] = _as_text(episode.state)
-    lines = [header, *(_as_line(step) for step in episode.steps), {"trajectory": episode.trajectory}]
-    beside = path.with_name(f".{path.name}")
-    beside.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    beside.replace(path)
-
-
-def _as_line(step: Step) -> dict[str, Any]:
-    line: dict[str, Any] = {"prints": step.prints}
-    if step.action is not None:
-        line = {"action": step.action.tolist(), "reward": step.reward, **line}
-    if step.boards:
-        line["boards"] = {name: _as_text(board) for name, board in step.boards.items()}
-    return line
-
-
-def _as_text(array: Array) -> str:
-    return base64.b64encode(zlib.compress(np.ascontiguousarray(array).tobytes())).decode()
-
-
-def _from_text(text: str, item: Field) -> Array:
-    """Decompress one row of a field, and at most that."""
-    data = zlib.decompressobj().decompress(base64.b64decode(text), item.row_bytes)
-    return np.frombuffer(data, item.dtype).reshape(item.stored_shape)
-
-
-def read(path: Path, vouch: Vouch = refuse) -> Episode:
-    """Read an episode.
-
-    Args:
-        path: The file.
-        vouch: Asked whether to trust a task that may run code.
-
-    Raises:
-        NotTrusted: `vouch` refused the task.
-        BadEpisode: The file cannot be read, is none, is cut short, or was changed.
-        BadParameter: Its task is not known here, or cannot be made.
-    """
-    try:
-        header, *lines, end = [json.loads(line) for line in path.read_text().splitlines()]
-        if (header["format"], header["version"]) != (FORMAT, VERSION):
-            raise BadEpisode(f"{path} is {header['format']} {header['version']}, {FORMAT} {VERSION} was expected")
-        check_trusted(header["task"], str(path), vouch)
-        task = find(header["task"])
-        episode = Episode(
-            task=task,
-            seed=int(header["seed"]),
-            env=_number(header["env"]),
-            number=int(header["episode"]),
-            run=str(header["run"]),
-            replays=bool(header["replays"]),
-            steps=tuple(_step(task, line) for line in lines),
-            state=_from_text(header["state"], task.state) if task.state and task.saves and "state" in header else None,
-        )
-        wanted = end["trajectory"]
-    except PacError:  # a sentence of its own: another version, a task that is not trusted, known or installed
-        raise
-    except OSError as error:
-        raise BadEpisode(f"{path} cannot be read: {error.strerror}; {WANTED}") from error
-    except (ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
-        raise BadEpisode(f"{path} is not an episode that pac-tui recorded; {WANTED}") from error
-    if len(lines) != header["steps"] + 1 or wanted != episode.trajectory:
-        raise BadEpisode(f"{path} was cut short or changed: its trajectory is not the one that its end names")
-    return episode
-
-
-def _number(env: Any) -> int:
-    """Return the number of an environment, for which there must be memory."""
-    if not 0 <= int(env) < MAX_ENVS:
-        raise ValueError(f"an environment is numbered 0 to {MAX_ENVS - 1:,}, got {env}")
-    return int(env)
-
-
-def _step(task: Task, line: Mapping[str, Any]) -> Step:
-    action = None
-    if "action" in line:
-        item = field_of(task, "action")
-        action = np.array(line["action"], item.dtype).reshape(task.players, *item.shape)
-    boards = {}
-    for item in boards_of(task):
-        if item.name in line.get("boards", {}):
-            boards[item.name] = _from_text(line["boards"][item.name], item)
-    return Step(action, float(line.get("reward", 0.0)), dict(line["prints"]), boards)
-
-
 def play(episode: Episode) -> Iterator[Machine]:
     """Play an episode again; yields the machine in its first state and after every step."""
     machine = Machine(episode.task, episode.seed, episode.env)
@@ -225,7 +108,7 @@ def play(episode: Episode) -> Iterator[Machine]:
 
 
 def check(episode: Episode) -> None:
-    """Play an episode again and compare every field of every step with what was recorded.
+    """Play an episode again and compare every field of every step, its reward and its boards with what was recorded.
 
     Raises:
         Differs: The first step and field that is another.
@@ -235,9 +118,17 @@ def check(episode: Episode) -> None:
         names = FIRST if index == 0 else LAST if index == episode.length else CHECKED
         found = prints_of(episode.task, names, machine.row)
         for name in names:
-            if found.get(name) != step.prints.get(name):
-                text = f"step {index}: {name} is {found.get(name)}, {step.prints.get(name)} was recorded"
-                raise Differs(index, name, text)
+            _compare(index, name, found.get(name), step.prints.get(name))
+        if index:
+            _compare(index, "reward", float(machine.row("reward")[0]), step.reward)
+        for name, board in step.boards.items():
+            if not np.array_equal(machine.row(name)[0], board):
+                raise Differs(index, name, f"step {index}: {name} is another than was recorded")
+
+
+def _compare(index: int, name: str, found: float | str | None, recorded: float | str | None) -> None:
+    if found != recorded and not (found != found and recorded != recorded):  # noqa: PLR0124 - NaN
+        raise Differs(index, name, f"step {index}: {name} is {found}, {recorded} was recorded")
 
 
 def moments(episode: Episode, seat: int = 0) -> Array:

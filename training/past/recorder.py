@@ -16,7 +16,8 @@ from ...envs.fields import Array, Buffers
 from ..telemetry.events import EventLog
 from ..telemetry.records import RECORDING, WAITING, Level
 from ..telemetry.stepped import Stepped
-from .episode import CHECKED, FIRST, LAST, SUFFIX, Episode, Step, check, prints_of, write
+from .episode import CHECKED, FIRST, LAST, Episode, Step, check, prints_of
+from .episode_file import SUFFIX, write
 from .history import History
 from .replay import Differs
 

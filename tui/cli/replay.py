@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...training.exits import DONE, FAILED
-from ...training.past.episode import Episode, check, read
+from ...training.past.episode import Episode, check
+from ...training.past.episode_file import read
 from ...training.past.replay import Differs
 from ..terminal import borrowed_terminal, check_terminal
 from ..trust import asking

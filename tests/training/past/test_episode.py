@@ -1,6 +1,7 @@
 """An episode is recorded as it was played, plays again to the byte, and says where it does not."""
 
 import json
+import os
 import threading
 from dataclasses import replace
 
@@ -9,7 +10,8 @@ import pytest
 
 from pac.envs import BadParameter, find
 from pac.envs.trust import NotTrusted, accept
-from pac.training.past.episode import BadEpisode, check, moments, read, write
+from pac.training.past.episode import check, moments, play
+from pac.training.past.episode_file import BadEpisode, read, write
 from pac.training.past.recorder import Recorder
 from pac.training.past.replay import Differs
 from pac.training.telemetry.events import EventLog
@@ -110,6 +112,111 @@ def test_the_first_difference_is_named(bottle, name):
     assert (caught.value.step, caught.value.field) == (at, name)
 
 
+def unsummed(lines):
+    """Return a file's lines without its checksum, as older versions wrote them."""
+    end = json.loads(lines[-1])
+    del end["sha256"]
+    return [*lines[:-1], json.dumps(end)]
+
+
+def with_step(lines, index, **changes):
+    """Return a file's lines with another step."""
+    changed = json.dumps({**json.loads(lines[1 + index]), **changes})
+    return [*lines[: 1 + index], changed, *lines[2 + index :]]
+
+
+@pytest.mark.parametrize("summed", [True, False])
+def test_a_changed_reward_is_found(bottle, tmp_path, summed):
+    """By the file's checksum; in a file of an older version, which has none, by playing it again."""
+    lines = bottle[0].read_text().splitlines()
+    path = tmp_path / "other.jsonl"
+    path.write_text("\n".join(with_step(lines if summed else unsummed(lines), 5, reward=1e6)))
+    if summed:
+        with pytest.raises(BadEpisode, match="another checksum"):
+            read(path)
+    else:
+        with pytest.raises(Differs, match=r"step 5: reward is .*, 1000000\.0 was recorded"):
+            check(read(path))
+
+
+def test_a_changed_board_is_found(bottle, tmp_path):
+    """What is shown without playing again is compared, too."""
+    episode = read(bottle[0])
+    for index, machine in enumerate(play(episode)):
+        if index == 3:
+            board = machine.row("bottle")[0].copy()
+    steps = list(episode.steps)
+    for change, differs in ((0, False), (1, True)):
+        steps[3] = replace(steps[3], boards={"bottle": board + change})
+        changed = replace(episode, replays=False, steps=tuple(steps))
+        if differs:
+            with pytest.raises(Differs, match="step 3: bottle is another"):
+                check(changed)
+        else:
+            check(changed)
+
+
+def test_an_episode_of_an_older_version_is_read(bottle, tmp_path):
+    """It has no checksum."""
+    path = tmp_path / "other.jsonl"
+    path.write_text("\n".join(unsummed(bottle[0].read_text().splitlines())) + "\n")
+    check(read(path))
+
+
+DEEP = "[" * 100_000
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda lines: [DEEP, *lines[1:]],
+        lambda lines: [*lines[:4], DEEP, *lines[5:]],
+        lambda lines: [*lines[:-1], DEEP],
+        lambda lines: with_step(lines, 3, action=json.loads("[" * 60 + "]" * 60)),
+        lambda lines: with_step(lines, 3, action=[10**90]),
+        lambda lines: with_step(lines, 3, action=[float("inf")]),
+        lambda lines: with_step(lines, 3, reward="much"),
+        lambda lines: with_step(lines, 3, reward=None),
+        lambda lines: with_step(lines, 3, prints=[]),
+        lambda lines: with_step(lines, 3, prints={"observation": {}}),
+        lambda lines: with_step(lines, 3, boards={"bottle": "AAAA"}),
+        lambda lines: with_step(lines, -1, steps="2"),
+        lambda lines: with_step(lines, -1, steps=1e999),
+        lambda lines: with_step(lines, -1, seed=10**90),
+        lambda lines: with_step(lines, -1, seed=0.5),
+        lambda lines: with_step(lines, -1, episode=-1),
+        lambda lines: with_step(lines, -1, task=3),
+        lambda lines: with_step(lines, -1, env=None),
+        *(lambda lines, name=name: without(lines, 0, name) for name in ("format", "version", "task", "seed", "steps")),
+        *(lambda lines, name=name: without(lines, 3, name) for name in ("action", "reward", "prints")),
+        lambda lines: without(lines, -1, "trajectory"),
+    ],
+)
+def test_lines_that_no_recorder_wrote_are_refused(bottle, tmp_path, change):
+    """Nesting, numbers, types and missing keys: each is the same sentence."""
+    path = tmp_path / "other.jsonl"
+    path.write_text("\n".join(change(unsummed(bottle[0].read_text().splitlines()))))
+    with pytest.raises(BadEpisode, match=r"other\.jsonl"):
+        read(path)
+
+
+def without(lines, index, name):
+    """Return a file's lines, one of them without a key."""
+    line = json.loads(lines[index])
+    del line[name]
+    found = list(lines)
+    found[index] = json.dumps(line)
+    return found
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.mkdir()])
+def test_what_is_no_regular_file_is_refused(tmp_path, make):
+    """Nothing waits for it."""
+    make(tmp_path / "x.jsonl")
+    with pytest.raises(BadEpisode, match="a regular file was expected"):
+        read(tmp_path / "x.jsonl")
+
+
 def test_a_file_that_was_changed_or_cut_is_refused(bottle, tmp_path):
     """Another action, a missing line, another format, no JSON: each a sentence."""
     lines = bottle[0].read_text().splitlines()
@@ -139,7 +246,7 @@ def test_a_task_that_may_run_code_needs_trust(bottle, tmp_path):
     header, *lines = bottle[0].read_text().splitlines()
     path, asked = tmp_path / "other.jsonl", []
     spec = f"os:system:command=touch {tmp_path / 'created'}"
-    path.write_text("\n".join([json.dumps({**json.loads(header), "task": spec}), *lines]))
+    path.write_text("\n".join(unsummed([json.dumps({**json.loads(header), "task": spec}), *lines])))
     with pytest.raises(NotTrusted, match="Add --trust"):
         read(path)
 
@@ -159,7 +266,7 @@ def test_a_state_is_read_of_environments_only_that_save_theirs(bottle, tmp_path)
     """A compiled game would compute with whatever a file says."""
     header, *lines = bottle[0].read_text().splitlines()
     path = tmp_path / "other.jsonl"
-    path.write_text("\n".join([json.dumps({**json.loads(header), "state": "AAAA"}), *lines]))
+    path.write_text("\n".join(unsummed([json.dumps({**json.loads(header), "state": "AAAA"}), *lines])))
     assert read(path).state is None
 
 

@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from pac.training.past.episode import check, read
+from pac.training.past.episode import check
+from pac.training.past.episode_file import read
 from pac.training.session.control import CommandRefused
 from pac.training.telemetry.records import Notice, Phase
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from pac.envs import BadParameter, find
-from pac.training.past.episode import CHECKED, FIRST, LAST, Episode, Step, play, prints_of, read, write
+from pac.training.past.episode import CHECKED, FIRST, LAST, Episode, Step, play, prints_of
+from pac.training.past.episode_file import read, write
 from pac.training.telemetry.records import RECORDING, WAITING
 from pac.tui.cli.commands import main
 from pac.tui.replay.export import SCREEN, export_episode

@@ -1,0 +1,168 @@
+"""Episodes as files, JSON lines: a header, the first state, a line for every step, and the end with a checksum.
+
+Boards are in a file only where playing the episode again does not lead to the same.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...envs import BadParameter, Field, PacError, Task, find
+from ...envs.fields import Array
+from ...envs.files import MIB, UnreadableFile, parse_json, read_bytes, write_whole
+from ...envs.trust import Vouch, check_trusted, refuse
+from ..config import MAX_ENVS
+from ..telemetry.moments import boards_of, field_of
+from .episode import Episode, Step
+
+FORMAT, VERSION = "pac-episode", 1
+SUFFIX = ".jsonl"
+CHECKSUM = "sha256"
+LIMIT = 256 * MIB
+"""Bytes of a file: the recorder keeps up to 64 MiB of boards."""
+MAX_LINE = 16 * MIB
+WANTED = "`r` in the app records episodes, into runs/NAME/episodes"
+MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, zlib.error)
+"""What reading lines raises that are not those of an episode."""
+
+
+class BadEpisode(BadParameter):
+    """A file is not an episode of this version."""
+
+    title = "Not an episode"
+
+
+def write(path: Path, episode: Episode) -> None:
+    """Write an episode, whole or not at all.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "task": episode.task.spec,
+        "seed": episode.seed,
+        "env": episode.env,
+        "episode": episode.number,
+        "run": episode.run,
+        "replays": episode.replays,
+        "steps": episode.length,
+    }
+    if episode.state is not None:
+        header["state"] = _as_text(episode.state)
+    text = "".join(json.dumps(line) + "\n" for line in (header, *map(_as_line, episode.steps)))
+    end = {"trajectory": episode.trajectory, CHECKSUM: _checksum(text.encode())}
+    write_whole(path, f"{text}{json.dumps(end)}\n")
+
+
+def _as_line(step: Step) -> dict[str, Any]:
+    line: dict[str, Any] = {"prints": step.prints}
+    if step.action is not None:
+        line = {"action": step.action.tolist(), "reward": step.reward, **line}
+    if step.boards:
+        line["boards"] = {name: _as_text(board) for name, board in step.boards.items()}
+    return line
+
+
+def _as_text(array: Array) -> str:
+    return base64.b64encode(zlib.compress(np.ascontiguousarray(array).tobytes())).decode()
+
+
+def _checksum(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def read(path: Path, vouch: Vouch = refuse) -> Episode:
+    """Read an episode.
+
+    Args:
+        path: The file.
+        vouch: Asked whether to trust a task that may run code.
+
+    Raises:
+        NotTrusted: `vouch` refused the task.
+        BadEpisode: The file cannot be read, is none, is cut short, or was changed.
+        BadParameter: Its task is not known here, or cannot be made.
+    """
+    try:
+        data = read_bytes(path, LIMIT)
+    except UnreadableFile as error:
+        raise BadEpisode(f"{error}; {WANTED}") from error
+    try:
+        episode, end = _parsed(path, data, vouch)
+    except PacError:  # a sentence of its own: another version, a task that is not trusted, known or installed
+        raise
+    except MALFORMED as error:
+        raise BadEpisode(f"{path} is not an episode that pac-tui recorded; {WANTED}") from error
+    if end != episode.trajectory:
+        raise BadEpisode(f"{path} was cut short or changed: its trajectory is not the one that its end names")
+    return episode
+
+
+def _parsed(path: Path, data: bytes, vouch: Vouch) -> tuple[Episode, Any]:
+    """Return the episode that a file contains, and the trajectory that its end names."""
+    first, *lines, last = data.splitlines()
+    header, end = _line(first), _line(last)
+    if (header["format"], header["version"]) != (FORMAT, VERSION):
+        raise BadEpisode(f"{path} is {header['format']} {header['version']}, {FORMAT} {VERSION} was expected")
+    whole = data[: data.rstrip().rfind(b"\n") + 1]
+    if len(lines) != header["steps"] + 1 or end.get(CHECKSUM, _checksum(whole)) != _checksum(whole):
+        raise BadEpisode(f"{path} was cut short or changed: it is not what was written (another checksum or length)")
+    check_trusted(header["task"], str(path), vouch)
+    task = find(header["task"])
+    episode = Episode(
+        task=task,
+        seed=_number(header["seed"], 2**64),
+        env=_number(header["env"], MAX_ENVS),
+        number=_number(header["episode"], 2**62),
+        run=str(header["run"]),
+        replays=bool(header["replays"]),
+        steps=tuple(_step(task, _line(line), begun=index > 0) for index, line in enumerate(lines)),
+        state=_from_text(header["state"], task.state) if task.state and task.saves and "state" in header else None,
+    )
+    return episode, end["trajectory"]
+
+
+def _line(text: bytes) -> dict[str, Any]:
+    if len(text) > MAX_LINE:
+        raise ValueError(f"a line has more than {MAX_LINE:,} bytes")
+    line = parse_json(text, finite=False)
+    if not isinstance(line, dict):
+        raise TypeError("a line is not a JSON object")
+    return line
+
+
+def _number(value: Any, limit: int) -> int:
+    """Return a whole number from 0 and below a limit: for an environment, say, there must be memory."""
+    if not isinstance(value, int) or not 0 <= value < limit:
+        raise ValueError(f"a whole number from 0 to {limit - 1:,} was expected, got {value}")
+    return value
+
+
+def _step(task: Task, line: Mapping[str, Any], *, begun: bool) -> Step:
+    """Return a step; of the first state, which had not `begun`, only the fingerprints and boards."""
+    action, reward = None, 0.0
+    if begun:
+        item = field_of(task, "action")
+        action = np.array(line["action"], item.dtype).reshape(task.players, *item.shape)
+        reward = float(line["reward"])
+    boards = {}
+    for item in boards_of(task):
+        if item.name in line.get("boards", {}):
+            boards[item.name] = _from_text(line["boards"][item.name], item)
+    return Step(action, reward, {name: str(value) for name, value in line["prints"].items()}, boards)
+
+
+def _from_text(text: str, item: Field) -> Array:
+    """Decompress one row of a field, and at most that."""
+    data = zlib.decompressobj().decompress(base64.b64decode(text), item.row_bytes)
+    return np.frombuffer(data, item.dtype).reshape(item.stored_shape)

@@ -75,9 +75,11 @@ def main() -> int:
     if "kernels" in told:
         load_ahead(told)
         told = heard()
+    from ..envs.processes import leave_to_parent
     from .control import FAILED, Link
     from .segment import Segment
 
+    leave_to_parent()
     link = Link(Segment.attach(Path(told["control"]), writable=True), told["index"], told["parent"], told["spin"])
     try:
         module, _, name = told["target"].partition(":")

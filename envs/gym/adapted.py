@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import EnvironmentFailed
 from ..fields import DECIDES, Array, Buffers
+from ..processes import StartedProcesses
 from ..task import Task, episode_seed
 from .board import MODE_OF, draw
 from .infos import number_of
@@ -39,6 +40,7 @@ class Adapted:
             for name, array in buffers.items()
         }
         self._envs: list[Any] = []
+        self._started = StartedProcesses()
         self._make(hi - lo)
         # Whole bytes of bits, so that all masks are packed as one.
         bits = np.zeros((len(self._part["reward"][0]), -(-task.num_actions // 8) * 8), np.bool_)
@@ -73,16 +75,20 @@ class Adapted:
         self._finish(slot)
 
     def close(self) -> None:
-        """Close the environments."""
-        for env in self._envs:
-            env.close()
+        """Close the environments, and end what they started when they were made."""
+        try:
+            for env in self._envs:
+                env.close()
+        finally:
+            self._started.end()
 
     def _make(self, count: int) -> None:
         index, task = 0, self._task
         mode = MODE_OF.get(task.panels[0].field)
         try:
-            for index in range(count):  # noqa: B007
-                self._envs.append(create(task.name, task.values, mode))
+            with self._started:
+                for index in range(count):  # noqa: B007
+                    self._envs.append(create(task.name, task.values, mode))
         except Exception as error:
             self.close()
             self._fail(error, index, None)

@@ -54,6 +54,16 @@ def create(name: str, values: Mapping[str, Any], mode: str | None = None) -> Any
     return env
 
 
+def import_environment(name: str) -> None:
+    """Import what makes the environment, and make none.
+
+    Raises:
+        NoSuchEnvironment: Nothing has that name.
+        BadParameter: It cannot be imported, or is no environment.
+    """
+    _maker(name)
+
+
 def is_parallel(env: Any) -> bool:
     """Whether an environment is one of PettingZoo's in which all agents act at once."""
     return hasattr(env, "possible_agents") and not hasattr(env, "agent_iter")

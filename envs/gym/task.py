@@ -14,10 +14,11 @@ import numpy as np
 from ..errors import BadParameter
 from ..fields import Field
 from ..panels import Panel
+from ..processes import ending_processes
 from ..task import Outcome, Task
 from .board import board_of
 from .infos import numbers_in
-from .making import create, drawing_modes, is_parallel, literal
+from .making import create, drawing_modes, import_environment, is_parallel, literal
 from .spaces import UnsupportedSpaces, Writer, describe_actions, writer_of
 from .states import NotStorable, state_size
 
@@ -46,7 +47,7 @@ MaskReader: TypeAlias = Callable[[Mapping[str, Any]], Any]
 
 
 def describe(spec: str, name: str, params: Mapping[str, str]) -> Task:
-    """Describe an environment by making one and looking at its first observation.
+    """Describe an environment by making one and looking at its first observation; end the processes that it started.
 
     Args:
         spec: The whole text that the task was asked for by.
@@ -60,12 +61,14 @@ def describe(spec: str, name: str, params: Mapping[str, str]) -> Task:
         BadParameter: The environment refused its arguments or failed at its start.
     """
     values = {key: literal(text) for key, text in params.items()}
-    modes, note = drawing_modes(name, values), ""
-    look = _look(name, values, modes[0] if modes else None)
-    for mode in (*modes[1:], None):
-        if look.trouble:
-            note = note or f"{name} cannot draw itself as it would: {look.trouble}"
-            look = _look(name, values, mode)
+    import_environment(name)  # what its module starts serves all of its environments
+    with ending_processes():
+        modes, note = drawing_modes(name, values), ""
+        look = _look(name, values, modes[0] if modes else None)
+        for mode in (*modes[1:], None):
+            if look.trouble:
+                note = note or f"{name} cannot draw itself as it would: {look.trouble}"
+                look = _look(name, values, mode)
     return Task(
         spec=spec,
         name=name,

@@ -129,7 +129,7 @@ class CommandedApp(TerminalApp):
         if not limit and factor > 1:
             self.notify("there is no speed limit; - sets one", title="Speed")
             return
-        wanted = max(1.0, (limit or running or 100.0) * factor)
+        wanted = max(1.0, (limit or (running if running > 0 else 100.0)) * factor)
         self.command("speed", sps=wanted)
         self.notify(
             f"at most {wanted:,.0f} {plural(self.units.step)}/s; m takes the limit away", title="Speed", timeout=2

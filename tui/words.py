@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 from ..training.telemetry.records import Phase
 from ..training.telemetry.snapshot import Snapshot
 from ..training.trainers import trainer_kind
-from ..training.units import RETURN, first_of, plural
-from .drawing.numbers import figure
+from ..training.units import RETURN, Units, first_of, plural
+from .drawing.numbers import figure, whole
 
 NEWLINE = "\n"
 Progress: TypeAlias = tuple[float, float]
@@ -25,7 +25,7 @@ def describe(snapshot: Snapshot, begun: Progress) -> str:
         return f"{head} · {state['message']}"
     if snapshot.phase is Phase.PAUSED:
         return f"{head} · paused at {state[units.over]:,} {units.counted}: pac-tui attach {about.run} shows it"
-    parts = [head, *_limit(state, begun), f"{state['fps']:,.0f} {units.fps}", f"{state['sps']:,.0f} {units.sps}"]
+    parts = [head, *_limit(state, begun), f"{whole(state['fps'])} {units.fps}", f"{whole(state['sps'])} {units.sps}"]
     if state["episodes"] and units.episodes:
         parts += [f"return {state['return_mean']:.3f}", f"{state['episodes']:,} episodes"]
     goal = first_of(about.figures, snapshot.metrics)
@@ -44,6 +44,16 @@ def _limit(state: Mapping[str, Any], begun: Progress) -> Iterator[str]:
         yield f"ETA {(seconds - begun[0]) * (1 - min(1, share)) / (share - begun[1]):.0f} s"
 
 
+def _of_it(report: Mapping[str, Any], units: Units) -> str:
+    """Say what of a report's steps and seconds was not training towards its limit."""
+    parts = []
+    if report["discarded_steps"]:
+        parts.append(f"{report['discarded_steps']:,} {plural(units.step)} of an unfinished rollout were discarded")
+    if report["sweep_seconds"]:
+        parts.append(f"{report['sweep_seconds']:.1f} s were the baseline or a sweep")
+    return f" ({'; '.join(parts)})" if parts else ""
+
+
 def summary(report: Mapping[str, Any]) -> str:
     """Return a report for people."""
     kind = trainer_kind(report["trainer"])
@@ -54,12 +64,12 @@ def summary(report: Mapping[str, Any]) -> str:
         counted += f", {report['episodes']:,} episodes{f' ({ends})' if ends else ''}"
     lines = [
         f"{report['task']} · {report['trainer']} · {report['backend']} · {report['device']} · N={report['num_envs']:,}",
-        f"{counted} in {report['seconds']:.1f} s",
+        f"{counted} in {report['seconds']:.1f} s{_of_it(report, units)}",
         ", ".join(
             (
-                f"{report['fps']:,.0f} {units.fps}",
+                f"{whole(report['fps'])} {units.fps}",
                 f"{figure(report['fps_per_env'])} {units.fps} per {units.environment}",
-                f"{report['sps']:,.0f} {units.sps}",
+                f"{whole(report['sps'])} {units.sps}",
             )
         ),
     ]
@@ -72,5 +82,5 @@ def summary(report: Mapping[str, Any]) -> str:
         lines += [", ".join(f"{title} {figure(value)}" for title, value in told)] if told else []
     elif report["return_mean"] is not None:
         lines.append(f"mean return {report['return_mean']:.3f} over the last 100 episodes")
-    lines += [f"warning: {event.partition(NEWLINE)[0]}" for event in report["events"]]
+    lines += [f"event: {event.partition(NEWLINE)[0]}" for event in report["events"]]
     return "\n".join([*lines, *([f"run: {report['run']}"] if report["run"] else [])])

@@ -129,7 +129,7 @@ class Pace:
     @property
     def patience(self) -> float:
         """Seconds without an end that are too long: ten median episodes, at least a minute."""
-        if math.isnan(self.length) or self.sps <= 0:
+        if math.isnan(self.length) or not self.sps > 0:
             return FIRST_LONG
         return max(LEAST_LONG, LONG * self.length / self.sps)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ...envs.files import MIB, UnreadableFile, read_json, write_whole
+from ..json_data import jsonable
 from .errors import RunFolderError
 
 FILE = "run.json"
@@ -57,10 +57,7 @@ def write(folder: Path, card: Mapping[str, Any]) -> None:
     Raises:
         OSError: It cannot be written.
     """
-    known = {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in card.items()
-    }
-    facts = json.loads(json.dumps(known, default=str))  # as it will be read
+    facts = json.loads(json.dumps(jsonable(card), default=str))  # as it will be read
     write_whole(folder / FILE, json.dumps({**facts, CHECKSUM: _checksum(facts)}, indent=2) + "\n")
 
 

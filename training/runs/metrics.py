@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from ...envs.files import KIB, MAX_INTEGER, append_bytes, open_binary, parse_json
+from ..json_data import jsonable
 from .errors import RunFolderError
 
 FILE = "metrics.jsonl"
@@ -22,6 +23,8 @@ MAX_LINE = 64 * KIB
 """Bytes of a line; one with the most figures that telemetry has takes a tenth of that."""
 USUAL_LINE = 512
 CHECKSUM = "checksum"
+DISCARDED = "discarded_steps"
+"""In the last line: environment steps of a rollout that was not finished, and not learned from."""
 MARK = f'"{CHECKSUM}": "'.encode()
 END = b'"}'
 DIGEST = 8  # bytes
@@ -40,13 +43,12 @@ class Metrics(NamedTuple):
 
 
 def append(folder: Path, row: Mapping[str, Any]) -> None:
-    """Append a line to a run's metrics; values that are NaN or infinite are left out.
+    """Append a line to a run's metrics; an unknown, NaN or infinite value is null.
 
     Raises:
         OSError: It cannot be written.
     """
-    known = {key: value for key, value in row.items() if value is None or math.isfinite(value)}
-    text = json.dumps({**known, CHECKSUM: ""}).encode().removesuffix(END)
+    text = json.dumps({**jsonable(row), CHECKSUM: ""}).encode().removesuffix(END)
     append_bytes(folder / FILE, text + _digest(text) + END + b"\n")
 
 
@@ -113,7 +115,7 @@ def _at_line(file: BinaryIO, place: int) -> bool:
 
 
 def _rows(lines: Iterable[bytes]) -> Metrics:
-    """Return lines of metrics, without iterations that were made again by a session that resumed the run."""
+    """Return lines of metrics, without what was made again by a session that resumed the run."""
     kept: list[dict[str, float]] = []
     damaged = 0
     for line in lines:
@@ -121,10 +123,18 @@ def _rows(lines: Iterable[bytes]) -> Metrics:
         if row is None:
             damaged += 1
             continue
-        while kept and kept[-1].get("iterations", -1) >= row.get("iterations", math.inf):
+        while kept and _replaces(row, kept[-1]):
             kept.pop()
         kept.append(row)
     return Metrics(kept, damaged)
+
+
+def _replaces(row: Mapping[str, float], before: Mapping[str, float]) -> bool:
+    """Whether the line before one is void: its iteration was made again, or its rollout was not finished."""
+    if DISCARDED in before:
+        return True
+    done, again = before.get("iterations", -1), row.get("iterations", math.inf)
+    return done > again if DISCARDED in row else done >= again
 
 
 def _row(line: bytes) -> dict[str, float] | None:

@@ -17,12 +17,14 @@ from ..guards.alarms import CALM, Alarm
 from ..runs.checkpoint import CheckpointNotWritten, load_newest
 from ..runs.folder import RunFolder, new_name
 from ..runs.identity import changes, identity, refuse_another
+from ..runs.metrics import DISCARDED
 from ..runs.saving import Saver
 from ..runs.tensorboard import EventFiles
 from ..telemetry.events import EventLog
 from ..telemetry.records import Level
 from ..telemetry.segment_layout import MAX_HISTORY
 from ..telemetry.series import NOT_FIGURES
+from ..telemetry.throughput import RATE_NAMES
 from ..trainer import Spoiled, Trainer
 from ..trainers import trainer_kind
 from .monitor import Monitor
@@ -128,9 +130,15 @@ class Keeper:
         }
         self._try("run.json", lambda folder: folder.write_card(card))
 
-    def record(self, row: Mapping[str, float]) -> None:
-        """Append an iteration's figures to the run's metrics."""
-        figures = {**self._monitor.counts.totals(), "seconds": round(self._monitor.clock.now(), 3), **row}
+    def record(self, row: Mapping[str, float], *, discarded: int = 0) -> None:
+        """Append an iteration's figures to the run's metrics; `discarded` steps since then were not learned from."""
+        figures = {
+            **self._monitor.counts.totals(),
+            "seconds": round(self._monitor.clock.now(), 3),
+            **dict.fromkeys(RATE_NAMES),
+            **row,
+            **({DISCARDED: discarded} if discarded else {}),
+        }
         self._try("metrics.jsonl", lambda folder: folder.append_metrics(figures))
         self._try("tensorboard", lambda _: self._curves.add(row, self._monitor.counts.steps))
 
@@ -142,6 +150,16 @@ class Keeper:
         except OSError as error:
             if self._unwritten.rings(self._monitor.clock.now(), trouble=True):
                 self._alarm(f"cannot write {self.folder.path / what}: {error.strerror}; training goes on without it")
+
+    def mark_start(self, backend: Backend | None) -> None:
+        """Note where a new run begins, so that one that ends within its first rollout has a checkpoint, too."""
+        if self._standing is None and backend is not None:
+            self.mark(backend)
+
+    @property
+    def discarded_steps(self) -> int:
+        """Environment steps since the end of the last iteration: no checkpoint knows of them."""
+        return self._monitor.counts.steps - self._standing.counters["steps"] if self._standing is not None else 0
 
     def mark(self, backend: Backend) -> None:
         """Note where the training stands, at the end of an iteration: what is saved later is saved as of now."""
@@ -268,7 +286,7 @@ class Keeper:
         """Let counters, time and curves go on where the run stood."""
         done = standing.counters["iterations"]
         lines = [line for line in folder.some_metrics(MAX_HISTORY) if line.keys() >= NOT_FIGURES]
-        rows = [line for line in lines if line["iterations"] <= done]
+        rows = [line for line in lines if line["iterations"] <= done and DISCARDED not in line]
         self._monitor.count_on(standing.counters, standing.seconds, rows)
         self._standing, self._saved_at = standing, standing.seconds
         self._started = folder.card().get("started")

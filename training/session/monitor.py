@@ -26,7 +26,7 @@ from ..telemetry.series import Series
 from ..telemetry.snapshot import Look
 from ..telemetry.stepped import Stepped
 from ..telemetry.tables import write_environments, write_policy, write_throughput
-from ..telemetry.throughput import Mark, Throughput, TrainingClock
+from ..telemetry.throughput import RATE_NAMES, Mark, Throughput, TrainingClock
 from ..trainer import PHASES, PolicyOutput, Timer
 from .detail import Detail
 from .gate import Gate
@@ -207,12 +207,15 @@ class Monitor:
         self._timer.lap("python")  # a window begins where its first phase does
         self.counts.iterations += 1
         self.throughput.add(self.mark())
-        fps, sps = self.throughput.rates(self.mark())
-        row = {"fps": fps, "sps": sps, **self.counts.figures()}
-        row |= {name: float(value) for name, value in metrics.items()}
+        row = self.figures() | {name: float(value) for name, value in metrics.items()}
         self.series.append(row, self.counts, self.clock.now())
         self.alarms.look_at_iteration(metrics, self.mark(), self._num_envs, limited=bool(self.state.get("speed")))
         return row
+
+    def figures(self) -> dict[str, float]:
+        """Return the session's own figures: the rates, once they are known, and means of the last episodes."""
+        rates = dict(zip(RATE_NAMES, self.throughput.rates(self.mark()), strict=True)) if self.throughput.known else {}
+        return rates | self.counts.figures()
 
     @property
     def due(self) -> float:
@@ -264,7 +267,7 @@ class Monitor:
     def _write_state(self) -> None:
         if not self._writer:
             return
-        fps, sps = self.throughput.rates(self.mark()) if self._backend is not None else (0.0, 0.0)
+        fps, sps = self.throughput.rates(self.mark()) if self._backend is not None else (np.nan, np.nan)
         values = {
             "num_envs": self._num_envs,
             **self.counts.totals(),

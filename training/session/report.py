@@ -5,60 +5,70 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ..telemetry.records import Level
+from ..json_data import jsonable
+from ..telemetry.throughput import Mark
 
 if TYPE_CHECKING:
     from .session import Session
 
+TIMES = ("env", "wait", "inference", "learn", "python")
+"""What a report calls the phases of the training thread, in their order."""
+
 
 def make_report(session: Session) -> dict[str, Any]:
-    """Return a run's figures, as `run --headless --json` prints them; times are ms per environment step."""
-    monitor, seconds = session.monitor, session.clock.now()
-    spent = seconds - monitor.resumed.seconds
-    baseline = monitor.throughput.baseline
-    steps, frames = monitor.counts.steps - monitor.resumed.steps, monitor.counts.frames - monitor.resumed.frames
-    measured = {entry.num_envs: entry.fps for entry in monitor.throughput.scaling()}
-    fps = measured.get(session.num_envs_now) or (frames / spent if spent > 0 else 0.0)
+    """Return a run's figures, as `run --headless --json` prints them, null where unknown.
+
+    `fps`, `sps` and `time_ms` are averages over the same `measured_seconds`, the last whole iterations at this N.
+    """
+    monitor, backend = session.monitor, session.backend
+    throughput, mark = monitor.throughput, monitor.mark()
+    first, last = throughput.span(mark)
+    fps, sps = throughput.rates(mark)
+    num_envs, baseline = session.num_envs_now, throughput.baseline
     speedup = fps / baseline if baseline else None
-    times = {phase: 1000 * spent / max(1, steps) for phase, spent in session.timer.seconds.items()}
-    accounted = sum(session.timer.seconds.values())
-    return {
-        **{figure.name: monitor.series.latest.get(figure.name) for figure in session.kind.figures},
-        "task": session.task.spec,
-        "trainer": session.kind.name,
-        "backend": session.backend.name if session.backend else session.config.backend,
-        "device": session.device,
-        "num_envs": session.num_envs_now,
-        "seconds": seconds,
-        **monitor.counts.totals(),
-        "fps": fps,
-        "fps_per_env": fps / session.num_envs_now,
-        "sps": steps / spent if spent > 0 else 0.0,
-        "baseline_fps": baseline,
-        "speedup": speedup,
-        "efficiency": 100 * speedup / session.num_envs_now if speedup else None,
-        "return_mean": None if np.isnan(monitor.counts.return_mean) else monitor.counts.return_mean,
-        "outcomes": {
-            outcome.name: int(count)
-            for outcome, count in zip(session.task.outcomes, monitor.counts.outcomes[1:], strict=True)
-        },
-        "metrics": monitor.series.latest,
-        "time_ms": {
-            "env": times["environment"],
-            "wait": times["transport"],
-            "inference": times["inference"],
-            "learn": times["learner"],
-            "python": times["python"],
-            "other": 1000 * max(0.0, spent - accounted) / max(1, steps),
-        },
-        "scaling": [vars(entry) for entry in monitor.throughput.scaling()],
-        "workers": len(session.backend.workers) if session.backend else 0,
-        "restarts": session.sizing.restarts,
-        "checkpoint_pauses_ms": [1000 * pause for pause in session.keeper.pauses],
-        "events": [text for _, _, level, _, text in session.events.recent if level >= Level.WARNING],
-        "alarms": session.monitor.alarms.told,
-        "run": str(session.keeper.folder.path) if session.keeper.folder else None,
-        "version": version("pac-tui"),
-    }
+    report: dict[str, Any] = jsonable(
+        {
+            **{figure.name: monitor.series.latest.get(figure.name) for figure in session.kind.figures},
+            "task": session.task.spec,
+            "trainer": session.kind.name,
+            "backend": backend.name if backend else session.config.backend,
+            "device": session.device,
+            "num_envs": num_envs,
+            "seconds": mark.seconds,
+            "sweep_seconds": session.sizing.sweep_seconds(mark.seconds),
+            **monitor.counts.totals(),
+            "discarded_steps": session.keeper.discarded_steps,
+            "fps": fps,
+            "fps_per_env": fps / num_envs,
+            "sps": sps,
+            "measured_seconds": last.seconds - first.seconds,
+            "baseline_fps": baseline,
+            "speedup": speedup,
+            "efficiency": 100 * speedup / num_envs if speedup else None,
+            "return_mean": monitor.counts.return_mean,
+            "outcomes": {
+                outcome.name: int(count)
+                for outcome, count in zip(session.task.outcomes, monitor.counts.outcomes[1:], strict=True)
+            },
+            "metrics": monitor.series.latest,
+            "time_ms": _times(first, last),
+            "scaling": [vars(entry) for entry in throughput.scaling()],
+            "workers": len(backend.workers) if backend else 0,
+            "worker_restarts": session.worker_restarts,
+            "restarts": session.sizing.restarts,
+            "checkpoint_pauses_ms": [1000 * pause for pause in session.keeper.pauses],
+            "events": list(session.events.reported),
+            "alarms": monitor.alarms.told,
+            "run": str(session.keeper.folder.path) if session.keeper.folder else None,
+            "version": version("pac-tui"),
+        }
+    )
+    return report
+
+
+def _times(first: Mark, last: Mark) -> dict[str, float]:
+    """Return where the time between two marks went, in ms per environment step; all of it sums to 1000 / sps."""
+    steps = max(1, last.steps - first.steps)
+    spent = [1000 * (end - begin) / steps for begin, end in zip(first.phases, last.phases, strict=True)]
+    other = 1000 * (last.seconds - first.seconds) / steps - sum(spent)
+    return dict(zip(TIMES, spent, strict=True)) | {"other": max(0.0, other)}

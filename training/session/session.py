@@ -57,6 +57,7 @@ class Session(Live):
 
     Attributes:
         stepping: Whether the training thread is inside of the environments: what was learned does not change meanwhile.
+        worker_restarts: How many workers failed and were started again.
     """
 
     def __init__(self, config: Config, directory: Path, *, headless: bool = False) -> None:
@@ -77,6 +78,8 @@ class Session(Live):
         self.backend: Backend | None = None
         self.error: BaseException | None = None
         self._trainer: Trainer | None = None
+        self.worker_restarts = 0
+        self._stepped = False
         self._vain = True
         self.stepping = False
         self._wants_checkpoint = False
@@ -125,6 +128,7 @@ class Session(Live):
             self._write_card("running")
             self.sizing.begin(baseline=self.config.baseline)
         self._go_on()
+        self.keeper.mark_start(self.backend)
         self._announce()
         self.sizing.measure()
 
@@ -269,15 +273,16 @@ class Session(Live):
         super()._publish()
 
     def _drain(self, backend: Backend) -> None:
-        """Take over what the backend reports."""
+        """Take over what the backend reports: workers that failed, and those that are back."""
         alarms = self.monitor.alarms
         for event in backend.drain_events():
-            level, lost = Level[event.level.upper()], event.worker is not None
-            if lost and level >= Level.WARNING:
+            level, of_worker = Level[event.level.upper()], event.worker is not None
+            if of_worker and level >= Level.WARNING:
+                self.worker_restarts += 1
                 alarms.marked.update(range(event.lo, event.hi))
                 alarms.told.append(event.text.partition("\n")[0])
                 level = self._weight(level, alarms.told[-1])
-            self.events.add(level, event.text, event.lo if lost else -1)
+            self.events.add(level, event.text, event.lo if of_worker else -1, reported=of_worker)
 
     def _unwritten(self, text: str) -> None:
         """Tell of something that cannot be written; any thread may."""
@@ -298,10 +303,28 @@ class Session(Live):
 
     # -- limits, runs and checkpoints ---------------------------------------------------------------------------------
 
+    def pass_gate(self) -> None:
+        """Wait until the next step may be; a limit of seconds ends the session here, within the rollout.
+
+        The first step is always made, however long it took to begin.
+
+        Raises:
+            Stopped: The session is to end, or its time is up.
+            Interrupted: The session wants the training thread between two steps.
+        """
+        super().pass_gate()
+        limit = self.config.seconds
+        if limit is not None and self._stepped and not self.sizing.sweeping and self._limited_seconds() >= limit:
+            raise Stopped
+        self._stepped = True
+
+    def _limited_seconds(self) -> float:
+        """Seconds of training that count towards the limit: since the start or resume, without baseline and sweeps."""
+        now = self.clock.now()
+        return now - self.monitor.resumed.seconds - self.sizing.sweep_seconds(now)
+
     def _limit(self) -> float:
-        return self.config.used_up(
-            self.monitor.counts.totals(), self.monitor.clock.now() - self.monitor.resumed.seconds
-        )
+        return self.config.used_up(self.monitor.counts.totals(), self._limited_seconds())
 
     def _limit_reached(self) -> bool:
         return self._limit() >= 1 and not self.sizing.sweeping
@@ -317,12 +340,13 @@ class Session(Live):
 
     def _end(self) -> dict[str, Any]:
         """Save, stop the workers, say how it ended; return the report."""
-        if self._trainer is not None and self.monitor.counts.iterations:
+        if self.backend is not None:
+            self._drain(self.backend)
+        if self._trainer is not None and self.monitor.counts.steps:
             self.say(Phase.STOPPING, "saving a checkpoint")
-            if self.error is None:
-                self._look_last(self._trainer)
+            self._record_last(self._trainer)
             self._save_last(self._trainer)
-        if self._vain and isinstance(self.error, PacError | None):
+        if self._in_vain():
             self.keeper.forget()
         report = make_report(self)
         self.say(Phase.STOPPING, "stopping the workers")
@@ -340,16 +364,33 @@ class Session(Live):
             keep_last(self.directory)
         return report
 
-    def _look_last(self, trainer: Trainer) -> None:
-        """Keep what the trainer says of the end; if it cannot, the session has failed, and ends like any other."""
+    def _in_vain(self) -> bool:
+        """Whether the run has nothing worth keeping: it was stopped before its first step, or could not begin."""
+        if self.error is None:
+            return not self.monitor.counts.steps
+        return self._vain and isinstance(self.error, PacError)
+
+    def _record_last(self, trainer: Trainer) -> None:
+        """Record the last figures: of the trainer, and of a rollout that was not finished, which is discarded."""
+        latest, discarded = self._last_figures(trainer), self.keeper.discarded_steps
+        if discarded:
+            latest |= self.monitor.figures()
+            self._tell(
+                f"the last rollout was not finished: its {discarded:,} {plural(self.kind.units.step)} are discarded"
+            )
+        if latest:
+            self.monitor.series.latest |= latest
+            self.keeper.record(self.monitor.series.latest, discarded=discarded)
+
+    def _last_figures(self, trainer: Trainer) -> dict[str, float]:
+        """Return what the trainer reports at the end; if it cannot, the session has failed, and ends like any other."""
+        if self.error is not None:
+            return {}
         try:
-            last = trainer.finish()
+            return trainer.finish()
         except Exception as error:
             self._fail(error)
-            return
-        if last:
-            self.monitor.series.latest |= last
-            self.keeper.record(self.monitor.series.latest)
+            return {}
 
     def _save_last(self, trainer: Trainer) -> None:
         """Save what was learned; that it could not be is what the session failed of, if of nothing else."""

@@ -39,6 +39,8 @@ class Sizing:
         self._wish = threading.Lock()
         self._wanted: int | None = None
         self._sweep: Sweep | None = None
+        self._sweep_began: float | None = None
+        self._sweep_seconds = 0.0
 
     # -- what any thread may ask --------------------------------------------------------------------------------------
 
@@ -123,6 +125,9 @@ class Sizing:
     def measure(self) -> None:
         """Say that the environments run, and measure them from now on."""
         session = self._session
+        now = session.clock.now()
+        self._sweep_seconds = self.sweep_seconds(now)
+        self._sweep_began = now if self._sweep is not None else None
         if self._sweep is not None:
             self._sweep.begin(session.monitor.throughput.seconds(session.num_envs_now))
             session.say(Phase.BASELINE, self._sweep.message)
@@ -130,6 +135,11 @@ class Sizing:
             session.say(Phase.RUNNING, "")
         session.clock.go()
         session.monitor.throughput.break_off(session.monitor.mark())
+
+    def sweep_seconds(self, now: float) -> float:
+        """Return the seconds of training spent on the baseline and on sweeps until `now`, by the training clock."""
+        running = now - self._sweep_began if self._sweep_began is not None else 0.0
+        return self._sweep_seconds + running
 
     def _open(self, num_envs: int) -> None:
         kept = LEAST_DEPTH * step_bytes(self._session.task, num_envs)

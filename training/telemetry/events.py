@@ -20,6 +20,7 @@ class EventLog:
 
     Attributes:
         log: Where all of them are printed, too, whole.
+        reported: The texts that the report at the end repeats: of warnings and worse, and what became of them.
     """
 
     def __init__(self) -> None:
@@ -27,13 +28,16 @@ class EventLog:
         self.count = 0
         self._adding = threading.Lock()
         self.recent: deque[tuple[int, float, Level, int, str]] = deque(maxlen=MAX_EVENTS)
+        self.reported: deque[str] = deque(maxlen=MAX_EVENTS)
 
-    def add(self, level: Level, text: str, env: int = -1) -> None:
-        """Add an event of now."""
+    def add(self, level: Level, text: str, env: int = -1, *, reported: bool = False) -> None:
+        """Add an event of now; warnings and worse are always `reported`."""
         text = visible(text)
         with self._adding:
             self.count += 1
             self.recent.append((self.count, time.time(), level, env, text))
+            if reported or level >= Level.WARNING:
+                self.reported.append(text)
         if self.log is not None:
             self.log.log(WEIGHTS.get(level, logging.INFO), "%s", text)
 

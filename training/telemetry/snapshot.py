@@ -133,7 +133,7 @@ class Snapshot:
 
     @property
     def fps(self) -> float:
-        """Frames per second, all environments together, over a window of at least 2 s."""
+        """Frames per second, all environments together, over the last 10 s; NaN if unknown."""
         return float(self.state["fps"])
 
     @property

@@ -1,20 +1,29 @@
-"""How fast a session is, and how that scales: fps over a window, and the median at every N tried.
+"""How fast a session is, and how that scales.
 
-Windows begin and end where an iteration does, so that each holds whole cycles of collecting and learning.
+There is one definition of a rate. `fps`, `sps` and the times of the phases are averages over the last whole iterations
+at the present N, 10 s of training or more. They leave out pauses, the first iteration at each N (a warm-up), and what
+was trained at another N, for the baseline or in a sweep. The screen, the curves, `metrics.jsonl` and the report all
+use this definition.
+
+The table of scaling shows medians: of windows of at least 2 s, for every N that was tried.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
+from ..trainer import PHASES
 from .snapshot import Scaling
 
-WINDOW = 2.0  # s, at least
+SPAN = 10.0  # s of training, at least, that rates are averaged over
+WINDOW = 2.0  # s, at least, of one sample in the table of scaling
 MAX_SAMPLES = 512
+RATE_NAMES = ("fps", "sps")
 
 
 @dataclass(frozen=True)
@@ -24,7 +33,7 @@ class Mark:
     seconds: float
     frames: int
     steps: int
-    phases: tuple[float, ...] = ()
+    phases: tuple[float, ...] = (0.0,) * len(PHASES)
 
 
 class TrainingClock:
@@ -55,21 +64,18 @@ class TrainingClock:
 
 
 class Throughput:
-    """The marks of the running N, and the medians of all N of the session."""
+    """The ends of the last iterations at the present N, and the medians of all N of the session."""
 
     def __init__(self) -> None:
-        self._marks: deque[Mark] = deque([Mark(0.0, 0, 0)])
-        self._window: Mark | None = None
-        self._num_envs = 0
         self._samples: dict[int, deque[tuple[float, float]]] = {}
-        self._warm = False
+        self.begin(0, Mark(0.0, 0, 0))
 
     def begin(self, num_envs: int, mark: Mark) -> None:
         """Begin counting at another N; the first iteration is warm-up and enters no median."""
-        self._marks = deque([mark])
-        self._window = None
         self._num_envs = num_envs
-        self._warm = False
+        self._begun = mark
+        self._ends: deque[Mark] = deque()
+        self._window: Mark | None = None
 
     def break_off(self, mark: Mark) -> None:
         """Begin a new window: what came since the last mark was not undisturbed training."""
@@ -77,12 +83,9 @@ class Throughput:
 
     def add(self, mark: Mark) -> None:
         """Count an iteration that ended at `mark`."""
-        if not self._warm:
-            self._warm = True
-            self._marks.clear()
-        self._marks.append(mark)
-        while len(self._marks) > 2 and mark.seconds - self._marks[1].seconds >= WINDOW:
-            self._marks.popleft()
+        self._ends.append(mark)
+        while len(self._ends) > 2 and mark.seconds - self._ends[1].seconds >= SPAN:
+            self._ends.popleft()
         if self._window is None:
             self._window = mark
         elif mark.seconds - self._window.seconds >= WINDOW:
@@ -91,17 +94,21 @@ class Throughput:
             kept.append(((mark.frames - self._window.frames) / seconds, seconds))
             self._window = mark
 
+    @property
+    def known(self) -> bool:
+        """Whether an iteration has ended after the warm-up, so that rates are those of whole iterations."""
+        return len(self._ends) > 1
+
     def span(self, now: Mark) -> tuple[Mark, Mark]:
-        """Return the ends of the window: the last marks at least 2 s apart, or else from the first mark to `now`."""
-        first, last = self._marks[0], self._marks[-1]
-        return (first, last) if last.seconds - first.seconds >= WINDOW else (first, now)
+        """Return the two marks that rates are taken between: all there is until they are `known`."""
+        return (self._ends[0], self._ends[-1]) if self.known else (self._begun, now)
 
     def rates(self, now: Mark) -> tuple[float, float]:
-        """Return frames and steps per second over the window."""
+        """Return frames and steps per second, NaN before any time has passed."""
         first, last = self.span(now)
         seconds = last.seconds - first.seconds
         if seconds <= 0:
-            return 0.0, 0.0
+            return math.nan, math.nan
         return (last.frames - first.frames) / seconds, (last.steps - first.steps) / seconds
 
     def scaling(self) -> tuple[Scaling, ...]:

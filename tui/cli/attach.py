@@ -8,7 +8,7 @@ from typing import Any
 
 from ...envs import BadParameter
 from ...training.runs.sessions import AttachedSession, FoundSession, choose, sessions
-from ..drawing.numbers import clock
+from ..drawing.numbers import clock, known, whole
 from ..terminal import NoTerminal, check_terminal
 from .show import plain_table, show_json, show_table
 
@@ -47,7 +47,7 @@ def facts(session: FoundSession) -> dict[str, Any]:
         "trainer": about.trainer,
         "num_envs": shown.num_envs,
         "phase": shown.phase.name.lower(),
-        "fps": shown.fps,
+        "fps": shown.fps if known(shown.fps) else None,
         "seconds": time.time() - float(shown.state["started"]),
         "pid": session.pid,
         "viewers": int(shown.audience["viewers"]),
@@ -59,7 +59,7 @@ def show_sessions(found: list[FoundSession]) -> None:
     table = plain_table("run", "task", "trainer", "N", "fps", "age", "process", "viewers", "")
     for session in found:
         row = facts(session)
-        fps, age = f"{row['fps']:,.0f}", clock(row["seconds"])
+        fps, age = whole(row["fps"]), clock(row["seconds"])
         table.add_row(
             row["run"],
             row["task"],

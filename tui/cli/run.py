@@ -25,6 +25,7 @@ from ..words import Progress, describe, summary
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOOK_PERIOD = 0.1  # s
+KILLED = "killed by a second interrupt: training after the last checkpoint is lost"
 QUIET_PERIOD = 10.0  # s between two lines where stderr is no terminal
 
 
@@ -63,8 +64,10 @@ def run_headless(config: Config, *, json: bool, report: Path | None) -> int:
         if report is not None:
             report.write_text(json_module.dumps(answer, indent=2) + "\n")
         print(json_module.dumps(answer) if json else summary(answer))
-    elif json:
-        print(json_module.dumps({"title": "Interrupted", "error": "interrupted before it began", "code": INTERRUPTED}))
+    else:
+        error = KILLED if interrupts.count > 1 else "interrupted before it began"
+        answer = {"title": "Interrupted", "error": error, "code": INTERRUPTED}
+        print(json_module.dumps(answer) if json else error, file=None if json else sys.stderr)
     return INTERRUPTED if interrupts.count else DONE
 
 

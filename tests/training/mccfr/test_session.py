@@ -59,7 +59,7 @@ def test_a_session_solves_and_reports(tmp_path):
     assert 0 < report["nash_conv"] < 0.5
     assert report["information_sets"] == 936
     assert report["fps"] > report["sps"] > 0
-    assert sum(report["time_ms"].values()) * report["steps"] == pytest.approx(1000 * report["seconds"], rel=0.5)
+    assert sum(report["time_ms"].values()) == pytest.approx(1000 / report["sps"], rel=0.05)
     assert RunFolder.find(tmp_path, "run").card()["nash_conv"] == report["nash_conv"]
 
 

@@ -11,6 +11,7 @@ import pytest
 from pac.envs import BadParameter, UnknownName
 from pac.training.runs.errors import RunFolderError
 from pac.training.runs.folder import RunFolder, new_name
+from pac.training.runs.metrics import DISCARDED
 
 CLAIMING = """
 import sys, time
@@ -80,16 +81,6 @@ def test_runs_dir_that_is_a_file_is_a_clear_error(tmp_path):
         RunFolder.create(tmp_path / "runs", "a")
 
 
-def test_metrics_are_lines_of_json_without_nan(tmp_path):
-    """What is not known is left out: NaN is not JSON."""
-    run = RunFolder.create(tmp_path, "a")
-    run.append_metrics({"fps": 1.5, "return_mean": float("nan")})
-    run.append_metrics({"fps": 2})
-    lines = (run.path / "metrics.jsonl").read_text().splitlines()
-    assert [json.loads(line).keys() for line in lines] == [{"fps", "checksum"}, {"fps", "checksum"}]
-    assert run.metrics() == [{"fps": 1.5}, {"fps": 2}]
-
-
 def test_a_card_is_json_without_nan(tmp_path):
     """Before the first episode has ended there is no return."""
     run = RunFolder.create(tmp_path, "a")
@@ -104,6 +95,16 @@ def test_iterations_that_were_made_again_count_once(tmp_path):
         run.append_metrics({"iterations": iterations, "steps": steps})
     assert [row["steps"] for row in run.metrics()] == [10, 20, 31, 41, 52]
     assert run.some_metrics(100) == run.metrics()
+
+
+def test_an_unfinished_rollout_is_void_once_the_run_goes_on(tmp_path):
+    """Its line comes after that of the last whole iteration, which stays; a resumed run makes its steps again."""
+    run = RunFolder.create(tmp_path, "a")
+    run.append_metrics({"iterations": 1, "steps": 10})
+    run.append_metrics({"iterations": 1, "steps": 17, DISCARDED: 7})
+    assert [row["steps"] for row in run.metrics()] == [10, 17]
+    run.append_metrics({"iterations": 2, "steps": 20})
+    assert [row["steps"] for row in run.metrics()] == [10, 20]
 
 
 def test_lines_that_are_no_metrics_are_passed_over(tmp_path):

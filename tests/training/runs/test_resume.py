@@ -10,8 +10,10 @@ import pytest
 from pac.training.config import Config
 from pac.training.runs.checkpoint import Checkpoint, load_newest, save
 from pac.training.runs.folder import RunFolder
+from pac.training.runs.metrics import DISCARDED
 from pac.training.session.host import SessionFailed, launch
 from pac.training.session.standing import STATES
+from pac.training.telemetry.records import Phase
 
 from ...waiting import until
 from ..wanderer import WANDERER
@@ -84,6 +86,23 @@ def test_resumed_equals_uninterrupted(tmp_path, how, task, backend):
         assert np.array_equal(resumed.tensors[name], tensor), name
 
 
+def test_resumed_from_within_the_first_rollout_equals_uninterrupted(tmp_path):
+    """What was made of a rollout that did not end is discarded, and made again as it was."""
+    whole = trained(configured(tmp_path, name="whole"))
+    options = configured(tmp_path, name="half", steps=None, breakpoints=("any: length == 9",)).model_dump()
+    del options["runs_dir"]
+    with session(tmp_path, **options) as watched:
+        watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED)
+        report = watched.end()
+    assert (report["iterations"], report["steps"], report["discarded_steps"]) == (0, 36, 36)
+    resumed = trained(configured(tmp_path, resume="half"))
+    assert counted(resumed) == counted(whole)
+    for name, tensor in whole.tensors.items():
+        assert np.array_equal(resumed.tensors[name], tensor), name
+    steps = [row["steps"] for row in RunFolder.find(tmp_path, "half").metrics()]
+    assert steps == [row["steps"] for row in RunFolder.find(tmp_path, "whole").metrics()]
+
+
 def test_a_resumed_session_shows_the_whole_run(tmp_path):
     """Its curve begins with the run's first iteration, ends by reason add up with the episodes, time goes on."""
     options = {"task": "drmario", "backend": "inline", "num_envs": 4}
@@ -91,14 +110,14 @@ def test_a_resumed_session_shows_the_whole_run(tmp_path):
         watched.until(lambda snapshot: snapshot.state["iterations"] >= 5 and snapshot.state["episodes"] > 0)
         first = watched.end()
     run = RunFolder.find(tmp_path, "run")
-    before = run.metrics()
+    before = [row for row in run.metrics() if DISCARDED not in row]
     with session(tmp_path, resume="run", **options) as watched:
-        watched.until(lambda snapshot: snapshot.state["iterations"] > first["iterations"])
+        watched.until(lambda snapshot: snapshot.state["iterations"] > 2 + first["iterations"])
         watched.call("pause")
 
         def whole(_):
             seen = watched.see(curves=("fps",))
-            steps = [row["steps"] for row in run.metrics()]
+            steps = [row["steps"] for row in run.metrics() if "fps" in row]
             return seen.curves["fps"].steps.tolist() == steps and sum(seen.outcomes) == seen.state["episodes"]
 
         seen = watched.until(whole)

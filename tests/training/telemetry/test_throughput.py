@@ -1,8 +1,10 @@
 """Windows of whole iterations, medians per N, and the baseline rule."""
 
+import math
+
 import pytest
 
-from pac.training.telemetry.throughput import Mark, Throughput, TrainingClock
+from pac.training.telemetry.throughput import SPAN, Mark, Throughput, TrainingClock
 
 
 def marks(fps, seconds=0.5, count=20, start=0.0):
@@ -25,18 +27,32 @@ def test_fps_is_frames_over_the_window():
     assert found.rates(last) == pytest.approx((1000, 2))
 
 
-def test_the_window_spans_at_least_two_seconds():
-    """Iterations of half a second: the window holds four of them."""
-    found, last = fed(4, 1000)
+def test_rates_are_averages_of_the_last_ten_seconds():
+    """Iterations of half a second: the span holds twenty of them, and the last mark is its end."""
+    found, last = fed(4, 1000, count=100)
     first, end = found.span(last)
-    assert end.seconds - first.seconds == pytest.approx(2.0)
+    assert end == last
+    assert end.seconds - first.seconds == pytest.approx(SPAN)
 
 
-def test_a_slow_iteration_is_its_own_window():
-    """Where one iteration takes ten seconds, the window is that iteration."""
-    found, last = fed(4, 1000, seconds=10, count=4)
+def test_a_slow_iteration_is_a_span_of_its_own():
+    """Where one iteration takes twenty seconds, the span is that iteration."""
+    found, last = fed(4, 1000, seconds=20, count=4)
     first, end = found.span(last)
-    assert end.seconds - first.seconds == pytest.approx(10)
+    assert end.seconds - first.seconds == pytest.approx(20)
+
+
+def test_rates_are_unknown_until_a_second_iteration_has_ended():
+    """The first is warm-up; until then, what there is since the beginning is shown as an estimate."""
+    found = Throughput()
+    found.begin(4, Mark(1.0, 0, 0))
+    assert all(math.isnan(rate) for rate in found.rates(Mark(1.0, 0, 0)))
+    found.add(Mark(3.0, 40, 20))
+    assert not found.known
+    assert found.rates(Mark(5.0, 80, 40)) == (20, 10)
+    found.add(Mark(4.0, 140, 70))
+    assert found.known
+    assert found.rates(Mark(5.0, 150, 75)) == (100, 50)
 
 
 def test_the_first_iteration_is_warm_up():

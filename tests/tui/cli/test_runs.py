@@ -5,6 +5,7 @@ import json
 import os
 import sys
 
+import psutil
 import pytest
 
 from pac.training.runs.folder import RunFolder
@@ -12,7 +13,7 @@ from pac.tui.cli.commands import main
 
 from ...folders import runtime
 from ...waiting import until
-from ..commands import Terminal
+from ..commands import Terminal, start
 
 DEEP = "[" * 100_000
 
@@ -146,3 +147,19 @@ def test_a_removal_is_asked_for_on_a_terminal(runs):
         assert terminal.process.wait(60) == 0
         terminal.close()
     assert not list(runs.iterdir())
+
+
+@pytest.mark.session
+def test_a_session_that_is_killed_as_it_starts_leaves_a_run_that_is_listed(runs, capsys):
+    """Its card says how it was to begin; it is shown as one that died, and can be removed."""
+    with runtime() as folder:
+        command = start(("run", "--headless", "--name", "killed", "--num-envs", "2"), folder, runs.parent)
+        until((runs / "killed" / "run.json").exists, "the run's first card")
+        assert RunFolder(runs / "killed").card()["state"] == "starting"
+        for process in psutil.Process(command.pid).children(recursive=True):
+            process.kill()
+        command.communicate(timeout=60)
+    assert main(["runs"]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("killed")]
+    assert "died" in line
+    assert main(["runs", "rm", "killed", "--yes"]) == 0

@@ -15,16 +15,10 @@ from difflib import get_close_matches
 from reprlib import Repr
 from typing import Any
 
+from .printable import LINES, printable
+
 MOST_NAMES = 30
 """As many known names are listed."""
-
-
-def visible(text: str) -> str:
-    """Return a text from elsewhere with its control characters written out: none of them reaches a terminal."""
-    return "".join(
-        letter if letter.isprintable() or letter in "\n\t" else letter.encode("unicode_escape").decode()
-        for letter in text
-    )
 
 
 _brief = Repr()
@@ -42,7 +36,7 @@ class PacError(Exception):
     title = "Error"
 
     def __str__(self) -> str:
-        return visible(super().__str__())
+        return printable(super().__str__(), LINES)
 
 
 class BadParameter(PacError, ValueError):

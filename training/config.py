@@ -23,7 +23,8 @@ from pydantic_core import PydanticCustomError
 MAX_ENVS = 1_000_000
 RUNS = Path("runs")
 """Where runs are kept, unless told otherwise."""
-NAME = r"^[^/]*[^/.][^/]*$"
+NAME = r"^[^/\p{C}\p{Zl}\p{Zp}]*[^/.\p{C}\p{Zl}\p{Zp}][^/\p{C}\p{Zl}\p{Zp}]*$"
+"""Names of folders: no slash, nothing that is not printable, and not dots alone."""
 LIMITS = ("steps", "frames", "episodes", "seconds")
 
 

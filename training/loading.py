@@ -31,7 +31,7 @@ NOT_SETTINGS = frozenset({"PAC_CACHE_DIR", "PAC_RUNTIME_DIR", "PAC_TOKEN"})
 DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?|mps")
 KEYS = tuple(name for name in Config.model_fields if name not in {"settings", "learn", "greedy"})
 """What may be configured; the trainers' settings stand in a section each."""
-WORDS = {"name": "a folder's name, without a slash", "resume": "a run's name or folder"}
+WORDS = {"name": "a folder's name, without a slash or unprintable characters", "resume": "a run's name or folder"}
 """What some keys take, where the type does not say it."""
 NEW_EACH_TIME = frozenset(
     {"steps", "frames", "episodes", "seconds", "runs_dir", "name", "resume", "linger", "breakpoints", "learn", "greedy"}

@@ -10,11 +10,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..envs.files import open_binary
+from ..envs.printable import printable
 
 MOST_LINES = 5000
 MOST_LETTERS = 2000  # of a line
 CHUNK = 64 * 1024  # bytes that are read of a file at once; of what stood there before, only that much of its end
-CONTROLS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x08\x0b-\x1f\x7f]")
+ESCAPES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours and cursors
+    r"|(?:\x1b[\]P_^X]|[\x9d\x90\x9f\x9e\x98])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # titles and other strings
+    r"|\x1b[ -/]*[0-~]"
+)
 TRACEBACK = re.compile(r"Traceback \(most recent call last\)|^Fatal Python error")
 ERRORS = re.compile(r"\b\w*(?:Error|Exception)\b|\b(?:ERROR|CRITICAL|FATAL|Segmentation fault)\b")
 WARNINGS = re.compile(r"\b\w*Warning\b|\b(?:WARNING|WARN)\b", re.IGNORECASE)
@@ -107,7 +112,7 @@ class Logs:
 def plain(text: str) -> str:
     """Return a line without what moves cursors or colours letters; of what overwrites itself, the last."""
     text = text.rstrip("\r").rpartition("\r")[2]
-    return CONTROLS.sub("", text).expandtabs(4)[:MOST_LETTERS].rstrip()
+    return printable(ESCAPES.sub("", text).expandtabs(4))[:MOST_LETTERS].rstrip()
 
 
 def weight_of(text: str) -> Weight:

@@ -197,7 +197,7 @@ class PacApp(NavigatedApp):
         """Show what happened since the last look."""
         for event in snapshot.events:
             if event.number > self._toasted and event.level in TOASTS:
-                self.notify(event.text, severity=TOASTS[event.level], markup=False)
+                self.notify(event.text, severity=TOASTS[event.level])
         self._toasted = max((event.number for event in snapshot.events), default=self._toasted)
 
     def on_session_lost(self, message: SessionLost) -> None:

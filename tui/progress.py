@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from .console import PrintableConsole
 
 
 @contextmanager
 def telling(name: str) -> Iterator[Callable[[str, float], None]]:
     """Show a progress bar on stderr; yields what is to be told what is being done, and the share of it that is done."""
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.percentage:3.0f} %"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with Progress(*columns, console=PrintableConsole(stderr=True), transient=True) as progress:
         bar = progress.add_task(name, total=1.0)
         yield lambda text, share: progress.update(bar, description=f"{name}: {text}", completed=share)

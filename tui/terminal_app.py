@@ -1,4 +1,4 @@
-"""What all apps of the terminal share: how they suspend, continue and end."""
+"""What all apps of the terminal share: how they suspend, continue and end, and how they show messages."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ import signal
 from textual.app import App
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
+from textual.notifications import SeverityLevel
 
+from ..envs.printable import printable
 from ..training.exits import INTERRUPTED
+from .console import PrintableConsole
 
 
 class TerminalDriver(LinuxDriver):
@@ -46,6 +49,24 @@ class TerminalDriver(LinuxDriver):
 
 class TerminalApp(App[int]):
     """An app that ends with exit code 130 on SIGTERM and SIGINT, and keeps the terminal as it was."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.error_console = PrintableConsole(stderr=True)  # prints tracebacks when the app is gone
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = False,
+    ) -> None:
+        """Show a message; nothing in it is read as markup."""
+        del markup
+        text, head = printable(message, "\n"), printable(title)
+        super().notify(text, title=head, severity=severity, timeout=timeout, markup=False)
 
     def get_driver_class(self) -> type[Driver]:
         """Return the driver above, where Textual would take its own for a terminal."""

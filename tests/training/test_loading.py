@@ -128,7 +128,7 @@ def test_resume_continues_with_the_run_s_own(tmp_path):
         ({"ppo.batch": "8"}, ["ppo: minibatch", "must not exceed batch 8"]),
         ({"resume": "gone"}, ["unknown run 'gone'"]),
         ({"resume": ""}, ["--resume expects a run's name or folder, got ''"]),
-        ({"name": "../up"}, ["--name expects a folder's name, without a slash, got '../up'"]),
+        ({"name": "../up"}, ["--name expects a folder's name, without a slash or unprintable characters, got '../up'"]),
         ({"name": ".."}, ["--name expects a folder's name"]),
         ({"name": ""}, ["--name expects a folder's name"]),
     ],

@@ -64,7 +64,7 @@ def test_memory_is_bounded(logs, tmp_path):
 
 @pytest.mark.parametrize(
     ("raw", "shown"),
-    [("\x1b[31mred\x1b[0m", "red"), ("10 %\r20 %\r", "20 %"), ("a\tb", "a   b"), ("\x1b]0;title\x07x\x00", "x")],
+    [("\x1b[31mred\x1b[0m", "red"), ("10 %\r20 %\r", "20 %"), ("a\tb", "a   b"), ("\x1b]0;title\x07x\x00", "x\\x00")],
 )
 def test_what_moves_and_colours_is_left_out(raw, shown):
     """Nothing that is printed can draw on the screen."""

@@ -95,6 +95,10 @@ class Terminal:
                 if select.select([self._ours], [], [], 0.1)[0]:
                     self.drawn += os.read(self._ours, 1 << 16)
 
+    def has_drawn(self, text: str) -> bool:
+        """Return whether a text was drawn, all of it at once."""
+        return text.encode() in self.drawn
+
     def press(self, keys: str) -> None:
         """Type."""
         os.write(self._ours, keys.encode())

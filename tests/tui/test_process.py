@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import termios
+from functools import partial
 
 import psutil
 import pytest
@@ -15,6 +16,7 @@ from pac.tui.drawing import ink
 
 from ..waiting import until
 from .commands import QUICK, Terminal, tidy
+from .hostile import ATTACK, smuggled
 
 pytestmark = pytest.mark.session
 
@@ -180,5 +182,60 @@ def test_a_terminal_that_goes_without_a_signal_ends_app_and_session(place):
         terminal.hang_up()
         until(lambda: terminal.process.poll() is not None, "the end")
         assert terminal.process.returncode == 130
+    finally:
+        terminal.close()
+
+
+EVIL = f"""
+import gymnasium, numpy
+ATTACK = {ATTACK!r}
+
+class Evil(gymnasium.Env):
+    observation_space = gymnasium.spaces.Box(0, 1, (2,))
+    action_space = gymnasium.spaces.Discrete(2)
+    metadata = {{"render_modes": ["ansi"], "render_fps": 4}}
+
+    def __init__(self, render_mode=None):
+        self.render_mode = render_mode
+
+    def reset(self, seed=None, options=None):
+        return numpy.zeros(2, "f4"), {{"key" + ATTACK: 1.0}}
+
+    def step(self, action):
+        print(ATTACK, flush=True)
+        return numpy.zeros(2, "f4"), 0.0, False, False, {{"key" + ATTACK: 1.0}}
+
+    def render(self):
+        return "picture" + ATTACK
+"""
+
+
+def test_an_environment_writes_nothing_raw_to_the_terminal(place):
+    """Its info keys, what it prints and how it draws itself: all bytes of the app are its own or printable."""
+    (place[1] / "evil.py").write_text(EVIL)
+    arguments = ("--task", "evil:Evil", *QUICK[2:], "--runs-dir", "runs")
+    terminal = Terminal(arguments, *place, PYTHONPATH=str(place[1]))
+    try:
+        until(lambda: b"running" in terminal.drawn, "boards")
+        for key, title in {"1": "picture", "i": "key", "o": "PWNED", "w": "heartbeat", "q": "detach"}.items():
+            terminal.press(key)
+            until(partial(terminal.has_drawn, title), title)
+        terminal.press("\r")
+        until(lambda: terminal.process.poll() is not None, "the end")
+        assert smuggled(terminal.drawn.decode()) == set()
+    finally:
+        terminal.close()
+
+
+def test_a_command_in_a_process_of_its_own_prints_nothing_raw(place):
+    """On a terminal, where styles are its own escapes."""
+    run = place[1] / "runs" / ATTACK.replace("/", "")
+    run.mkdir(parents=True)
+    (run / "run.json").write_text(json.dumps({"task": ATTACK, "state": ATTACK, "config": {}}))
+    terminal = Terminal(("runs",), *place)
+    try:
+        until(lambda: terminal.process.poll() is not None, "the end")
+        until(lambda: b"PWNED" in terminal.drawn, "the run")
+        assert smuggled(terminal.drawn.decode()) == set()
     finally:
         terminal.close()

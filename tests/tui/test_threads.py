@@ -54,7 +54,7 @@ def test_telemetry_that_cannot_be_read_is_told(stage, tmp_path, monkeypatch):
     watcher.request(Look())
     until(lambda: posted)
     assert isinstance(posted[0], SessionLost)
-    assert "is damaged" in str(posted[0].error)
+    assert "cannot be read" in str(posted[0].error)
     watcher.close()
 
 

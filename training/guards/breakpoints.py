@@ -282,7 +282,13 @@ class Breakpoints:
             kept = list(self._all.values())
         block[len(kept) :] = np.zeros((), BREAKPOINT)
         for index, item in enumerate(kept):
-            block[index] = (item.number, item.on, item.hits, item.env, item.condition.text.encode())
+            block[index] = (
+                item.number,
+                item.on,
+                item.hits,
+                item.env,
+                item.condition.text.encode(errors="backslashreplace"),
+            )
 
 
 def _told(condition: Condition, readings: Readings, found: NDArray[np.intp]) -> str:

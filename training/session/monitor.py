@@ -284,7 +284,7 @@ class Monitor:
             values["phase"] = Phase.PAUSED
         with self._writer.write("state") as state:
             for name, value in values.items():
-                state[name] = value.encode() if isinstance(value, str) else value
+                state[name] = value.encode(errors="backslashreplace") if isinstance(value, str) else value
 
     def _write_environments(self, writer: TelemetryWriter, backend: Stepped) -> None:
         """Copy the newest slot's table and boards."""

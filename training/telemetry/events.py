@@ -7,7 +7,7 @@ import threading
 import time
 from collections import deque
 
-from ...envs.errors import visible
+from ...envs.printable import LINES, printable
 from .blocks import TelemetryWriter
 from .records import EVENT, Level, within
 from .segment_layout import MAX_EVENTS
@@ -32,7 +32,7 @@ class EventLog:
 
     def add(self, level: Level, text: str, env: int = -1, *, reported: bool = False) -> None:
         """Add an event of now; warnings and worse are always `reported`."""
-        text = visible(text)
+        text = printable(text, LINES)
         with self._adding:
             self.count += 1
             self.recent.append((self.count, time.time(), level, env, text))

@@ -167,5 +167,5 @@ BREAKPOINT = np.dtype(
 
 def within(text: str, size: int) -> bytes:
     """Return a text in at most `size` bytes, with an ellipsis where more was said."""
-    encoded, more = text.encode(), "…".encode()
+    encoded, more = text.encode(errors="backslashreplace"), "…".encode()
     return encoded if len(encoded) <= size else encoded[: size - len(more)].decode(errors="ignore").encode() + more

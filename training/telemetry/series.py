@@ -90,7 +90,7 @@ class Series:
         if not self._writer:
             return
         with self._writer.write("metric_names") as names:
-            names[: len(self._names)] = [name.encode() for name in self._names]
+            names[: len(self._names)] = [name.encode(errors="backslashreplace") for name in self._names]
         if self.latest:
             with self._writer.write("metrics") as values:
                 values[: len(self._names)] = [self.latest.get(name, np.nan) for name in self._names]

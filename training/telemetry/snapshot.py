@@ -231,7 +231,7 @@ def _breakpoints(records: Array) -> Array:
 
 
 def _names(reader: TelemetryReader) -> list[str]:
-    return [name.decode() for name in reader.read("metric_names").tolist() if name]
+    return [_text(name) for name in reader.read("metric_names").tolist() if name]
 
 
 def _metrics(reader: TelemetryReader) -> dict[str, float]:

@@ -17,6 +17,7 @@ import gymnasium
 
 from ...backends.segment import new_directory, remove_directory
 from ...envs import BadParameter, Task
+from ...envs.printable import printable
 from ..runs.last import sweep_dead
 from ..session.audience import Viewer
 from ..session.commands import Commands, LiveCommands
@@ -98,7 +99,7 @@ class WatchedScript(Live):
         self.tape.attention, self.tape.wait, self.tape.settle = self.gate.attention, self.pass_gate, self._settle
         self.hurry()
         self._at_exit = Finalize(None, self._exit, exitpriority=10)  # unlike atexit, at a worker's exit, too
-        print(f"watching {name}: pac-tui attach {name}", file=sys.stderr)  # noqa: T201 - a script has no other place
+        print(f"watching {printable(name)}: pac-tui attach {printable(name)}", file=sys.stderr)  # noqa: T201 - a script has no other place
 
     @property
     def num_envs_now(self) -> int:

@@ -17,7 +17,7 @@ from .scale import Scale
 
 COLORS = ("#000000", ink.RED, ink.GREEN, ink.YELLOW, ink.ACCENT, ink.MAGENTA, ink.CYAN, ink.BRIGHT)
 STRANGER = "·"
-"""Stands for a character that does not take one column."""
+"""Stands for a character that is not printable, or does not take one column."""
 
 
 class Letters:
@@ -56,4 +56,4 @@ class Letters:
 
 def _letter(code: int) -> str:
     letter = chr(code) if code else " "
-    return letter if cell_len(letter) == 1 else STRANGER
+    return letter if letter.isprintable() and cell_len(letter) == 1 else STRANGER

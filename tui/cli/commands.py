@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 import os
 import sys
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from cyclopts.validators import Number
 from ...training.config import RUNS
 from ...training.exits import DONE, INTERRUPTED
 from ...training.imports import importing
+from ..output import json_text
 from .errors import told
 from .flags import AnyFlags, Json, Switch, load_config, load_flags, with_settings
 from .stdout import named_stdout
@@ -296,7 +296,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"pac-tui: {text}", file=sys.stderr)
         try:
             if "--json" in tokens:
-                print(json_module.dumps({"title": title, "error": text, "code": code}))
+                print(json_text({"title": title, "error": text, "code": code}))
             sys.stdout.flush()
         except OSError:  # Python would complain when it flushes the rest
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any, Self
 
 from ...envs import BadParameter, PacError
+from ...envs.printable import printable
 from ...training.config import Config
 from ...training.exits import DONE, INTERRUPTED
 from ...training.session.control import SessionClient, SessionGone
@@ -20,6 +21,7 @@ from ...training.session.host import SessionFailed, SessionProcess, launch
 from ...training.telemetry.blocks import TelemetryReader
 from ...training.telemetry.records import Level, Phase
 from ...training.telemetry.snapshot import Look, Snapshot, take
+from ..output import json_text, styled
 from ..terminal import check_terminal
 from ..words import Progress, describe, summary
 
@@ -63,11 +65,11 @@ def run_headless(config: Config, *, json: bool, report: Path | None) -> int:
     if answer is not None:
         if report is not None:
             report.write_text(json_module.dumps(answer, indent=2) + "\n")
-        print(json_module.dumps(answer) if json else summary(answer))
+        print(json_text(answer) if json else summary(answer))
     else:
         error = KILLED if interrupts.count > 1 else "interrupted before it began"
         answer = {"title": "Interrupted", "error": error, "code": INTERRUPTED}
-        print(json_module.dumps(answer) if json else error, file=None if json else sys.stderr)
+        print(json_text(answer) if json else error, file=None if json else sys.stderr)
     return INTERRUPTED if interrupts.count else DONE
 
 
@@ -157,7 +159,7 @@ class ProgressLine:
         text = describe(snapshot, self._begun or (0.0, 0.0))
         if self._live:
             width = os.get_terminal_size(sys.stderr.fileno()).columns - 1
-            self._write(f"\r{text[:width]}\x1b[K")
+            self._write(f"\r{printable(text)[:width]}\x1b[K")
         elif time.monotonic() >= self._due and text != self._before:
             self._due, self._before = time.monotonic() + QUIET_PERIOD, text
             self._print(text)
@@ -168,12 +170,14 @@ class ProgressLine:
             self._write("\r\x1b[K")
 
     def _print(self, text: str) -> None:
+        text = printable(text)
         self._write(f"\r{text}\x1b[K\n" if self._live else f"{text}\n")
 
     def _write(self, text: str) -> None:
         with contextlib.suppress(OSError):  # a closed terminal must not stop the session from being saved
-            sys.stderr.write(text)
-            sys.stderr.flush()
+            stream = styled(sys.stderr)
+            stream.write(text)
+            stream.flush()
 
 
 def check_writable(option: str, path: Path) -> None:

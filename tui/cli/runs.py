@@ -12,7 +12,6 @@ from cyclopts import App, Parameter
 
 from ...backends.segment import human_bytes
 from ...envs import BadParameter
-from ...envs.errors import visible
 from ...training.config import RUNS
 from ...training.exits import DONE, FAILED
 from ...training.runs.folder import METRICS, RunFolder
@@ -213,7 +212,7 @@ def _confirmed(removals: Sequence[Removal]) -> bool:
     for removal in removals:
         count = removal.checkpoints
         saved = f"{count} checkpoint{'' if count == 1 else 's'}"
-        console.print(visible(f"{removal.run.path}: {human_bytes(removal.size)}, {saved}"), markup=False)
+        console.print(f"{removal.run.path}: {human_bytes(removal.size)}, {saved}")
     try:
         return input("Remove? [y/N] ").strip().lower() in {"y", "yes"}
     except EOFError:

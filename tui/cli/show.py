@@ -9,20 +9,21 @@ from dataclasses import asdict
 from textwrap import wrap
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from ...training.loading import Loaded
+from ..console import PrintableConsole
+from ..output import json_text
 
 PIPED_WIDTH = 160
 LEAST_WORDS = 12
-console = Console(highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
+console = PrintableConsole(width=None if sys.stdout.isatty() else PIPED_WIDTH)
 
 
 def show_json(data: Any) -> int:
     """Print `data` as one JSON object."""
-    print(json_module.dumps(data, indent=2 if sys.stdout.isatty() else None, default=str))
+    print(json_text(data, 2 if sys.stdout.isatty() else None))
     return 0
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from typing import Any, TextIO, cast
 
+from ..output import styled
+
 NAME = "stdout"
 
 
@@ -29,6 +31,11 @@ class NamedStdout:
         """Write what is buffered."""
         with _named():
             self._stream.flush()
+
+    @property
+    def rich_proxied_file(self) -> TextIO:
+        """Where Rich writes text in its own styles; see `PrintableStream`."""
+        return cast("TextIO", NamedStdout(styled(self._stream)))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)

@@ -13,6 +13,8 @@ from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input, Label
 
+from ...envs.printable import printable
+
 
 class Prompt(ModalScreen[str | None]):
     """What was typed, or None if the person thought better of it.
@@ -34,7 +36,7 @@ class Prompt(ModalScreen[str | None]):
         most = 7 if self._kind == "integer" else 100
         hint = "Enter accepts, Esc cancels"
         with Horizontal():
-            yield Label(self._question)
+            yield Label(printable(self._question), markup=False)
             yield Input(type=self._kind, max_length=most, placeholder=hint, select_on_focus=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:

@@ -16,6 +16,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 
+from ...envs.printable import printable
 from ..preferences import preferences
 from .palettes import PALETTES
 
@@ -38,8 +39,8 @@ def ink(color: str = TEXT, ground: str = GROUND, *, bold: bool = False) -> Style
 
 
 def part(text: str, color: str = TEXT, *, ground: str = GROUND, bold: bool = False) -> Segment:
-    """Return styled text."""
-    return Segment(text, ink(color, ground, bold=bold))
+    """Return styled text; what is not printable is written out."""
+    return Segment(printable(text), ink(color, ground, bold=bold))
 
 
 def blank(width: int, ground: str = GROUND) -> Segment:
@@ -53,7 +54,8 @@ def width_of(row: Iterable[Segment]) -> int:
 
 
 def fit(text: str, width: int) -> str:
-    """Return `text` in exactly `width` columns, cut with an ellipsis or padded."""
+    """Return `text` in exactly `width` columns, cut with an ellipsis or padded, all of it printable."""
+    text = printable(text)
     if cell_len(text) <= width:
         return set_cell_size(text, max(0, width))
     return set_cell_size(text, max(0, width - 1)) + "…" if width > 0 else ""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from ...envs.printable import printable
+
 NA = "N/A"
 STEPS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 ROUNDED_UP = 0.9995
@@ -35,7 +37,7 @@ def steady(value: float, digits: int) -> str:
 
 def spoken(name: str) -> str:
     """Return the name of a number as a heading: `updates/s` of `updates_per_second`."""
-    return name.replace("_per_second", "/s")
+    return printable(name).replace("_per_second", "/s")
 
 
 def figure(value: float | None) -> str:

@@ -1,4 +1,4 @@
-"""The palette as Textual's own widgets want it, and the filter that leaves nothing but ASCII on the screen."""
+"""The palette as Textual's own widgets want it, and the filters of what is on the screen."""
 
 from __future__ import annotations
 
@@ -75,6 +75,23 @@ class Ascii(LineFilter):
         return [Segment(in_ascii(text), style, control) for text, style, control in segments]
 
 
+class Printable(LineFilter):
+    """Lets nothing but printable characters through, whatever widget draws them: the last place before the terminal."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 - Textual's
+        """Return the segments of a line; in the place of other characters stand as many question marks as columns."""
+        return [
+            segment
+            if segment.control or segment.text.isprintable()
+            else segment._replace(text=_only_printable(segment.text))
+            for segment in segments
+        ]
+
+
+def _only_printable(text: str) -> str:
+    return "".join(letter if letter.isprintable() else "?" * cell_len(letter) for letter in text)
+
+
 def hues(app: App[Any]) -> bool:
     """Whether colours alone tell pieces apart: not without them, with the console's sixteen, or to the colour-blind."""
     return not app.no_color and os.environ.get("TERM") != "linux" and preferences().theme != "colorblind"
@@ -96,5 +113,5 @@ def dress(app: App[Any]) -> None:
     app.set_class(THEME.dark, "-dark-mode", update=False)
     app.set_class(not THEME.dark, "-light-mode", update=False)
     app.stylesheet.set_variables(app.get_css_variables())
-    if preferences().characters == "ascii":
-        app._filters.append(Ascii())  # noqa: SLF001 - Textual has no public way to add one
+    filters = [Printable(), *([Ascii()] if preferences().characters == "ascii" else [])]
+    app._filters += filters  # noqa: SLF001 - Textual has no public way to add one

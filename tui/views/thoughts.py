@@ -112,7 +112,7 @@ def info(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     """The task's own scalars."""
     names = snapshot.description.info
     values = snapshot.info[env].tolist()
-    across = 2 if width >= PAIRED else 1
+    across = 2 if width >= PAIRED and len(names) > 1 else 1
     wide, high = width // across, -(-len(names) // across)
     rows = pairs([Entry(spoken(name), figure(value)) for name, value in zip(names, values, strict=False)], wide)
     return beside([rows[start : start + high] for start in range(0, len(rows), high)], [wide] * across)

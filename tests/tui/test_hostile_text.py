@@ -1,0 +1,134 @@
+"""Text from elsewhere in the app: whatever its source, it reaches the screen printable and without markup."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from textual.widgets import Static
+
+from pac.envs import Field, Glyph, Outcome, Panel, Task
+from pac.training.session.audience import Viewer
+from pac.training.telemetry.blocks import TelemetryWriter
+from pac.training.telemetry.description import describe
+from pac.training.telemetry.records import Level, Phase
+from pac.tui.dialogs.prompt import Prompt
+
+from .hostile import ATTACK, hostile, smuggled
+from .stage import Stage, play, screen_text, seen
+
+KEYS = [*"01i0tlwo", "R", "escape", "b", "escape", "1", "q", "escape"]
+"""All views, what is known of an environment, and the dialogs that name runs, breakpoints and the session."""
+
+TASK = Task(
+    spec=hostile("spec"),
+    name=hostile("name"),
+    title=hostile("title"),
+    factory="nowhere:nothing",
+    observation=Field("observation", "float32", (4,), per="seat"),
+    num_actions=3,
+    action_names=tuple(map(hostile, ("wait", "left", "right"))),
+    outcomes=(Outcome(hostile("won"), "good"), Outcome(hostile("lost"), "bad")),
+    reward_terms=(hostile("term"),),
+    info=(Field(hostile("key"), "float32", ()),),
+    headline=(hostile("key"),),
+    slices={hostile("slice"): (0, 2)},
+    panels=(
+        Panel("cells", hostile("board"), "board", glyphs=(Glyph("\x1b\x9b", "\x1b", "#333333", "#000000"),), main=True),
+        Panel("text", hostile("screen"), "screen"),
+        Panel("bars", hostile("bars"), "forces", labels=(hostile("push"), hostile("pull"))),
+        Panel("table", hostile("table"), "numbers", labels=(hostile("height"), hostile("speed"))),
+    ),
+    boards=(
+        Field("board", "uint8", (4, 6), timed=False),
+        Field("screen", "uint32", (3, 10), timed=False),
+        Field("forces", "float32", (2,), timed=False),
+        Field("numbers", "float32", (2,), timed=False),
+    ),
+)
+
+
+FACTS = {name: hostile(name) for name in ("run", "trainer", "backend", "device", "version")}
+
+
+class HostileStage(Stage):
+    """A session all of whose texts attack the terminal."""
+
+    def _segment(self, num_envs):
+        self.generation += 1
+        description = describe(self.task, seed=7, pid=1, **FACTS)
+        return TelemetryWriter(self.task, description, num_envs, self.generation, self.directory)
+
+    def attack(self):
+        """Write all texts that a session has besides its description."""
+        play(self)
+        text = ATTACK.encode()
+        self.history(**{hostile("metric"): [1.0, 2.0]})
+        self.write("workers", used=1, state=b"\x1b]0;P\x07", error=text)
+        self.write("breakpoints", number=1, text=text)
+        self.write("system", pulse=time.time(), gpus=1, gpu_name=text[:48])
+        self.board("screen", [[0x1B, 0x9B, 0x202E, 0x200B, 0x7F, 0xD800, 0x2028, 7, 8, 13]] * 3)
+        self.event(Level.ERROR, hostile("event"))
+        self.audience.join(Viewer(), hostile("viewer"))
+        self.write("audience", viewers=2, controller=1, name=text[:48])
+        with (self.directory / "session.log").open("a") as log:
+            log.write(f"{ATTACK}\nValueError: {ATTACK}\n")
+        self.say(backend=text[:24], device=text[:24], message=text)
+
+
+@pytest.fixture
+def hostile_stage(runtime_directory, tmp_path, monkeypatch):
+    """A session of hostile texts, beside a run with a hostile name and hostile figures."""
+    run = tmp_path / "runs" / ATTACK.replace("/", "")
+    run.mkdir(parents=True)
+    card = {"task": hostile("task"), "trainer": hostile("trainer"), "state": hostile("state"), "started": 1.0}
+    (run / "run.json").write_text(json.dumps({**card, "config": {"task": hostile("task")}}))
+    monkeypatch.chdir(tmp_path)
+    stage = HostileStage(runtime_directory, TASK)
+    stage.attack()
+    yield stage
+    stage.close()
+
+
+@pytest.mark.parametrize(
+    "phase",
+    [Phase.PAUSED, *(pytest.param(phase, marks=pytest.mark.thorough) for phase in (Phase.RUNNING, Phase.FAILED))],
+)
+async def test_no_text_of_a_session_reaches_the_screen_raw(hostile_stage, open_app, phase):
+    """In no view and no dialog."""
+    hostile_stage.say(phase=phase)
+    async with open_app(hostile_stage, (200, 50)) as (app, pilot):
+        for key in KEYS:
+            await pilot.press(key)
+            await seen(app, "PWNED")
+            assert smuggled(screen_text(app)) == set(), key
+
+
+async def test_messages_are_shown_as_they_are(stage, open_app):
+    """Events, errors and notes: nothing in them is raw, or read as markup."""
+    async with open_app(stage, (200, 50)) as (app, _pilot):
+        stage.event(Level.ERROR, hostile("event"))
+        app.notify(hostile("note"), title=ATTACK, markup=True)
+        await seen(app, "event\\x1b]0;PWNED", "note\\x1b]0;PWNED", "[@click=app.bell]x[/]")
+        assert smuggled(screen_text(app)) == set()
+
+
+async def test_a_question_and_an_error_are_shown_as_they_are(hostile_stage, open_app):
+    """What a dialog asks and why a command was refused is no markup either."""
+    hostile_stage.refusal = ATTACK
+    async with open_app(hostile_stage, (200, 50)) as (app, pilot):
+        await pilot.press("space")
+        await seen(app, "[@click=app.bell]x[/]")
+        app.push_screen(Prompt(hostile("question")))
+        await seen(app, "question\\x1b]0;PWNED")
+        assert smuggled(screen_text(app)) == set()
+
+
+async def test_what_no_widget_of_ours_draws_is_printable_too(stage, open_app):
+    """The filter before the terminal lets nothing through; columns stay where they are."""
+    async with open_app(stage, (100, 30)) as (app, _pilot):
+        await app.mount(Static(f"a{ATTACK}", markup=False))
+        await seen(app, "PWNED")
+        assert smuggled(screen_text(app)) == set()
+        assert all(strip.cell_length == 100 for strip in app.screen._compositor.render_strips())

@@ -8,16 +8,20 @@ from ...training.trainers import TRAINERS
 
 VALUES = """
 _pac_tui_values() {{
-    local names here="${{COMP_WORDS[COMP_CWORD]}}"
+    local names run runs=() here="${{COMP_WORDS[COMP_CWORD]}}"
     case "${{COMP_WORDS[COMP_CWORD-1]}}" in
         --task) names="{tasks}" ;;
         --trainer) names="{trainers}" ;;
         --backend) names="{backends}" ;;
         --device) names="auto cpu cuda mps" ;;
-        --resume|--run|attach|eval) names="latest $(ls runs 2>/dev/null)" ;;
+        --resume|--run|attach|eval) names="latest"; runs=(runs/*/) ;;
     esac
     if [[ -n $names && $here != -* ]]; then
         COMPREPLY=($(compgen -W "$names" -- "$here"))
+        for run in "${{runs[@]}}"; do
+            run="${{run#runs/}}" run="${{run%/}}"
+            [[ -d runs/$run && $run == "$here"* ]] && COMPREPLY+=("$(printf %q "$run")")
+        done
     else
         _pac_tui "$@"
     fi

@@ -48,3 +48,13 @@ def test_bash_completes(script, tmp_path, words, completed):
     command = ["bash", "--norc", "-c", TRY.format(script=script, words=words)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path, timeout=60)
     assert set(done.stdout.split()) == completed
+
+
+def test_the_name_of_a_folder_is_not_run_as_a_command(script, tmp_path):
+    """Nor does an escape in it reach the terminal: bash gets it quoted."""
+    for name in ("$(touch pwned)", "a\x1bb"):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+    command = ["bash", "--norc", "-c", TRY.format(script=script, words="pac-tui attach ''")]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    assert set(done.stdout.splitlines()) == {"latest", r"\$\(touch\ pwned\)", r"$'a\Eb'"}
+    assert not (tmp_path / "pwned").exists()

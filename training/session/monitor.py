@@ -74,6 +74,7 @@ class Monitor:
         self._writer: TelemetryWriter | None = None
         self._backend: Stepped | None = None
         self._due = 0.0
+        self._speed_limit = 0.0
         self._counts_due = 0.0
         self._shown: tuple[int, Look, bool] | None = None
         self._asked = np.zeros(0, np.bool_)
@@ -235,6 +236,7 @@ class Monitor:
         self._due = time.perf_counter() + max(self.rate(), (time.thread_time() - begun) / SHARE)
 
     def _publish(self, *, decided: bool) -> None:
+        self._follow_speed_limit()
         self._write_state()
         if self._writer and self._backend is not None:
             self._look_at_pace()
@@ -244,6 +246,13 @@ class Monitor:
             self._write_environments(self._writer, self._backend)
             self._write_policy(self._writer)
             self._write_detail(self._writer, self._backend, decided=decided)
+
+    def _follow_speed_limit(self) -> None:
+        """Start the rates again where the speed limit was changed: an average over both would be neither."""
+        limit = float(self.state.get("speed", 0.0))
+        if limit != self._speed_limit and self._backend is not None:
+            self._speed_limit = limit
+            self.throughput.break_off(self.mark())
 
     def _look_at_pace(self) -> None:
         now, sps = self.clock.now(), self.throughput.rates(self.mark())[1]

@@ -156,3 +156,14 @@ def test_a_speed_limit_is_refused_during_a_measurement(tmp_path):
         with pytest.raises(CommandRefused, match="a measurement is running"):
             watched.call("speed", sps=100)
         watched.call("speed", sps=0)
+
+
+def test_rates_follow_a_new_speed_limit(tmp_path):
+    """They are measured again from there: no average over the time with the limit and the time without."""
+    with session(tmp_path) as watched:
+        fast = watched.until(lambda snapshot: snapshot.state["iterations"] > 3)
+        assert fast.state["sps"] > 1000
+        watched.call("speed", sps=160)
+        steps = watched.until(lambda snapshot: snapshot.state["speed"] == 160).state["steps"]
+        slow = watched.until(lambda snapshot: snapshot.state["steps"] > steps + 160)
+        assert slow.state["sps"] < 400

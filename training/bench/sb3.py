@@ -100,7 +100,8 @@ def parameters_and_flops(task: Task, *, scalars: bool = False) -> Figures:
         task: The task.
         scalars: Count what is done where uniform planes are taken as scalars, which ours does and SB3's does not.
     """
-    from ..ppo.networks import REACH, VALUE_CHANNELS, build_network
+    from ..nets.line_convolution import REACH
+    from ..ppo.networks import VALUE_CHANNELS, build_network
     from ..ppo.settings import Settings
 
     settings = Settings.for_task(task, SETTINGS)

@@ -38,7 +38,8 @@ def sb3_policy() -> Any:
     from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
     from torch import nn
 
-    from ..ppo.networks import REACH, VALUE_CHANNELS
+    from ..nets.line_convolution import REACH
+    from ..ppo.networks import VALUE_CHANNELS
     from ..ppo.settings import Settings
 
     class Trunk(BaseFeaturesExtractor):
@@ -108,7 +109,7 @@ def check_same(theirs: nn.Module, task: Task) -> None:
     stored = torch.from_numpy(play.buffers["observation"][play.slot])
     with torch.no_grad():
         logits, value = ours(stored, None)
-        features: Any = theirs.extract_features(ours.widen(stored))  # type: ignore[operator]
+        features: Any = theirs.extract_features(ours.decode(stored))  # type: ignore[operator]
         same = (theirs.action_net(features), theirs.value_net(features).squeeze(-1))  # type: ignore[operator]
     if not all(torch.allclose(a, b, atol=1e-5) for a, b in zip((logits, value), same, strict=True)):
         raise PeerFailed("SB3's network does not compute what ours does; the comparison would mean nothing")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import torch
 
 from ...envs.fields import Array
+from ..nets.output import policy_output
+from ..nets.weights import placed
 from ..trainer import Context, Envs, PolicyOutput, Trainer
-from .output import policy_output
 from .policy import Policy
 from .storage import Storage
 
@@ -19,7 +20,7 @@ class Acting(Trainer):
     """
 
     def __init__(self, context: Context, policy: Policy) -> None:
-        self.policy = policy.placed(torch.device(context.device))
+        self.policy = placed(policy, torch.device(context.device))
         self._context = context
         self._envs: Envs | None = None
         self._storage: Storage | None = None
@@ -36,7 +37,7 @@ class Acting(Trainer):
         if storage is None or storage.logits is None or row >= storage.rows:
             return None
         return policy_output(
-            self.policy.distribution, storage.units, storage.logits[row], storage.values[storage.decided, row]
+            self.policy.distribution, storage.scale, storage.logits[row], storage.values[storage.decided, row]
         )
 
     def values(self, slots: slice) -> Array | None:

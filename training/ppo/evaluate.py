@@ -7,11 +7,12 @@ from typing import Any
 
 import torch
 
+from ..nets.weights import copied
 from ..trainer import Context, Metrics
 from .acting import Acting
 from .policy import Policy
 from .settings import Settings
-from .state import copied, load_policy
+from .state import load_policy
 
 STEPS = 16
 

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import torch
 from torch import Tensor
 
-from ...envs import PacError
-from .adam import Adam
+from ..nets.adam import Adam
+from ..nets.weights import copied, load_weights
 from .policy import Policy
 
 POLICY = "policy."
 ADAM = "adam."
-
-
-class WrongCheckpoint(PacError):
-    """A checkpoint of another task or network."""
-
-    title = "Checkpoint does not fit"
 
 
 def save_tensors(policy: Policy, adam: Adam) -> dict[str, Tensor]:
@@ -28,28 +21,13 @@ def save_tensors(policy: Policy, adam: Adam) -> dict[str, Tensor]:
     return {name: copied(tensor) for name, tensor in tensors.items()}
 
 
-def copied(tensor: Tensor) -> Tensor:
-    """Return a contiguous copy on the CPU, outside the graph."""
-    return tensor.detach().to("cpu", copy=True, memory_format=torch.contiguous_format)
-
-
 def load_policy(policy: Policy, tensors: Mapping[str, Tensor]) -> None:
     """Give the policy the weights among `tensors`.
 
     Raises:
         WrongCheckpoint: They are those of another network.
     """
-    weights = {name.removeprefix(POLICY): value for name, value in tensors.items() if name.startswith(POLICY)}
-    own = policy.state_dict()
-    for name in sorted(own.keys() | weights.keys()):
-        expected = tuple(own[name].shape) if name in own else "nothing"
-        came = tuple(weights[name].shape) if name in weights else "nothing"
-        if expected != came:
-            raise WrongCheckpoint(
-                f"{name} should be {expected} and is {came} in the checkpoint; "
-                "use the task and the settings that it was trained with"
-            )
-    policy.load_state_dict(weights)
+    load_weights(policy, tensors, POLICY)
 
 
 def load_adam(adam: Adam, tensors: Mapping[str, Tensor]) -> None:

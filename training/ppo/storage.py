@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from ...envs import Task
-from ...envs.actions import scale_of
 from ...envs.fields import DECIDES, OUT, Array, Buffers
+from ..nets.action_scale import ActionScale
 
 PER_STEP = ("observation", "action_mask")
 PER_ROLLOUT = ("reward", "terminated", "truncated", "active", "frames")
@@ -49,21 +49,6 @@ class Experience:
     logprobs: Tensor
 
 
-class Units:
-    """Continuous actions as the policy counts them: -1 and 1 are the bounds, so all tasks look alike to it."""
-
-    def __init__(self, task: Task, device: torch.device) -> None:
-        self._scale = tuple(torch.from_numpy(part).to(device) for part in scale_of(task)) if task.bounds else ()
-
-    def of_environment(self, action: Tensor) -> Tensor:
-        """Return actions `(..., K)` in the environment's own units; other kinds as they are."""
-        return torch.addcmul(self._scale[0], self._scale[1], action) if self._scale else action
-
-    def reach(self, deviation: Tensor) -> Tensor:
-        """Return standard deviations `(..., K)` of a continuous action in the environment's own units."""
-        return self._scale[1] * deviation
-
-
 class Storage:
     """The tensors of one rollout of T steps and R rows over a buffer of T + 1 slots.
 
@@ -72,7 +57,7 @@ class Storage:
         rows: R.
         values: `(T + 1, R)` float32.
         logprobs: `(T, R)` float32.
-        units: What continuous actions are counted in.
+        scale: What continuous actions are counted in.
         logits: `(R, ...)`, the policy's outputs in the slot decided last; None before.
         decided: That slot.
     """
@@ -90,7 +75,7 @@ class Storage:
         }
         self._pinned: list[Array] = []
         self._here = dict(self._host) if device == "cpu" else self._mirror(buffer)
-        self.units = Units(task, self._device)
+        self.scale = ActionScale(task, self._device)
         if task.bounds:
             self._here["action"] = torch.empty_like(self._here["action"], device=self._device)
         self.values = torch.zeros(slots, rows, device=self._device)
@@ -113,14 +98,14 @@ class Storage:
 
     @property
     def actions(self) -> Tensor:
-        """Actions on the device, `(T + 1, R, ...)`, for the policy to write; continuous ones in its own `units`."""
+        """Actions on the device, `(T + 1, R, ...)`, for the policy to write; continuous ones in its own `scale`."""
         return self._here["action"]
 
     def publish_actions(self, slot: int) -> None:
         """Put the actions of a slot where the environments read them; the one wait for the device in a step."""
         here, host = self._here["action"], self._host["action"]
         if here is not host:
-            host[slot].copy_(self.units.of_environment(here[slot]))
+            host[slot].copy_(self.scale.of_environment(here[slot]))
 
     def final_observations(self) -> tuple[Tensor, Tensor]:
         """Return where episodes were cut short, `(K, 2)` of step and row, and the last observations, on the device."""

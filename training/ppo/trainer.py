@@ -9,15 +9,16 @@ import torch
 from torch import Tensor
 
 from ..device import keep_memory
+from ..nets.adam import Adam
+from ..nets.weights import copied
 from ..settings import scheduled
 from ..trainer import Context, Metrics, Spoiled
 from .acting import Acting
-from .adam import Adam
 from .gae import gae
 from .policy import Policy
 from .rollout import Actor, final_values, rollout
 from .settings import Settings
-from .state import copied, load_adam, load_policy, save_tensors
+from .state import load_adam, load_policy, save_tensors
 from .storage import Experience
 from .team import Team
 from .update import Batch, Learner, explained_variance, update

@@ -10,9 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from ...envs import PacError
+from ..nets.adam import Adam
+from ..nets.weights import laid_out_like
 from ..trainer import Metrics
-from .adam import Adam
-from .policy import Policy, laid_out_like
+from .policy import Policy
 from .settings import Settings
 from .storage import Experience
 from .team import Team

@@ -1,4 +1,4 @@
-"""The policy's parts: widening, masks, sampling, and which network a task gets."""
+"""Which network a task gets, and what that network computes."""
 
 from __future__ import annotations
 
@@ -7,15 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from pac.envs import Field, Task
-from pac.training.ppo.adam import Adam
-from pac.training.ppo.distribution import FORBIDDEN, log_probability_and_entropy, sample
+from pac.training.nets.adam import Adam
 from pac.training.ppo.policy import Policy
 from pac.training.ppo.settings import Settings
-from pac.training.ppo.widen import WidenBits, widen
 
 from ..corridor import corridor
 
@@ -34,76 +30,6 @@ def task(observation: Field, actions: int = 3, action_shape: tuple[int, ...] = (
 
 def policy(of: Task, **options) -> Policy:
     return Policy(of, Settings.for_task(of, options), torch.Generator().manual_seed(0))
-
-
-def masked(rows: int = 2_000, actions: int = 11) -> tuple[torch.Tensor, torch.Tensor]:
-    generator = torch.Generator().manual_seed(1)
-    legal = torch.rand(rows, actions, generator=generator) < 0.4
-    legal[:, 3] = True
-    return torch.randn(rows, actions, generator=generator) + torch.where(legal, 0.0, FORBIDDEN), legal
-
-
-@given(st.integers(1, 40), st.integers(1, 5), st.randoms(use_true_random=False))
-@settings(max_examples=20)
-def test_bits_are_widened_as_the_field_says(count: int, rows: int, random) -> None:
-    """The device's unpacking agrees with the field's own, for any number of bits."""
-    field = Field("observation", "uint8", (count,), encoding="bits")
-    stored = np.frombuffer(random.randbytes(rows * field.stored_shape[0]), np.uint8).reshape(rows, -1)
-    assert np.array_equal(WidenBits((count,))(torch.tensor(stored)).numpy(), field.widen(stored))
-
-
-def test_images_are_scaled_and_have_their_channels_first() -> None:
-    """Bytes `(H, W, 3)` become floats 0 to 1 `(3, H, W)`."""
-    field = Field("observation", "uint8", (4, 5, 3), low=0, high=255)
-    wide = widen(field)(torch.full((2, 4, 5, 3), 255, dtype=torch.uint8))
-    assert wide.shape == (2, 3, 4, 5)
-    assert torch.all(wide == 1)
-
-
-def test_illegal_actions_are_never_drawn() -> None:
-    """Not once in many draws from masked logits."""
-    logits, legal = masked()
-    for seed in range(20):
-        drawn, _ = sample(logits, torch.Generator().manual_seed(seed))
-        assert legal.gather(1, drawn.unsqueeze(1)).all()
-
-
-def test_draws_follow_the_probabilities() -> None:
-    """Frequencies of many draws agree with the softmax."""
-    logits = torch.tensor([0.0, 1.0, FORBIDDEN, -1.0])
-    drawn, _ = sample(logits.expand(100_000, 4), torch.Generator().manual_seed(0))
-    frequencies = torch.bincount(drawn, minlength=4) / len(drawn)
-    assert torch.allclose(frequencies, logits.softmax(-1), atol=0.01)
-
-
-def test_a_row_without_legal_actions_is_uniform_and_finite() -> None:
-    """Rows of absent seats have empty masks and must not poison the batch."""
-    logits = torch.full((1, 4), FORBIDDEN)
-    logprob, entropy = log_probability_and_entropy(logits, torch.tensor([2]))
-    assert torch.isclose(logprob, torch.tensor(0.25).log()).all()
-    assert torch.isfinite(entropy).all()
-
-
-def test_log_probabilities_and_entropy_are_those_of_torch() -> None:
-    """They agree with `torch.distributions.Categorical` over the legal actions."""
-    logits, legal = masked()
-    action, at_sampling = sample(logits, torch.Generator().manual_seed(0))
-    expected = torch.distributions.Categorical(logits=logits.masked_fill(~legal, -torch.inf).clamp(min=-1e30))
-    logprob, entropy = log_probability_and_entropy(logits, action)
-    assert torch.allclose(logprob, expected.log_prob(action), atol=1e-5)
-    assert torch.allclose(at_sampling, logprob, atol=1e-5)
-    assert torch.allclose(entropy, expected.entropy(), atol=1e-5)
-
-
-def test_masked_logits_send_no_gradient_to_illegal_actions() -> None:
-    """Neither the log-probability nor the entropy moves what cannot be chosen."""
-    logits, legal = masked(rows=50)
-    logits.requires_grad_()
-    logprob, entropy = log_probability_and_entropy(logits, sample(logits.detach(), torch.Generator())[0])
-    (logprob.sum() + entropy.sum()).backward()
-    assert logits.grad is not None
-    assert torch.all(logits.grad[~legal] == 0)
-    assert torch.isfinite(logits.grad).all()
 
 
 def test_a_board_of_actions_gets_an_equivariant_head() -> None:

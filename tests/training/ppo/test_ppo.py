@@ -13,8 +13,8 @@ import torch
 from pac.backends import make
 from pac.envs import Task, allocate
 from pac.envs.fields import OUT
+from pac.training.nets.weights import WrongCheckpoint
 from pac.training.ppo.evaluate import Player
-from pac.training.ppo.state import WrongCheckpoint
 from pac.training.ppo.storage import Storage
 from pac.training.ppo.trainer import PPO
 from pac.training.ppo.update import NotFinite

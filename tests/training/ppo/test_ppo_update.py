@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from pac.envs import BadParameter, UnknownName, find
-from pac.training.ppo.adam import Adam
+from pac.training.nets.adam import Adam
+from pac.training.nets.weights import placed
 from pac.training.ppo.gae import gae
 from pac.training.ppo.policy import Policy
 from pac.training.ppo.settings import Settings
@@ -195,7 +196,7 @@ def test_the_fused_optimiser_learns_what_the_plain_one_does() -> None:
     weights = []
     for fused in (True, False):
         settings = Settings.for_task(task)
-        policy = Policy(task, settings, torch.Generator().manual_seed(0)).placed(torch.device("cpu"))
+        policy = placed(Policy(task, settings, torch.Generator().manual_seed(0)), torch.device("cpu"))
         optimizer = Adam(policy, learning_rate=1e-3, fused=fused)
         update(Learner(policy, optimizer, settings, TEAM, torch.Generator().manual_seed(0)), batch, 0.01)
         weights.append(torch.cat([parameter.detach().flatten() for parameter in policy.parameters()]))

@@ -5,19 +5,19 @@ from __future__ import annotations
 from torch import Tensor
 
 from ..trainer import PolicyOutput
+from .action_scale import ActionScale
 from .distribution import Distribution, Gaussian, Product
-from .storage import Units
 
 SHOWN = 5
 
 
-def policy_output(distribution: Distribution, units: Units, outputs: Tensor, value: Tensor) -> PolicyOutput:
+def policy_output(distribution: Distribution, scale: ActionScale, outputs: Tensor, value: Tensor) -> PolicyOutput:
     """Return what one row's outputs mean: the likeliest actions or the numbers expected, the entropy and the value."""
     row = outputs.float().unsqueeze(0)
     best = distribution.best(row)
     entropy = distribution.log_probability_and_entropy(row, best)[1]
     if isinstance(distribution, Gaussian):
-        means, deviations = units.of_environment(best), units.reach(distribution.deviations(row))
+        means, deviations = scale.of_environment(best), scale.reach(distribution.deviations(row))
         return PolicyOutput(float(value), float(entropy), (), (), means[0].tolist(), deviations[0].tolist())
     if isinstance(distribution, Product):
         parts = [logits.softmax(-1).max() for logits in distribution.parts(row)]

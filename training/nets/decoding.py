@@ -1,4 +1,4 @@
-"""Widens what the buffer stores small, on the device that runs the policy."""
+"""Decodes what the buffer stores small, on the device of the network."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ import math
 import torch
 from torch import Tensor, nn
 
-from ...envs import Field
+from ...envs import Field, Task
+
+FORBIDDEN = -1e9
+"""Added to an illegal action's logit or value: finite, so that a row without legal actions is uniform and not NaN."""
 
 
-def bit_table(zero: float, one: float) -> Tensor:
-    """Return `(256, 8)`: for each byte its bits, lowest first, as `zero` or `one`."""
-    bits = torch.arange(256).unsqueeze(1) >> torch.arange(8) & 1
-    return torch.where(bits.bool(), one, zero)
-
-
-class WidenBits(nn.Module):
+class DecodeBits(nn.Module):
     """Rows of packed bits `(rows, bytes)` to float32 `(rows, *shape)`, by one table look-up per byte."""
 
     table: Tensor
@@ -29,13 +26,13 @@ class WidenBits(nn.Module):
 
     def forward(self, stored: Tensor) -> Tensor:
         """Return the bits as floats."""
-        wide = nn.functional.embedding(stored.int(), self.table)
+        bits = nn.functional.embedding(stored.int(), self.table)
         if self.count % 8:
-            wide = wide.flatten(1)[:, : self.count]
-        return wide.view(-1, *self.shape)
+            bits = bits.flatten(1)[:, : self.count]
+        return bits.view(-1, *self.shape)
 
 
-class Scale(nn.Module):
+class DecodeNumbers(nn.Module):
     """Rows of any number type to float32, bytes divided by their largest value, images with their channels first."""
 
     def __init__(self, observation: Field) -> None:
@@ -47,30 +44,39 @@ class Scale(nn.Module):
 
     def forward(self, stored: Tensor) -> Tensor:
         """Return the rows as floats."""
-        wide = stored.float() * self.scale if self.is_bytes else stored.float()
+        numbers = stored.float() * self.scale if self.is_bytes else stored.float()
         if self.is_flat:
-            return wide.unsqueeze(1)
-        return wide.permute(0, 3, 1, 2) if self.channels_last else wide
+            return numbers.unsqueeze(1)
+        return numbers.permute(0, 3, 1, 2) if self.channels_last else numbers
+
+
+def decoder(observation: Field) -> DecodeBits | DecodeNumbers:
+    """Return the module that decodes the stored rows of `observation`."""
+    return DecodeBits(observation.shape) if observation.encoding == "bits" else DecodeNumbers(observation)
+
+
+def mask_decoder(task: Task) -> DecodeBits | None:
+    """Return the module that decodes stored masks to what is added to the logits; None if all actions are legal."""
+    return DecodeBits((task.num_actions,), zero=FORBIDDEN, one=0.0) if task.masked else None
+
+
+def bit_table(zero: float, one: float) -> Tensor:
+    """Return `(256, 8)`: for each byte its bits, lowest first, as `zero` or `one`."""
+    bits = torch.arange(256).unsqueeze(1) >> torch.arange(8) & 1
+    return torch.where(bits.bool(), one, zero)
 
 
 def is_image(observation: Field) -> bool:
-    """Whether an observation is laid out in space: bit planes `(C, H, W)`, or bytes `(H, W)`, `(C, H, W)`, `(H, W, C)`.
+    """Whether an observation is an image: bit planes `(C, H, W)`, or bytes `(H, W)`, `(C, H, W)` or `(H, W, C)`.
 
-    Of bytes, the channels come last where there are up to four or fewer than rows.
+    Bytes have their channels last if there are at most four channels, or fewer channels than rows.
     """
     least = 3 if observation.encoding == "bits" else 2
     return observation.dtype == "uint8" and least <= len(observation.shape) <= 3
 
 
-def widen(observation: Field) -> nn.Module:
-    """Return the module that widens the stored rows of `observation`."""
-    if observation.encoding == "bits":
-        return WidenBits(observation.shape)
-    return Scale(observation)
-
-
-def planes(observation: Field) -> tuple[int, int, int]:
-    """Return `(channels, height, width)` of an image as the trunk sees it."""
+def image_shape(observation: Field) -> tuple[int, int, int]:
+    """Return `(channels, height, width)` of a decoded image."""
     if len(observation.shape) == 2:
         return 1, *observation.shape
     a, b, c = observation.shape

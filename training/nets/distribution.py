@@ -14,8 +14,6 @@ from torch import Tensor
 
 from ...envs import Task
 
-FORBIDDEN = -1e9
-"""Added to the logit of an illegal action: finite, so that a row without any legal action is uniform and not NaN."""
 LOG_2_PI = math.log(2 * math.pi)
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from pac.training.ppo.adam import EPSILON, Adam
+from pac.training.nets.adam import EPSILON, Adam
 
 RATE = 1e-2
 

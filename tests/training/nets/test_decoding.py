@@ -1,0 +1,28 @@
+"""Decoding of stored observations."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pac.envs import Field
+from pac.training.nets.decoding import DecodeBits, decoder
+
+
+@given(st.integers(1, 40), st.integers(1, 5), st.randoms(use_true_random=False))
+@settings(max_examples=20)
+def test_bits_are_decoded_as_the_field_says(count: int, rows: int, random) -> None:
+    """Decoding on the device agrees with the field's own, for any number of bits."""
+    field = Field("observation", "uint8", (count,), encoding="bits")
+    stored = np.frombuffer(random.randbytes(rows * field.stored_shape[0]), np.uint8).reshape(rows, -1)
+    assert np.array_equal(DecodeBits((count,))(torch.tensor(stored)).numpy(), field.widen(stored))
+
+
+def test_images_are_scaled_and_have_their_channels_first() -> None:
+    """Bytes `(H, W, 3)` become floats 0 to 1 `(3, H, W)`."""
+    field = Field("observation", "uint8", (4, 5, 3), low=0, high=255)
+    images = decoder(field)(torch.full((2, 4, 5, 3), 255, dtype=torch.uint8))
+    assert images.shape == (2, 3, 4, 5)
+    assert torch.all(images == 1)

@@ -1,0 +1,1 @@
+"""What any learner uses: decoding of observations and masks, torsos, distributions over actions, weights, Adam."""

@@ -1,0 +1,97 @@
+"""Torsos: the layers from a decoded observation to features, on which an algorithm puts its own last layers.
+
+A torso is a base class and no part of a network, so that the names of saved weights do not contain it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ...envs import Field
+from .decoding import image_shape, is_image
+from .line_convolution import CrossConvolution
+
+LARGE_IMAGE = 36
+"""Images with at least this side are strided down, which takes so much; smaller ones keep their resolution."""
+REDUCED = 80
+"""Large images are reduced by a whole number so that their shorter side is at least this."""
+PIXEL_FEATURES = 512
+
+
+class BoardTorso(nn.Module):
+    """The row and column through each cell, then layers cell by cell; for small images and bit planes."""
+
+    def __init__(self, observation: Field, channels: int, layers: int) -> None:
+        super().__init__()
+        self.lines = CrossConvolution(observation, channels)
+        # Channels last, a 1x1 convolution is a matrix product, which is several times faster on the way back.
+        self.mixing = nn.ModuleList(nn.Linear(channels, channels) for _ in range(layers - 1))
+
+    def features(self, board: Tensor) -> Tensor:
+        """Return the features of all cells `(rows x H x W, channels)` of `(rows, C, H, W)`."""
+        features: Tensor = self.lines(board).flatten(0, 2)
+        for layer in self.mixing:
+            features = functional.relu(layer(features), inplace=True)
+        return features
+
+
+class PixelTorso(nn.Module):
+    """The convolutions of Mnih et al. (2015), over a picture reduced to about the size that they were made for."""
+
+    def __init__(self, observation: Field) -> None:
+        super().__init__()
+        channels, height, width = image_shape(observation)
+        factor = min(height, width) // REDUCED
+        self.convolutions = nn.Sequential(
+            *([nn.AvgPool2d(factor)] if factor > 1 else []),
+            nn.Conv2d(channels, 32, 8, stride=4),
+            nn.ReLU(inplace=True),
+            nn.Conv2d(32, 64, 4, stride=2),
+            nn.ReLU(inplace=True),
+            nn.Conv2d(64, 64, 3),
+            nn.ReLU(inplace=True),
+            nn.Flatten(),
+        )
+        with torch.no_grad():
+            flat = self.convolutions(torch.zeros(1, channels, height, width)).shape[1]
+        self.joint = nn.Sequential(nn.Linear(flat, PIXEL_FEATURES), nn.ReLU(inplace=True))
+
+    def features(self, image: Tensor) -> Tensor:
+        """Return the features `(rows, PIXEL_FEATURES)` of `(rows, C, H, W)`."""
+        features: Tensor = self.joint(self.convolutions(image))
+        return features
+
+
+def tower(inputs: int, outputs: int, hidden: int, layers: int) -> nn.Sequential:
+    """Return fully connected layers with tanh between them, `hidden` wide; for vectors."""
+    widths = [inputs, *[hidden] * layers]
+    modules: list[nn.Module] = []
+    for before, after in pairwise(widths):
+        modules += [nn.Linear(before, after), nn.Tanh()]
+    return nn.Sequential(*modules, nn.Linear(widths[-1], outputs))
+
+
+def is_large_image(observation: Field) -> bool:
+    """Whether an observation is an image for `PixelTorso`; smaller ones are for `BoardTorso`."""
+    return is_image(observation) and min(image_shape(observation)[1:]) >= LARGE_IMAGE
+
+
+def initialize(network: nn.Module, gains: Mapping[nn.Module, float], generator: torch.Generator) -> None:
+    """Set orthogonal weights and zero biases, as Andrychowicz et al. (2021) and Huang et al. (2022) recommend.
+
+    Args:
+        network: The network.
+        gains: The gain of each layer whose gain is not sqrt(2).
+        generator: What draws the weights.
+    """
+    for layer in network.modules():
+        if isinstance(layer, nn.Linear | nn.Conv2d):
+            nn.init.orthogonal_(layer.weight, gains.get(layer, math.sqrt(2)), generator=generator)
+            assert layer.bias is not None
+            nn.init.zeros_(layer.bias)

@@ -57,8 +57,10 @@ def styled(stream: TextIO) -> TextIO:
 
 
 def json_text(data: Any, indent: int | None = None) -> str:
-    """Return data as JSON in printable ASCII."""
-    return json.dumps(data, indent=indent, default=str).replace("\x7f", r"\u007f")
+    """Return data as JSON in printable ASCII, with null where a number is NaN or infinite."""
+    from ..training.json_data import jsonable
+
+    return json.dumps(jsonable(data), indent=indent, default=str).replace("\x7f", r"\u007f")
 
 
 def _print_exception(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

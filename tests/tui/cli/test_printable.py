@@ -136,3 +136,8 @@ def test_a_guarded_stream_is_otherwise_the_streams_own(tmp_path):
     with (tmp_path / "out").open("w", encoding="utf-8") as file:
         stream = PrintableStream(file)
         assert (stream.fileno(), stream.encoding) == (file.fileno(), "utf-8")
+
+
+def test_json_has_null_for_what_is_no_number():
+    """JSON has neither NaN nor infinity, and strict readers refuse them."""
+    assert json.loads(json_text({"fps": float("nan"), "all": [1.5, float("inf")]})) == {"fps": None, "all": [1.5, None]}

@@ -148,7 +148,7 @@ class Host:
 
     def wide(self, name: str) -> Array:
         """Return a field in its logical shape, `(players, *shape)` for fields of seats, else `shape`."""
-        return self._fields[name].widen(self.stored(name))
+        return self._fields[name].decode(self.stored(name))
 
     def mask(self) -> NDArray[np.bool_]:
         """Return which actions are legal, `(players, num_actions)`; none after an end, until the reset."""

@@ -31,13 +31,13 @@ class Views:
         self._all = np.ones(self._rows, np.bool_)
 
     def field(self, name: str, slot: int) -> Array:
-        """Return `(rows, *shape)` of a field, widened."""
+        """Return `(rows, *shape)` of a field, decoded."""
         item, array = self._fields[name], self._buffer[name]
-        wide = item.widen(array[slot if item.timed else 0])
+        rows = item.decode(array[slot if item.timed else 0])
         if item.encoding == "bits":
-            flags: NDArray[np.bool_] = wide.view(np.bool_)
+            flags: NDArray[np.bool_] = rows.view(np.bool_)
             return flags
-        return wide.copy() if self._copy else wide
+        return rows.copy() if self._copy else rows
 
     def flag(self, name: str, slot: int) -> NDArray[np.bool_]:
         """Return `(rows,)` of a flag."""

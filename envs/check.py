@@ -120,9 +120,9 @@ class Play:
         self.slot = next_slot(self.slot, SLOTS)
 
     def field(self, name: str) -> Array:
-        """Return a field's present rows, widened."""
+        """Return a field's present rows, decoded."""
         item = next(item for item in self.task.fields if item.name == name)
-        return item.widen(self.buffers[name][self.slot if item.timed else 0])
+        return item.decode(self.buffers[name][self.slot if item.timed else 0])
 
     def save(self) -> None:
         """Have the whole states in the buffers."""

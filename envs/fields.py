@@ -55,7 +55,7 @@ class Field:
         """Bytes of one row."""
         return math.prod(self.stored_shape) * np.dtype(self.dtype).itemsize
 
-    def widen(self, stored: Array) -> Array:
+    def decode(self, stored: Array) -> Array:
         """Return rows `(..., *stored_shape)` in their logical shape `(..., *shape)`."""
         if self.encoding == "raw":
             return stored

@@ -82,7 +82,7 @@ def draw(task: Task, render: Callable[[], Any], observation: Array, board: Array
     if field == "seen":
         board[...] = shrink(observation, board.shape[:2])
     elif field == "bars":
-        board[...] = task.observation.widen(observation).reshape(-1)[: len(board)]
+        board[...] = task.observation.decode(observation).reshape(-1)[: len(board)]
     elif field == "screen":
         board[...] = cells_of(str(render()), board.shape)
     else:

@@ -143,7 +143,7 @@ class TaskEnv(gymnasium.Env[Array, Any]):
 
     def _field(self, name: str) -> Array:
         item = self._fields[name]
-        value = item.widen(self._buffers[name][0, 0])
+        value = item.decode(self._buffers[name][0, 0])
         return value.astype(np.bool_) if item.encoding == "bits" else value.copy()
 
     def _info(self) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def test_batches_are_views_unless_copies_are_wanted(toy, copy):
 
 
 def test_masks_and_packed_observations_are_booleans():
-    """A built-in game shows its bit planes and its mask widened, and its figures in infos."""
+    """A built-in game shows its bit planes and its mask decoded, and its figures in infos."""
     envs = make(find("drmario"), 2, "inline")
     observations, infos = envs.reset(seed=1)
     assert observations.dtype == np.bool_

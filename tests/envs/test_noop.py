@@ -14,7 +14,7 @@ def test_it_has_the_sizes_of_a_big_game():
     task.make(0, 2, buffers, 0).reset(np.ones(2, np.bool_), 0)
     mask = next(item for item in task.fields if item.name == "action_mask")
     assert buffers["observation"].shape == (1, 2, 612)
-    assert mask.widen(buffers["action_mask"][0]).tolist() == [[1] * 92] * 2
+    assert mask.decode(buffers["action_mask"][0]).tolist() == [[1] * 92] * 2
 
 
 def test_short_episodes_conform():

@@ -52,7 +52,7 @@ class Play:
         players, mask = self.task.players, None
         if self.task.masked:
             item = next(item for item in self.task.fields if item.name == "action_mask")
-            mask = item.widen(self.buffers["action_mask"][0]).astype(np.bool_)[players : 2 * players]
+            mask = item.decode(self.buffers["action_mask"][0]).astype(np.bool_)[players : 2 * players]
         self.buffers["action"][0, players : 2 * players] = random_actions(self.task, random, players, mask)
         self.envs.step(0)
 

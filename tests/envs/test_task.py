@@ -28,13 +28,13 @@ from pac.envs.task import first_seats
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=40))
-def test_bits_widen_to_what_was_packed(bits):
+def test_bits_decode_to_what_was_packed(bits):
     """A packed field holds one bit per element, the first in the lowest bit."""
     item = Field("mask", "uint8", (len(bits),), encoding="bits")
     packed = np.packbits(np.array(bits), bitorder="little")
     assert packed.shape == item.stored_shape
     assert item.row_bytes == len(packed)
-    assert item.widen(packed).tolist() == [int(bit) for bit in bits]
+    assert item.decode(packed).tolist() == [int(bit) for bit in bits]
 
 
 @given(st.integers(0, 2**70), st.integers(0, 2**20), st.integers(0, 2**20))

@@ -200,7 +200,7 @@ class Moment:
             values={name: record[name].item() for name in NUMBERS},
             action=record["action"] if record["acted"] else None,
             next_action=record["next_action"] if record["decided"] else None,
-            observation=description.observation.widen(record["observation"]) if full else None,
+            observation=description.observation.decode(record["observation"]) if full else None,
             mask=mask,
             reward_terms=record["reward_terms"] if full else None,
             terms=record["terms"] if full else None,

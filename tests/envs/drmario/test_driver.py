@@ -133,7 +133,7 @@ def test_an_ended_episode_leaves_its_last_observation():
     while not game.buffers["terminated"][0, 0]:
         game.step(actions(game, random))
     field = game.task.observation
-    final, new = (field.widen(game.buffers[name][0, 0]) for name in ("final_observation", "observation"))
+    final, new = (field.decode(game.buffers[name][0, 0]) for name in ("final_observation", "observation"))
     assert final[:COLORS].sum() > new[:COLORS].sum() == 4
     assert game.buffers["episode_length"][0, 0] > 1
     assert game.buffers["viruses"][0, 0] == final[game.task.slices["virus"][0]].sum()
@@ -154,11 +154,11 @@ def test_every_placement_adds_its_two_colours():
     random = np.random.default_rng(9)
     quiet = 0
     for _ in range(150):
-        planes = game.task.observation.widen(game.buffers["observation"][0, 0])
+        planes = game.task.observation.decode(game.buffers["observation"][0, 0])
         hand = planes[8:11, 0, 0] + planes[11:14, 0, 0]
         before = planes[:COLORS].sum(axis=(1, 2))
         game.step(actions(game, random))
-        after = game.task.observation.widen(game.buffers["observation"][0, 0])[:COLORS].sum(axis=(1, 2))
+        after = game.task.observation.decode(game.buffers["observation"][0, 0])[:COLORS].sum(axis=(1, 2))
         if not game.buffers["outcome"][0, 0] and after.sum() == before.sum() + 2:
             quiet += 1
             assert (after == before + hand).all()
@@ -226,7 +226,7 @@ def test_a_slot_that_is_none_is_refused():
 def test_the_observation_shows_board_and_pills():
     """Planes stand where the slices say: every cell has one colour, hand and preview are whole planes of one colour."""
     game = advanced(Game("drmario:level=5", 1, 3), 30, 3)
-    planes = game.task.observation.widen(game.buffers["observation"][0, 0])
+    planes = game.task.observation.decode(game.buffers["observation"][0, 0])
     part = {name: planes[lo:hi] for name, (lo, hi) in game.task.slices.items()}
     taken = part["amber"] + part["rose"] + part["sky"]
     kinds = sum(part[name] for name in ("virus", "left", "right", "top", "bottom"))
@@ -241,7 +241,7 @@ def test_the_observation_shows_board_and_pills():
 def test_the_falling_pill_is_observed_by_frames():
     """The last three planes hold the falling pill's two cells, each in its colour."""
     game = Game("drmario-frames", 1, 3)
-    falling = game.task.observation.widen(game.buffers["observation"][0, 0])[20:23]
+    falling = game.task.observation.decode(game.buffers["observation"][0, 0])[20:23]
     assert np.argwhere(falling.any(axis=0)).tolist() == [[0, 3], [0, 4]]
 
 

@@ -42,7 +42,7 @@ class Table:
     def row(self, name: str) -> np.ndarray:
         """A field's present rows; of seats, by environment and seat."""
         item = next(item for item in self.task.fields if item.name == name)
-        rows = item.widen(self.buffers[name][0])
+        rows = item.decode(self.buffers[name][0])
         return rows.reshape(COUNT, 2, *rows.shape[1:]) if item.per == "seat" else rows
 
     def step(self) -> np.ndarray:

@@ -17,7 +17,7 @@ def test_bits_are_decoded_as_the_field_says(count: int, rows: int, random) -> No
     """Decoding on the device agrees with the field's own, for any number of bits."""
     field = Field("observation", "uint8", (count,), encoding="bits")
     stored = np.frombuffer(random.randbytes(rows * field.stored_shape[0]), np.uint8).reshape(rows, -1)
-    assert np.array_equal(DecodeBits((count,))(torch.tensor(stored)).numpy(), field.widen(stored))
+    assert np.array_equal(DecodeBits((count,))(torch.tensor(stored)).numpy(), field.decode(stored))
 
 
 def test_images_are_scaled_and_have_their_channels_first() -> None:

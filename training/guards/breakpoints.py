@@ -34,7 +34,6 @@ STANDARD = {
 FIELDS = {"length": "episode_length", "frames": "frames"}
 SEAT_FIELDS = {"reward": "reward", "return": "episode_return", "action": "action"}
 NAN_OBS = re.compile(r"\bnan\s*\(\s*obs\s*\)")
-SCOPE = re.compile(r"^\s*(any|env\s*\d+)\s*:\s*")
 
 
 def names_of(task: Task) -> tuple[str, ...]:
@@ -303,4 +302,4 @@ def _told(condition: Condition, readings: Readings, found: NDArray[np.intp]) -> 
     others = len(np.unique(found // players)) - 1
     more = f", and in {others:,} more" if others else ""
     seat = f", seat {row % players + 1}" if players > 1 else ""
-    return f"break: env {row // players + 1}{seat}: {SCOPE.sub('', condition.text)}{shown}{more}"
+    return f"break: env {row // players + 1}{seat}: {condition.expression}{shown}{more}"

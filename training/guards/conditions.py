@@ -1,22 +1,20 @@
-"""The language of breakpoints, `env 3: reward < -5` or `any: nan(obs) or hung`: it computes, and does nothing else.
+"""Conditions of breakpoints, such as `env 3: reward < -5` or `any: nan(obs) or hung`.
 
-    breakpoint  = [ ( "any" | "env" NUMBER ) ":" ] condition
-    condition   = conjunction { "or" conjunction }
-    conjunction = negation { "and" negation }
-    negation    = "not" negation | comparison
-    comparison  = sum [ ( "<" | "<=" | ">" | ">=" | "==" | "!=" ) sum ]
-    sum         = product { ( "+" | "-" ) product }
-    product     = factor { ( "*" | "/" ) factor }
-    factor      = "-" factor | NUMBER | NAME | ( "nan" | "abs" ) "(" condition ")" | "(" condition ")"
-
-Every name stands for one number per environment, so a condition is computed for all environments at once.
+A condition is an expression in Python's syntax, after an optional `any:` or `env NUMBER:`. It may contain numbers,
+names, `+ - * /`, `< <= > >= == !=`, `and`, `or`, `not`, parentheses, `abs(...)` and `nan(...)`. Python parses it and
+never executes it: the nodes of the syntax tree that are listed here are computed with NumPy, all others are refused. A
+name is an array with one number per seat, so a condition is computed for all environments at once. `and`, `or` and
+`not` return true or false, and NaN counts as false.
 """
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import partial, reduce
+from itertools import accumulate, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,27 +28,32 @@ Node: TypeAlias = Callable[[Lookup], Values]
 
 MAX_LENGTH = 200
 MAX_DEPTH = 32
-TOKEN = re.compile(r"\s*(?:(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)|([A-Za-z_]\w*)|(<=|>=|==|!=|[-+*/<>():]))")
-COMPARISONS: dict[str, Callable[[Values, Values], Values]] = {
-    "<": np.less,
-    "<=": np.less_equal,
-    ">": np.greater,
-    ">=": np.greater_equal,
-    "==": np.equal,
-    "!=": np.not_equal,
+SCOPE = re.compile(r"\s*(?:any\b|env\b\s*(?P<env>\w*))\s*(?P<colon>:?)")
+TOKEN = re.compile(
+    r"(?P<number>[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+)|(?P<word>[^\W\d]\w*)|[<>=!]=|[-+*/<>()]|(?P<other>\S)"
+)
+OPERATORS: dict[type[ast.AST], np.ufunc] = {
+    ast.Lt: np.less,
+    ast.LtE: np.less_equal,
+    ast.Gt: np.greater,
+    ast.GtE: np.greater_equal,
+    ast.Eq: np.equal,
+    ast.NotEq: np.not_equal,
+    ast.Add: np.add,
+    ast.Sub: np.subtract,
+    ast.Mult: np.multiply,
+    ast.Div: np.divide,
+    ast.UAdd: np.positive,
+    ast.USub: np.negative,
+    ast.And: np.logical_and,
+    ast.Or: np.logical_or,
 }
-ARITHMETIC: dict[str, Callable[[Values, Values], Values]] = {
-    "+": np.add,
-    "-": np.subtract,
-    "*": np.multiply,
-    "/": np.divide,
-}
-FUNCTIONS: dict[str, Callable[[Values], Values]] = {"nan": np.isnan, "abs": np.abs}
+FUNCTIONS = {"nan": np.isnan, "abs": np.abs}
 WORDS = frozenset({"and", "or", "not", "any", "env", *FUNCTIONS})
 
 
 class BadCondition(BadParameter):
-    """A condition that is not one."""
+    """A text is not a condition."""
 
     title = "Bad condition"
 
@@ -60,211 +63,161 @@ class Condition:
     """A breakpoint's condition.
 
     Attributes:
-        text: As it was written.
-        env: The environment that it looks at, from 0; None for all.
-        names: The names that it uses.
+        text: The condition as it was written.
+        expression: The part of the text after `any:` or `env NUMBER:`.
+        env: The environment that is checked, from 0; None for all.
+        names: The names in the expression.
     """
 
     text: str
+    expression: str
     env: int | None
     names: frozenset[str]
     _node: Node
 
     def hits(self, lookup: Lookup, rows: int, players: int = 1) -> NDArray[np.intp]:
-        """Return the rows where it holds.
+        """Return the rows where the condition is true.
 
         Args:
-            lookup: Returns the numbers `(rows,)` that a name stands for.
+            lookup: Returns a name's numbers, `(rows,)`.
             rows: Seats of all environments.
-            players: Seats of each.
+            players: Seats of each environment.
         """
         with np.errstate(all="ignore"):
-            found = np.flatnonzero(np.broadcast_to(_true(self._node(lookup)), rows))
+            found = np.flatnonzero(np.broadcast_to(_truth(self._node(lookup)), rows))
         return found if self.env is None else found[found // players == self.env]
 
 
 def parse(text: str, names: Collection[str], num_envs: int) -> Condition:
-    """Return the condition that `text` says.
+    """Return the condition that `text` describes.
 
     Args:
-        text: A breakpoint as in the module's text.
-        names: The names that it may use.
+        text: A condition as in the module's docstring.
+        names: The names that it may use; Python's keywords may be among them.
         num_envs: Number of environments, which are numbered from 1.
 
     Raises:
-        BadCondition: It is not one; the error says where.
+        BadCondition: The text is not a condition; the error says what was expected and where.
         UnknownName: A name is unknown.
     """
     if len(text) > MAX_LENGTH:
         raise BadCondition(f"a condition has at most {MAX_LENGTH} characters, got {len(text)}")
-    parser = _Parser(text, names)
-    env = parser.scope(num_envs)
-    node = parser.condition()
-    parser.end()
-    return Condition(text.strip(), env, frozenset(parser.used), node)
+    env, start = _scope(text, num_envs)
+    expression = _Expression(text, start, names)
+    return Condition(text.strip(), text[start:].strip(), env, expression.names, expression.node(expression.tree()))
 
 
-def _true(values: Values) -> NDArray[np.bool_]:
-    """Numbers as truth: zero and NaN are false."""
-    if values.dtype == np.bool_:
-        return values
-    truth: NDArray[np.bool_] = (values != 0) & ~np.isnan(values)
-    return truth
+def _scope(text: str, num_envs: int) -> tuple[int | None, int]:
+    """Return the environment that `env NUMBER:` selects, or None, and where the expression begins."""
+    found = SCOPE.match(text)
+    if found is None:
+        return None, 0
+    number = found["env"]
+    if number is not None and not (number.isdecimal() and 1 <= int(number) <= num_envs):
+        raise _refusal(f"an environment from 1 to {num_envs:,}", text, found.start("env"))
+    if not found["colon"]:
+        raise _refusal("a colon", text, found.end())
+    return (None if number is None else int(number) - 1), found.end()
 
 
-class _Parser:
-    """Descends through the grammar, a method per rule."""
+def _refusal(expected: str, text: str, at: int) -> BadCondition:
+    rest = text[at:].strip()
+    where = f"{rest[:20]!r} of" if rest else "the end of"
+    return BadCondition(f"expected {expected} at {where} {text.strip()!r}")
 
-    def __init__(self, text: str, names: Collection[str]) -> None:
+
+class _Expression:
+    """The part of a condition that Python parses.
+
+    Python gets the tokens with one space between any two. A name is replaced by `_` and the number of its token, since
+    it may be a keyword (`return`).
+    """
+
+    def __init__(self, text: str, start: int, names: Collection[str]) -> None:
         self._text = text
-        self._names = names
-        self._tokens = list(self._split(text))
-        self._at = 0
-        self._depth = 0
-        self.used: set[str] = set()
-
-    def _split(self, text: str) -> Iterator[tuple[str, int]]:
-        at, length = 0, len(text.rstrip())
-        while at < length:
-            found = TOKEN.match(text, at)
-            if found is None:
-                raise self._error("a number, a name or a sign", at)
-            at = found.end()
-            yield found[0].strip(), at
-        yield "", length
-
-    @property
-    def _token(self) -> str:
-        return self._tokens[self._at][0]
-
-    def _take(self, *wanted: str) -> str:
-        """Take the next token if it is one of `wanted`; return it, or nothing."""
-        token = self._token
-        if token and token in wanted:
-            self._at += 1
-            return token
-        return ""
-
-    def _error(self, expected: str, at: int | None = None) -> BadCondition:
-        if at is None:
-            token, end = self._tokens[self._at]
-            at = end - len(token)
-        rest = self._text[at:].strip()
-        return BadCondition(
-            f"expected {expected} at {rest[:20]!r} of {self._text.strip()!r}"
-            if rest
-            else f"expected {expected} at the end of {self._text.strip()!r}"
-        )
-
-    def scope(self, num_envs: int) -> int | None:
-        """Take `any:` or `env 3:`."""
-        if self._take("any"):
-            env = None
-        elif self._take("env"):
-            number = self._token
-            if not number.isdigit() or not 1 <= int(number) <= num_envs:
-                raise self._error(f"an environment from 1 to {num_envs:,}")
-            self._at += 1
-            env = int(number) - 1
-        else:
-            return None
-        if not self._take(":"):
-            raise self._error("a colon")
-        return env
-
-    def condition(self) -> Node:
-        """`or`, the loosest."""
-        self._depth += 1
-        if self._depth > MAX_DEPTH:
+        self._tokens = tuple(TOKEN.finditer(text, start))
+        for token in self._tokens:
+            if token["other"]:
+                raise _refusal("a number, a name or an operator", text, token.start())
+        self.names = frozenset(token[0] for token in self._tokens if token["word"]) - WORDS
+        for token in self._tokens:
+            if token[0] in self.names and token[0] not in names:
+                raise UnknownName("name in a condition", token[0], names)
+        depths = accumulate((token[0] == "(") - (token[0] == ")") for token in self._tokens)
+        if max(depths, default=0) > MAX_DEPTH:
             raise BadCondition(f"a condition has at most {MAX_DEPTH} parentheses inside each other")
-        left = self._conjunction()
-        while self._take("or"):
-            left = _either(left, self._conjunction())
-        self._depth -= 1
-        return left
+        words = (f"_{i} " if token[0] in self.names else f"{token[0]} " for i, token in enumerate(self._tokens))
+        self._source = "".join(words)
 
-    def _conjunction(self) -> Node:
-        left = self._negation()
-        while self._take("and"):
-            left = _both(left, self._negation())
-        return left
+    def tree(self) -> ast.expr:
+        """Return the syntax tree."""
+        try:
+            return ast.parse(self._source, mode="eval").body
+        except SyntaxError as error:
+            column = error.offset - 1 if error.offset else len(self._source)
+            raise self._syntax_error(self._index(column), error.msg) from None
 
-    def _negation(self) -> Node:
-        if self._take("not"):
-            inner = self._negation()
-            return lambda lookup: ~_true(inner(lookup))
-        return self._comparison()
+    def node(self, tree: ast.expr) -> Node:
+        """Return a function that computes the tree."""
+        match tree:
+            case ast.Constant(value=int() | float() as number):
+                constant = np.asarray(number, np.float64)
+                return lambda _: constant
+            case ast.Name(id=word) if word not in WORDS:
+                name = self._tokens[int(word[1:])][0]
+                return lambda lookup: lookup(name)
+            case ast.UnaryOp(op=ast.Not()):
+                return _applied(np.logical_not, _truth, self.node(tree.operand))
+            case ast.UnaryOp() if type(tree.op) in OPERATORS:
+                return _applied(OPERATORS[type(tree.op)], _number, self.node(tree.operand))
+            case ast.BinOp() if type(tree.op) in OPERATORS:
+                return _applied(OPERATORS[type(tree.op)], _number, self.node(tree.left), self.node(tree.right))
+            case ast.Compare() if all(type(op) in OPERATORS for op in tree.ops):
+                pairs = pairwise(map(self.node, (tree.left, *tree.comparators)))
+                compared = (
+                    _applied(OPERATORS[type(op)], _number, *pair) for op, pair in zip(tree.ops, pairs, strict=True)
+                )
+                return reduce(partial(_applied, np.logical_and, _truth), compared)
+            case ast.BoolOp():
+                return reduce(partial(_applied, OPERATORS[type(tree.op)], _truth), map(self.node, tree.values))
+            case ast.Call(func=ast.Name(id=word), args=[argument], keywords=[]) if word in FUNCTIONS:
+                return _applied(FUNCTIONS[word], _number, self.node(argument))
+        raise self._expected("a number, a name, abs(...) or nan(...)", self._index(tree.col_offset))
 
-    def _comparison(self) -> Node:
-        left = self._sum()
-        sign = self._take(*COMPARISONS)
-        return _joined(COMPARISONS[sign], left, self._sum()) if sign else left
+    def _index(self, column: int) -> int:
+        """Return the index of the token at a column of what Python reads."""
+        return self._source[:column].count(" ")
 
-    def _sum(self) -> Node:
-        left = self._product()
-        while sign := self._take("+", "-"):
-            left = _joined(ARITHMETIC[sign], left, self._product())
-        return left
+    def _syntax_error(self, index: int, reason: str) -> BadCondition:
+        """Return the error for the token at which Python stopped, and the reason that it gave."""
+        if "never closed" in reason:
+            return self._expected("a closing parenthesis", len(self._tokens))
+        if "comma" in reason:
+            return self._expected("an operator between two values", index)
+        if index > 1 and self._tokens[index - 1][0] == "not" and self._ends_value(index - 2):
+            index -= 1  # Python expected `not in`
+        if self._ends_value(index - 1):
+            return self._expected("and, or, an operator or the end", index)
+        before = self._tokens[index - 1][0] if index else ""
+        return self._expected(f"a parenthesis after {before}" if before in FUNCTIONS else "a number or a name", index)
 
-    def _product(self) -> Node:
-        left = self._factor()
-        while sign := self._take("*", "/"):
-            left = _joined(ARITHMETIC[sign], left, self._factor())
-        return left
+    def _ends_value(self, index: int) -> bool:
+        return index >= 0 and (bool(self._tokens[index]["number"]) or self._tokens[index][0] in {")", *self.names})
 
-    def _factor(self) -> Node:
-        if self._take("-"):
-            inner = self._factor()
-            return lambda lookup: -_number(inner(lookup))
-        token = self._token
-        if self._take("("):
-            return self._closed()
-        if token in FUNCTIONS:
-            self._at += 1
-            if not self._take("("):
-                raise self._error(f"a parenthesis after {token}")
-            function, argument = FUNCTIONS[token], self._closed()
-            return lambda lookup: function(_number(argument(lookup)))
-        if token[:1].isdigit() or token[:1] == ".":
-            self._at += 1
-            constant = np.float64(token)
-            return lambda _: np.asarray(constant)
-        if token[:1].isalpha() or token[:1] == "_":
-            return self._name(token)
-        raise self._error("a number or a name")
-
-    def _closed(self) -> Node:
-        inner = self.condition()
-        if not self._take(")"):
-            raise self._error("a closing parenthesis")
-        return inner
-
-    def _name(self, name: str) -> Node:
-        if name in WORDS:
-            raise self._error("a number or a name")
-        if name not in self._names:
-            raise UnknownName("name in a condition", name, sorted(self._names))
-        self._at += 1
-        self.used.add(name)
-        return lambda lookup: lookup(name)
-
-    def end(self) -> None:
-        """Make sure that nothing is left over."""
-        if self._token:
-            raise self._error("and, or, a comparison or the end")
+    def _expected(self, what: str, index: int) -> BadCondition:
+        at = self._tokens[index].start() if index < len(self._tokens) else len(self._text)
+        return _refusal(what, self._text, at)
 
 
 def _number(values: Values) -> Values:
-    return values.astype(np.float64) if values.dtype == np.bool_ else values
+    """Numbers that behave like Python's: bytes do not wrap, and truth can be added."""
+    return values.astype(np.float64, copy=False)
 
 
-def _joined(function: Callable[[Values, Values], Values], left: Node, right: Node) -> Node:
-    return lambda lookup: function(_number(left(lookup)), _number(right(lookup)))
+def _truth(values: Values) -> Values:
+    """Whether numbers are neither zero nor NaN."""
+    return values if values.dtype == np.bool_ else (values != 0) & ~np.isnan(values)
 
 
-def _either(left: Node, right: Node) -> Node:
-    return lambda lookup: _true(left(lookup)) | _true(right(lookup))
-
-
-def _both(left: Node, right: Node) -> Node:
-    return lambda lookup: _true(left(lookup)) & _true(right(lookup))
+def _applied(function: np.ufunc, convert: Callable[[Values], Values], *nodes: Node) -> Node:
+    return lambda lookup: function(*(convert(node(lookup)) for node in nodes))

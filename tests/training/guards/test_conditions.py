@@ -1,6 +1,8 @@
-"""The language of breakpoints."""
+"""The conditions of breakpoints."""
 
 import math
+import re
+import string
 from contextlib import suppress
 
 import numpy as np
@@ -8,13 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pac.envs import UnknownName
+from pac.envs import BadParameter, UnknownName
 from pac.training.guards.conditions import BadCondition, parse
 
 NAMES = {
     "reward": np.array([1.0, -6.0, math.nan]),
     "length": np.array([3, 4, 5]),
     "hung": np.array([False, True, False]),
+    "lives": np.array([0, 3, 250], np.uint8),
+    "return": np.array([0.5, 2.5, -1.0], np.float32),
+    "cost_of_\N{GREEK SMALL LETTER MU}\N{SUPERSCRIPT TWO}": np.array([1, 2, 3]),
 }
 
 
@@ -47,6 +52,24 @@ def hits(text):
         ("reward", [0, 1]),
         ("1 > 0", [0, 1, 2]),
         (".5 > 1", []),
+        ("1. < 1.5e0", [0, 1, 2]),
+        ("any:reward<-5 or(length>=5)", [1, 2]),
+        ("  env 3 :  length  ==\t5 ", [2]),
+        ("return > 2 and not return < 0", [1]),
+        ("3 < length < 5", [1]),
+        ("length > +4", [2]),
+        ("lives - 1 < 0", [0]),
+        ("-lives < -200", [2]),
+        ("lives * 2 == 500", [2]),
+        ("hung + hung == 2", [1]),
+        ("nan(reward / 0 - reward / 0)", [0, 1, 2]),
+        ("length == 3or length == 5", [0, 2]),
+        ("cost_of_\N{GREEK SMALL LETTER MU}\N{SUPERSCRIPT TWO} > 2", [2]),
+        ("-" * 199 + "1", [0, 1, 2]),
+        ("not " * 49 + "1", []),
+        ("9" * 195 + " > 1", [0, 1, 2]),
+        ("1" + "+1" * 99, [0, 1, 2]),
+        ("(" * 32 + "1" + ")" * 32, [0, 1, 2]),
     ],
 )
 def test_it_means_what_it_says(text, found):
@@ -59,24 +82,38 @@ def test_it_means_what_it_says(text, found):
     [
         ("", "a number or a name at the end"),
         ("reward <", "a number or a name at the end"),
-        ("reward < 1 2", "and, or, a comparison or the end at '2'"),
+        ("reward < 1 2", "and, or, an operator or the end at '2'"),
+        ("(reward < 1 2)", "an operator between two values at 'reward < 1 2)'"),
+        ("1 not 2", "and, or, an operator or the end at 'not 2'"),
+        ("reward < not 1", "a number or a name at 'not 1'"),
+        ("reward)", "and, or, an operator or the end at ')'"),
         ("(reward", "a closing parenthesis at the end"),
         ("nan reward", "a parenthesis after nan"),
         ("env 4: hung", "an environment from 1 to 3 at '4: hung'"),
         ("env 0: hung", "an environment from 1 to 3"),
         ("env: hung", "an environment from 1 to 3"),
         ("any hung", "a colon"),
-        ("reward = 1", "a number, a name or a sign"),
-        ("1 < 2 < 3", "and, or, a comparison or the end"),
-        ("__import__('os')", "a number, a name or a sign"),
+        ("reward = 1", "a number, a name or an operator at '= 1'"),
+        ("__import__('os')", "a number, a name or an operator at \"'os')\""),
+        ("length ** 99", "a number or a name at '* 99'"),
+        ("length // 2", "a number or a name at '/ 2'"),
+        ("1j > 0", "unknown name in a condition 'j'"),
+        ("reward[0]", "a number, a name or an operator at '[0]'"),
+        ("reward\0", "a number, a name or an operator"),
+        ("length(1)", "a number, a name, abs(...) or nan(...) at 'length(1)'"),
+        ("nan(*length)", "a number, a name, abs(...) or nan(...) at '*length)'"),
+        ("nan() or 1", "a number, a name, abs(...) or nan(...) at 'nan() or 1'"),
+        ("() == ()", "a number, a name, abs(...) or nan(...) at '() == ()'"),
+        ("abs > 1", "a number, a name, abs(...) or nan(...) at 'abs > 1'"),
+        ("007 < reward", "a number or a name at '007 < reward'"),
         ("and", "a number or a name"),
         ("(" * 40 + "1" + ")" * 40, "at most 32 parentheses"),
         ("1 + " * 60 + "1", "at most 200 characters"),
     ],
 )
-def test_what_is_no_condition_is_told(text, told):
+def test_a_bad_condition_is_refused(text, told):
     """The error says what was expected, and where."""
-    with pytest.raises(BadCondition, match=told.replace("(", r"\(").replace(")", r"\)")):
+    with pytest.raises(BadParameter, match=re.escape(told)):
         parse(text, NAMES, 3)
 
 
@@ -86,37 +123,48 @@ def test_an_unknown_name_lists_the_nearest():
         parse("rewrad < 1", NAMES, 3)
 
 
-NUMBER = st.integers(0, 9).map(str)
 SUM = st.recursive(
-    NUMBER | st.just("length"),
+    st.sampled_from(["reward", "length", "lives", "hung"]) | st.integers(0, 99).map(str) | st.floats(0, 1e6).map(repr),
     lambda inner: (
         st.tuples(inner, st.sampled_from("+-*"), inner).map(lambda parts: f"({' '.join(parts)})")
-        | inner.map(lambda part: f"-{part}")
+        | st.tuples(inner, st.integers(1, 9)).map(lambda parts: f"{parts[0]} / {parts[1]}")
+        | st.tuples(st.sampled_from(["-", "+", "--"]), inner).map("".join)
+        | inner.map("abs({})".format)
     ),
     max_leaves=6,
 )
-COMPARISON = st.tuples(SUM, st.sampled_from(["<", "<=", ">", ">=", "==", "!="]), SUM).map(" ".join)
+SIGN = st.sampled_from(["<", "<=", ">", ">=", "==", "!="])
+COMPARISON = st.tuples(SUM, SIGN, SUM).map(" ".join) | st.tuples(SUM, SIGN, SUM, SIGN, SUM).map(" ".join)
 TRUTH = st.recursive(
-    COMPARISON,
+    COMPARISON | SUM.map("nan({})".format),
     lambda inner: (
-        st.tuples(inner, st.sampled_from(["and", "or"]), inner).map(" ".join) | inner.map(lambda part: f"not ({part})")
+        st.tuples(inner, st.sampled_from(["and", "or"]), inner).map(" ".join)
+        | inner.map("not ({})".format)
+        | inner.map("not {}".format)
+        | inner.map("({}) + 1 > 1".format)
     ),
     max_leaves=4,
 ).filter(lambda text: len(text) <= 200)
 
 
 @given(TRUTH)
-def test_it_computes_what_python_computes(text):
-    """Precedence and meaning are Python's, for each environment."""
-    expected = [env for env, length in enumerate(NAMES["length"].tolist()) if eval(text, {"length": length})]
+def test_conditions_are_computed_as_by_python(text):
+    """Precedence and meaning are those of Python's eval, for each environment."""
+    readings = [{name: NAMES[name][env].item() for name in NAMES} for env in range(3)]
+    expected = [env for env in range(3) if eval(text, {"nan": math.isnan, **readings[env]})]
     assert hits(text) == expected
+
+
+PIECES = ["env", "any", ":", "(", ")", "reward", "length", "<", "==", "1", "2.5", "not", "or", "-", "*", "nan", "abs"]
 
 
 @given(
     st.text(max_size=60)
-    | st.lists(st.sampled_from(["env", "any", ":", "(", ")", "reward", "<", "1", "not", "-"])).map(" ".join)
+    | st.text(string.printable, max_size=60)
+    | st.lists(st.sampled_from(PIECES), max_size=30).map(" ".join)
+    | st.lists(st.sampled_from([*PIECES, "lambda", "if", "in", "1j", "[", "**", "'", "return", "\\"])).map("".join)
 )
-def test_anything_else_is_refused_in_a_sentence(text):
-    """No text brings it down."""
+def test_no_text_causes_another_error(text):
+    """Arbitrary text is a condition or is refused in a sentence."""
     with suppress(BadCondition, UnknownName):
         hits(text)

@@ -45,8 +45,8 @@ def test_a_session_that_is_gone_is_told_once(stage):
     watcher.close()
 
 
-def test_telemetry_that_cannot_be_read_is_told(stage, tmp_path, monkeypatch):
-    """A file that is none, of whatever kind the error is, does not leave a screen that stands still."""
+def test_damaged_telemetry_is_reported(stage, tmp_path, monkeypatch):
+    """The app says so, and does not stay on the screen it had."""
     (tmp_path / "telemetry.1").write_bytes(b"short")
     monkeypatch.setattr(stage, "directory", tmp_path)
     posted: list[Message] = []
@@ -54,7 +54,7 @@ def test_telemetry_that_cannot_be_read_is_told(stage, tmp_path, monkeypatch):
     watcher.request(Look())
     until(lambda: posted)
     assert isinstance(posted[0], SessionLost)
-    assert "cannot be read" in str(posted[0].error)
+    assert "telemetry.1 is damaged" in str(posted[0].error)
     watcher.close()
 
 

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 Address: TypeAlias = ctypes.c_void_p
@@ -20,6 +21,7 @@ Wake: TypeAlias = Callable[[Address], None]
 
 FUTEX_WAIT = 0
 FUTEX_WAKE = 1
+EVERYBODY = 2**31 - 1
 FUTEX_NUMBERS = {"x86_64": 202, "aarch64": 98, "riscv64": 98}
 ULOCK_SHARED = 3
 ULOCK_WAKE_ALL = 0x100
@@ -63,16 +65,17 @@ class _TimeSpec(ctypes.Structure):
 def _linux(number: int) -> tuple[Wait, Wake]:
     # Whoever is waited for waits for these calls: arguments of ctypes' own types need no conversion.
     syscall, call, nothing = ctypes.CDLL(None).syscall, ctypes.c_long(number), ctypes.c_void_p()
-    limits: dict[float, Any] = {}
+    everybody = ctypes.c_int(EVERYBODY)
+
+    @lru_cache(maxsize=64)  # most waiters use one limit
+    def limit(seconds: float) -> Any:
+        return ctypes.pointer(_TimeSpec(int(seconds), int(seconds % 1 * 1e9)))
 
     def wait(address: Address, expected: int, seconds: float) -> None:
-        limit = limits.get(seconds)
-        if limit is None:
-            limit = limits[seconds] = ctypes.pointer(_TimeSpec(int(seconds), int(seconds % 1 * 1e9)))
-        syscall(call, address, FUTEX_WAIT, expected, limit)
+        syscall(call, address, FUTEX_WAIT, expected, limit(seconds))
 
     def wake(address: Address) -> None:
-        syscall(call, address, FUTEX_WAKE, 1, nothing)
+        syscall(call, address, FUTEX_WAKE, everybody, nothing)
 
     return wait, wake
 
@@ -110,4 +113,4 @@ def _pair() -> tuple[Wait, Wake]:
 
 wait_on, wake_up = _pair()
 """`wait_on(address, expected, seconds)` blocks while the word has that value, at most so long, sometimes shorter;
-`wake_up(address)` wakes one waiter."""
+`wake_up(address)` wakes everybody who waits there."""

@@ -148,7 +148,7 @@ class Block:
         words[REQUEST] = ticket
         return ticket
 
-    def rouse(self) -> None:
+    def wake(self) -> None:
         """Wake the worker if it is blocked; call behind a fence."""
         if self.words[ASLEEP]:
             wake_up(self.request)

@@ -217,7 +217,7 @@ def _end(members: list[Member], segment: Segment) -> None:
         member.block.post(CLOSE)
     fence()
     for member in running:
-        member.block.rouse()
+        member.block.wake()
     end = time.monotonic() + GRACE
     for member in running:
         assert member.process is not None

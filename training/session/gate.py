@@ -1,166 +1,271 @@
-"""The gate: where the training thread is paused, stepped, slowed, interrupted and stopped, unknown to the algorithm.
+"""The gate: where training is paused, stepped, slowed, interrupted and stopped, without the algorithm knowing.
 
-Its state is a few words in shared memory, so that any process of the session can pass the same gate.
+The state of the gate is a few words in shared memory. Only the process of the session changes them; every thread or
+process that must obey them reads them before each of its steps, and counts its own passes. So no word has two
+writing processes, no lock is shared, and a process that dies on its way through leaves nothing behind. Whoever has to
+wait blocks on the word `CHANGES`, which every change increments.
 """
 
 from __future__ import annotations
 
+import ctypes
 import math
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from enum import IntEnum
 from pathlib import Path
 
-from ...backends.segment import Segment
-from ..trainer import Interrupted, Stopped
+import numpy as np
 
-MAX_NAP = 0.05  # s between two looks at the words while the gate is closed or slow
-LONGEST_PERIOD = 2**62  # ns, what a word can hold
+from ...backends.control import MASK_32
+from ...backends.futex import fence, wait_on, wake_up
+from ...backends.segment import Segment, is_owned
+from ..trainer import Interrupted, Stopped
+from .control import SessionGone
+
+NAME = "gate"
+MAX_NAP = 0.05  # s between two calls of `waiting` while the gate is closed or slow
+OWNER_CHECK = 1.0  # s between two checks by an attached process that the session's process is alive
+LONGEST_PERIOD = 2**62  # ns, the most that a word can hold
+GRANT_SIZE = 2**32  # a grant is its number times this, plus the passes that it allows
 
 
 class Word(IntEnum):
     """Index of each 64-bit word."""
 
-    ATTENTION = 0  # 0: pass freely; anything else: look at the others
-    STOP = 1
-    INTERRUPT = 2
-    PAUSED = 3
-    CREDITS = 4  # steps that may pass although paused
-    PERIOD = 5  # least ns between two passes, 0 = no limit
+    ATTENTION = 0  # 0: pass freely; anything else: read the other words
+    CHANGES = 1  # 32 bits, incremented by every change
+    GRANT = 2  # how many passes are allowed although paused; one word, so that nobody reads half of a new grant
+    STOP = 3
+    INTERRUPT = 4
+    PAUSED = 5
+    PERIOD = 6  # shortest time between two passes in ns, 0 = no limit
+    ENDED = 7  # the training is over
 
 
-class Gate:
-    """What the training thread passes before every step.
+REASONS = (Word.STOP, Word.INTERRUPT, Word.PAUSED, Word.PERIOD, Word.ENDED)
 
-    Args:
-        directory: Where the words stand, as the segment `gate`.
-        waiting: Called some ten times a second while the gate is closed, in the training thread.
+
+class Passer(ABC):
+    """One thread's way through a gate. It reads the gate's words and counts its own passes.
 
     Attributes:
-        attention: One word: as long as it is 0, `enter` does nothing, and who counts microseconds need not call it.
+        attention: One word. While it is 0, `enter` does nothing, and a caller that counts microseconds may skip it.
     """
 
-    def __init__(self, directory: Path, waiting: Callable[[], None] = lambda: None) -> None:
-        self._segment = Segment.create("gate", 8 * len(Word), directory=directory)
-        self._words = memoryview(self._segment.map).cast("q")
-        self.attention = self._words[Word.ATTENTION :][:1]
-        self._changed = threading.Condition()
+    nap: float
+    """Seconds after which a waiting passer checks again at the latest."""
+
+    def __init__(self, segment: Segment, waiting: Callable[[], None] = lambda: None) -> None:
         self._waiting = waiting
-        self._next_pass = 0
-        self._sps, self._num_envs = 0.0, 1
+        self._words = memoryview(segment.map).cast("q")
+        self._changes = memoryview(segment.map).cast("I")[2 * Word.CHANGES :][:1]
+        start = np.frombuffer(segment.map, np.uint8).ctypes.data  # ctypes itself refuses memory that is read-only
+        self._address = ctypes.c_void_p(start + 8 * Word.CHANGES)
+        self.attention = self._words[Word.ATTENTION :][:1]
+        self._grant, self._passed = divmod(self._words[Word.GRANT], GRANT_SIZE)  # earlier grants are not for us
+        self._period = self._last = 0
 
     @property
     def paused(self) -> bool:
-        """Whether the gate is closed, steps on credit aside."""
+        """Whether the gate is closed, apart from steps on credit."""
         return bool(self._words[Word.PAUSED])
 
     @property
     def credits(self) -> int:
-        """Steps that may still pass while paused."""
-        return self._words[Word.CREDITS]
+        """Steps that may still pass here while paused."""
+        grant, allowed = divmod(self._words[Word.GRANT], GRANT_SIZE)
+        return max(0, allowed - self._passed) if grant == self._grant else allowed
 
     @property
     def spare(self) -> float:
-        """Seconds for which the next step is held back as it is: by the speed limit, or for ever by a pause."""
-        if self.paused:
-            return math.inf
-        return max(0, self._next_pass - time.monotonic_ns()) / 1e9 if self._words[Word.PERIOD] else 0.0
+        """Seconds until the next step may pass: infinite while paused, else what the speed limit requires."""
+        return math.inf if self.paused else self._delay()
 
     @property
     def stopping(self) -> bool:
         """Whether the next pass raises `Stopped`."""
         return bool(self._words[Word.STOP])
 
-    def _set(self, **words: int) -> None:
-        with self._changed:
-            for name, value in words.items():
-                self._words[Word[name]] = value
-            self._words[Word.ATTENTION] = any(self._words[word] for word in Word if word is not Word.ATTENTION)
-            self._changed.notify_all()
-
-    def pause(self) -> None:
-        """Close the gate before the next step."""
-        self._set(PAUSED=1, CREDITS=0)
-
-    def resume(self) -> None:
-        """Open the gate."""
-        self._set(PAUSED=0, CREDITS=0)
-
-    def step(self, count: int) -> None:
-        """Let `count` steps pass, then stay closed."""
-        self._set(PAUSED=1, CREDITS=count)
-
-    def set_speed(self, sps: float) -> None:
-        """Let at most so many steps per second through, of all environments together; 0 is no limit."""
-        self._sps = sps if math.isfinite(sps) else 0.0
-        self._set_period()
-
-    def set_num_envs(self, num_envs: int) -> None:
-        """Count every pass as a step of so many environments, so that the speed limit holds at any N."""
-        self._num_envs = num_envs
-        self._set_period()
-
-    def _set_period(self) -> None:
-        period = min(1e9 * self._num_envs / self._sps, LONGEST_PERIOD) if self._sps > 0 else 0
-        self._next_pass = 0
-        self._set(PERIOD=int(period))
-
-    def interrupt(self) -> None:
-        """Raise `Interrupted` at the next pass, also of a closed gate."""
-        self._set(INTERRUPT=1)
-
-    def calm(self) -> None:
-        """Forget an interruption that nobody has met yet: what it was for is done."""
-        self._set(INTERRUPT=0)
-
-    def stop(self) -> None:
-        """Raise `Stopped` at every pass from now on."""
-        self._set(STOP=1)
-
     def enter(self) -> bool:
         """Pass, or wait until that is allowed. Return whether it had to wait.
 
         Raises:
-            Stopped: The session is to end.
-            Interrupted: The session wants the training thread between two steps.
+            Stopped: The session is to end, or has ended.
+            Interrupted: The session wants its training thread between two steps; only raised there.
         """
-        if not self._words[Word.ATTENTION]:
+        if not self.attention[0]:
             return False
-        self._check()
-        waited = self.hold()
-        with self._changed:  # who pauses meanwhile takes all credits away
-            if self._words[Word.CREDITS]:
-                self._set(CREDITS=self._words[Word.CREDITS] - 1)
-        return self._slow_down() or waited
+        waited = self._wait_while(lambda: math.inf if self._is_closed else self._delay())
+        self._count_pass()
+        return waited
 
     def hold(self) -> bool:
-        """Wait as long as no step may pass, and pass none. Return whether it had to wait; raises as `enter` does."""
+        """Wait while the gate is closed, without passing. Return whether it had to wait; raises as `enter` does."""
+        return self._wait_while(lambda: math.inf if self._is_closed else 0.0)
+
+    @property
+    def _is_closed(self) -> bool:
+        return self.paused and not self.credits
+
+    def _delay(self) -> float:
+        """Return for how many seconds the speed limit holds back the next step; the first one after a change passes."""
+        period = self._words[Word.PERIOD]
+        if not period or period != self._period:
+            return 0.0
+        return max(0, self._last + period - time.monotonic_ns()) / 1e9
+
+    def _wait_while(self, seconds_left: Callable[[], float]) -> bool:
         waited = False
-        while self._words[Word.PAUSED] and not self._words[Word.CREDITS]:
+        while True:
+            seen = self._changes[0]
+            fence()  # what changes after this look is seen now, or ends the wait
+            self._check()
+            if seconds_left() <= 0:
+                return waited
             waited = True
             self._waiting()
-            with self._changed:
-                if self._words[Word.PAUSED] and not self._words[Word.CREDITS]:
-                    self._changed.wait(MAX_NAP)
-            self._check()
-        return waited
+            wait_on(self._address, seen, min(seconds_left(), self.nap))
+
+    def _count_pass(self) -> None:
+        if self.paused:
+            grant = self._words[Word.GRANT] // GRANT_SIZE
+            self._passed = self._passed + 1 if grant == self._grant else 1
+            self._grant = grant
+        if period := self._words[Word.PERIOD]:
+            now = time.monotonic_ns()
+            # A pass that comes late lets the next one come earlier, so that the limit is reached on average.
+            self._last = max(self._last + period, now - period) if period == self._period else now
+            self._period = period
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Raise what the caller of `enter` has to know."""
+
+
+class Gate(Passer):
+    """The gate of a session, as its training thread passes it and its other threads change it.
+
+    Args:
+        directory: Where to create the words, as the segment `gate`.
+        waiting: Called every `MAX_NAP` seconds while the training thread waits, in that thread.
+    """
+
+    nap = MAX_NAP
+
+    def __init__(self, directory: Path, waiting: Callable[[], None] = lambda: None) -> None:
+        super().__init__(Segment.create(NAME, 8 * len(Word), directory=directory), waiting)
+        self._changing = threading.RLock()  # orders the threads of this process; a signal handler may stop, too
+        self._sps, self._num_envs = 0.0, 1
+
+    @classmethod
+    def attach(cls, directory: Path) -> Passer:
+        """Return a way through the gate of the session in `directory`, for another process or thread.
+
+        Pause, speed limit and stop hold for everyone who is attached. A `step` of n lets each of them pass n times,
+        and a speed limit lets each of them pass as often as the session's own thread. Interruptions concern only that.
+        Each way is for one thread. It needs no closing.
+
+        Raises:
+            SessionGone: There is no gate, or its session has ended.
+        """
+        return _AttachedPasser(directory)
+
+    def pause(self) -> None:
+        """Close the gate before the next step."""
+        self._allow(0, paused=True)
+
+    def resume(self) -> None:
+        """Open the gate."""
+        self._allow(0, paused=False)
+
+    def step(self, count: int) -> None:
+        """Let `count` steps pass, below 2**32, then stay closed."""
+        self._allow(count, paused=True)
+
+    def set_speed(self, sps: float) -> None:
+        """Limit the steps per second of all environments together; 0 is no limit."""
+        with self._changing:
+            self._sps = sps if math.isfinite(sps) else 0.0
+            self._set_period()
+
+    def set_num_envs(self, num_envs: int) -> None:
+        """Count every pass as a step of so many environments, so that the speed limit holds at any N."""
+        with self._changing:
+            self._num_envs = num_envs
+            self._set_period()
+
+    def interrupt(self) -> None:
+        """Raise `Interrupted` at the training thread's next pass, even if the gate is closed."""
+        self._change(INTERRUPT=1)
+
+    def cancel_interrupt(self) -> None:
+        """Take back an interruption that was not raised yet, because its reason is gone."""
+        self._change(INTERRUPT=0)
+
+    def stop(self) -> None:
+        """Raise `Stopped` at every pass from now on."""
+        self._change(STOP=1)
+
+    def close(self) -> None:
+        """Say that the training is over: attached processes get `Stopped`; the training thread passes freely."""
+        self._change(PAUSED=0, PERIOD=0, ENDED=1)
+
+    def _allow(self, count: int, *, paused: bool) -> None:
+        with self._changing:
+            grant = (self._words[Word.GRANT] // GRANT_SIZE + 1) % (GRANT_SIZE // 2)
+            self._change(GRANT=grant * GRANT_SIZE + count, PAUSED=paused)
+
+    def _set_period(self) -> None:
+        period = min(1e9 * self._num_envs / self._sps, LONGEST_PERIOD) if self._sps > 0 else 0
+        self._change(PERIOD=int(period))
+
+    def _change(self, **words: int) -> None:
+        with self._changing:
+            for name, value in words.items():
+                self._words[Word[name]] = value
+            self._words[Word.ATTENTION] = any(self._words[word] for word in REASONS)
+            fence()
+            self._changes[0] = (self._changes[0] + 1) & MASK_32
+        wake_up(self._address)
 
     def _check(self) -> None:
-        if self._words[Word.STOP]:
+        if self.stopping:
             raise Stopped
         if self._words[Word.INTERRUPT]:
-            self._set(INTERRUPT=0)
+            self.cancel_interrupt()
             raise Interrupted
 
-    def _slow_down(self) -> bool:
-        """Sleep until the speed limit lets the next pass through."""
-        waited = False
-        while (period := self._words[Word.PERIOD]) and (left := self._next_pass - time.monotonic_ns()) > 0:
-            waited = True
-            self._waiting()
-            with self._changed:
-                self._changed.wait(min(left / 1e9, MAX_NAP))
-            self._check()
-        self._next_pass = max(self._next_pass, time.monotonic_ns() - period) + period
-        return waited
+
+class _AttachedPasser(Passer):
+    """A way through the gate of another process. It maps the words for reading only."""
+
+    nap = OWNER_CHECK
+
+    def __init__(self, directory: Path) -> None:
+        self._directory, self._next_check = directory, time.monotonic() + OWNER_CHECK
+        try:
+            super().__init__(Segment.attach(directory / NAME))
+        except OSError as error:
+            raise SessionGone(f"there is no session at {directory}: {error.strerror}") from error
+        if not is_owned(directory):
+            raise SessionGone(f"the session at {directory} has ended: attach to one that is running")
+
+    def enter(self) -> bool:
+        """Pass as every passer does; the open gate of a session that was killed raises `Stopped`, too."""
+        if time.monotonic() >= self._next_check:
+            self._check_owner()
+        return super().enter()
+
+    def _check(self) -> None:
+        if self.stopping or self._words[Word.ENDED]:
+            raise Stopped
+        if time.monotonic() >= self._next_check:
+            self._check_owner()
+
+    def _check_owner(self) -> None:
+        if not is_owned(self._directory):
+            raise Stopped
+        self._next_check = time.monotonic() + OWNER_CHECK

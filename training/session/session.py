@@ -109,7 +109,10 @@ class Session(Live):
             pass
         except BaseException as error:
             self._fail(error)
-        report = self._end()
+        try:
+            report = self._end()
+        finally:
+            self.gate.close()
         if self.error is not None:
             raise self.error
         return report

@@ -97,7 +97,7 @@ class Sizing:
         """Return the N that was wished for, or to which a sweep goes on; None to stay."""
         with self._wish:
             wanted, self._wanted = self._wanted, None
-            self._session.gate.calm()
+            self._session.gate.cancel_interrupt()
         if self._sweep is not None and wanted is None:
             return self._after(self._sweep)
         return wanted

@@ -223,7 +223,7 @@ class WatchedScript(Live):
         self.tape.ended = True
         self._at_exit.cancel()
         _open.discard(self)
-        self.gate.resume()
+        self.gate.close()
         if error is None:
             self.say(Phase.ENDED, "ended")
         else:

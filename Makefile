@@ -61,7 +61,7 @@ format: $(STAMP)  ## Format, and mend what lint can mend
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(STAMP)  ## Measure everything; prints the README's table
+bench: $(STAMP)  ## Run all benchmarks; prints the table of docs/benchmarks.md
 	$(BIN)/pac-tui bench all $(ARGS)
 
 screenshots: $(STAMP)  ## Take the pictures and the recording in screenshots/ from the real app

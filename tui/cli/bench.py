@@ -236,7 +236,7 @@ def start(*, quick: Quick = False, json: Json = False) -> int:
 def everything(
     *, peer_python: Interpreter = None, quick: Quick = False, json: Json = False, output: Path | None = None
 ) -> int:
-    """Measure everything and print the README's table.
+    """Run all benchmarks and print the table of docs/benchmarks.md.
 
     Args:
         peer_python: An interpreter that has PufferLib.
@@ -274,7 +274,7 @@ def everything(
 
 @app.command
 def table(file: Path) -> int:
-    """Print the README's table from the results that `pac-tui bench all --output FILE` wrote.
+    """Print the table of docs/benchmarks.md from results that `pac-tui bench all --output FILE` wrote.
 
     Args:
         file: The results.

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from dataclasses import replace
 
 from ..telemetry.snapshot import Look
+
+FIRST_VIEWER = 60.0  # s that a session waits at least for its first viewer, who may still be starting
 
 
 class Viewer:
@@ -26,12 +30,17 @@ class Viewer:
 class Audience:
     """The open connections. Those that have joined stand in a row, and the first of them controls.
 
+    Args:
+        linger: Seconds that the training goes on without a viewer.
+
     Attributes:
-        met: Whether anybody has ever connected, however shortly.
+        linger: The same; a viewer that detaches sets it to infinity.
     """
 
-    def __init__(self) -> None:
-        self.met = False
+    def __init__(self, linger: float = math.inf) -> None:
+        self.linger = linger
+        self._met = False
+        self._last_viewer = time.monotonic()
         self._lock = threading.Lock()
         self._viewers: list[Viewer] = []
         self._row: list[Viewer] = []
@@ -44,15 +53,24 @@ class Audience:
     def enter(self, viewer: Viewer) -> None:
         """Note a new connection."""
         with self._lock:
-            self.met = True
+            self._met = True
             self._viewers.append(viewer)
 
     def leave(self, viewer: Viewer) -> None:
         """Note that a connection was closed; if it controlled, the next in the row does now."""
         with self._lock:
+            self._last_viewer = time.monotonic()
             self._viewers.remove(viewer)
             if viewer in self._row:
                 self._row.remove(viewer)
+
+    @property
+    def remaining(self) -> float:
+        """Seconds until the training ends for lack of a viewer; infinite while there is one."""
+        if self._viewers:
+            return math.inf
+        limit = max(self.linger, 0.0 if self._met else FIRST_VIEWER)
+        return limit - (time.monotonic() - self._last_viewer)
 
     def join(self, viewer: Viewer, name: str) -> int:
         """Put a viewer at the end of the row; return its number."""

@@ -108,7 +108,7 @@ class LiveCommands:
     @validated
     def as_detach(self, _viewer: Viewer, /) -> None:
         """Let the training go on without a viewer."""
-        self._live.linger = math.inf
+        self._live.audience.linger = math.inf
 
     @validated
     def do_pause(self) -> None:

@@ -42,7 +42,6 @@ class Live:
     def __init__(self, task: Task, directory: Path, *, linger: float = math.inf, seed: int = 0) -> None:
         self.task = task
         self.directory = directory
-        self.linger = linger
         self.device = ""
         self.events = EventLog()
         self.timer = Timer()
@@ -52,8 +51,15 @@ class Live:
         self.monitor.on_episode = self._episode_ended
         self.monitor.on_break = self._broke
         self.monitor.alarms.ring = self._rang
-        self.audience = Audience()
-        self.pulse = Pulse(self)
+        self.audience = Audience(linger)
+        self.pulse = Pulse(
+            directory,
+            self.audience,
+            self.events,
+            check_viewers=self._check_viewers,
+            writer=lambda: self.writer,
+            device=lambda: self.device,
+        )
         self.rewinder = Rewinder(task, seed, lambda: self.monitor.detail.history, self._show_moment)
         self._until_env: int | None = None
         self._generation = 0
@@ -80,6 +86,13 @@ class Live:
         self._until_env = env
         self.monitor.waits = env is not None
         self.gate.resume()
+
+    def _check_viewers(self) -> None:
+        """Let the monitor know what viewers look at; stop what had no viewer for longer than it lingers."""
+        self.monitor.watched = len(self.audience) > 0
+        self.monitor.look = self.audience.look()
+        if self.audience.remaining < 0:
+            self.stop()
 
     # -- publishing ---------------------------------------------------------------------------------------------------
 

@@ -1,28 +1,27 @@
-"""The pulse of a live training: a thread that publishes workers and system figures, and notices that nobody watches."""
+"""The pulse of a live training: a thread that publishes workers, system figures and viewers."""
 
 from __future__ import annotations
 
 import logging
-import math
 import os
 import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import psutil
 
 from ...backends import WorkerStatus, usable_cores
 from ...backends.base import Backend
+from ..telemetry.blocks import TelemetryWriter
+from ..telemetry.events import EventLog
 from ..telemetry.records import AUDIENCE, SYSTEM, WORKER, Level, within
+from .audience import Audience
 from .gpu import Gpu
 
-if TYPE_CHECKING:
-    from .live import Live
-
 PERIOD = 0.5  # s
-FIRST_VIEWER = 60.0  # s that a session waits at least for its first viewer, who may still be starting
 SYSTEM_PERIOD = 1.0
 MOST_FAILURES = 10  # different ones that are reported
 
@@ -30,15 +29,33 @@ log = logging.getLogger(__name__)
 
 
 class Pulse:
-    """Writes the blocks `workers`, `system` and `audience` until stopped; stops what nobody watches."""
+    """Writes the blocks `workers`, `system` and `audience` twice a second until stopped.
 
-    def __init__(self, live: Live) -> None:
-        self._live = live
+    Args:
+        directory: The directory of the session, whose size is published.
+        audience: The viewers.
+        events: Where errors of this thread are reported.
+        check_viewers: Called before each pass.
+        writer: Returns the segment to write into.
+        device: Returns where the policy runs.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        audience: Audience,
+        events: EventLog,
+        *,
+        check_viewers: Callable[[], None],
+        writer: Callable[[], TelemetryWriter],
+        device: Callable[[], str],
+    ) -> None:
+        self._directory, self._audience, self._events = directory, audience, events
+        self._check_viewers, self._writer, self._device = check_viewers, writer, device
         self._backend: Backend | None = None
         self._lock = threading.Lock()
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, name="pulse", daemon=True)
-        self._last_viewer = time.monotonic()
         self._own = psutil.Process()
         self._cpu: dict[int, tuple[float, float]] = {}
         self._gpu = Gpu()
@@ -77,30 +94,12 @@ class Pulse:
             text = f"the pulse thread failed in {part.__name__}: {type(error).__name__}: {error}"
             if text not in self._failed and len(self._failed) < MOST_FAILURES:
                 self._failed.add(text)
-                self._live.events.add(Level.ERROR, text)
+                self._events.add(Level.ERROR, text)
                 log.debug("the pulse thread failed", exc_info=error)
 
-    @property
-    def remaining(self) -> float:
-        """Seconds until the session ends for lack of a viewer; infinite while there is one, or where none is needed."""
-        if len(self._live.audience) > 0:
-            return math.inf
-        limit = max(self._live.linger, 0.0 if self._live.audience.met else FIRST_VIEWER)
-        return limit - (time.monotonic() - self._last_viewer)
-
-    def _check_viewers(self) -> None:
-        """End what has had no viewer for longer than it lingers."""
-        live = self._live
-        live.monitor.watched = len(live.audience) > 0
-        live.monitor.look = live.audience.look()
-        if live.monitor.watched:
-            self._last_viewer = time.monotonic()
-        elif self.remaining < 0:
-            live.stop()
-
     def _write_audience(self) -> None:
-        audience, controller = self._live.audience, self._live.audience.controller
-        with self._live.writer.write("audience") as block:
+        audience, controller = self._audience, self._audience.controller
+        with self._writer().write("audience") as block:
             block["viewers"] = audience.joined
             block["controller"] = controller.number if controller else 0
             block["name"] = within(controller.name, AUDIENCE["name"].itemsize) if controller else b""
@@ -111,7 +110,7 @@ class Pulse:
 
     def _write_workers(self) -> None:
         workers = self._workers()
-        with self._live.writer.write("workers") as table:
+        with self._writer().write("workers") as table:
             table["used"] = 0
             for row, worker in zip(table, workers, strict=False):
                 row["used"], row["pid"], row["lo"], row["hi"] = 1, worker.pid, worker.lo, worker.hi
@@ -139,11 +138,11 @@ class Pulse:
             "rss": own.memory_info().rss + sum(worker.rss for worker in others),
             "memory": memory.total,
             "memory_used": memory.total - memory.available,
-            "shm": _size_of(self._live.directory),
+            "shm": _size_of(self._directory),
             "pulse": time.time(),
-            **self._gpu.read(self._live.device),
+            **self._gpu.read(self._device()),
         }
-        with self._live.writer.write("system") as system:
+        with self._writer().write("system") as system:
             for name in SYSTEM.names or ():
                 system[name] = values[name]
 

@@ -117,7 +117,7 @@ class Watchdog:
         timeout = session.config.stop_timeout
         limit = LONG * timeout
         if not session.ending:
-            self._set_timer(session.pulse.remaining + limit)
+            self._set_timer(session.audience.remaining + limit)
             return
         sign, now, cpu = self._signs(), time.monotonic(), self._cpu_clock()
         if sign != self._sign:

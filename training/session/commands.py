@@ -17,8 +17,10 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, validate_c
 from ..config import MAX_ENVS
 from ..telemetry.records import Phase
 from ..telemetry.snapshot import Look
+from ..telemetry.throughput import WINDOW
 from .audience import Viewer
 from .control import CommandRefused
+from .sizing import BASELINE_ENVS
 
 if TYPE_CHECKING:
     from .live import Live
@@ -190,7 +192,7 @@ class Commands(LiveCommands):
         """Restart with another number of environments."""
         if not 1 <= num_envs <= MAX_ENVS:
             raise CommandRefused(f"a number of environments is 1 to {MAX_ENVS:,}, got {num_envs:,}")
-        self._session.sizing.restart(num_envs)
+        self._session.restart(num_envs)
 
     @validated
     def do_baseline(self) -> None:
@@ -200,7 +202,7 @@ class Commands(LiveCommands):
             raise CommandRefused(
                 "one environment is running: its fps becomes the baseline by itself, within some seconds"
             )
-        self._session.sizing.measure_baseline()
+        self._session.sweep((BASELINE_ENVS,), WINDOW)
 
     @validated
     def do_act(self, env: Whole, action: Action, seat: Whole = 0) -> None:
@@ -222,12 +224,12 @@ class Commands(LiveCommands):
                 f"a sweep takes 1 to {MOST_COUNTS} numbers of environments from 1 to {MAX_ENVS:,}, got {counts}"
             )
         self._check_undisturbed()
-        self._session.sizing.sweep(sorted(set(counts)))
+        self._session.sweep(sorted(set(counts)))
 
     @validated
     def do_cancel_sweep(self) -> None:
         """Return from a sweep to the N it came from."""
-        self._session.sizing.cancel_sweep()
+        self._session.cancel_sweep()
 
     def _check_undisturbed(self) -> None:
         if self._session.sizing.sweeping:

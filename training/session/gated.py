@@ -2,26 +2,48 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from ...backends.base import Backend
-
-if TYPE_CHECKING:
-    from .session import Session
+from ..trainer import Timer
+from .keeper import Keeper
+from .monitor import Monitor
 
 
 class GatedEnvs:
-    """A backend behind the gate."""
+    """A backend behind the gate.
 
-    def __init__(self, backend: Backend, session: Session) -> None:
+    Args:
+        backend: Steps the environments.
+        timer: Measures where the time goes.
+        monitor: Counts and publishes every step.
+        keeper: Gets a slice of what it saves after a step, while it saves.
+        pass_gate: Called before every step; waits until it may be made.
+        detach: Called with the backend before it is closed.
+
+    Attributes:
+        backend: The same.
+        buffer: The memory that the environments write into.
+        environments: Number of environments N.
+        stepping: Whether the training thread is inside of the environments: what was learned does not change meanwhile.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        timer: Timer,
+        monitor: Monitor,
+        keeper: Keeper,
+        pass_gate: Callable[[], None],
+        detach: Callable[[Backend], None],
+    ) -> None:
         self.backend = backend
         self.buffer = backend.buffer
         self.environments = backend.environments
-        self._timer = session.timer
-        self._monitor = session.monitor
-        self._hand = session.monitor.hand
-        self._keeper = session.keeper
-        self._session = session
+        self.stepping = False
+        self._timer, self._monitor, self._hand, self._keeper = timer, monitor, monitor.hand, keeper
+        self._pass_gate, self._detach = pass_gate, detach
 
     def start(self, slot: int = 0) -> None:
         """Begin an episode in every environment."""
@@ -33,15 +55,15 @@ class GatedEnvs:
         """Pass the gate and step all environments."""
         timer, backend = self._timer, self.backend
         timer.lap("python")
-        self._session.pass_gate()
+        self._pass_gate()
         if self._hand.wanted is not None or self._hand.played is not None:
             self._hand.play(self.buffer, slot)
         busy = backend.busy_seconds
-        self._session.stepping = True
+        self.stepping = True
         try:
             backend.advance(slot)
         finally:
-            self._session.stepping = False
+            self.stepping = False
         spent = timer.lap("environment")
         timer.move("environment", "transport", max(0.0, spent - (backend.busy_seconds - busy)))
         self._monitor.step(slot)
@@ -54,5 +76,5 @@ class GatedEnvs:
 
     def close(self) -> None:
         """Stop the workers."""
-        self._session.let_go(self.backend)
+        self._detach(self.backend)
         self.backend.close()

@@ -2,42 +2,74 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...envs import Task
 from ..json_data import jsonable
+from ..telemetry.events import EventLog
 from ..telemetry.throughput import Mark
-
-if TYPE_CHECKING:
-    from .session import Session
+from ..trainers import TrainerKind
+from .keeper import Keeper
+from .monitor import Monitor
 
 TIMES = ("env", "wait", "inference", "learn", "python")
 """What a report calls the phases of the training thread, in their order."""
 
 
-def make_report(session: Session) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Environments:
+    """The environments of a session at its end, for its report.
+
+    Attributes:
+        backend: The name of the backend.
+        num_envs: Number of environments N.
+        workers: Number of workers.
+        worker_restarts: How many workers failed and were started again.
+        restarts: How often the environments were restarted at another N.
+        sweep_seconds: Seconds of training spent on the baseline and on sweeps.
+    """
+
+    backend: str
+    num_envs: int
+    workers: int
+    worker_restarts: int
+    restarts: int
+    sweep_seconds: float
+
+
+def make_report(
+    task: Task,
+    kind: TrainerKind,
+    device: str,
+    envs: Environments,
+    *,
+    monitor: Monitor,
+    keeper: Keeper,
+    events: EventLog,
+) -> dict[str, Any]:
     """Return a run's figures, as `run --headless --json` prints them, null where unknown.
 
     `fps`, `sps` and `time_ms` are averages over the same `measured_seconds`, the last whole iterations at this N.
     """
-    monitor, backend = session.monitor, session.backend
     throughput, mark = monitor.throughput, monitor.mark()
     first, last = throughput.span(mark)
     fps, sps = throughput.rates(mark)
-    num_envs, baseline = session.num_envs_now, throughput.baseline
+    num_envs, baseline = envs.num_envs, throughput.baseline
     speedup = fps / baseline if baseline else None
     report: dict[str, Any] = jsonable(
         {
-            **{figure.name: monitor.series.latest.get(figure.name) for figure in session.kind.figures},
-            "task": session.task.spec,
-            "trainer": session.kind.name,
-            "backend": backend.name if backend else session.config.backend,
-            "device": session.device,
+            **{figure.name: monitor.series.latest.get(figure.name) for figure in kind.figures},
+            "task": task.spec,
+            "trainer": kind.name,
+            "backend": envs.backend,
+            "device": device,
             "num_envs": num_envs,
             "seconds": mark.seconds,
-            "sweep_seconds": session.sizing.sweep_seconds(mark.seconds),
+            "sweep_seconds": envs.sweep_seconds,
             **monitor.counts.totals(),
-            "discarded_steps": session.keeper.discarded_steps,
+            "discarded_steps": keeper.discarded_steps,
             "fps": fps,
             "fps_per_env": fps / num_envs,
             "sps": sps,
@@ -48,18 +80,18 @@ def make_report(session: Session) -> dict[str, Any]:
             "return_mean": monitor.counts.return_mean,
             "outcomes": {
                 outcome.name: int(count)
-                for outcome, count in zip(session.task.outcomes, monitor.counts.outcomes[1:], strict=True)
+                for outcome, count in zip(task.outcomes, monitor.counts.outcomes[1:], strict=True)
             },
             "metrics": monitor.series.latest,
             "time_ms": _times(first, last),
             "scaling": [vars(entry) for entry in throughput.scaling()],
-            "workers": len(backend.workers) if backend else 0,
-            "worker_restarts": session.worker_restarts,
-            "restarts": session.sizing.restarts,
-            "checkpoint_pauses_ms": [1000 * pause for pause in session.keeper.pauses],
-            "events": list(session.events.reported),
+            "workers": envs.workers,
+            "worker_restarts": envs.worker_restarts,
+            "restarts": envs.restarts,
+            "checkpoint_pauses_ms": [1000 * pause for pause in keeper.pauses],
+            "events": list(events.reported),
             "alarms": monitor.alarms.told,
-            "run": str(session.keeper.folder.path) if session.keeper.folder else None,
+            "run": str(keeper.folder.path) if keeper.folder else None,
             "version": version("pac-tui"),
         }
     )

@@ -9,18 +9,22 @@ from __future__ import annotations
 import logging
 import math
 import os
+import threading
 import traceback
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...backends import BACKENDS, default_num_envs
+from ...backends import BACKENDS, TooManyEnvironments, default_num_envs
 from ...backends import make as make_backend
 from ...backends.base import Backend
+from ...backends.memory import check_room
 from ...envs import PacError, UnknownName, find
 from ..config import Config
 from ..device import resolve_device
 from ..flags import unused_flags
 from ..imports import importing
+from ..past.history import LEAST_DEPTH, step_bytes
 from ..past.recorder import Recorder
 from ..runs.checkpoint import CheckpointNotWritten
 from ..runs.folder import RunFolder
@@ -33,8 +37,9 @@ from .gated import GatedEnvs
 from .keeper import Keeper
 from .live import Live
 from .preparation import Preparation
-from .report import make_report
+from .report import Environments, make_report
 from .sizing import Sizing
+from .sweep import SECONDS
 
 STEP_TIMEOUT = 60.0  # s
 
@@ -56,7 +61,6 @@ class Session(Live):
         headless: Whether it may run without a viewer.
 
     Attributes:
-        stepping: Whether the training thread is inside of the environments: what was learned does not change meanwhile.
         worker_restarts: How many workers failed and were started again.
     """
 
@@ -70,22 +74,22 @@ class Session(Live):
         super().__init__(task, directory, linger=math.inf if headless else config.linger, seed=config.seed)
         self.events.log = log
         self.config = config.model_copy(update={"trainer": self.kind.name})
-        self.sizing = Sizing(self, config.num_envs or task.num_envs or default_num_envs())
+        self.sizing = Sizing(config.num_envs or task.num_envs or default_num_envs(), self.kind.units)
+        self._asking = threading.Lock()  # a request and its interruption are one
         for text in config.breakpoints:
             self.monitor.breakpoints.add(text)
         self.keeper = Keeper(self.config, self.task, self.settings, self.monitor, self.events, alarm=self._unwritten)
         self.monitor.recorder = self._recorder()
-        self.backend: Backend | None = None
+        self._envs: GatedEnvs | None = None
         self.error: BaseException | None = None
         self._trainer: Trainer | None = None
         self.worker_restarts = 0
         self._stepped = False
-        self._vain = True
-        self.stepping = False
+        self._never_started = True
         self._wants_checkpoint = False
         self.device = config.device
         self.say(Phase.STARTING, "reading the configuration")
-        self.sizing.open()
+        self._open_first()
 
     def _recorder(self) -> Recorder:
         """What records episodes, into the folder of the run; one that only plays, into that of the run it plays."""
@@ -129,11 +133,14 @@ class Session(Live):
             self.keeper.resume(self._trainer)
             preparation.finish(lambda: self.say(Phase.STARTING, "compiling the game (first start only)"))
             self._write_card("running")
-            self.sizing.begin(baseline=self.config.baseline)
+            num_envs = self.sizing.num_envs
+            if (first := self.sizing.first(baseline=self.config.baseline)) != num_envs:
+                self._open(first)
+            self._start(first, self.trainer.start)
         self._go_on()
         self.keeper.mark_start(self.backend)
         self._announce()
-        self.sizing.measure()
+        self._measure()
 
     def _go_on(self) -> None:
         """Let the environments of a resumed run go on where they were."""
@@ -194,27 +201,14 @@ class Session(Live):
                 metrics = self.trainer.iterate()
             except Interrupted:
                 self.clock.stop()
-                self._grant_wishes(anew=True)
+                self._apply_requests(interrupted=True)
             else:
                 row = self.monitor.end_iteration(metrics)
                 self._publish()
                 self.keeper.record(row)
                 if self.backend is not None:
                     self.keeper.mark(self.backend)
-                self._grant_wishes()
-
-    def _grant_wishes(self, *, anew: bool = False) -> None:
-        """Do, between two steps, what other threads asked for; `anew` after a rollout that cannot be continued."""
-        if self.gate.stopping:
-            raise Stopped
-        wanted = self.sizing.wanted()
-        if self._wants_checkpoint or self.keeper.due:
-            self._wants_checkpoint = False
-            self.keeper.checkpoint(self.trainer)
-            self._write_card("running")
-        if anew or wanted not in {None, self.num_envs_now}:
-            self.sizing.resize(wanted or self.num_envs_now)
-        self.clock.go()
+                self._apply_requests()
 
     @property
     def trainer(self) -> Trainer:
@@ -223,39 +217,91 @@ class Session(Live):
         return self._trainer
 
     @property
+    def backend(self) -> Backend | None:
+        """What steps the environments; None while there are none."""
+        return self._envs.backend if self._envs is not None else None
+
+    @property
     def num_envs_now(self) -> int:
         """The N of the environments that stand."""
         return self.backend.environments if self.backend is not None else self.sizing.num_envs
 
-    def _make_envs(self, num_envs: int, slots: int) -> GatedEnvs:
-        """Make the environments behind the gate; called by the trainer."""
-        self._vain = False
-        self.say(self.monitor.state["phase"], self.kind.units.said("starting the environments"))
-        self.backend = make_backend(
-            self.task,
-            num_envs,
-            self.config.backend,
-            strict=self.config.strict,
-            slots=slots,
-            seed=self.config.seed,
-            workers=self.config.workers,
-            timeout=max(STEP_TIMEOUT, 2 * self.config.hang_timeout),
-            hang_timeout=self.config.hang_timeout,
-        )
-        self.monitor.state["backend"] = self.backend.name
-        self.pulse.watch(self.backend)
-        return GatedEnvs(self.backend, self)
+    # -- another number of environments: from the request of a viewer to the first step --------------------------------
 
-    def let_go(self, backend: Backend) -> None:
-        """Stop watching `backend`, which is about to close."""
-        self.keeper.release()
-        self._drain(backend)
-        self.pulse.watch(None)
-        if self.backend is backend:
-            self.backend = None
+    def restart(self, num_envs: int) -> None:
+        """Ask for another number of environments; any thread may. The training thread restarts between two steps."""
+        with self._asking:
+            self.sizing.request(num_envs)
+            self.gate.interrupt()
 
-    def new_segment(self, num_envs: int) -> None:
-        """Publish into a new segment, made for `num_envs`."""
+    def sweep(self, counts: Sequence[int], seconds: float = SECONDS) -> None:
+        """Ask for a measurement of several N for some seconds each, and then for the present N; any thread may."""
+        self.gate.resume()
+        with self._asking:
+            self.sizing.request_sweep(counts, self.num_envs_now, seconds)
+            self.gate.interrupt()
+
+    def cancel_sweep(self) -> None:
+        """Ask for the N that a sweep returns to, now; any thread may."""
+        if (home := self.sizing.home) is not None:
+            self.restart(home)
+
+    def _apply_requests(self, *, interrupted: bool = False) -> None:
+        """Do between two steps what other threads asked for; a rollout that was `interrupted` cannot be continued."""
+        if self.gate.stopping:
+            raise Stopped
+        with self._asking:
+            decision = self.sizing.decide(self.num_envs_now, self.monitor.throughput)
+            self.gate.cancel_interrupt()
+        self.monitor.state["progress"] = decision.progress
+        for text in decision.results:
+            self.events.add(Level.GOOD, text)
+        if self._wants_checkpoint or self.keeper.due:
+            self._wants_checkpoint = False
+            self.keeper.checkpoint(self.trainer)
+            self._write_card("running")
+        if interrupted or decision.num_envs != self.num_envs_now:
+            self._restart(decision.num_envs)
+        elif decision.measures:
+            self._measure()
+        self.clock.go()
+
+    def _restart(self, num_envs: int) -> None:
+        """Restart the environments at another N, or at the one before if that is impossible; what was learned stays."""
+        before = self.num_envs_now
+        self.clock.stop()
+        self.say(Phase.RESTARTING, f"restarting with num_envs={num_envs}...", target_envs=num_envs)
+        try:
+            self._open(num_envs)
+            self._start(num_envs, self.trainer.resize)
+        except PacError as error:
+            back = self.sizing.give_up(before)
+            more = plural(self.kind.units.environment)
+            self.events.add(Level.ERROR, f"{error.title}: {error}. Back to {back} {more}.")
+            self._open(back)
+            self.trainer.resize(back)
+        else:
+            self.sizing.restarts += 1
+            self._tell(f"restarted with num_envs={self.num_envs_now}")
+        self._measure()
+
+    def _open_first(self) -> None:
+        """Open the session's first segment: for N environments, or for as many as there is memory to look back at."""
+        try:
+            self._open(self.sizing.num_envs)
+        except TooManyEnvironments as error:
+            if self.config.strict or not error.most:
+                raise
+            self._open(error.most)
+            self.events.add(Level.WARNING, f"{error.reason}: using {error.most:,}")
+
+    def _open(self, num_envs: int) -> None:
+        """Publish into a new segment, made for `num_envs`, if there is memory to keep the last steps of so many.
+
+        Raises:
+            TooManyEnvironments: There is not.
+        """
+        check_room(num_envs, LEAST_DEPTH * step_bytes(self.task, num_envs), "to keep their last steps")
         self._open_segment(
             num_envs,
             run=self.keeper.name,
@@ -268,6 +314,66 @@ class Session(Live):
             units=self.kind.units,
             figures=self.kind.figures,
         )
+        self.sizing.opened(num_envs)
+
+    def _start(self, num_envs: int, begin: Callable[[int], None]) -> None:
+        """Let the trainer `begin` with `num_envs` environments, or with as many as there is memory for."""
+        reason, begun = "", False
+        while not begun:
+            try:
+                begin(num_envs)
+                begun = True
+            except TooManyEnvironments as error:
+                if self.config.strict or not error.most:
+                    raise
+                reason, num_envs = reason or error.reason, error.most
+                self._open(num_envs)
+        if reason:
+            self.events.add(Level.WARNING, f"{reason}: using {num_envs:,}")
+
+    def _make_envs(self, num_envs: int, slots: int) -> GatedEnvs:
+        """Make the environments behind the gate; called by the trainer."""
+        self._never_started = False
+        self.say(self.monitor.state["phase"], self.kind.units.said("starting the environments"))
+        backend = make_backend(
+            self.task,
+            num_envs,
+            self.config.backend,
+            strict=self.config.strict,
+            slots=slots,
+            seed=self.config.seed,
+            workers=self.config.workers,
+            timeout=max(STEP_TIMEOUT, 2 * self.config.hang_timeout),
+            hang_timeout=self.config.hang_timeout,
+        )
+        self._envs = GatedEnvs(
+            backend,
+            timer=self.timer,
+            monitor=self.monitor,
+            keeper=self.keeper,
+            pass_gate=self.pass_gate,
+            detach=self._detach,
+        )
+        self.monitor.state["backend"] = backend.name
+        self.pulse.watch(backend)
+        return self._envs
+
+    def _detach(self, backend: Backend) -> None:
+        """Stop watching `backend`, which is about to close."""
+        self.keeper.release()
+        self._drain(backend)
+        self.pulse.watch(None)
+        if self.backend is backend:
+            self._envs = None
+
+    def _measure(self) -> None:
+        """Say that the environments run, and measure them from now on."""
+        message = self.sizing.measure(self.clock.now(), self.monitor.throughput.seconds(self.num_envs_now))
+        self.say(Phase.BASELINE if message else Phase.RUNNING, message)
+        self.clock.go()
+        self.monitor.throughput.break_off(self.monitor.mark())
+
+    # -- what is published, and alarms --------------------------------------------------------------------------------
 
     def _publish(self) -> None:
         self.monitor.state["limit"] = self._limit()
@@ -351,7 +457,7 @@ class Session(Live):
             self._save_last(self._trainer)
         if self._in_vain():
             self.keeper.forget()
-        report = make_report(self)
+        report = self._report()
         self.say(Phase.STOPPING, "stopping the workers")
         if self._trainer is not None:
             self._trainer.close()
@@ -367,11 +473,25 @@ class Session(Live):
             keep_last(self.directory)
         return report
 
+    def _report(self) -> dict[str, Any]:
+        backend, sizing = self.backend, self.sizing
+        envs = Environments(
+            backend=backend.name if backend else self.config.backend,
+            num_envs=self.num_envs_now,
+            workers=len(backend.workers) if backend else 0,
+            worker_restarts=self.worker_restarts,
+            restarts=sizing.restarts,
+            sweep_seconds=sizing.sweep_seconds(self.clock.now()),
+        )
+        return make_report(
+            self.task, self.kind, self.device, envs, monitor=self.monitor, keeper=self.keeper, events=self.events
+        )
+
     def _in_vain(self) -> bool:
         """Whether the run has nothing worth keeping: it was stopped before its first step, or could not begin."""
         if self.error is None:
             return not self.monitor.counts.steps
-        return self._vain and isinstance(self.error, PacError)
+        return self._never_started and isinstance(self.error, PacError)
 
     def _record_last(self, trainer: Trainer) -> None:
         """Record the last figures: of the trainer, and of a rollout that was not finished, which is discarded."""
@@ -415,7 +535,7 @@ class Session(Live):
         Raises:
             CheckpointNotWritten: It could not be written.
         """
-        if self.stepping and self._trainer is not None and not self.task.shared:
+        if self._envs is not None and self._envs.stepping and self._trainer is not None and not self.task.shared:
             self.keeper.checkpoint(self._trainer, wait=True)
 
     def write_last_card(self, state: str) -> None:

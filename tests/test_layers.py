@@ -3,8 +3,10 @@
 import json
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from importlib import import_module
 
+import grimp
 import pytest
 
 HEAVY = ("torch", "numba", "gymnasium", "textual", "pac.tui", "pac.training", "pac.backends")
@@ -59,6 +61,14 @@ def imported():
 def test_an_import_brings_nothing_heavy(imported, name, banned):
     """Importing a room brings along only what it needs."""
     assert not imported[name] & set(banned)
+
+
+def test_no_module_imports_itself_through_others():
+    """Not even for types or within a function, nor through the `__init__` of a package."""
+    graph = grimp.build_graph("pac.envs", "pac.backends", "pac.training", "pac.tui", cache_dir=None)
+    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    assert len(imports) > 100
+    TopologicalSorter(imports).prepare()  # raises a CycleError that names the modules
 
 
 @pytest.mark.parametrize("room", ["pac.envs", "pac.backends"])

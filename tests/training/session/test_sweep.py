@@ -1,9 +1,13 @@
-"""A sweep's order and its usual values of N."""
+"""The number of environments that follows, a sweep's order, and its usual values of N."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pac.training.session.sizing import Decision, Sizing
 from pac.training.session.sweep import Sweep, usual_counts
+from pac.training.telemetry.throughput import Mark, Throughput
+from pac.training.units import SOLVED, STEPPED
 
 
 def test_a_sweep_goes_through_its_counts_and_home():
@@ -28,3 +32,55 @@ def test_usual_counts_double_and_hold_the_present_one(num_envs):
     assert num_envs in counts
     assert num_envs < counts[-1] <= 2 * num_envs
     assert list(counts) == sorted(set(counts))
+
+
+@pytest.fixture
+def trained():
+    """Return a function that trains for 10 s at an N, with N frames per second, and returns all that was measured."""
+    throughput = Throughput()
+
+    def train(num_envs):
+        throughput.begin(num_envs, Mark(0.0, 0, 0))
+        for second in range(11):
+            throughput.add(Mark(float(second), num_envs * second, second))
+        return throughput
+
+    return train
+
+
+def test_without_a_request_the_number_of_environments_stays(trained):
+    """A request is returned once, and is the number that the session has then."""
+    sizing = Sizing(4, STEPPED)
+    assert sizing.decide(4, trained(4)).num_envs == 4
+    sizing.request(7)
+    assert sizing.decide(4, trained(4)).num_envs == 7
+    assert sizing.decide(7, trained(7)).num_envs == 7
+
+
+def test_a_measured_baseline_is_reported_and_n_follows(trained):
+    """The sentence has the trainer's unit of speed."""
+    sizing = Sizing(4, SOLVED)
+    assert sizing.first(baseline=True) == 1
+    assert sizing.measure(0.0, measured=0.0) == "measuring num_envs=1"
+    decision = sizing.decide(1, trained(1))
+    assert decision == Decision(4, measures=True, progress=1.0, results=("baseline: 1 it/s at num_envs=1",))
+    assert not sizing.sweeping
+
+
+def test_a_sweep_goes_on_where_n_stays(trained):
+    """The session measures again although it does not restart."""
+    sizing = Sizing(4, STEPPED)
+    sizing.request_sweep((4,), home=4, seconds=2.0)
+    assert sizing.decide(4, trained(4)) == Decision(4, measures=True)
+    assert sizing.measure(10.0, measured=10.0) == "measuring num_envs=4"
+    assert sizing.decide(4, trained(4)).measures
+    assert sizing.measure(25.0, measured=20.0) == ""
+    assert sizing.sweep_seconds(30.0) == 15.0
+
+
+def test_an_impossible_number_in_a_sweep_leads_home():
+    """Outside of a sweep, the number before is the one to fall back to."""
+    sizing = Sizing(4, STEPPED)
+    sizing.request_sweep((100,), home=4, seconds=2.0)
+    assert sizing.give_up(before=2) == 4
+    assert sizing.give_up(before=2) == 2

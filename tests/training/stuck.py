@@ -43,8 +43,10 @@ class Stuck(gymnasium.Env):
             self._pipe.with_suffix(".pid").write_text(str(sleeping.pid))
         if self._left <= 0 and self._where in {"step", "process"}:
             self._read()
-        while self._left <= 0 and self._where == "spin":
+        if self._left <= 0 and self._where == "spin":
             self._say()
+            while True:
+                pass
         return np.zeros(3, np.float32), float(action), self._left % 10 == 0, False, {}
 
     def close(self):

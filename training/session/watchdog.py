@@ -20,6 +20,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +44,7 @@ LONG = 10
 """So many times the time limit has a session that computes, or whose checkpoint is being written."""
 STANDARD = (f"{sysconfig.get_path('stdlib')}{os.sep}", "<frozen")
 BUSY = 0.2
-"""Share of a core from which on the training thread computes."""
+"""Share of the time from which on the training thread computes, or waits for a core to compute on."""
 
 
 class NotResponding(PacError):
@@ -74,12 +75,12 @@ class Watchdog:
         self._session, self._answer = session, answer
         self._hearing, self._signals = socket.socketpair()
         self._signals.setblocking(False)
-        self._cpu_clock = _cpu_clock(threading.main_thread())
+        self._busy_clock = _busy_clock(threading.main_thread())
         self._process = psutil.Process()
         self._asked: float | None = None
         self._code: int | None = None
         self._sign: tuple[Any, ...] = ()
-        self._progress = self._cpu = 0.0
+        self._progress = self._busy = 0.0
         self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
 
     def start(self) -> None:
@@ -119,11 +120,11 @@ class Watchdog:
         if not session.ending:
             self._set_timer(session.audience.remaining + limit)
             return
-        sign, now, cpu = self._signs(), time.monotonic(), self._cpu_clock()
+        sign, now, busy = self._signs(), time.monotonic(), self._busy_clock()
         if sign != self._sign:
-            self._sign, self._progress, self._cpu = sign, now, cpu
+            self._sign, self._progress, self._busy = sign, now, busy
         silent = now - self._progress
-        if cpu - self._cpu < BUSY * silent and not session.keeper.saving:
+        if busy - self._busy < BUSY * silent and not session.keeper.saving:
             limit = self._patience()
         self._set_timer(limit - silent + timeout)
         if silent > limit:
@@ -205,9 +206,15 @@ def _where() -> str:
     return f"in {frame.f_code.co_qualname}, {frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
 
 
-def _cpu_clock(thread: threading.Thread) -> Callable[[], float]:
-    """Return what tells the seconds of processor time that a thread, or else this process, has used."""
+def _busy_clock(thread: threading.Thread) -> Callable[[], float]:
+    """Return a function that returns for how many seconds a thread has computed or waited for a core.
+
+    Where the system does not say so, the seconds are those that the thread, or else this process, has computed.
+    """
     if sys.platform == "linux" and thread.ident is not None:
+        computed_and_waited = Path(f"/proc/self/task/{thread.native_id}/schedstat")  # ns, and a count
+        if computed_and_waited.exists():
+            return lambda: sum(map(int, computed_and_waited.read_text().split()[:2])) / 1e9
         clock = time.pthread_getcpuclockid(thread.ident)
         return lambda: time.clock_gettime(clock)
     return time.process_time

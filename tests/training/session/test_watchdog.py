@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import time
 
 import psutil
@@ -96,10 +97,32 @@ def test_a_second_signal_ends_a_session_at_once(stuck, tmp_path):
     assert card(tmp_path)["state"] == "interrupted"
 
 
-def test_a_session_that_computes_has_longer(stuck, tmp_path):
-    """A step that computes may be a slow one: ten times the limit without other progress, then it ends, too."""
+@pytest.fixture
+def crowded():
+    """Return a function that lets the main thread of a process share one core with eight other processes."""
+    others: list[subprocess.Popen[bytes]] = []
+
+    def share(pid):
+        core = min(os.sched_getaffinity(0))
+        spin = ["sh", "-c", "while :; do :; done"]
+        # Linux may give each session of processes, not each process, the same share of a core.
+        others.extend(subprocess.Popen(spin, start_new_session=True) for _ in range(8))
+        for process in (pid, *(other.pid for other in others)):
+            os.sched_setaffinity(process, {core})
+
+    yield share
+    for other in others:
+        other.kill()
+        other.wait(60)
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_session_that_computes_has_longer(stuck, crowded, tmp_path, alone):
+    """A step may compute for long, and longer without a core of its own: ten times the limit, then it ends, too."""
     with stuck("spin", stop_timeout=0.3) as watched:
         gets_stuck(tmp_path)
+        if not alone:
+            crowded(watched.process.pid)
         begun = time.monotonic()
         os.kill(watched.process.pid, signal.SIGTERM)
         with pytest.raises(SessionFailed, match="made no progress for 3 s"):

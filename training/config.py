@@ -52,7 +52,11 @@ class Config(Settings):
     task: str = Field(
         "drmario", description="The task: a name, or any Gymnasium environment; parameters follow a colon."
     )
-    trainer: str | None = Field(None, description="The algorithm; default the task's: mccfr for poker, else ppo.")
+    trainer: str | None = Field(
+        None,
+        description="The algorithm: ppo, mccfr, random or one of an installed package; default the task's: mccfr for "
+        "poker, else ppo.",
+    )
     num_envs: int | None = Field(
         None, ge=1, le=MAX_ENVS, description="Environments; default max(8, 4 x usable cores), for poker the cores."
     )

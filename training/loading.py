@@ -22,7 +22,7 @@ from .config import RUNS, Config
 from .device import CHOICES
 from .flags import aliases
 from .runs.folder import CARD, RunFolder
-from .trainers import TRAINERS, default_trainer, trainer_kind, trainer_settings
+from .trainers import BUILT_IN, default_trainer, trainer_kind, trainer_names, trainer_settings
 
 LIMIT = 256 * KIB
 """Bytes of a file of configuration."""
@@ -138,18 +138,25 @@ def _from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, Origin]
     for name in sorted(environ):
         if not name.startswith(PREFIX) or name in NOT_SETTINGS:
             continue
-        trainer, _, setting = name.removeprefix(PREFIX).lower().partition("_")
         if name in names:
             yield names[name], Origin(name, environ[name])
-        elif trainer in TRAINERS and setting:
-            yield _known(f"{trainer}.{setting}"), Origin(name, environ[name])
+        elif setting := _setting(name.removeprefix(PREFIX)):
+            yield _known(setting), Origin(name, environ[name])
         else:
             raise UnknownName("environment variable", name, [*names, *NOT_SETTINGS])
 
 
+def _setting(variable: str) -> str:
+    """Return the key that `RANDOM_SEARCH_SPREAD` spells, `random-search.spread`; empty if it begins with no trainer."""
+    text = variable.lower()
+    sections = [name for name in trainer_names() if text.startswith(f"{name.replace('-', '_')}_")]
+    section = max(sections, key=len, default="")
+    return f"{section}.{text[len(section) + 1 :]}" if section else ""
+
+
 def _from_file(path: Path) -> Iterator[tuple[str, Origin]]:
     for key, value in _read_yaml(path).items():
-        if str(key) in TRAINERS:
+        if str(key) not in KEYS and str(key).replace("_", "-") in trainer_names():
             if not isinstance(value, Mapping):
                 raise BadConfiguration(f"{path}: {key} is a section of `setting: value` lines, got {brief(value)}")
             for name, setting in value.items():
@@ -187,15 +194,17 @@ def _known(key: str, where: str = "") -> str:
     Raises:
         UnknownName: It is none.
     """
-    section, dot, setting = key.replace("-", "_").partition(".")
+    section, dot, setting = key.partition(".")
+    section, setting = section.replace("-", "_"), setting.replace("-", "_")
     if not dot:
         if section not in KEYS:
-            settings = [f"{name}.{field}" for name in TRAINERS for field in TRAINERS[name].settings_class.model_fields]
+            settings = [
+                f"{kind.name}.{field}" for kind in BUILT_IN.values() for field in kind.settings_class.model_fields
+            ]
             raise UnknownName(f"key{where}", section, [*KEYS, *get_close_matches(section, settings)])
         return section
-    if section not in TRAINERS:
-        raise UnknownName("trainer", section, TRAINERS)
-    known = TRAINERS[section].settings_class.model_fields
+    section = section.replace("_", "-")
+    known = trainer_kind(section).settings_class.model_fields
     if setting not in known:
         raise UnknownName(f"setting of {section}{where}", setting, known)
     return f"{section}.{setting}"

@@ -1,26 +1,37 @@
-"""The algorithms by name; an algorithm's module is imported when it is built, its settings without it."""
+"""The algorithms by name: the built-in ones, and those of installed packages.
+
+An algorithm's module is imported when it is built, its settings without it.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import resolve_name
 from typing import Any
 
-from ..envs import Task, UnknownName, families, find
+from ..envs import BadParameter, Task, UnknownName, families, find
+from ..envs.errors import brief
 from ..envs.registry import split_spec
 from ..envs.task import dressed
 from .settings import TrainerSettings
 from .trainer import Context, Trainer
 from .units import INFORMATION_SETS, NASH_CONV, REGRET, RETURN, SOLVED, STEPPED, UTILITY, Figure, Units
 
+ENTRY_POINTS = "pac.trainers"
+NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+
 
 @dataclass(frozen=True)
 class TrainerKind:
-    """An algorithm that a session can run.
+    """An algorithm that a session can run. A package offers one by an entry point, see docs/trainers.md.
 
     Attributes:
-        name: Its name, also the name of its settings in `Task.settings`.
+        name: Its name, also the name of its settings in `Task.settings`: lower-case words joined by hyphens.
         title: One line for people.
         trainer: `module:Class` of the trainer, called as `(context)`.
         settings: `module:Class` of its settings, which imports neither torch nor numba.
@@ -48,11 +59,11 @@ class TrainerKind:
     @property
     def settings_class(self) -> type[TrainerSettings]:
         """The class of the settings."""
-        found: type[TrainerSettings] = _load(self.settings)
+        found: type[TrainerSettings] = _load(self, self.settings)
         return found
 
 
-TRAINERS: Mapping[str, TrainerKind] = {
+BUILT_IN: Mapping[str, TrainerKind] = {
     kind.name: kind
     for kind in (
         TrainerKind(
@@ -84,15 +95,39 @@ TRAINERS: Mapping[str, TrainerKind] = {
 }
 
 
+@cache
+def _installed() -> dict[str, EntryPoint]:
+    """The trainers of installed packages, by name; none is imported. None replaces a built-in one."""
+    return {point.name: point for point in entry_points(group=ENTRY_POINTS) if point.name not in BUILT_IN}
+
+
+def trainer_names() -> tuple[str, ...]:
+    """Return the names of all trainers, the built-in ones first; no package is imported."""
+    return (*BUILT_IN, *_installed())
+
+
+@cache
 def trainer_kind(name: str) -> TrainerKind:
-    """Return the algorithm called `name`.
+    """Return the algorithm called `name`; imports the package that offers it.
 
     Raises:
         UnknownName: There is none.
+        BadParameter: The package that offers it cannot be imported, or offers something else.
     """
-    if name not in TRAINERS:
-        raise UnknownName("trainer", name, TRAINERS)
-    return TRAINERS[name]
+    if name in BUILT_IN:
+        return BUILT_IN[name]
+    if name not in _installed():
+        raise UnknownName("trainer", name, trainer_names())
+    try:
+        kind = _installed()[name].load()
+    except Exception as error:
+        raise _not_loaded(name, error) from error
+    if not NAME.fullmatch(name):
+        raise BadParameter(f"the name of a trainer must be lower-case words joined by hyphens, got {name!r}")
+    if not isinstance(kind, TrainerKind) or kind.name != name:
+        found = brief(kind.name if isinstance(kind, TrainerKind) else kind)
+        raise BadParameter(f"the entry point {name} of {ENTRY_POINTS} must be a TrainerKind called {name}, got {found}")
+    return kind
 
 
 def default_trainer(spec: str) -> str:
@@ -111,7 +146,7 @@ def dressed_for(name: str, task: Task, settings: Mapping[str, Any]) -> Task:
         BadParameter: The trainer has no use for such a task.
     """
     kind = trainer_kind(name)
-    return dressed(task, (f"{__package__}{kind.dress}", settings)) if kind.dress else task
+    return dressed(task, (resolve_name(kind.dress, __package__), settings)) if kind.dress else task
 
 
 def trainer_settings(name: str, task: Task, overrides: Mapping[str, Any]) -> dict[str, Any]:
@@ -128,7 +163,8 @@ def trainer_settings(name: str, task: Task, overrides: Mapping[str, Any]) -> dic
 
 def build_trainer(name: str, context: Context) -> Trainer:
     """Return the trainer `name` for `context`; loads the algorithm."""
-    trainer: Trainer = _load(trainer_kind(name).trainer)(context)
+    kind = trainer_kind(name)
+    trainer: Trainer = _load(kind, kind.trainer)(context)
     return trainer
 
 
@@ -138,19 +174,34 @@ def build_player(name: str, context: Context, *, greedy: bool = True) -> Trainer
     Raises:
         UnknownName: The trainer is unknown, or learns nothing that could play.
     """
-    players = {kind.name: kind.player for kind in TRAINERS.values() if kind.player}
-    if name not in players:
+    kind = trainer_kind(name)
+    if not kind.player:
+        players = [known.name for known in BUILT_IN.values() if known.player]
         raise UnknownName("trainer with a policy to play", name, players)
-    trainer: Trainer = _load(players[name])(context, greedy)
+    trainer: Trainer = _load(kind, kind.player)(context, greedy)
     return trainer
 
 
 def evaluator(name: str) -> Any:
     """Return what measures the runs of `name`, or None where a player plays episodes instead."""
-    path = trainer_kind(name).evaluate
-    return _load(path) if path else None
+    kind = trainer_kind(name)
+    return _load(kind, kind.evaluate) if kind.evaluate else None
 
 
-def _load(path: str) -> Any:
+def _load(kind: TrainerKind, path: str) -> Any:
+    """Return what `module:attribute` names for a trainer.
+
+    Raises:
+        BadParameter: A package's module cannot be imported, or lacks the attribute.
+    """
     module, _, attribute = path.partition(":")
-    return getattr(import_module(module, __package__), attribute)
+    try:
+        return getattr(import_module(module, __package__), attribute)
+    except Exception as error:
+        if kind.name in BUILT_IN:
+            raise
+        raise _not_loaded(kind.name, error) from error
+
+
+def _not_loaded(name: str, error: Exception) -> BadParameter:
+    return BadParameter(f"{name} is a trainer of a package that could not be loaded: {error}")

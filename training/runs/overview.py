@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ...envs import UnknownName
+from ...envs import BadParameter
 from ..trainers import trainer_kind
 from ..units import RETURN, STEPPED, Figure, Units, first_of
 from .errors import RunFolderError
@@ -89,7 +89,7 @@ def words_of(card: Mapping[str, Any]) -> tuple[Units, tuple[Figure, ...]]:
     """Return what the trainer of a run calls what it counts, and its figures."""
     try:
         kind = trainer_kind(str(card.get("trainer")))
-    except UnknownName:  # of a script that is watched, or of another version
+    except BadParameter:  # of a script that is watched, of another version, or of a package that is broken or missing
         return STEPPED, (RETURN,)
     return kind.units, kind.figures
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...backends.factory import BACKENDS
 from ...envs.registry import families
-from ...training.trainers import TRAINERS
+from ...training.trainers import trainer_names
 
 VALUES = """
 _pac_tui_values() {{
@@ -32,4 +32,4 @@ complete -F _pac_tui_values pac-tui
 
 def bash_values() -> str:
     """Return what goes behind the script that completes commands and options."""
-    return VALUES.format(tasks=" ".join(families()), trainers=" ".join(TRAINERS), backends=" ".join(BACKENDS))
+    return VALUES.format(tasks=" ".join(families()), trainers=" ".join(trainer_names()), backends=" ".join(BACKENDS))

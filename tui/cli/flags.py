@@ -15,7 +15,7 @@ from ...training.config import Config
 if TYPE_CHECKING:
     from ...training.loading import Loaded
 
-SETTING = re.compile(r"--([a-z]+\.[a-z_-]+)(=.*)?", re.DOTALL)
+SETTING = re.compile(r"--([a-z][\w-]*\.[a-z][\w-]*)(=.*)?", re.DOTALL)
 SET = "--set"
 
 Hidden = Parameter(parse=False)
@@ -40,7 +40,9 @@ class Flags(Config):
     )
     players: int | None = Field(None, ge=1, description="Short for the task's parameter players.")
     set: Annotated[tuple[str, ...], Parameter(show_default=False)] = Field(
-        (), description="A setting of the trainer; --ppo.learning-rate 3e-4 is short for --set ppo.learning-rate=3e-4."
+        (),
+        description="A setting of the trainer; --ppo.learning-rate 3e-4 is short for --set ppo.learning-rate=3e-4. "
+        "`pac-tui config --trainer NAME` lists them.",
     )
 
     def given(self) -> dict[str, Any]:

@@ -1,0 +1,139 @@
+"""The page about trainers: its random search is a package that is installed, trains, saves and resumes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.session
+
+PAGE = (Path(__file__).parents[2] / "docs" / "trainers.md").read_text()
+(CODE,) = re.findall(r"^```python\n(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE)
+(TOML,) = re.findall(r"^```toml\n(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE)
+OPTIONS = ("--trainer", "random-search", "--task", "CartPole-v1", "--num-envs", "2", "--workers", "1")
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """A folder with the page's package, as an installer leaves it."""
+    (tmp_path / "random_search.py").write_text(CODE)
+    info = tmp_path / "random_search-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: random-search\nVersion: 1.0\n")
+    ((group, points),) = tomllib.loads(TOML)["project"]["entry-points"].items()
+    lines = [f"{name} = {value}" for name, value in points.items()]
+    (info / "entry_points.txt").write_text("\n".join([f"[{group}]", *lines]))
+    return tmp_path
+
+
+def pac_tui(
+    folder: Path, *arguments: str, code: int = 0, environ: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    result = subprocess.run(
+        [sys.executable, "-m", "pac.tui", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder), **(environ or {})},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert result.returncode == code, result.stderr
+    return result
+
+
+def test_it_trains_saves_and_resumes(installed):
+    """A run of the page's trainer goes on from its checkpoint, and is listed with its figures."""
+    options = ("run", "--headless", "--json")
+    first = json.loads(pac_tui(installed, *options, *OPTIONS, "--steps", "2000", "--name", "one").stdout)
+    second = json.loads(pac_tui(installed, *options, "--resume", "one", "--steps", "4000").stdout)
+    assert (first["trainer"], first["device"]) == ("random-search", "cpu")
+    assert first["metrics"]["tried"] == first["iterations"] * 2
+    assert second["metrics"]["tried"] > first["metrics"]["tried"]
+    assert second["metrics"]["best_score"] >= first["metrics"]["best_score"] > 0
+    (run,) = json.loads(pac_tui(installed, "runs", "--json").stdout)["runs"]
+    assert (run["name"], run["trainer"]) == ("one", "random-search")
+
+
+def test_settings_come_from_every_layer(installed):
+    """A file, a variable and a flag set its settings, with hyphens or underscores; `config` shows where from."""
+    (installed / "a.yaml").write_text("random-search:\n  spread: 0.25\n  steps: 9\n")
+    environ = {"PAC_RANDOM_SEARCH_STEPS": "64"}
+    arguments = ("config", *OPTIONS, "--config", "a.yaml", "--json")
+    shown = json.loads(pac_tui(installed, *arguments, environ=environ).stdout)
+    assert shown["random-search"] == {"steps": 64, "spread": 0.25}
+    assert shown["origins"]["random-search.steps"] == "PAC_RANDOM_SEARCH_STEPS"
+    shown = json.loads(pac_tui(installed, *arguments, "--random-search.steps", "32", environ=environ).stdout)
+    assert shown["random-search"]["steps"] == 32
+
+
+def test_settings_are_explained(installed):
+    """`config` shows what each setting does, and a wrong one is refused in a sentence."""
+    assert "standard deviation of a policy's weights" in " ".join(pac_tui(installed, "config", *OPTIONS).stdout.split())
+    unknown = pac_tui(installed, "config", *OPTIONS, "--random-search.sprad", "1", code=2).stderr
+    assert "unknown setting of random-search 'sprad'. Did you mean spread?" in unknown
+    unfit = pac_tui(installed, "config", *OPTIONS, "--random-search.spread", "0", code=2).stderr
+    assert "random-search.spread: input should be greater than 0" in unfit
+
+
+def test_an_unknown_name_lists_it(installed):
+    """A name that is nearly that of an installed trainer suggests it."""
+    result = pac_tui(installed, "config", "--trainer", "random-serch", code=2)
+    assert "Did you mean random-search? Known: random-search, random, mccfr, ppo" in " ".join(result.stderr.split())
+
+
+def test_a_trainer_whose_package_is_broken(installed):
+    """It is reported with its error when it is asked for; other trainers work, and its runs are still listed."""
+    pac_tui(installed, "run", "--headless", *OPTIONS, "--steps", "64", "--random-search.steps", "8")
+    (installed / "random_search.py").write_text("import no_such_module\n")
+    result = pac_tui(installed, "run", "--headless", *OPTIONS, "--steps", "64", code=2)
+    assert "random-search is a trainer of a package that could not be loaded" in result.stderr
+    assert "No module named 'no_such_module'" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert '"random-search"' in pac_tui(installed, "runs", "--json").stdout
+    assert json.loads(pac_tui(installed, "config", "--trainer", "random", "--json").stdout)["trainer"] == "random"
+
+
+def test_a_task_that_it_cannot_train_on(installed):
+    """What the trainer refuses is reported in its own sentence, and not as a crash."""
+    options = ("--trainer", "random-search", "--task", "Pendulum-v1", "--num-envs", "2", "--workers", "1")
+    result = pac_tui(installed, "run", "--headless", "--steps", "64", *options, code=2)
+    assert "random-search needs one discrete action" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_the_example_is_short():
+    """A trainer takes at most 60 lines of code."""
+    assert len([line for line in CODE.splitlines() if line.strip()]) <= 60
+
+
+@pytest.mark.parametrize(
+    ("point", "sentence"),
+    [
+        ("other = random_search:KIND", "the entry point other of pac.trainers must be a TrainerKind called other, got"),
+        ("other = random_search:math", "the entry point other of pac.trainers must be a TrainerKind called other, got"),
+        ("Other = random_search:KIND", "must be lower-case words joined by hyphens, got 'Other'"),
+    ],
+    ids=["another name", "another object", "a name with capitals"],
+)
+def test_an_entry_point_that_does_not_fit(installed, point, sentence):
+    """An entry point must name a `TrainerKind` of the same name."""
+    (installed / "random_search-1.0.dist-info" / "entry_points.txt").write_text(f"[pac.trainers]\n{point}\n")
+    result = pac_tui(installed, "config", "--trainer", point.partition(" ")[0], code=2)
+    assert sentence in " ".join(result.stderr.split())
+
+
+def test_a_built_in_trainer_cannot_be_replaced(installed):
+    """An entry point with the name of a built-in trainer has no effect."""
+    (installed / "random_search-1.0.dist-info" / "entry_points.txt").write_text(
+        "[pac.trainers]\nppo = random_search:KIND\n"
+    )
+    assert "clip" in json.loads(pac_tui(installed, "config", "--trainer", "ppo", "--json").stdout)["ppo"]

@@ -10,7 +10,6 @@ import logging
 import math
 import os
 import threading
-import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -36,6 +35,7 @@ from ..units import plural
 from .gated import GatedEnvs
 from .keeper import Keeper
 from .live import Live
+from .outcome import Outcome
 from .preparation import Preparation
 from .report import Environments, make_report
 from .sizing import Sizing
@@ -44,12 +44,6 @@ from .sweep import SECONDS
 STEP_TIMEOUT = 60.0  # s
 
 log = logging.getLogger(__name__)
-
-
-class AlarmRang(PacError):
-    """A session ended because an alarm rang, as `alarm_exit` asks."""
-
-    title = "Alarm"
 
 
 class Session(Live):
@@ -61,7 +55,7 @@ class Session(Live):
         headless: Whether it may run without a viewer.
 
     Attributes:
-        worker_restarts: How many workers failed and were started again.
+        outcome: The error that it ends with, if any.
     """
 
     def __init__(self, config: Config, directory: Path, *, headless: bool = False) -> None:
@@ -78,12 +72,13 @@ class Session(Live):
         self._asking = threading.Lock()  # a request and its interruption are one
         for text in config.breakpoints:
             self.monitor.breakpoints.add(text)
-        self.keeper = Keeper(self.config, self.task, self.settings, self.monitor, self.events, alarm=self._unwritten)
+        self.outcome = Outcome(self.events, self.monitor.alarms, self.gate, alarm_exit=config.alarm_exit)
+        self.keeper = Keeper(
+            self.config, self.task, self.settings, self.monitor, self.events, alarm=self.outcome.raise_alarm
+        )
         self.monitor.recorder = self._recorder()
         self._envs: GatedEnvs | None = None
-        self.error: BaseException | None = None
         self._trainer: Trainer | None = None
-        self.worker_restarts = 0
         self._stepped = False
         self._never_started = True
         self._wants_checkpoint = False
@@ -112,18 +107,14 @@ class Session(Live):
         except Stopped:
             pass
         except BaseException as error:
-            self._fail(error)
+            self.outcome.fail(error)
         try:
             report = self._end()
         finally:
             self.gate.close()
-        if self.error is not None:
-            raise self.error
+        if self.outcome.error is not None:
+            raise self.outcome.error
         return report
-
-    def _fail(self, error: BaseException) -> None:
-        self.error = error
-        self.events.add(Level.FATAL, str(error) or type(error).__name__)
 
     def _begin(self) -> None:
         self.pulse.start()
@@ -132,7 +123,7 @@ class Session(Live):
                 self._trainer = self._build_trainer()
             self.keeper.resume(self._trainer)
             preparation.finish(lambda: self.say(Phase.STARTING, "compiling the game (first start only)"))
-            self._write_card("running")
+            self.write_card("running")
             num_envs = self.sizing.num_envs
             if (first := self.sizing.first(baseline=self.config.baseline)) != num_envs:
                 self._open(first)
@@ -259,7 +250,7 @@ class Session(Live):
         if self._wants_checkpoint or self.keeper.due:
             self._wants_checkpoint = False
             self.keeper.checkpoint(self.trainer)
-            self._write_card("running")
+            self.write_card("running")
         if interrupted or decision.num_envs != self.num_envs_now:
             self._restart(decision.num_envs)
         elif decision.measures:
@@ -361,7 +352,7 @@ class Session(Live):
     def _detach(self, backend: Backend) -> None:
         """Stop watching `backend`, which is about to close."""
         self.keeper.release()
-        self._drain(backend)
+        self.outcome.drain(backend)
         self.pulse.watch(None)
         if self.backend is backend:
             self._envs = None
@@ -378,37 +369,12 @@ class Session(Live):
     def _publish(self) -> None:
         self.monitor.state["limit"] = self._limit()
         if self.backend is not None:
-            self._drain(self.backend)
+            self.outcome.drain(self.backend)
         super()._publish()
 
-    def _drain(self, backend: Backend) -> None:
-        """Take over what the backend reports: workers that failed, and those that are back."""
-        alarms = self.monitor.alarms
-        for event in backend.drain_events():
-            level, of_worker = Level[event.level.upper()], event.worker is not None
-            if of_worker and level >= Level.WARNING:
-                self.worker_restarts += 1
-                alarms.marked.update(range(event.lo, event.hi))
-                alarms.told.append(event.text.partition("\n")[0])
-                level = self._weight(level, alarms.told[-1])
-            self.events.add(level, event.text, event.lo if of_worker else -1, reported=of_worker)
-
-    def _unwritten(self, text: str) -> None:
-        """Tell of something that cannot be written; any thread may."""
-        self.monitor.alarms.told.append(text)
-        self.events.add(self._weight(Level.ERROR, text), text)
-
     def _rang(self, text: str, env: int, level: Level = Level.WARNING) -> None:
-        """Tell of an alarm, and end if that is wanted."""
-        super()._rang(text, env, self._weight(level, text))
-
-    def _weight(self, level: Level, alarm: str) -> Level:
-        """Return how an alarm is told; if one is to be the end, end: the next pass of the gate is the last."""
-        if not self.config.alarm_exit or self.gate.stopping:
-            return level
-        self.error = AlarmRang(f"ended by an alarm, as --alarm-exit asks: {alarm.removeprefix('alarm: ')}")
-        self.gate.stop()
-        return Level.FATAL
+        """Report an alarm, which may end the session."""
+        super()._rang(text, env, self.outcome.level_of(text, level))
 
     # -- limits, runs and checkpoints ---------------------------------------------------------------------------------
 
@@ -438,19 +404,20 @@ class Session(Live):
     def _limit_reached(self) -> bool:
         return self._limit() >= 1 and not self.sizing.sweeping
 
-    def _write_card(self, state: str) -> None:
+    def write_card(self, state: str) -> None:
+        """Write how the run is into `run.json`; any thread may."""
         self.keeper.write_card(
             state,
             device=self.device,
             num_envs=self.sizing.num_envs,
             started=self._started,
-            error=_sentence(self.error),
+            error=self.outcome.sentence,
         )
 
     def _end(self) -> dict[str, Any]:
         """Save, stop the workers, say how it ended; return the report."""
         if self.backend is not None:
-            self._drain(self.backend)
+            self.outcome.drain(self.backend)
         if self._trainer is not None and self.monitor.counts.steps:
             self.say(Phase.STOPPING, "saving a checkpoint")
             self._record_last(self._trainer)
@@ -465,10 +432,10 @@ class Session(Live):
             self.backend.close()
         self.pulse.stop()
         self.keeper.close()
-        failed = self.error is not None
-        self._write_card("failed" if failed else "completed" if self._limit_reached() else "interrupted")
+        failed = self.outcome.error is not None
+        self.write_card("failed" if failed else "completed" if self._limit_reached() else "interrupted")
         self.keeper.leave()
-        self.say(Phase.FAILED if failed else Phase.ENDED, _sentence(self.error) if failed else "ended")
+        self.say(Phase.FAILED if failed else Phase.ENDED, self.outcome.sentence if failed else "ended")
         if failed:
             keep_last(self.directory)
         return report
@@ -479,7 +446,7 @@ class Session(Live):
             backend=backend.name if backend else self.config.backend,
             num_envs=self.num_envs_now,
             workers=len(backend.workers) if backend else 0,
-            worker_restarts=self.worker_restarts,
+            worker_restarts=self.outcome.worker_restarts,
             restarts=sizing.restarts,
             sweep_seconds=sizing.sweep_seconds(self.clock.now()),
         )
@@ -489,9 +456,9 @@ class Session(Live):
 
     def _in_vain(self) -> bool:
         """Whether the run has nothing worth keeping: it was stopped before its first step, or could not begin."""
-        if self.error is None:
+        if self.outcome.error is None:
             return not self.monitor.counts.steps
-        return self._never_started and isinstance(self.error, PacError)
+        return self._never_started and isinstance(self.outcome.error, PacError)
 
     def _record_last(self, trainer: Trainer) -> None:
         """Record the last figures: of the trainer, and of a rollout that was not finished, which is discarded."""
@@ -507,12 +474,12 @@ class Session(Live):
 
     def _last_figures(self, trainer: Trainer) -> dict[str, float]:
         """Return what the trainer reports at the end; if it cannot, the session has failed, and ends like any other."""
-        if self.error is not None:
+        if self.outcome.error is not None:
             return {}
         try:
             return trainer.finish()
         except Exception as error:
-            self._fail(error)
+            self.outcome.fail(error)
             return {}
 
     def _save_last(self, trainer: Trainer) -> None:
@@ -520,7 +487,7 @@ class Session(Live):
         try:
             self.keeper.checkpoint(trainer, wait=True)
         except CheckpointNotWritten as error:
-            self.error = self.error or error
+            self.outcome.error = self.outcome.error or error
 
     # -- where the training thread does not respond -------------------------------------------------------------------
 
@@ -538,10 +505,6 @@ class Session(Live):
         if self._envs is not None and self._envs.stepping and self._trainer is not None and not self.task.shared:
             self.keeper.checkpoint(self._trainer, wait=True)
 
-    def write_last_card(self, state: str) -> None:
-        """Write how the run ended into `run.json`; called from another thread."""
-        self._write_card(state)
-
     # -- what other threads may ask -----------------------------------------------------------------------------------
 
     def stop(self) -> None:
@@ -551,9 +514,3 @@ class Session(Live):
     def checkpoint_soon(self) -> None:
         """Save a checkpoint at the end of the iteration."""
         self._wants_checkpoint = True
-
-
-def _sentence(error: BaseException | None) -> str:
-    if isinstance(error, PacError):
-        return f"{error.title}: {error}"
-    return "".join(traceback.format_exception_only(error)).strip() if error else ""

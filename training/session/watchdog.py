@@ -159,11 +159,11 @@ class Watchdog:
         self._set_timer(session.config.stop_timeout)
         faulthandler.dump_traceback(file=2, all_threads=True)
         if self._code is None:
-            session.error = error
+            session.outcome.error = error
             session.events.add(Level.FATAL, f"{error.title}: {error}")
             if code == FAILED:
                 self._attempt(session.save_beside)
-            self._attempt(lambda: session.write_last_card("failed" if code == FAILED else "interrupted"))
+            self._attempt(lambda: session.write_card("failed" if code == FAILED else "interrupted"))
             self._attempt(self._publish)
         else:
             session.events.add(Level.WARNING, "the session has ended, and a thread that it did not start has not")
@@ -184,7 +184,7 @@ class Watchdog:
         """Tell the viewers, and keep the last telemetry with the run."""
         with self._session.writer.write("state") as state:
             state["phase"] = Phase.FAILED
-            state["message"] = within(str(self._session.error), MESSAGE_BYTES)
+            state["message"] = within(str(self._session.outcome.error), MESSAGE_BYTES)
         keep_last(self._session.directory)
 
     def _end_children(self) -> None:

@@ -46,7 +46,7 @@ def test_a_session_that_is_blocked_is_ended(stuck, tmp_path):
     with stuck() as watched:
         gets_stuck(tmp_path)
         os.kill(watched.process.pid, signal.SIGTERM)
-        with pytest.raises(SessionFailed, match=r"made no progress for 1 s; it is in .*stuck"):
+        with pytest.raises(SessionFailed, match=r"made no progress for \d+ s; it is in .*stuck"):
             watched.process.report()
         assert watched.process.poll() == 1
         assert not watched.process.directory.exists()
@@ -125,7 +125,7 @@ def test_a_session_that_computes_has_longer(stuck, crowded, tmp_path, alone):
             crowded(watched.process.pid)
         begun = time.monotonic()
         os.kill(watched.process.pid, signal.SIGTERM)
-        with pytest.raises(SessionFailed, match="made no progress for 3 s"):
+        with pytest.raises(SessionFailed, match="made no progress"):
             watched.process.report()
         assert time.monotonic() - begun >= 3
 

@@ -120,6 +120,19 @@ def write_whole(path: Path, text: str) -> None:
     beside.replace(path)
 
 
+def sync(path: Path) -> None:
+    """Flush a file, or the entries of a directory, to the disk.
+
+    Raises:
+        OSError: The disk refuses.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def read_bytes(path: Path, limit: int, *, pipes: bool = False) -> bytes:
     """Return what a file contains, at most `limit` bytes.
 

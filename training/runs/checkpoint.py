@@ -22,9 +22,10 @@ import numpy as np
 
 from ...envs import PacError
 from ...envs.fields import Array
-from ...envs.files import MIB, UnreadableFile, open_binary, read_json
-from . import tensors_file
+from ...envs.files import MIB, UnreadableFile, open_binary, read_json, sync
+from ...envs.safetensors_file import map_tensors
 from .stream import Stream
+from .tensors_file import pieces
 
 VERSION = 2
 PREFIX = "step-"
@@ -141,11 +142,11 @@ def _belongs(found: Checkpoint, expected: Mapping[str, str], needed: Mapping[str
 
 def _write(folder: Path, step: int, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
     held = {name: one if isinstance(one, Stream) else np.asarray(one, order="C") for name, one in tensors.items()}
-    digest = _write_file(folder / TENSORS, tensors_file.pieces(held))
+    digest = _write_file(folder / TENSORS, pieces(held))
     facts = json.loads(json.dumps({"version": VERSION, "step": step, "data": dict(data)}))  # as it will be read
     text = json.dumps({**facts, "sha256": _checksum(digest, facts)}, indent=2)
     _write_file(folder / DATA, iter([text.encode()]))
-    _sync(folder)
+    sync(folder)
 
 
 def _checksum(tensors: str, facts: Mapping[str, Any]) -> str:
@@ -171,17 +172,8 @@ def _replace(beside: Path, final: Path) -> None:
     if final.exists():
         final.rename(aside)
     beside.rename(final)
-    _sync(final.parent)
+    sync(final.parent)
     shutil.rmtree(aside, ignore_errors=True)
-
-
-def _sync(folder: Path) -> None:
-    """Flush a directory's entries to the disk."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _newest_first(directory: Path) -> list[Path]:
@@ -193,7 +185,7 @@ def _read(path: Path) -> Checkpoint:
         head = read_json(path / DATA, MAX_DATA, finite=False)
         with open_binary(path / TENSORS) as file:
             _verify(head, file)
-            tensors = tensors_file.read(file)
+            tensors, _ = map_tensors(file, writable=True)
     except UnreadableFile as error:
         raise _Unusable(f"{DATA} cannot be read: {error.reason}") from error
     except OSError as error:

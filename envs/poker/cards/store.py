@@ -22,16 +22,13 @@ from platformdirs import user_cache_path
 
 from ...errors import PacError
 from ...fields import Array
-from ...files import MIB, open_binary, parse_json
+from ...files import open_binary, parse_json, sync
+from ...safetensors_file import map_tensors
 
 log = logging.getLogger(__name__)
 
 FOLDER_VARIABLE = "PAC_CACHE_DIR"
 PARTIAL = ".partial"
-DTYPES = {"U8": np.uint8, "U16": np.uint16, "I32": np.int32, "F64": np.float64}
-MAX_HEAD = MIB
-HEAD = 8
-"""A file begins with the length of its header in so many bytes, the lowest first."""
 
 
 class NotKept(PacError):
@@ -121,20 +118,10 @@ def _mapped(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
     size = path.lstat().st_size
     try:
         with open_binary(path) as file:
-            memory = np.memmap(file, np.uint8, mode="r")
-        start = HEAD + int.from_bytes(memory[:HEAD].tobytes(), "little")
-        head = parse_json(memory[HEAD : min(start, MAX_HEAD)].tobytes())
-        told = head.pop("__metadata__")
-        told["sha256"] = parse_json(told["sha256"].encode())
-        return {name: _view(memory[start:], **entry) for name, entry in head.items()}, told
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            arrays, metadata = map_tensors(file)
+        return arrays, {**metadata, "sha256": dict(parse_json(metadata["sha256"].encode()))}
+    except (OSError, ValueError, TypeError, KeyError) as error:
         raise Unfit(f"it is damaged, or no cache of pac-tui's ({size:,} bytes)") from error
-
-
-def _view(memory: Array, dtype: str, shape: list[int], data_offsets: list[int]) -> Array:
-    """An array in the memory behind a file's header."""
-    first, last = data_offsets
-    return np.asarray(memory[first:last]).view(DTYPES[dtype]).reshape(shape)
 
 
 def _checksum(array: Array) -> str:
@@ -151,19 +138,11 @@ def _write(path: Path, facts: Mapping[str, str], arrays: Mapping[str, Array]) ->
     sums = {name: _checksum(array) for name, array in arrays.items()}
     try:
         safetensors.numpy.save_file(dict(arrays), beside, {**facts, "sha256": json.dumps(sums)})
-        _flush(beside)
+        sync(beside)
         beside.replace(path)
-        _flush(path.parent)
+        sync(path.parent)
     finally:
         beside.unlink(missing_ok=True)
-
-
-def _flush(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _remove_left_over(path: Path) -> None:

@@ -149,9 +149,9 @@ def test_data_that_lacks_something_is_passed_over(tmp_path) -> None:
 
 def test_tensors_with_a_huge_header_are_passed_over(tmp_path, monkeypatch) -> None:
     """It would have to be read into memory as a whole."""
-    monkeypatch.setattr("pac.training.runs.tensors_file.MAX_HEADER", 100)
+    monkeypatch.setattr("pac.envs.safetensors_file.MAX_HEADER", 100)
     write(tmp_path, 1)
-    monkeypatch.setattr("pac.training.runs.tensors_file.MAX_HEADER", 10)
+    monkeypatch.setattr("pac.envs.safetensors_file.MAX_HEADER", 10)
     with pytest.raises(NoCheckpoint, match="is not safetensors"):
         load_newest(tmp_path)
 

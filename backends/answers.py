@@ -30,7 +30,10 @@ class Answers:
         self._observations = [[_bytes(row) for row in host.rows[name]] for name in ("observation", "final_observation")]
         self._results = [self._gather(rows) for rows in self._observations]
         self._tail = [memoryview(self._more), *(_bytes(host.rows[item.name]) for item in sizes.records)]
-        self._boards = [memoryview(self._last), *(_bytes(host.rows[item.name]) for item in sizes.pictures)]
+        self._boards = [
+            [memoryview(self._last), *(_bytes(host.rows[item.name]) for item in fields)]
+            for fields in (sizes.pictures, sizes.last_pictures)
+        ]
         self._rewards, self._truncated = host.rows["reward"].data, host.rows["truncated"].data
         self._terminated = host.rows["terminated"].data
         known = {item.name for item in task.info if not item.shape}
@@ -55,7 +58,7 @@ class Answers:
             views = views + self._tail
         if record and board:
             HEADER.pack_into(self._last, 0, Kind.BOARD, ident, self._board)
-            views = views + self._boards
+            views = views + self._boards[ended]
         return views
 
     def observation(self, ident: int) -> bytes:

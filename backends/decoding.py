@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..envs import Field, Task
 from ..envs.fields import Array
+from ..envs.task import LAST_DRAWN
 from .layout import Buffer
 from .protocol import HEADER, NUMBERS, TAIL, TERMINATED, TOOK, TRUNCATED, Sizes
 
@@ -72,7 +73,9 @@ class Decoder:
         self._masks = results[:, :, sizes.observation : tail]
         self._rewards, self._dones = results[:, :, tail : tail + 4], results[:, :, tail + 4]
         self._tails = results[:, :, tail:]
-        self._pictures = self._parts(sizes.pictures, self._third + HEADER.size, 0)
+        begin = self._third + HEADER.size
+        self._pictures = self._parts(sizes.pictures, begin, 0)
+        self._last_pictures = self._parts(sizes.last_pictures, begin, 0)
         self._watched: NDArray[np.intp] | None = None
 
     def decode(self, slot: int, envs: NDArray[np.intp] | None = None) -> None:
@@ -96,14 +99,24 @@ class Decoder:
             self._draw(envs)
 
     def decode_last(self, slot: int, envs: NDArray[np.intp]) -> None:
-        """Write the observations of answers that ended episodes as final ones."""
+        """Write the observations of answers that ended episodes as final ones, and boards where they are wanted."""
         self._rows_of("final_observation", slot)[envs] = self._observations[envs]
+        if self._last_pictures and not self._plain:
+            last_drawn = self._buffer[LAST_DRAWN][0]
+            drawn = self._drawn(envs[last_drawn[envs] != 0])
+            for into, come in self._last_pictures:
+                into[drawn] = come[drawn]
+            last_drawn[drawn] = self._buffer["episode"][0, drawn]
 
     def decode_first(self, slot: int, envs: NDArray[np.intp]) -> None:
-        """Write the observations and masks with which episodes begin, and nothing else."""
+        """Write the observations, masks and boards with which episodes begin, and nothing else."""
         self._rows_of("observation", slot)[envs] = self._observations[envs]
         if self._task.masked:
             self._decode_masks(slot, envs)
+        if not self._plain:
+            drawn = self._drawn(envs)
+            for into, come in self._pictures:
+                into[drawn] = come[drawn]
 
     def _decode_masks(self, slot: int, envs: NDArray[np.intp] | None) -> None:
         into = self._rows_of("action_mask", slot)
@@ -120,9 +133,15 @@ class Decoder:
     def _draw(self, envs: NDArray[np.intp] | None) -> None:
         """Write the boards of those that are looked at."""
         assert self._watched is not None
-        drawn = self._watched if envs is None else np.intersect1d(self._watched, envs)
+        drawn = self._watched if envs is None else self._drawn(envs)
         for into, come in self._pictures:
             into[drawn] = come[drawn]
+
+    def _drawn(self, envs: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return those of `envs` whose answers had boards."""
+        if self._sizes.always_drawn:
+            return envs
+        return envs[:0] if self._watched is None else np.intersect1d(self._watched, envs)
 
     def _pair(self, slot: int) -> Slot:
         sizes, begin = self._sizes, self._second + HEADER.size

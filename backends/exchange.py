@@ -62,10 +62,10 @@ class Lines(Protocol):
         """Write the received answers of all environments, or of `envs`, into `slot`."""
 
     def decode_last(self, slot: int, envs: NDArray[np.intp]) -> None:
-        """Write the observations of answers that ended episodes as final ones."""
+        """Write the observations of answers that ended episodes as final ones, and boards where they are wanted."""
 
     def decode_first(self, slot: int, envs: NDArray[np.intp]) -> None:
-        """Write the observations and masks with which episodes begin, and nothing else."""
+        """Write the observations, masks and boards with which episodes begin, and nothing else."""
 
 
 Missed = Callable[[int, bool, bool], None]

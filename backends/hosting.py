@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..envs import Task, allocate
 from ..envs.fields import Array, Buffers
-from ..envs.task import MASK_64
+from ..envs.task import ASKED, LAST, LAST_DRAWN, LOOKED_AT, MASK_64
 from .actions import guard_of
 from .errors import BackendBusy, BadAction
 
@@ -69,7 +69,7 @@ class Host:
         self._episodes = self._buffers["episode"][0].data
         self._actions = self.rows["action"].data
         self._admit = guard_of(task, self.rows["action"][None]).admit
-        self._watched, self._asks_for_boards = False, "looked_at" in self.rows
+        self._watched, self._asks_for_boards = False, LOOKED_AT in self.rows
         self._open()
 
     def reset(self, seed: int | None = None, episode: int | None = None) -> None:
@@ -107,7 +107,8 @@ class Host:
                     raise BadAction(f"seat {seat} was given action {action}; actions are 0 to {count - 1}")
                 mine[seat] = action
         if self._asks_for_boards:
-            self.rows["looked_at"][...] = self._watched
+            self.rows[LOOKED_AT][...] = self._watched
+            self._ask_for_last_boards(wanted=self._watched)
         episodes, env = self._episodes, self.env
         episode = episodes[env]
         self._environments.step(0)
@@ -136,14 +137,14 @@ class Host:
         """Return a field as it lies in memory, a view that the next step overwrites.
 
         Its shape is `(players, *stored_shape)` for fields of seats and `stored_shape` for those of the environment.
-        After an end the observation is the last one and the mask allows nothing; what else is there is as the field's
-        description says of a step that ended an episode.
+        After an end the observation and the boards are the last ones and the mask allows nothing; what else is there is
+        as the field's description says of a step that ended an episode.
         """
         if self.ended:
-            if name == "observation":
-                return self.rows["final_observation"]
             if name == "action_mask" and self._no_mask is not None:
                 return self._no_mask
+            if LAST + name in self.rows:
+                return self.rows[LAST + name]
         return self.rows[name]
 
     def wide(self, name: str) -> Array:
@@ -202,7 +203,14 @@ class Host:
         self._environments = self.task.make(self.env, self.env + 1, self._buffers, self.seed)
         self._closed = False
         self._show = getattr(self._environments, "show", None)
+        self._ask_for_last_boards(wanted=not self._asks_for_boards)
         self.begun = self.ended = False
+
+    def _ask_for_last_boards(self, *, wanted: bool) -> None:
+        """Have the boards of the last state written when an episode ends, or no longer."""
+        if LAST_DRAWN in self.rows:
+            drawn = self.rows[LAST_DRAWN]
+            drawn[...] = np.where(drawn, drawn, ASKED) if wanted else 0
 
     def _turn(self) -> None:
         """Turn to the episode that began in the very step that ended the last one."""

@@ -16,12 +16,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..envs import Task, UnknownName
 from ..envs.fields import Array
-from ..envs.task import MASK_64
+from ..envs.task import LOOKED_AT, MASK_64
 from .hosting import Host
 
 Action: TypeAlias = int | float | list[int] | list[float]
-LOOKED_AT = "looked_at"
-"""The field of tasks that draw boards only for somebody."""
 LONGEST = 80
 """Letters of a refused value that its refusal repeats."""
 
@@ -127,14 +125,14 @@ def result(host: Host, asked: Asked, nanoseconds: int) -> Mapping[str, Any]:
     }
     if asked.fields:
         told |= {"ended": host.ended, "nanoseconds": nanoseconds}
-        told["fields"] = {name: b64encode(host.rows[name].tobytes()).decode() for name in kept(task, look=asked.look)}
+        told["fields"] = {name: b64encode(host.stored(name).tobytes()).decode() for name in kept(task, look=asked.look)}
     return told
 
 
 def kept(task: Task, *, look: bool) -> list[str]:
     """Return the names of the fields without slots; boards that are not drawn are none."""
     drawn = {item.name for item in task.boards}
-    skip = {LOOKED_AT} if look or LOOKED_AT not in drawn else drawn
+    skip = {item.name for item in task.last_boards} | ({LOOKED_AT} if look or LOOKED_AT not in drawn else drawn)
     return [item.name for item in task.fields if not item.timed and item.name not in skip]
 
 

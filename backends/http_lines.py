@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..envs import BadParameter, Field, Task
 from ..envs.fields import Array
-from .http_format import LOOKED_AT
+from ..envs.task import LAST, LAST_DRAWN, LOOKED_AT
 from .layout import Buffer
 from .socket_lines import LOOK
 
@@ -100,7 +100,7 @@ class HttpLines:
     def tell_looks(self) -> None:
         """Tell the environments, with the next request, whether somebody looks at them."""
         if LOOKED_AT in self._buffer:
-            self._looked = self._buffer[LOOKED_AT][0].tobytes()
+            self._looked = self._buffer.looked_at()
 
     def receive(self, env: int) -> bool:
         """Receive an environment's answer; return whether it came, False after `LOOK` s of silence.
@@ -135,15 +135,22 @@ class HttpLines:
             self._decode(env, slot)
 
     def decode_last(self, slot: int, envs: NDArray[np.intp]) -> None:
-        """Write the observations of answers that ended episodes as final ones."""
+        """Write the observations of answers that ended episodes as final ones, and boards where they are wanted."""
         for env in envs.tolist():
             for row, told in self._seats(env):
                 self._write("final_observation", slot, row, told["observation"])
+            last_drawn = self._buffer[LAST_DRAWN][0]
+            if last_drawn[env] and (boards := self._boards(env)):
+                for name, text in boards.items():
+                    self._write_field(LAST + name, env, text)
+                last_drawn[env] = self._buffer["episode"][0, env]
 
     def decode_first(self, slot: int, envs: NDArray[np.intp]) -> None:
-        """Write the observations and masks with which episodes begin, and nothing else."""
+        """Write the observations, masks and boards with which episodes begin, and nothing else."""
         for env in envs.tolist():
             self._see(env, slot)
+            for name, text in self._boards(env).items():
+                self._write_field(name, env, text)
 
     def _ask(self, env: int, path: str, body: Mapping[str, Any]) -> None:
         """Send a request; that a server has gone is found out where its answer is missed."""
@@ -180,9 +187,18 @@ class HttpLines:
             buffer[name][slot, env] = told[name]
         buffer["outcome"][slot, env] = self._outcomes(told["outcome"])
         for name, text in told["fields"].items():
-            row = buffer[name][0, env]
-            buffer[name][0, env] = np.frombuffer(b64decode(text), row.dtype).reshape(row.shape)
+            self._write_field(name, env, text)
         self.ended[env], self.took[env] = told["ended"], told["nanoseconds"]
+
+    def _boards(self, env: int) -> dict[str, str]:
+        """Return the boards in an environment's answer, if they were asked for."""
+        fields = self._answers[env]["fields"]
+        return {item.name: fields[item.name] for item in self._task.boards if item.name in fields}
+
+    def _write_field(self, name: str, env: int, text: str) -> None:
+        """Write a field without slots."""
+        row = self._buffer[name][0, env]
+        self._buffer[name][0, env] = np.frombuffer(b64decode(text), row.dtype).reshape(row.shape)
 
     def _write(self, name: str, slot: int, row: int, values: list[Any]) -> None:
         """Write a field of a seat as the buffer stores it."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..envs import Task
 from ..envs.fields import Array, rows
+from ..envs.task import LAST_DRAWN, LOOKED_AT
 from .errors import LayoutMismatch
 
 ALIGNMENT = 64
@@ -40,6 +41,11 @@ class Buffer(dict[str, Array]):
             for array in self.values():
                 if len(array) == self.slots:
                     array[0] = array[-1]
+
+    def looked_at(self) -> bytes:
+        """Return for each environment of a task that draws only for viewers whether it is to: a byte, 0 or 1."""
+        wanted: Array = (self[LOOKED_AT][0] != 0) | (self[LAST_DRAWN][0] != 0)
+        return wanted.tobytes()
 
     def forget(self) -> None:
         """Count no episode as begun, neither in the buffer nor in the environments' own states."""

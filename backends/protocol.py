@@ -46,9 +46,10 @@ The types from 0x40 on carry the rest of what an environment of this program pub
 
 HELLO_REQ picks the environment and begins it anew with the seed. From then on each RESET_RESP, STEP_RESP and
 STEP_MULTI_RESP is followed by a RECORD of the same id, and where boards are wanted by a BOARD; at first they are wanted
-in tasks that draw at every step. STATE makes an environment go on where another one left off: the next RESET_REQ begins
-the episode after that one. Without HELLO_REQ a connection gets the first free environment and the server's seed. A
-version that is not spoken is answered by an ERROR with the code VERSION.
+in tasks that draw at every step. After a step that ended the episode, a BOARD shows the last state. STATE makes an
+environment go on where another one left off: the next RESET_REQ begins the episode after that one. Without HELLO_REQ a
+connection gets the first free environment and the server's seed. A version that is not spoken is answered by an ERROR
+with the code VERSION.
 
 An ERROR with the code REFUSED answers an action that cannot be taken; nothing was stepped, and the connection stays.
 After any other ERROR the server closes the connection.
@@ -66,6 +67,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from ..envs import Field, Task
+from ..envs.task import LAST_DRAWN, LOOKED_AT
 from .errors import ProtocolError
 
 VERSION = 1
@@ -88,9 +90,6 @@ NUMBERS = ("rank", "life", "gold", "stage", "board_size", "level", "kinds_active
 LARGEST = (0xFF, 0xFFFF, 0xFFFF, 0xFFFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF)
 """What each of them is cut to."""
 IN_RESULTS = {"action", "observation", "final_observation", "action_mask", "reward", "terminated", "truncated"}
-LOOKED_AT = "looked_at"
-"""The field of tasks that draw boards only for somebody."""
-
 Bytes: TypeAlias = bytes | bytearray | memoryview
 Lengths: TypeAlias = Mapping[int, tuple[int, int]]
 """The types that can come, and the least and the most bytes of their bodies."""
@@ -155,6 +154,7 @@ class Sizes:
         result: Bytes of one seat's result.
         records: The fields in a RECORD, one after the other, those of seats P times.
         pictures: The fields in a BOARD.
+        last_pictures: The fields in which those of a BOARD that ended an episode are kept.
         record: Bytes of a RECORD's body.
         board: Bytes of a BOARD's body.
         always_drawn: Whether boards are wanted from the beginning.
@@ -165,13 +165,14 @@ class Sizes:
 
     def __init__(self, task: Task) -> None:
         self._players = players = task.players
-        drawn = {item.name for item in task.boards}
+        drawn = {item.name for item in (*task.boards, *task.last_boards)}
         self.action = np.dtype("<f4" if task.bounds else "<i4")
         self.acting = self.action.itemsize * prod(task.action.shape)
         self.observation = task.observation.row_bytes
         self.result = self.observation + task.num_actions + TAIL.size
         self.records = tuple(item for item in task.fields if item.name not in IN_RESULTS | drawn)
         self.pictures = tuple(item for item in task.boards if item.name != LOOKED_AT)
+        self.last_pictures = tuple(item for item in task.last_boards if item.name != LAST_DRAWN)
         self.record = TOOK.size + sum(self.bytes_of(item) for item in self.records)
         self.board = sum(self.bytes_of(item) for item in self.pictures)
         self.always_drawn = LOOKED_AT not in drawn

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..envs import Task
 from ..envs.fields import Array
-from ..envs.task import MASK_64
+from ..envs.task import LOOKED_AT, MASK_64
 from .control import Patience
 from .decoding import Decoder
 from .errors import BackendTimeout, ProtocolError
@@ -22,7 +22,6 @@ from .protocol import (
     HEADER,
     HELLO_REQ,
     HELLO_RESP,
-    LOOKED_AT,
     VERSION,
     Code,
     Frame,
@@ -156,12 +155,12 @@ class SocketLines(Decoder):
 
     def tell_looks(self) -> None:
         """Tell the environments whether somebody looks at them, where that has changed."""
-        looked = self._buffer[LOOKED_AT][0].tobytes() if LOOKED_AT in self._buffer else self._told
+        looked = self._buffer.looked_at() if LOOKED_AT in self._buffer else self._told
         if looked == self._told:
             return
         for env, (now, before) in enumerate(zip(looked, self._told, strict=True)):
             if now != before and self._wires[env] is not None:
-                self.send(env, frame(Kind.LOOK, 0, bytes((now != 0,))))
+                self.send(env, frame(Kind.LOOK, 0, bytes((now,))))
                 self._needs[env] = self._whole if now else self._third
         self._told = looked
         self._watched = np.flatnonzero(np.frombuffer(looked, np.uint8))

@@ -10,7 +10,7 @@ import numpy as np
 from .actions import random_actions
 from .errors import PacError
 from .fields import Array, next_slot
-from .task import Environments, Savable, Task, allocate
+from .task import ASKED, LAST_DRAWN, LOOKED_AT, Environments, Savable, Task, allocate
 
 SLOTS = 3
 SAVED_STEPS = 20
@@ -76,6 +76,8 @@ class Play:
     def __init__(self, task: Task, bounds: tuple[int, ...], seed: int) -> None:
         self.task = task
         self.buffers = allocate(task, bounds[-1], SLOTS)
+        if LAST_DRAWN in self.buffers:
+            self.buffers[LAST_DRAWN].fill(ASKED)
         self.slot = 0
         spans = list(pairwise(bounds))
         self._parts: list[tuple[Environments, int]] = [
@@ -203,6 +205,13 @@ def _check_step(play: Play) -> None:
         raise NotConforming(
             f"{task.name}: an ended episode leaves its last observation in final_observation, got zeros"
         )
+    if LAST_DRAWN in play.buffers and LOOKED_AT not in play.buffers:
+        over = ended[:: task.players]
+        if (play.field(LAST_DRAWN)[over] != play.field("episode")[over]).any():
+            raise NotConforming(
+                f"{task.name}: the step that ends an episode writes its last boards into final_... and 1 + its "
+                "episode into final_drawn; it did not"
+            )
     play.returns = np.where(ended, 0.0, before + rewards)
 
 

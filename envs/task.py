@@ -25,6 +25,11 @@ Dress: TypeAlias = tuple[str, Mapping[str, Any]]
 
 MASK_64 = (1 << 64) - 1
 
+LAST, LAST_DRAWN, LOOKED_AT = "final_", "final_drawn", "looked_at"
+"""What the names of last boards begin with; the field that asks for them; the field that asks for boards."""
+ASKED = -1
+"""In `final_drawn`: last boards are wanted, and none are there yet."""
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -110,6 +115,7 @@ class Task:
             and what the trainer tells them besides the action.
         dress: What made this task of the one that `spec` names, see `dressed`.
         note: What its user should know, in a sentence that a session tells at its start.
+        begins_at_once: Whether the step that ends an episode begins the next one, so that it leads to two states.
     """
 
     spec: str
@@ -144,6 +150,20 @@ class Task:
     shared: tuple[Field, ...] = ()
     dress: Dress | None = None
     note: str = ""
+    begins_at_once: bool = True
+
+    @property
+    def last_boards(self) -> tuple[Field, ...]:
+        """What the boards showed when the last episode ended, and `final_drawn`.
+
+        `final_drawn` is 0 while nobody wants last boards: then an end need not write any. Who wants them sets it to
+        `ASKED`; from then on a step that ends an episode writes them, and into `final_drawn` 1 + the number of the
+        episode.
+        """
+        if self.shared or not self.begins_at_once:
+            return ()
+        boards = tuple(replace(item, name=LAST + item.name) for item in self.boards if item.name != LOOKED_AT)
+        return (*boards, Field(LAST_DRAWN, "int64", timed=False)) if boards else ()
 
     @property
     def state_at_hand(self) -> bool:
@@ -166,7 +186,7 @@ class Task:
         terms = (Field("reward_terms", "float32", (len(self.reward_terms),), per="seat"),) if self.reward_terms else ()
         mask = (Field("action_mask", "uint8", (self.num_actions,), encoding="bits", per="seat"),) if self.masked else ()
         state = (self.state,) if self.state else ()
-        own = (*self.info, *self.boards, *self.shared, *state)
+        own = (*self.info, *self.boards, *self.last_boards, *self.shared, *state)
         return (self.action, *STANDARD_FIELDS, *mask, self.observation, final, *terms, *own)
 
     def make(self, lo: int, hi: int, buffers: Buffers, seed: int) -> Environments:

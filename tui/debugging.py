@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..training.telemetry.moments import Moment, Source
+from ..training.telemetry.moments import Line, Moment, Source
 from ..training.telemetry.records import Notice, Phase
 from ..training.telemetry.snapshot import Look, Snapshot
 from .commanded import CommandedApp
@@ -26,6 +26,7 @@ class DebuggedApp(CommandedApp):
         inspecting: Whether all that is known of an environment is shown.
         seat: Whose there, from 0.
         back: How many steps before the newest it is shown.
+        begun: If that step ended an episode: whether the next one's first state is shown instead of the last state.
         moment: What is known of the step that was gone to, or how far finding it out is.
     """
 
@@ -34,7 +35,8 @@ class DebuggedApp(CommandedApp):
         self.inspecting = False
         self.seat = 0
         self.back = 0
-        self._now = 0
+        self.begun = False
+        self._now = (0, 0)
         self._hits = 0
         self._past: Moment | None = None
         self.moment: Moment | None = None
@@ -58,12 +60,31 @@ class DebuggedApp(CommandedApp):
             self.hurry()
 
     def action_travel(self, by: int) -> None:
-        """Go some steps back, or on."""
+        """Go some steps back, or on; one at a time, past both states that a step which ended an episode led to."""
         line = self.snapshot.line if self.snapshot is not None else None
-        if self.travels and line is not None:
+        if not self.travels or line is None:
+            return
+        if by == 1 and self._ended(line, self.back) and not self.begun:
+            self.begun = True
+        elif by == -1 and self._ended(line, self.back) and self.begun:
+            self.begun = False
+        else:
             self.back = min(len(line.ends), max(0, self.back - by))
-            self._now = line.now
-            self.hurry()
+            self.begun = by == -1
+        self.hurry()
+
+    def _ended(self, line: Line, back: int) -> bool:
+        """Whether a step ended an episode and began the next one."""
+        two = self.snapshot is not None and self.snapshot.description.begins_at_once
+        return two and back < len(line.ends) and bool(line.ends[len(line.ends) - 1 - back])
+
+    @property
+    def _last(self) -> int:
+        """The newest step, if the last state of an episode is to be shown, else 0: who plays sees what comes next."""
+        line = self.snapshot.line if self.snapshot is not None else None
+        if line is None or self.begun or not self.travels or isinstance(self.screen, TakeOver):
+            return 0
+        return line.now if self._ended(line, self.back) else 0
 
     def action_breakpoints(self) -> None:
         """Show the breakpoints, to add, switch or remove one."""
@@ -76,7 +97,7 @@ class DebuggedApp(CommandedApp):
             return
         if self.phase is not Phase.PAUSED:
             self.command("pause")
-        self.back = 0
+        self.back, self.begun = 0, False
         self.push_screen(TakeOver(self.command, self.env, self.seat, self.snapshot))
 
     def action_sweep(self) -> None:
@@ -105,24 +126,37 @@ class DebuggedApp(CommandedApp):
         if look.focus is None:
             return look
         detail = self.inspecting or self.seat > 0
-        return replace(look, seat=self.seat, detail=detail, back=self.back if self.travels else 0)
+        return replace(look, seat=self.seat, detail=detail, back=self.back if self.travels else 0, last=self._last)
 
     def moved(self, snapshot: Snapshot) -> bool:
         """Whether a session that stands still has another moment to show than the last time."""
         before, known = self._shown, self.moment
-        self._shown = () if known is None else (known.env, known.seat, known.step, known.now, known.source)
+        self._shown = () if known is None else (known.env, known.seat, known.step, known.now, known.source, known.begun)
         return snapshot.phase is Phase.PAUSED and self._shown != before
 
     def as_of_then(self, snapshot: Snapshot) -> Snapshot:
-        """Return the snapshot as of the step that was gone back to; the newest one goes on from where it was."""
-        if snapshot.phase is not Phase.PAUSED or (snapshot.line is not None and snapshot.line.now != self._now):
-            self.back = 0
+        """Return the snapshot as of the state that was gone back to; the newest one goes on from where it was."""
+        line = snapshot.line
+        here = (self.env, 0 if line is None else line.now)
+        if snapshot.phase is not Phase.PAUSED or (line is not None and here != self._now):
+            self.back = self.back if self._now[1] == here[1] and snapshot.phase is Phase.PAUSED else 0
+            self.begun, self._now = False, here
         moment = self.moment = snapshot.moment
-        if not self.back or not self.travels:
+        last = self._last
+        if not self.travels or not (self.back or last):
             self._past = None
-            return as_it_was(snapshot, moment) if moment is not None and moment.seat else snapshot
-        if moment is not None and moment.back == self.back and moment.source is not Source.WORKING:
+            return as_it_was(snapshot, moment) if moment is not None and (moment.seat or moment.begun) else snapshot
+        if moment is not None and self._is_wanted(moment, last):
             self._past = moment
         if self._past is None or (self._past.env, self._past.seat) != (self.env, self.seat):
             return snapshot
+        if not self.back and not self._past.shown:  # there is another board to show
+            return snapshot
         return as_it_was(snapshot, self._past)
+
+    def _is_wanted(self, moment: Moment, last: int) -> bool:
+        """Whether a moment is of the state that is looked at, and found out."""
+        two = self.snapshot is not None and self.snapshot.description.begins_at_once
+        ends = two and bool(moment.values["end"])
+        wanted = moment.back == self.back and ends == (last > 0)
+        return wanted and last in {0, moment.now} and moment.source is not Source.WORKING

@@ -112,7 +112,7 @@ class NavigatedApp(DebuggedApp):
     def action_cancel(self) -> None:
         """Forget a pending restart, else go back to the summary."""
         if self.travels and self.back:
-            self.action_travel(self.back)
+            self.action_travel(max(2, self.back))
         elif not self.pending.cancel():
             self.action_summary()
         self.announce()

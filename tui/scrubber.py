@@ -50,13 +50,15 @@ def _sentence(about: Description, moment: Moment, back: int, width: int) -> Row:
         return (part(text, YELLOW, bold=True),)
     head = part(f" {_back(back)} ", YELLOW, bold=True) if back else part(f" {SIGNS.paused} paused ", SOFT, bold=True)
     at = (part(f"at step {moment.step:,}", BRIGHT),)
-    if moment.source is Source.MISSING:
-        return _joined(head, [at, (part(f"not kept: {moment.note}", YELLOW),)])
     source: Row = ()
-    if back:
+    missing: Row = ()
+    if moment.source is Source.MISSING:
+        what = "last board not kept" if moment.values["end"] else "not kept"
+        missing = (part(f"{what}: {moment.note}", YELLOW),)
+    elif back:
         said = "as it was seen" if moment.source is Source.STORED else "played again"
         source = (part(f"{said}: {moment.note}" if moment.note else said, FAINT),)
-    known = {"step": at, **_known(about, moment, width // 3), "source": source}
+    known = {"step": at, **_known(about, moment, width // 3), "source": source, "missing": missing}
     for least in LEAST_FIRST:
         if width_of(_joined(head, known.values())) > width:
             known.pop(least, None)
@@ -94,7 +96,9 @@ def _known(about: Description, moment: Moment, most: int) -> dict[str, Row]:
         outcome = int(values["outcome"])
         name = about.outcomes[outcome - 1][0] if outcome else ENDS[int(values["end"])]
         pieces["end"] = (part(f"episode ended: {name}", YELLOW, bold=True),)
-    if moment.next_action is not None:
+    if values["end"] and about.begins_at_once:
+        pieces["next"] = (part(f"{SIGNS.stepping} next episode", FAINT),)
+    elif moment.next_action is not None:
         pieces["next"] = (part("next: ", FAINT), part(named(moment.next_action), BRIGHT))
     return pieces
 

@@ -40,7 +40,7 @@ from .rounds import begin, bury, close_turns, go_on, is_last, rank, run_fights
 from .tables import XP_NEEDED
 from .turn import take
 from .view import draw, draw_numbers, observe
-from .views import Extras, Views, extras, views, working
+from .views import Boards, Extras, Views, extras, views, working
 from .work import Work
 
 TOP_HALF = 4
@@ -119,6 +119,19 @@ def part(game: Ints, me: int) -> int:
 
 
 @compiled
+def draw_boards(game: Ints, b: Boards, env: int) -> None:
+    """Draw all but the film of the last fight."""
+    draw(game, b.creatures[env], b.stars[env], b.gear[env], b.shop[env])
+    draw_numbers(game, b.kinds[env], b.seats[env])
+
+
+@compiled
+def draw_fight(game: Ints, b: Boards, env: int) -> None:
+    """Draw the pictures of the last fight."""
+    draw_film(game, b.fight[env], b.fight_life[env], b.fight_power[env])
+
+
+@compiled
 def show(v: Views, x: Extras, slot: int, env: int) -> None:
     """Write observations, masks and boards of a state."""
     game = v.state[env]
@@ -128,15 +141,8 @@ def show(v: Views, x: Extras, slot: int, env: int) -> None:
         for word in range(MASK_WORDS):
             v.mask[slot, row, word] = game[me + MASK + word]
         v.common.active[slot, row] = part(game, me)
-    draw(game, x.creatures[env], x.stars[env], x.gear[env], x.shop[env])
-    draw_numbers(game, x.kinds[env], x.seats[env])
+    draw_boards(game, x.boards, env)
     v.common.episode[env] = game[EPISODES] - 1
-
-
-@compiled
-def show_fight(v: Views, x: Extras, env: int) -> None:
-    """Write the pictures of the last fight."""
-    draw_film(v.state[env], x.fight[env], x.fight_life[env], x.fight_power[env])
 
 
 @compiled
@@ -189,7 +195,7 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64)
             next_episode(v, env)
             write_info(v, x, slot, env)
             show(v, x, slot, env)
-            show_fight(v, x, env)
+            draw_fight(v.state[env], x.boards, env)
             forget(v, slot, env)
 
 
@@ -231,6 +237,10 @@ def finish(v: Views, x: Extras, slot: int, env: int, work: Work) -> None:
         if over:
             observe(game, seat, v.final[slot, row])
     if over:
+        if x.last_drawn[env]:
+            draw_boards(game, x.last, env)
+            draw_fight(game, x.last, env)
+            x.last_drawn[env] = v.common.episode[env] + 1
         next_episode(v, env)
     show(v, x, slot, env)
 
@@ -257,7 +267,7 @@ def step_envs(table: Array, lo: int, hi: int, slot: int, following: int) -> int:
         fought = play_step(v.state[env], actions, v.preset, v.bots, work)
         finish(v, x, following, env, work)
         if fought:
-            show_fight(v, x, env)
+            draw_fight(v.state[env], x.boards, env)
     return ALL_LEGAL
 
 
@@ -270,4 +280,4 @@ def show_envs(table: Array, lo: int, hi: int, slot: int) -> None:
             survey(v.state[env], player(seat))
         write_info(v, x, slot, env)
         show(v, x, slot, env)
-        show_fight(v, x, env)
+        draw_fight(v.state[env], x.boards, env)

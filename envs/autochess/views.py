@@ -44,13 +44,15 @@ INFO = (
     "actions_taken",
 )
 BOARDS = ("creatures", "stars", "gear", "shop", "fight", "fight_life", "fight_power", "kinds", "seats")
-NAMES = (*STANDARD, *INFO, *BOARDS)
+LAST_BOARDS = (*(f"final_{name}" for name in BOARDS), "final_drawn")
+NAMES = (*STANDARD, *INFO, *BOARDS, *LAST_BOARDS)
 """The fields whose addresses stand in a table, after its numbers: slots, environments, players, preset, bots."""
 NUMBERS = 5
 FILM_CELLS = PICTURES * FIGHT_ROWS * FIGHT_COLUMNS
 STANDING = 2
 AT_INFO = NUMBERS + NAMES.index(INFO[0])
 AT_BOARDS = NUMBERS + NAMES.index(BOARDS[0])
+AT_LAST = NUMBERS + NAMES.index(LAST_BOARDS[0])
 AT_WORK = NUMBERS + len(NAMES)
 
 
@@ -68,8 +70,22 @@ class Views(NamedTuple):
     reals: Array
 
 
+class Boards(NamedTuple):
+    """What is drawn of games, `(environments, ...)`."""
+
+    creatures: Array
+    stars: Array
+    gear: Array
+    shop: Array
+    fight: Array
+    fight_life: Array
+    fight_power: Array
+    kinds: Array
+    seats: Array
+
+
 class Extras(NamedTuple):
-    """What is written for people: the scalars of `INFO`, `(slots, rows)`, and boards, `(environments, ...)`."""
+    """What is written for people: the scalars of `INFO`, `(slots, rows)`, the boards, and those of the last end."""
 
     life: Array
     rank: Array
@@ -82,15 +98,9 @@ class Extras(NamedTuple):
     kinds_active: Array
     items_held: Array
     actions_taken: Array
-    creatures: Array
-    stars: Array
-    gear: Array
-    shop: Array
-    fight: Array
-    fight_life: Array
-    fight_power: Array
-    kinds: Array
-    seats: Array
+    boards: Boards
+    last: Boards
+    last_drawn: Array
 
 
 def table(task: Task, buffers: Buffers, work: Work) -> NDArray[np.int64]:
@@ -122,6 +132,23 @@ def views(at: NDArray[np.int64]) -> Views:
 
 
 @compiled
+def boards_at(at: NDArray[np.int64], first: int) -> Boards:
+    """Rebuild the arrays of boards whose addresses stand in a table from `first` on."""
+    envs = at[1]
+    return Boards(
+        creatures=carray(pointer(at[first], np.uint8), (envs, CELLS)),
+        stars=carray(pointer(at[first + 1], np.uint8), (envs, CELLS)),
+        gear=carray(pointer(at[first + 2], np.uint8), (envs, CELLS)),
+        shop=carray(pointer(at[first + 3], np.uint8), (envs, SHOP_SLOTS)),
+        fight=carray(pointer(at[first + 4], np.uint8), (envs, FILM_CELLS)),
+        fight_life=carray(pointer(at[first + 5], np.uint8), (envs, FILM_CELLS)),
+        fight_power=carray(pointer(at[first + 6], np.uint8), (envs, FILM_CELLS)),
+        kinds=carray(pointer(at[first + 7], np.float32), (envs, len(KINDS))),
+        seats=carray(pointer(at[first + 8], np.float32), (envs, SEATS, STANDING)),
+    )
+
+
+@compiled
 def extras(at: NDArray[np.int64]) -> Extras:
     """Rebuild the arrays for people from a table."""
     envs = at[1]
@@ -138,15 +165,9 @@ def extras(at: NDArray[np.int64]) -> Extras:
         kinds_active=carray(pointer(at[AT_INFO + 8], np.int32), rows),
         items_held=carray(pointer(at[AT_INFO + 9], np.int32), rows),
         actions_taken=carray(pointer(at[AT_INFO + 10], np.int32), rows),
-        creatures=carray(pointer(at[AT_BOARDS], np.uint8), (envs, CELLS)),
-        stars=carray(pointer(at[AT_BOARDS + 1], np.uint8), (envs, CELLS)),
-        gear=carray(pointer(at[AT_BOARDS + 2], np.uint8), (envs, CELLS)),
-        shop=carray(pointer(at[AT_BOARDS + 3], np.uint8), (envs, SHOP_SLOTS)),
-        fight=carray(pointer(at[AT_BOARDS + 4], np.uint8), (envs, FILM_CELLS)),
-        fight_life=carray(pointer(at[AT_BOARDS + 5], np.uint8), (envs, FILM_CELLS)),
-        fight_power=carray(pointer(at[AT_BOARDS + 6], np.uint8), (envs, FILM_CELLS)),
-        kinds=carray(pointer(at[AT_BOARDS + 7], np.float32), (envs, len(KINDS))),
-        seats=carray(pointer(at[AT_BOARDS + 8], np.float32), (envs, SEATS, STANDING)),
+        boards=boards_at(at, AT_BOARDS),
+        last=boards_at(at, AT_LAST),
+        last_drawn=carray(pointer(at[AT_LAST + len(BOARDS)], np.int64), (envs,)),
     )
 
 

@@ -79,6 +79,16 @@ def show(v: Views, slot: int, env: int) -> None:
 
 
 @compiled
+def show_last(v: Views, env: int) -> None:
+    """Write the boards of a state that ended an episode."""
+    board, game = v.words[env], v.ints[env]
+    draw_bottle(board, v.last_bottle[env])
+    draw_pill(game, v.last_codes[env])
+    draw_next(game, v.last_preview[env])
+    v.last_drawn[env] = v.common.episode[env] + 1
+
+
+@compiled
 def write_info(v: Views, slot: int, env: int) -> None:
     """Write the numbers that a person would like to see."""
     game = v.ints[env]
@@ -153,6 +163,8 @@ def finish(v: Views, slot: int, env: int, viruses: int, clock: int) -> None:
         observe(board, game, v.final[slot, env])
         if v.by_frame:
             observe_pill(game, v.final[slot, env])
+        if v.last_drawn[env]:
+            show_last(v, env)
         next_episode(v, env, game[LEVEL], game[SPEED])
     elif not v.by_frame:
         survey(board, game, v.scratch)

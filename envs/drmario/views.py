@@ -45,6 +45,10 @@ class Views(NamedTuple):
     bottle: Array
     codes: Array
     preview: Array
+    last_bottle: Array
+    last_codes: Array
+    last_preview: Array
+    last_drawn: Array
     words: Array
     ints: Array
     reals: Array
@@ -52,7 +56,8 @@ class Views(NamedTuple):
     path: Array
 
 
-NAMES = (*STANDARD, "viruses", "cleared", "pills", "score", "speed_ups", "level", "bottle", "preview")
+INFO = ("viruses", "cleared", "pills", "score", "speed_ups", "level")
+NAMES = (*STANDARD, *INFO, "bottle", "preview", "final_bottle", "final_preview", "final_drawn")
 """The fields whose addresses stand in a table, after slots, environments, words of an observation, level and speed."""
 NUMBERS = 5
 
@@ -96,9 +101,13 @@ def views(at: NDArray[np.int64]) -> Views:
         bottle=carray(pointer(at[NUMBERS + 22], np.uint64), (envs, ROWS)),
         codes=carray(pointer(at[NUMBERS + 22], np.uint8), (envs, ROWS * COLUMNS)),
         preview=carray(pointer(at[NUMBERS + 23], np.uint8), (envs, 2)),
+        last_bottle=carray(pointer(at[NUMBERS + 24], np.uint64), (envs, ROWS)),
+        last_codes=carray(pointer(at[NUMBERS + 24], np.uint8), (envs, ROWS * COLUMNS)),
+        last_preview=carray(pointer(at[NUMBERS + 25], np.uint8), (envs, 2)),
+        last_drawn=carray(pointer(at[NUMBERS + 26], np.int64), (envs,)),
         words=carray(pointer(at[NUMBERS + 15], np.uint64), (envs, WORDS)),
         ints=carray(pointer(at[NUMBERS + 15], np.int64), (envs, WORDS)),
         reals=carray(pointer(at[NUMBERS + 15], np.float32), (envs, 2 * WORDS)),
-        scratch=carray(pointer(at[NUMBERS + 24], np.uint64), (SCRATCH,)),
-        path=carray(pointer(at[NUMBERS + 25], np.uint8), (LONGEST_FALL,)),
+        scratch=carray(pointer(at[NUMBERS + 27], np.uint64), (SCRATCH,)),
+        path=carray(pointer(at[NUMBERS + 28], np.uint8), (LONGEST_FALL,)),
     )

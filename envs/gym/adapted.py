@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..errors import EnvironmentFailed
 from ..fields import DECIDES, Array, Buffers
 from ..processes import StartedProcesses
-from ..task import Task, episode_seed
+from ..task import LAST, LAST_DRAWN, Task, episode_seed
 from .board import MODE_OF, draw
 from .infos import number_of
 from .making import create
@@ -50,6 +50,8 @@ class Adapted:
         self._packed = [slot.reshape(-1) for slot in self._part["action_mask"]] if task.masked else []
         self._looked = memoryview(self._part["looked_at"][0])
         self._board = self._part[task.panels[0].field][0]
+        self._last_drawn: Any = memoryview(self._part[LAST_DRAWN][0])
+        self._last_board = self._part[LAST + task.panels[0].field][0]
 
     @abstractmethod
     def _begin(self, index: int, slot: int) -> None:
@@ -105,16 +107,24 @@ class Adapted:
             self._packed[slot][...] = np.packbits(self._bits, bitorder="little")
         if LOOKED_AT in self._looked.tobytes():
             for index in np.flatnonzero(self._looked).tolist():
-                self._draw(index, slot)
+                self._looked[index] = 0
+                self._draw(index, slot, self._board)
 
-    def _draw(self, index: int, slot: int) -> None:
-        self._looked[index] = 0
+    def _draw_last(self, index: int, slot: int) -> None:
+        """Draw the state that ended an episode, if somebody asked; `slot` has its observation still."""
+        if self._last_drawn[index] and self._draw(index, slot, self._last_board):
+            self._last_drawn[index] = int(self._part["episode"][0, index]) + 1
+
+    def _draw(self, index: int, slot: int, boards: Array) -> bool:
+        """Draw an environment into its place of `boards`; return whether it could be drawn."""
         seen = self._part["observation"][slot, index * self._task.players]
         try:
-            draw(self._task, self._envs[index].render, seen, self._board[index])
+            draw(self._task, self._envs[index].render, seen, boards[index])
         except Exception:
             # A picture is not worth a training: the environment goes on without one.
             log.warning("environment %d cannot be drawn", self._lo + index + 1, exc_info=True)
+            return False
+        return True
 
     def _fail(self, error: Exception, index: int, action: Any) -> NoReturn:
         number = self._lo + index

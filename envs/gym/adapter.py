@@ -123,6 +123,7 @@ class GymEnvironments(Adapted):
             part["final_observation"][target, index] = part["observation"][target, index]
             part["terminated" if terminated else "truncated"][target, index] = 1
             part["outcome"][target, index] = TERMINATED if terminated else TRUNCATED
+            self._draw_last(index, target)
             self._begin(index, target)
         self._views[target].settled = False
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..fields import STANDARD_FIELDS
+from ..task import LAST
 from .board import MODE_OF
 
 MOST, LONGEST = 32, 35
@@ -17,6 +18,7 @@ TAKEN = {
     *(item.name for item in STANDARD_FIELDS),
     *("action", "action_mask", "observation", "final_observation", "state", "looked_at", "seen", "bars"),
     *MODE_OF,
+    *(LAST + name for name in ("drawn", "seen", "bars", *MODE_OF)),
 }
 """What a buffer calls something else."""
 

@@ -106,6 +106,7 @@ class ParallelEnvironments(Adapted):
         cut = part["truncated"][target, rows]
         part["terminated"][target, rows] = cut == 0
         part["outcome"][target, index] = TRUNCATED if cut.any() else TERMINATED
+        self._draw_last(index, target)
         self._begin(index, target)
 
     def _begin(self, index: int, slot: int) -> None:

@@ -42,6 +42,7 @@ class Nothing:
         self._slots = [Slot(self._part, slot) for slot in range(len(buffers["action"]))]
         self._steps = [0] * (hi - lo)
         self._beats: Any = memoryview(self._part["heartbeat"][0])
+        self._last_drawn: Any = memoryview(self._part["final_drawn"][0])
 
     def reset(self, mask: NDArray[np.bool_], slot: int) -> None:
         """Begin the next episode of the masked ones, `(hi - lo,)`, and write their first observations into `slot`."""
@@ -91,5 +92,8 @@ class Nothing:
         part["truncated"][slot, index] = 1
         part["outcome"][slot, index] = TRUNCATED
         part["final_observation"][slot, index] = part["observation"][slot, index]
+        if self._last_drawn[index]:
+            part["final_begun"][0, index] = part["begun"][0, index]
+            self._last_drawn[index] = int(part["episode"][0, index]) + 1
         self._begin(index, into)
         into.settled = False

@@ -122,6 +122,9 @@ def step_envs(table: Array, lo: int, hi: int, slot: int, following: int) -> int:
             for seat in range(PLAYERS):
                 observe(r, n, hand, seat, v.final[following, env * PLAYERS + seat])
             hand[LAST] = int(chips)
+            if v.last_drawn[env]:
+                draw(r, n, hand, v.last_picture[env])
+                v.last_drawn[env] = v.common.episode[env] + 1
             next_episode(v, r, n, env)
         show(v, r, n, following, env)
     return ALL_LEGAL

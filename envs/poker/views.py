@@ -16,7 +16,7 @@ from .families import FAMILIES, game_of, layout_of
 from .layout import PLAYERS
 from .looks import LABEL, faces_of, labels_of, lines_of, template_of
 
-NAMES = (*STANDARD, "pot", "street", "hand")
+NAMES = (*STANDARD, "pot", "street", "hand", "final_hand", "final_drawn")
 """The fields whose addresses stand in a table, after its numbers."""
 
 
@@ -77,6 +77,8 @@ class Views(NamedTuple):
     pot: Array
     street: Array
     picture: Array
+    last_picture: Array
+    last_drawn: Array
 
 
 class Rules(NamedTuple):
@@ -209,6 +211,8 @@ def views(at: NDArray[np.int64]) -> Views:
         pot=carray(pointer(at[AT_INFO], np.float32), hands),
         street=carray(pointer(at[AT_INFO + 1], np.int32), hands),
         picture=carray(pointer(at[AT_INFO + 2], np.uint32), (n.envs, n.lines, n.columns)),
+        last_picture=carray(pointer(at[AT_INFO + 3], np.uint32), (n.envs, n.lines, n.columns)),
+        last_drawn=carray(pointer(at[AT_INFO + 4], np.int64), (n.envs,)),
     )
 
 

@@ -8,6 +8,7 @@ import pytest
 from pac.backends import BackendBusy, BadAction, make
 from pac.backends.hosting import STILL, Host
 from pac.envs import PacError, allocate, find
+from pac.envs.task import ASKED
 
 AFTER_A_RESET = {"action", "active", "episode", "status", "heartbeat", "final_observation"}
 """What a reset need not say anew."""
@@ -34,6 +35,8 @@ def test_the_episodes_are_those_of_the_reference(spec, env):
     rng, ends = np.random.default_rng(3), 0
     mine = {item.name: slice(env * task.players, None) if item.per == "seat" else env for item in task.fields}
     envs.start()
+    if "looked_at" not in envs.buffer:
+        envs.buffer["final_drawn"][0, env] = ASKED
     host.reset()
     for _ in range(900):
         if host.ended:
@@ -48,8 +51,9 @@ def test_the_episodes_are_those_of_the_reference(spec, env):
         host.step(actions)
         envs.advance(0)
         for item in task.fields:
-            if not host.ended or item.name not in {"observation", "action_mask"}:
-                assert host.stored(item.name).tobytes() == envs.buffer[item.name][0, mine[item.name]].tobytes(), item
+            there = f"final_{item.name}" if host.ended and f"final_{item.name}" in envs.buffer else item.name
+            if not host.ended or item.name != "action_mask":
+                assert host.stored(item.name).tobytes() == envs.buffer[there][0, mine[item.name]].tobytes(), item
     assert ends or task.name == "autochess"
     envs.close()
     host.close()
@@ -67,7 +71,7 @@ def test_a_reset_after_an_end_tells_of_the_next_episode(spec):
     other.reset()
     other.reset()
     for item in task.fields:
-        if item.name not in AFTER_A_RESET:
+        if item.name not in AFTER_A_RESET and item not in task.last_boards:
             assert np.array_equal(host.stored(item.name), other.stored(item.name)), item.name
 
 

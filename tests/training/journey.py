@@ -8,9 +8,10 @@ import numpy as np
 
 from pac.backends import make
 from pac.envs import Task, find
+from pac.envs.task import ASKED
 from pac.training.past.history import History
 from pac.training.past.recorder import Recorder
-from pac.training.telemetry.moments import fill, moment_dtype, terms_width
+from pac.training.telemetry.moments import fill, has_last_boards, moment_dtype, terms_width
 
 SLOTS = 9
 
@@ -21,6 +22,7 @@ class Journey:
     Attributes:
         history: What was kept of it.
         truth: What a seat of every environment was after every step, `(steps + 1, num_envs)` records.
+        begun: The same, but the next episode's first state where a step ended one.
     """
 
     def __init__(
@@ -44,7 +46,7 @@ class Journey:
         self.looked_at = looked_at
         self.backend.start(0)
         self.history.begin(self.backend)
-        self.truth = [self._now(0)]
+        self.truth, self.begun = [self._now(0)], [self._now(0, begun=True)]
         self.slot = 0
         for first, last in pairwise([*range(0, steps, 5), steps]):
             self._play(last - first)
@@ -60,11 +62,15 @@ class Journey:
             self._act()
             if "looked_at" in self.backend.buffer:
                 self.backend.buffer["looked_at"][:] = self.looked_at
+            if "final_drawn" in self.backend.buffer and (self.looked_at or "looked_at" not in self.backend.buffer):
+                self.backend.buffer["final_drawn"][:] = ASKED
             self.backend.advance(self.slot)
             self.slot += 1
             self._sum()
             self.history.keep_boards(self.backend.buffer, self.slot - begun, np.ones(self.num_envs, np.bool_))
+            self._keep_last_boards(self.slot - begun)
             self.truth.append(self._now(self.slot))
+            self.begun.append(self._now(self.slot, begun=True))
             eager = self.recorder is not None and self.recorder.eager
             if self.slot == SLOTS - 1 or ahead == count - 1 or eager:
                 values = self.random.random((self.slot - begun, self.num_envs * self.task.players)).astype("f4")
@@ -91,9 +97,17 @@ class Journey:
         if self.task.reward_terms:
             self.sums += buffer["reward_terms"][self.slot]
 
-    def _now(self, slot: int) -> np.ndarray:
+    def _keep_last_boards(self, ahead: int) -> None:
+        buffer, players = self.backend.buffer, self.task.players
+        ended = buffer["terminated"][self.slot, ::players] | buffer["truncated"][self.slot, ::players]
+        drawn = [env for env in np.flatnonzero(ended).tolist() if has_last_boards(buffer, env)]
+        self.history.keep_last_boards(buffer, ahead, drawn)
+
+    def _now(self, slot: int, *, begun: bool = False) -> np.ndarray:
         moments, seat = np.zeros(self.num_envs, moment_dtype(self.task)), self.seat
         for env in range(self.num_envs):
-            fill(moments[env : env + 1].reshape(()), self.task, self.backend.buffer, slot, env, seat=seat)
-            moments[env]["terms"] = self.sums[env * self.task.players + seat, : len(self.task.reward_terms)]
+            record = moments[env : env + 1].reshape(())
+            fill(record, self.task, self.backend.buffer, slot, env, seat=seat, begun=begun)
+            if not record["begun"]:
+                record["terms"] = self.sums[env * self.task.players + seat, : len(self.task.reward_terms)]
         return moments

@@ -41,6 +41,26 @@ async def test_a_person_restarts_measures_and_stops(config):
     connection.close()
 
 
+async def test_the_end_of_an_episode_shows_its_last_state(config):
+    """Run to it, and the screen says how it ended; one step on is where the next episode begins."""
+    connection = Connection(lambda: launch(config))
+    app = PacApp(connection)
+    async with app.run_test(size=(160, 40)) as pilot:
+        await seen(app, "Env 2/2")
+        await pilot.press("2", "space")
+        await until(lambda: app.phase is Phase.PAUSED)
+        await pilot.press("f")
+        await seen(app, "paused at step", "episode ended: terminated", "next episode")
+        await pilot.press("right")
+        await seen(app, "step 0", "next: ")
+        await pilot.press("left")
+        await seen(app, "episode ended: terminated")
+        await pilot.press("q", "enter")
+        await until(lambda: app.return_code == 0)
+    connection.report()
+    connection.close()
+
+
 async def test_a_killed_session_is_a_failure_that_stays(config):
     """kill -9: the screen says what happened, and q leaves with 1."""
     connection = Connection(lambda: launch(config))

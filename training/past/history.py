@@ -8,24 +8,24 @@ replay the boards that somebody looked at: what is not kept is rebuilt by replay
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
-from math import ceil, prod
-from mmap import mmap
+from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from ...envs import Task
 from ...envs.fields import Array, Buffers, Field
-from ..telemetry.moments import BACK, TRUNCATED, boards_of, field_of
+from ..telemetry.moments import BACK, TRUNCATED, field_of
 from ..telemetry.stepped import Stepped
+from .drawn_boards import BUDGET, DrawnBoards, zeros_by_page
 
 DEPTH, LEAST_DEPTH = 4096, 1024
 STRIDE = 64
 """Steps between two keyframes, and the most between two counts."""
 MOST_WORDS = 256
-BUDGET = 64 * 2**20  # bytes, for each of steps, keyframes and boards
 
 
 @dataclass(frozen=True)
@@ -95,18 +95,15 @@ class History:
         self._depth = max(LEAST_DEPTH, min(DEPTH, BUDGET // step_bytes(task, num_envs)))
         self._task, self.num_envs = task, num_envs
         self._lock = threading.Lock()
-        self._actions = _zeros((self._depth, num_envs * players, *action.shape), kept)
-        self._values = _zeros((self._depth, num_envs * players), "f4")
-        self._rewards = _zeros((self._depth, num_envs * players), "f4")
+        self._actions = zeros_by_page((self._depth, num_envs * players, *action.shape), kept)
+        self._values = zeros_by_page((self._depth, num_envs * players), "f4")
+        self._rewards = zeros_by_page((self._depth, num_envs * players), "f4")
         self._ends = np.zeros((self._depth, num_envs), "u1")
         self._prints = np.zeros((0 if task.state_at_hand else self._depth + 1, num_envs), "u8")
         self._episodes = np.zeros(num_envs, "i8")
         self._frames: list[Keyframe] = []
         self._plan_keyframes(task.state.row_bytes if task.state else 0)
-        self._boards: dict[str, Array] = {}
-        self._seen = np.zeros((0, num_envs), "i8")
-        if not task.state_at_hand:
-            self._plan_boards()
+        self._boards = None if task.state_at_hand else DrawnBoards(task, num_envs)
         self.now = 0
 
     def _plan_keyframes(self, state_bytes: int) -> None:
@@ -114,14 +111,6 @@ class History:
         frames = min(BACK // STRIDE + 2, BUDGET // (state_bytes * self.num_envs)) if state_bytes else 0
         self._most_frames = frames if frames >= 2 else 0
         self._stride = max(STRIDE, ceil(BACK / (frames - 1))) if frames >= 2 else 0
-
-    def _plan_boards(self) -> None:
-        """Keep the boards of as many steps as the budget holds."""
-        boards = boards_of(self._task)
-        row = self.num_envs * sum(item.row_bytes for item in boards)
-        steps = min(BACK + 1, BUDGET // row) if row else 0
-        self._boards = {item.name: _zeros((steps, self.num_envs, *item.stored_shape), item.dtype) for item in boards}
-        self._seen = np.full((steps, self.num_envs), -1, "i8")
 
     @property
     def back(self) -> int:
@@ -138,7 +127,8 @@ class History:
             if len(self._prints):
                 self._prints[0] = fingerprints(source.buffer["observation"][:1, :: self._task.players])
             self._frames.clear()
-            self._seen.fill(-1)
+            if self._boards is not None:
+                self._boards.forget()
         rows = self.num_envs * self._task.players
         self._keep_states(source, 0, np.zeros((rows, len(self._task.reward_terms)), "f4"))
 
@@ -186,13 +176,14 @@ class History:
             ahead: How many steps are not counted yet.
             drawn: Whose boards, `(num_envs,)`.
         """
-        if not len(self._seen):
-            return
-        step = self.now + ahead
-        at = step % len(self._seen)
-        for name, boards in self._boards.items():
-            boards[at, drawn] = buffer[name][0, drawn]
-        self._seen[at, drawn] = step
+        if self._boards is not None:
+            self._boards.keep(buffer, self.now + ahead, drawn)
+
+    def keep_last_boards(self, buffer: Buffers, ahead: int, ended: Iterable[int]) -> None:
+        """Keep the last boards of episodes that ended `ahead` steps after the newest that counts, in `ended`."""
+        if self._boards is not None:
+            with self._lock:
+                self._boards.keep_last(buffer, self.now + ahead, ended)
 
     # -- other threads ------------------------------------------------------------------------------------------------
 
@@ -220,12 +211,21 @@ class History:
                 end=int(self._ends[at, env]),
             )
 
-    def boards(self, env: int, step: int) -> dict[str, Array] | None:
-        """Return the boards of a state as somebody saw them; None where nobody looked."""
+    def boards(self, env: int, step: int, *, begun: bool = False) -> dict[str, Array] | None:
+        """Return the boards of a state as somebody saw them; None where nobody looked.
+
+        Of a step that ended an episode these are the last ones, or with `begun` the first ones of the next episode.
+        """
         with self._lock:
-            if not len(self._seen) or self._seen[step % len(self._seen), env] != step:
+            if self._boards is None:
                 return None
-            return {name: boards[step % len(self._seen), env].copy() for name, boards in self._boards.items()}
+            last = self._task.begins_at_once and not begun and self._ended(env, step)
+            return self._boards.last(env, step) if last else self._boards.at(env, step)
+
+    def _ended(self, env: int, step: int) -> bool:
+        """Whether a step that is kept ended an episode."""
+        kept = max(0, self.now - self._depth) < step <= self.now
+        return kept and bool(self._ends[step % self._depth, env])
 
     def stretch(self, env: int, step: int) -> Stretch | None:
         """Return the steps that lead to state `step` from where it can be rebuilt; None if that is not kept.
@@ -276,17 +276,6 @@ def _kept(action: Field) -> np.dtype[Any]:
     """The type that actions are kept in."""
     kind = np.dtype(action.dtype)
     return np.dtype("i4") if kind.kind in "iu" else kind
-
-
-def _zeros(shape: tuple[int, ...], dtype: DTypeLike) -> Array:
-    """Return zeros whose memory is taken page by page, as they are written.
-
-    NumPy asks for pages of 2 MiB, and the step that first writes into one waits until it is found and cleared: up to
-    250 ms were measured.
-    """
-    kind = np.dtype(dtype)
-    memory = mmap(-1, max(1, prod(shape) * kind.itemsize))
-    return np.frombuffer(memory, kind, prod(shape)).reshape(shape)
 
 
 def fingerprints(observations: Array) -> NDArray[np.uint64]:

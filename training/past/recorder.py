@@ -97,18 +97,17 @@ class Recorder:
             over = ((buffer["terminated"][span, row] | buffer["truncated"][span, row]) > 0).tolist()
             for index, ended in enumerate(over):
                 left = len(over) - 1 - index
-                take = partial(
-                    self._take, buffer, span.start + index, env, history.boards(env, history.now - left) or {}
-                )
+                take = partial(self._take, buffer, span.start + index, env)
+                boards = partial(history.boards, env, history.now - left)
                 if recording.steps:
-                    recording.steps.append(take(LAST if ended else CHECKED))
+                    recording.steps.append(take(boards() or {}, LAST if ended else CHECKED))
                     if ended:
                         self._recordings.pop(env, None)
                         threading.Thread(target=self._finish, args=(env, recording), name="recorder").start()
                         break
                 elif ended:
                     recording.number = int(buffer["episode"][0, env]) - sum(over[index + 1 :])
-                    recording.steps.append(replace(take(FIRST), action=None, reward=0.0))
+                    recording.steps.append(replace(take(boards(begun=True) or {}, FIRST), action=None, reward=0.0))
                     if self._task.saves and not left and source.save(span.stop - 1):
                         recording.state = buffer["state"][0, env].copy()
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...envs import PacError, Task, allocate
 from ...envs.fields import Array
-from ...envs.task import Restorable, Savable
+from ...envs.task import ASKED, LAST_DRAWN, Restorable, Savable
 from ..telemetry.moments import field_of, fill
 from .history import Stretch, fingerprints
 
@@ -82,10 +82,12 @@ class Machine:
     def _ask_for_boards(self) -> None:
         if "looked_at" in self.buffers:
             self.buffers["looked_at"][0, self.env] = self._wanted
+        if LAST_DRAWN in self.buffers:
+            self.buffers[LAST_DRAWN][0, self.env] = ASKED * self._wanted
 
-    def fill(self, moment: Array, seat: int = 0) -> None:
-        """Write what stands in the buffers about a seat into a moment."""
-        fill(moment, self.task, self.buffers, 0, self.env, seat=seat)
+    def fill(self, moment: Array, seat: int = 0, *, begun: bool = False) -> None:
+        """Write what stands in the buffers about a seat into a moment; `begun` chooses as in `moments.fill`."""
+        fill(moment, self.task, self.buffers, 0, self.env, seat=seat, begun=begun)
 
     def row(self, name: str) -> Array:
         """Return a field of the environment, all seats: `(rows, ...)`."""

@@ -44,16 +44,16 @@ class Rewinder:
         self._current, self._publish = history, publish
         self._history: History | None = None
         self._dtype = moment_dtype(task)
-        self._known: OrderedDict[tuple[int, int, int], Array] = OrderedDict()
+        self._known: OrderedDict[tuple[int, int, int, bool], Array] = OrderedDict()
         self._refusal = "what all write together cannot be played again" if task.shared else ""
-        self._wanted: tuple[int, int, int] | None = None
+        self._wanted: tuple[int, int, int, bool] | None = None
         self._wish = threading.Condition()
         self._thread: threading.Thread | None = None
 
-    def want(self, env: int, back: int, seat: int = 0) -> None:
-        """Publish soon what a seat of environment `env` was `back` steps ago."""
+    def want(self, env: int, back: int, seat: int = 0, *, begun: bool = False) -> None:
+        """Publish soon what a seat of environment `env` was `back` steps ago; the parameters are those of `moment`."""
         with self._wish:
-            self._wanted = env, back, seat
+            self._wanted = env, back, seat, begun
             self._wish.notify()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="rewinder", daemon=True)
@@ -66,30 +66,40 @@ class Rewinder:
                     self._wish.wait()
                 wanted, self._wanted = self._wanted, None
             if wanted[0] < self._current().num_envs:  # a restart at another N may have come between
-                self._publish(self.moment(*wanted))
+                env, back, seat, begun = wanted
+                self._publish(self.moment(env, back, seat, begun=begun))
 
-    def moment(self, env: int, back: int, seat: int = 0) -> Array:
-        """Return what a seat of environment `env` was `back` steps ago."""
+    def moment(self, env: int, back: int, seat: int = 0, *, begun: bool = False) -> Array:
+        """Return what a seat of environment `env` was `back` steps ago.
+
+        Args:
+            env: Which environment.
+            back: How many steps before the newest.
+            seat: Which of its seats.
+            begun: If the step ended an episode: the next episode's first state instead of the last state.
+        """
         history = self._current()
         if history is not self._history:
             self._history = history
             self._known.clear()
         step = max(0, history.now - back)
-        moment = self._known.get((env, seat, step))
+        before = history.decision(env, step, seat)
+        begun = begun and self._task.begins_at_once and before is not None and before.end > 0
+        moment = self._known.get((env, seat, step, begun))
         if moment is None:
-            moment = self._find(history, env, seat, step)
+            moment = self._find(history, env, seat, step, begun=begun)
         moment = moment.copy()
         moment["now"] = history.now
         return moment
 
-    def _find(self, history: History, env: int, seat: int, step: int) -> Array:
+    def _find(self, history: History, env: int, seat: int, step: int, *, begun: bool) -> Array:
         """Rebuild a state, or return it as it was kept, or say why it is not there."""
         reason = self._refusal
         stretch = None if reason else history.stretch(env, step)
         if stretch is not None:
             try:
                 self._rebuild(history, stretch, seat)
-                return self._known[env, seat, step]
+                return self._known[env, seat, step, begun]
             except Differs as error:
                 reason = self._refusal = f"not deterministic: {error}"
             except (TooSlow, Unplayable) as error:
@@ -98,8 +108,8 @@ class Rewinder:
                 reason = self._refusal = f"playing it again failed: {type(error).__name__}: {error}"
         elif not reason:
             reason = "its episode began before the steps that are kept"
-        moment = self._blank(history, env, seat, step)
-        boards = history.boards(env, step)
+        moment = self._blank(history, env, seat, step, begun=begun)
+        boards = history.boards(env, step, begun=begun)
         moment["source"] = Source.MISSING if boards is None else Source.STORED
         moment["note"] = within(reason, NOTE_BYTES)
         if boards is not None:
@@ -136,11 +146,14 @@ class Rewinder:
             machine.close()
 
     def _keep(self, history: History, machine: Machine, seat: int, step: int, terms: Array) -> None:
-        """Remember a moment."""
-        moment = self._blank(history, machine.env, seat, step)
-        machine.fill(moment, seat)
-        moment["source"], moment["terms"] = Source.REBUILT, terms[seat]
-        self._known[machine.env, seat, step] = moment
+        """Remember a moment; both, where a step ended an episode and began the next."""
+        for begun in (False, True):
+            moment = self._blank(history, machine.env, seat, step, begun=begun)
+            machine.fill(moment, seat, begun=begun)
+            moment["source"], moment["terms"] = Source.REBUILT, 0 if begun else terms[seat]
+            self._known[machine.env, seat, step, begun] = moment
+            if not (self._task.begins_at_once and moment["end"]):
+                break
         while len(self._known) > max(2 * WINDOW, CACHED // self._dtype.itemsize):
             self._known.popitem(last=False)
 
@@ -150,14 +163,16 @@ class Rewinder:
         moment["source"], moment["progress"], moment["now"] = Source.WORKING, progress, history.now
         self._publish(moment)
 
-    def _blank(self, history: History, env: int, seat: int, step: int) -> Array:
-        """A moment of which only the decisions are known, as they were kept."""
+    def _blank(self, history: History, env: int, seat: int, step: int, *, begun: bool = False) -> Array:
+        """A moment of which only the decisions of its episode are known, as they were kept."""
         moment = np.zeros((), self._dtype)
         moment["env"], moment["seat"], moment["step"], moment["value"] = env, seat, step, np.nan
         before, after = history.decision(env, step, seat), history.decision(env, step + 1, seat)
-        if before is not None:
+        ended = self._task.begins_at_once and before is not None and before.end > 0
+        moment["begun"] = ended and begun
+        if before is not None and not moment["begun"]:
             moment["acted"], moment["action"], moment["reward"] = 1, before.action, before.reward
             moment["value"], moment["end"] = before.value, before.end
-        if after is not None:
+        if after is not None and (begun or not ended):
             moment["decided"], moment["next_action"], moment["value"] = 1, after.action, after.value
         return moment

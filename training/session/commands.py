@@ -104,8 +104,8 @@ class LiveCommands:
         monitor = self._live.monitor
         monitor.look = self._live.audience.look()
         monitor.watched = True
-        if found.focus is not None and found.back:
-            self._live.rewinder.want(found.focus, found.back, found.seat)
+        if found.focus is not None and (found.back or found.last):
+            self._live.rewinder.want(found.focus, found.back, found.seat, begun=not found.last)
 
     @validated
     def as_detach(self, _viewer: Viewer, /) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ...envs import Task
 from ...envs.fields import Array, Buffers
+from ...envs.task import ASKED, LAST_DRAWN
 from ..past.history import History
 from ..telemetry.blocks import TelemetryWriter
 from ..telemetry.counts import Counts
@@ -31,6 +34,26 @@ class Detail:
         """Whether boards are kept as they were drawn, since a state need not be there, nor lead to the same."""
         return not self._task.state_at_hand
 
+    def ask_for_last_boards(self, buffer: Buffers, wanted: Collection[int]) -> None:
+        """Have the environments in `wanted`, and no others, draw the last state of an episode when it ends.
+
+        Only where boards are kept as they were drawn: elsewhere they are rebuilt.
+        """
+        if LAST_DRAWN in buffer and self.keeps_boards:
+            last_drawn = buffer[LAST_DRAWN][0]
+            asked = np.isin(np.arange(len(last_drawn)), list(wanted))
+            last_drawn[~asked] = 0
+            last_drawn[asked & (last_drawn == 0)] = ASKED
+
+    def keep_last_boards(self, buffer: Buffers, slot: int, ahead: int) -> None:
+        """Keep the last boards of what ended in the step to `slot`, `ahead` steps after the newest that was counted."""
+        if LAST_DRAWN in buffer:
+            players = self._task.players
+            ended = buffer["terminated"][slot, ::players] | buffer["truncated"][slot, ::players]
+            drawn = (buffer[LAST_DRAWN][0] == buffer["episode"][0]) & (ended > 0)
+            if drawn.any():
+                self.history.keep_last_boards(buffer, ahead, np.flatnonzero(drawn).tolist())
+
     def write(
         self,
         writer: TelemetryWriter,
@@ -41,6 +64,7 @@ class Detail:
         seat: int,
         counts: Counts,
         deciding: int | None,
+        begun: bool = False,
     ) -> None:
         """Write the moment of now.
 
@@ -52,11 +76,14 @@ class Detail:
             seat: Whose there.
             counts: What was counted, the slot included.
             deciding: The slot in which the next action stands, if it is decided already.
+            begun: If the newest step ended an episode: the next episode's first state instead of the last state.
         """
         moment, row, history = self._moment, env * self._task.players + seat, self.history
-        fill(moment, self._task, buffer, slot, env, seat=seat)
+        fill(moment, self._task, buffer, slot, env, seat=seat, begun=begun)
         last = history.decision(env, history.now, seat)
         moment["step"] = moment["now"] = history.now
+        if moment["begun"]:
+            last = None  # it is of the episode before
         terms = counts.last_terms if moment["end"] else counts.terms
         moment["source"], moment["terms"] = Source.NOW, terms[row, : len(self._task.reward_terms)]
         moment["acted"], moment["decided"] = last is not None, deciding is not None

@@ -161,6 +161,7 @@ class Monitor:
                 buffer["looked_at"][0, self.recorder.envs] = 1
         if drawn.any():
             self.detail.history.keep_boards(buffer, ahead, drawn)
+        self.detail.keep_last_boards(buffer, self._written, ahead)
 
     @property
     def written(self) -> int:
@@ -266,7 +267,10 @@ class Monitor:
         if self.look.detail or decided:
             first = self._written == self._slots - 1  # a rollout's last slot is the next's first
             deciding = (0 if first else self._written) if decided and not self.undecided else None
-            detail.write(writer, backend.buffer, self._written, env, seat=seat, counts=self.counts, deciding=deciding)
+            counts = self.counts
+            detail.write(
+                writer, backend.buffer, self._written, env, seat=seat, counts=counts, deciding=deciding, begun=decided
+            )
         if decided:
             detail.write_line(writer, env, seat)
         if self.look.detail and time.monotonic() >= self._counts_due:
@@ -318,6 +322,10 @@ class Monitor:
         if "looked_at" in backend.buffer:  # environments draw themselves only then, once, at their next step
             self._asked = self._looked_at()
             backend.buffer["looked_at"][0] = self._asked
+        wanted = set(self.recorder.envs) if self.recorder else set()
+        if focus is not None and self.watched and (self.eager or self._gate.paused):
+            wanted.add(focus)
+        self.detail.ask_for_last_boards(backend.buffer, wanted)
 
     def lacks_boards(self) -> bool:
         """Whether environments that draw themselves have not done so since the last step, or for another look."""

@@ -38,6 +38,7 @@ class Description:
     Attributes:
         folder: Where the run is kept, if it is.
         watched: Whether it is a script that is watched, which nothing here can end or restart.
+        begins_at_once: Whether the step that ends an episode begins the next one, so that it leads to two states.
     """
 
     run: str
@@ -67,6 +68,7 @@ class Description:
     masked: bool = False
     folder: str = ""
     watched: bool = False
+    begins_at_once: bool = True
     units: Units = STEPPED
     figures: tuple[Figure, ...] = (RETURN,)
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -120,5 +122,6 @@ def describe(task: Task, **facts: Any) -> Description:
         observation=task.observation,
         slices=tuple((name, first, last) for name, (first, last) in task.slices.items()),
         masked=task.masked,
+        begins_at_once=task.begins_at_once,
         **facts,
     )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...envs import Field, Task
 from ...envs.fields import Array, Buffers
+from ...envs.task import LAST, LAST_DRAWN
 from .description import Description
 
 NOTE_BYTES = 160
@@ -61,6 +62,7 @@ def moment_dtype(task: Task) -> np.dtype[Any]:
             ("episode_length", "i4"),
             ("episode_return", "f4"),
             ("end", "u1"),  # whether the step ended an episode: 0, 1 terminated, 2 truncated
+            ("begun", "u1"),  # whether it did, and this is the state in which the next episode begins
             ("outcome", "u1"),
             ("frames", "i4"),
             ("reward", "f4"),
@@ -107,8 +109,14 @@ def terms_width(task: Task) -> int:
     return max(1, len(task.reward_terms))
 
 
-def fill(moment: Array, task: Task, buffers: Buffers, slot: int, env: int, *, seat: int = 0) -> None:
-    """Write what stands in a slot of the buffers about a seat into a record: all but source, action, value."""
+def fill(
+    moment: Array, task: Task, buffers: Buffers, slot: int, env: int, *, seat: int = 0, begun: bool = False
+) -> None:
+    """Write what stands in a slot of the buffers about a seat into a record: all but source, action, value.
+
+    A step that ended an episode led to two states: the last one of the episode, and with `begun` the first one of the
+    next. What the task counts at such a step belongs to the former.
+    """
     row = env * task.players + seat
     moment["env"], moment["seat"], moment["full"] = env, seat, 1
     for name in ("episode_length", "outcome", "frames"):
@@ -126,8 +134,27 @@ def fill(moment: Array, task: Task, buffers: Buffers, slot: int, env: int, *, se
     for index, item in enumerate(scalars(task)):
         found = buffers[item.name][slot if item.timed else 0]
         moment["info"][index] = found[row if item.per == "seat" else env]
+    moment["begun"] = begun = bool(begun and ended and task.begins_at_once)
+    over = ended and task.begins_at_once and not begun
+    last = over and has_last_boards(buffers, env)
     for item in boards_of(task):
-        moment[f"board:{item.name}"] = buffers[item.name][0, env]
+        moment[f"board:{item.name}"] = buffers[LAST + item.name if last else item.name][0, env]
+    if over:
+        moment["observation"], moment["mask"] = buffers["final_observation"][slot, row], 0
+    if begun:
+        _begin(moment, int(buffers["episode"][0, env]))
+
+
+def _begin(moment: Array, episode: int) -> None:
+    """Make the first state of the next episode out of a record of the step that ended one."""
+    moment["episode"], moment["info"] = episode, np.nan
+    for name in ("episode_length", "episode_return", "frames", "reward", "end", "outcome", "reward_terms"):
+        moment[name] = 0
+
+
+def has_last_boards(buffers: Buffers, env: int) -> bool:
+    """Whether the buffers have the last boards of the episode before the one that runs."""
+    return LAST_DRAWN in buffers and bool(buffers[LAST_DRAWN][0, env] == buffers["episode"][0, env])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +177,7 @@ class Moment:
         terms: Of the episode so far.
         info: The task's scalars.
         boards: What panels draw, by field.
+        begun: Whether the step ended an episode, and this is the state in which the next one begins.
     """
 
     env: int
@@ -168,6 +196,7 @@ class Moment:
     terms: NDArray[np.float32] | None
     info: NDArray[np.float32] | None
     boards: Mapping[str, Array]
+    begun: bool = False
 
     @property
     def back(self) -> int:
@@ -206,6 +235,7 @@ class Moment:
             terms=record["terms"] if full else None,
             info=record["info"] if full else None,
             boards={name: record[f"board:{name}"] for panel in description.panels for name in panel.fields},
+            begun=bool(record["begun"]),
         )
 
 

@@ -33,7 +33,7 @@ from .records import (
 )
 
 MAGIC = 0x50414354
-VERSION = 2
+VERSION = 3
 CONTROL = struct.Struct("<5I I 3Q")
 CONTROL_BYTES = 64
 ALIGN = 64

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MAX_INT = 2**31 - 1
 MOST_CURVES, MOST_TEXT = 1024, 1024
 Index: TypeAlias = Annotated[int, Field(strict=True, ge=0, le=MAX_INT)]
+Step: TypeAlias = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
 Flag: TypeAlias = Annotated[bool, Field(strict=True)]
 Name: TypeAlias = Annotated[str, Field(strict=True, max_length=MOST_TEXT)]
 
@@ -38,6 +39,7 @@ class Look:
         curves: Names of the metrics whose history is drawn.
         detail: Whether all that is known of the focus is looked at, the observation say.
         back: How many steps before the newest the focus is looked at, while the session is paused.
+        last: The newest step, if the step that is looked at ended an episode and its last state is wanted; else 0.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -49,6 +51,7 @@ class Look:
     curves: Annotated[tuple[Name, ...], Field(max_length=MOST_CURVES)] = ()
     detail: Flag = False
     back: Index = 0
+    last: Step = 0
 
 
 @dataclass(frozen=True)
@@ -206,7 +209,7 @@ def take(reader: TelemetryReader, look: Look, before: Snapshot | None = None) ->
 
 def _moment(reader: TelemetryReader, look: Look, focus: int) -> Moment | None:
     """The focus as it was asked for: as it is now, or some steps ago."""
-    moment = Moment.read(reader.read("moment" if look.back else "detail"), reader.description)
+    moment = Moment.read(reader.read("moment" if look.back or look.last else "detail"), reader.description)
     return moment if moment is not None and (moment.env, moment.seat) == (focus, look.seat) else None
 
 

@@ -256,7 +256,8 @@ def open_script(
 ) -> WatchedScript:
     """Begin to show a vector environment, whose first observations and infos are known, while `owner` lives."""
     boards = Boards(render, observations)
-    described = describe_script(task, actions, boards, numbers_told(infos, envs.num_envs))
+    told = numbers_told(infos, envs.num_envs)
+    described = describe_script(task, actions, boards, told, begins_at_once=autoreset == "same step")
     kind = type(envs.unwrapped).__name__
     mirror = Mirror(described, envs.num_envs, autoreset, action_reader(actions), observations)
     script = WatchedScript(described, name or _script_name(), kind, mirror, boards)

@@ -15,8 +15,13 @@ from .boards import Boards
 from .mirror import ActionReader
 
 
-def describe_script(name: str, actions: gymnasium.Space[Any], boards: Boards, info: Iterable[str] = ()) -> Task:
-    """Return the task of somebody's environments, as far as their spaces tell it, and what numbers are in an info."""
+def describe_script(
+    name: str, actions: gymnasium.Space[Any], boards: Boards, info: Iterable[str] = (), *, begins_at_once: bool = False
+) -> Task:
+    """Return the task of somebody's environments, as far as their spaces tell it, and what numbers are in an info.
+
+    `begins_at_once` says whether the step that ends an episode resets the environment.
+    """
     return Task(
         spec=name,
         name=name,
@@ -28,6 +33,7 @@ def describe_script(name: str, actions: gymnasium.Space[Any], boards: Boards, in
         info=tuple(Field(name, "float32") for name in info),
         panels=(boards.panel,),
         boards=(boards.field, Field("looked_at", "uint8", timed=False)),
+        begins_at_once=begins_at_once,
     )
 
 

@@ -38,14 +38,16 @@ def test_every_step_back_is_what_was_there(spec, seat):
     back, _ = rewinder(journey)
     names = [name for name in journey.truth[0].dtype.names or () if name not in KNOWN]
     for steps in (*range(1, 70), 100, 150, 199, 200):
-        truth = journey.truth[200 - steps][1]
-        moment = back.moment(1, steps, seat)
-        assert moment["source"] == Source.REBUILT, moment["note"]
-        assert moment["step"] == 200 - steps
-        for name in names:
-            if name.startswith(("board:picture", "board:bars")):
-                continue  # nobody looked when it was played
-            assert np.array_equal(moment[name], truth[name], equal_nan=name == "terms"), (name, steps)
+        for begun, truths in ((False, journey.truth), (True, journey.begun)):
+            truth = truths[200 - steps][1]
+            moment = back.moment(1, steps, seat, begun=begun)
+            assert moment["source"] == Source.REBUILT, moment["note"]
+            assert moment["step"] == 200 - steps
+            for name in names:
+                if name.startswith(("board:picture", "board:bars")):
+                    continue  # nobody looked when it was played
+                nan = name in {"terms", "info"}
+                assert np.array_equal(moment[name], truth[name], equal_nan=nan), (name, steps)
 
 
 def test_the_step_that_ends_an_episode_is_that_episodes():
@@ -102,7 +104,8 @@ def test_an_environment_that_does_not_replay_says_so_and_shows_what_was_kept():
     assert b"not deterministic: " in bytes(moment["note"])
     assert np.array_equal(moment["board:bars"], journey.truth[35][0]["board:bars"])
     unseen = Journey(DICE, 40)
-    unseen.history._seen.fill(-1)
+    assert unseen.history._boards is not None
+    unseen.history._boards.forget()
     assert rewinder(unseen)[0].moment(0, 5)["source"] == Source.MISSING
 
 

@@ -1,0 +1,73 @@
+"""The boards that environments without a state at hand have drawn, of their last steps."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from math import prod
+from mmap import mmap
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from ...envs import Task
+from ...envs.fields import Array, Buffers
+from ...envs.task import LAST
+from ..telemetry.moments import BACK, boards_of
+
+BUDGET = 64 * 2**20  # bytes, for each of steps, keyframes and boards
+MOST_ENDS = 256
+"""Ends of episodes of which the last boards are kept."""
+
+
+class DrawnBoards:
+    """Rings of boards, as many steps as the budget holds, and the last boards of the newest episodes that ended."""
+
+    def __init__(self, task: Task, num_envs: int) -> None:
+        boards = boards_of(task)
+        row = num_envs * sum(item.row_bytes for item in boards)
+        steps = min(BACK + 1, BUDGET // row) if row else 0
+        self._boards = {item.name: zeros_by_page((steps, num_envs, *item.stored_shape), item.dtype) for item in boards}
+        self._seen = np.full((steps, num_envs), -1, "i8")
+        self._last: OrderedDict[tuple[int, int], dict[str, Array]] = OrderedDict()
+
+    def forget(self) -> None:
+        """Forget everything."""
+        self._seen.fill(-1)
+        self._last.clear()
+
+    def keep(self, buffer: Buffers, step: int, drawn: NDArray[np.bool_]) -> None:
+        """Keep the boards of the environments in `drawn`, `(num_envs,)`, as they are after a step."""
+        if len(self._seen):
+            at = step % len(self._seen)
+            for name, boards in self._boards.items():
+                boards[at, drawn] = buffer[name][0, drawn]
+            self._seen[at, drawn] = step
+
+    def keep_last(self, buffer: Buffers, step: int, ended: Iterable[int]) -> None:
+        """Keep the last boards of the episodes that a step ended in the environments `ended`."""
+        for env in ended:
+            self._last[env, step] = {name: buffer[LAST + name][0, env].copy() for name in self._boards}
+        while len(self._last) > MOST_ENDS:
+            self._last.popitem(last=False)
+
+    def at(self, env: int, step: int) -> dict[str, Array] | None:
+        """Return the boards after a step; None where they were not drawn."""
+        if not len(self._seen) or self._seen[step % len(self._seen), env] != step:
+            return None
+        return {name: boards[step % len(self._seen), env].copy() for name, boards in self._boards.items()}
+
+    def last(self, env: int, step: int) -> dict[str, Array] | None:
+        """Return the last boards of the episode that a step ended; None where they were not drawn."""
+        return self._last.get((env, step))
+
+
+def zeros_by_page(shape: tuple[int, ...], dtype: DTypeLike) -> Array:
+    """Return zeros whose memory is taken page by page, as they are written.
+
+    NumPy asks for pages of 2 MiB, and the step that first writes into one waits until it is found and cleared: up to
+    250 ms were measured.
+    """
+    kind = np.dtype(dtype)
+    memory = mmap(-1, max(1, prod(shape) * kind.itemsize))
+    return np.frombuffer(memory, kind, prod(shape)).reshape(shape)

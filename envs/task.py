@@ -114,6 +114,7 @@ class Task:
         shared: Further fields, where environments and a trainer work on the same memory: tables of all environments,
             and what the trainer tells them besides the action.
         dress: What made this task of the one that `spec` names, see `dressed`.
+        version: Incremented when what the observations or actions mean changes: what was trained before is refused.
         note: What its user should know, in a sentence that a session tells at its start.
         begins_at_once: Whether the step that ends an episode begins the next one, so that it leads to two states.
     """
@@ -150,6 +151,7 @@ class Task:
     shared: tuple[Field, ...] = ()
     dress: Dress | None = None
     note: str = ""
+    version: int = 1
     begins_at_once: bool = True
 
     @property

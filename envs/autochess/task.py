@@ -142,6 +142,7 @@ def build(spec: str, players: int, bots: int, reward: str) -> Task:
         name="autochess",
         title=TITLE,
         factory=f"{__package__}.driver:Games",
+        version=2,
         observation=Field("observation", "float32", (OBSERVATION,), per="seat", low=0, high=1),
         num_actions=ACTIONS,
         masked=True,

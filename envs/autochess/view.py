@@ -9,6 +9,7 @@ from .compiled import compiled
 from .display import shown_seat, square
 from .kinds import ATTACK, HP, RANGE
 from .layout import (
+    ACTED,
     ALIVE,
     BAG,
     BENCH,
@@ -24,6 +25,7 @@ from .layout import (
     LIFE,
     LIVING,
     LOCKED,
+    MAX_STEPS_IN_TURN,
     NO_OFFER,
     OFFER_ITEM,
     OFFER_UNIT,
@@ -71,6 +73,8 @@ AT_RIVALS = AT_GAME + 7
 RIVAL_FLOATS = 10
 AT_OFFERS = AT_RIVALS + (SEATS - 1) * RIVAL_FLOATS
 OFFER_FLOATS = 7
+MAX_STREAK = 10
+MAX_XP_NEEDED = int(XP_NEEDED.max())
 TYPE_SCALE = np.float32(1 / 31)
 ITEM_SCALE = np.float32(1 / 65)
 SPECIES_SCALE = np.float32(1 / SPECIES)
@@ -81,6 +85,12 @@ WEATHER_SCALE = np.float32(1 / 4)
 def share(value: int, most: int) -> np.float32:
     """A number as a share of what counts as most, 0 to 1."""
     return np.float32(min(1.0, max(0.0, value / most)))
+
+
+@compiled
+def signed(streak: int) -> np.float32:
+    """A streak from 10 defeats, 0, to 10 victories, 1; 0.5 is none."""
+    return share(streak + MAX_STREAK, 2 * MAX_STREAK)
 
 
 @compiled
@@ -97,12 +107,12 @@ def write_player(game: Ints, me: int, out: Floats) -> None:
     out[0] = share(game[me + LIFE], 100)
     out[1] = share(game[me + GOLD], 100)
     out[2] = share(level, 9)
-    out[3] = share(abs(game[me + STREAK]), 10)
+    out[3] = signed(game[me + STREAK])
     out[4] = share(interest(game, me), 5)
     out[5] = game[me + ALIVE]
     out[6] = share(game[me + RANK], 8)
     out[7] = share(board_size(game, me), 9)
-    out[8] = share(XP_NEEDED[level] - game[me + XP], 32)
+    out[8] = share(XP_NEEDED[level] - game[me + XP], MAX_XP_NEEDED)
     out[9] = share(game[me + FREE_ROLLS], 3)
     out[10] = share(game[me + REROLLS], 20)
     out[11] = game[me + LOCKED]
@@ -167,7 +177,7 @@ def write_bag(game: Ints, me: int, out: Floats) -> None:
 def write_game(game: Ints, me: int, out: Floats) -> None:
     """Write the 7 numbers of the game."""
     out[AT_GAME] = share(game[STAGE], 50)
-    out[AT_GAME + 1] = game[me + OFFERED] != NO_OFFER
+    out[AT_GAME + 1] = share(game[me + ACTED], MAX_STEPS_IN_TURN)
     out[AT_GAME + 2] = share(game[LIVING], SEATS)
     out[AT_GAME + 3] = game[me + OFFERED] != NO_OFFER
     out[AT_GAME + 4] = game[WEATHER] * WEATHER_SCALE
@@ -182,7 +192,7 @@ def write_rival(game: Ints, them: int, out: Floats, at: int) -> None:
     out[at + 1] = share(game[them + RANK], 8)
     out[at + 2] = share(game[them + LEVEL], 9)
     out[at + 3] = share(game[them + GOLD], 100)
-    out[at + 4] = share(abs(game[them + STREAK]), 10)
+    out[at + 4] = signed(game[them + STREAK])
     out[at + 5] = share(board_size(game, them), 9)
     for place in range(2):
         kind, count = game[them + TOP_KINDS + 2 * place], game[them + TOP_KINDS + 2 * place + 1]

@@ -50,6 +50,7 @@ def write(path: Path, episode: Episode) -> None:
         "format": FORMAT,
         "version": VERSION,
         "task": episode.task.spec,
+        "task_version": episode.task.version,
         "seed": episode.seed,
         "env": episode.env,
         "episode": episode.number,
@@ -119,6 +120,11 @@ def _parsed(path: Path, data: bytes, vouch: Vouch) -> tuple[Episode, Any]:
         raise BadEpisode(f"{path} was cut short or changed: it is not what was written (another checksum or length)")
     check_trusted(header["task"], str(path), vouch)
     task = find(header["task"])
+    if (recorded := header.get("task_version", 1)) != task.version:
+        raise BadEpisode(
+            f"{path} was recorded with version {recorded} of {task.name}, and this is version {task.version}: its "
+            "observations or actions meant something else; replay it with the pac-tui that recorded it"
+        )
     episode = Episode(
         task=task,
         seed=_number(header["seed"], 2**64),

@@ -15,6 +15,7 @@ from .folder import RunFolder
 def identity(task: Task, trainer: str) -> dict[str, str]:
     """Return what a run's card and its checkpoints say that it is of; its trainer may ask for more."""
     facts = [trainer, asdict(task.observation), asdict(task.action), task.num_actions, task.players]
+    facts += [task.version] if task.version > 1 else []
     fingerprint = hashlib.sha256(json.dumps(facts, default=str).encode()).hexdigest()[:16]
     return {"task": task.spec, "trainer": trainer, "fingerprint": fingerprint}
 

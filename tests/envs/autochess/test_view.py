@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pac.envs import find
 from pac.envs.autochess.creatures import LINES
 from pac.envs.autochess.layout import (
+    ACTED,
     ALIVE,
     GEAR,
     GOLD,
@@ -18,6 +19,7 @@ from pac.envs.autochess.layout import (
     LEVEL,
     LIFE,
     LIVING,
+    MAX_STEPS_IN_TURN,
     OBSERVATION,
     OFFER_ITEM,
     OFFER_UNIT,
@@ -73,8 +75,35 @@ def test_the_player(seat: Seat):
     """Life, gold, level, streak, interest, alive, rank, board size, experience needed, and the rest."""
     seat[LIFE], seat[GOLD], seat[STREAK], seat[RANK], seat[XP] = 80, 25, -4, 3, 2
     seat.put(9, "Cindle")
-    expected = [0.8, 0.25, 3 / 9, 0.4, 0.4, 1, 3 / 8, 1 / 9, 4 / 32, 0, 0, 0, 0, 0]
+    expected = [0.8, 0.25, 3 / 9, 0.3, 0.4, 1, 3 / 8, 1 / 9, 4 / 72, 0, 0, 0, 0, 0]
     assert part(seat, "player") == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("streak", "shown"), [(-10, 0), (-3, 0.35), (0, 0.5), (1, 0.55), (10, 1)])
+def test_a_streak_of_victories_differs_from_one_of_defeats(seat: Seat, streak: int, shown: float):
+    """Of the player and of its rivals."""
+    seat[STREAK] = Seat(seat.game, 3)[STREAK] = streak
+    assert part(seat, "player")[3] == pytest.approx(shown)
+    assert part(seat, "opponents")[4] == pytest.approx(shown)
+
+
+def test_the_experience_needed_differs_at_every_level(seat: Seat):
+    """The higher levels need up to 72 points, and none is cut."""
+    needed = []
+    for level in range(2, 9):
+        seat[LEVEL] = level
+        needed.append(float(part(seat, "player")[8]))
+    assert needed == pytest.approx([number / 72 for number in (2, 6, 10, 22, 34, 52, 72)])
+
+
+def test_the_steps_of_a_turn_are_observed(seat: Seat):
+    """As the share of those after which a turn ends by itself; offers do not show there."""
+    seat[OFFERED] = 1
+    shares = []
+    for steps in range(MAX_STEPS_IN_TURN):
+        seat[ACTED] = steps
+        shares.append(float(part(seat, "game")[1]))
+    assert shares == pytest.approx([steps / MAX_STEPS_IN_TURN for steps in range(MAX_STEPS_IN_TURN)])
 
 
 def test_the_shop(seat: Seat):
@@ -125,7 +154,7 @@ def test_opponents_follow_in_turn(seat: Seat):
     rival[TOP_KINDS], rival[TOP_KINDS + 1], rival[TOP_KINDS + 2], rival[TOP_KINDS + 3] = 4, 3, 11, 2
     rivals = part(seat, "opponents").reshape(7, 10)
     assert rivals[:, 0] == pytest.approx([0.3, 0.4, 0.5, 0.6, 0.7, 0, 0.1])
-    assert rivals[1] == pytest.approx([0.4, 2 / 8, 6 / 9, 0.3, 0.5, 0, 5 / 31, 0.3, 12 / 31, 0.2])
+    assert rivals[1] == pytest.approx([0.4, 2 / 8, 6 / 9, 0.3, 0.75, 0, 5 / 31, 0.3, 12 / 31, 0.2])
 
 
 def test_propositions(seat: Seat):

@@ -210,6 +210,14 @@ def without(lines, index, name):
     return found
 
 
+def test_an_episode_of_another_version_of_its_task_is_refused(bottle, tmp_path):
+    """Its observations and actions meant something else."""
+    episode, path = read(bottle[0]), tmp_path / "other.jsonl"
+    write(path, replace(episode, task=replace(episode.task, version=2)))
+    with pytest.raises(BadEpisode, match="was recorded with version 2 of drmario, and this is version 1"):
+        read(path)
+
+
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.mkdir()])
 def test_what_is_no_regular_file_is_refused(tmp_path, make):
     """Nothing waits for it."""

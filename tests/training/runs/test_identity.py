@@ -1,5 +1,7 @@
 """What a run is of."""
 
+from dataclasses import replace
+
 import pytest
 
 from pac.envs import BadParameter, find
@@ -18,6 +20,14 @@ def test_a_run_goes_on_with_what_it_is_of(tmp_path):
         refuse_another(run, identity(find("drmario"), "random"))
     with pytest.raises(BadParameter, match="with other observations or actions"):
         refuse_another(run, ours | {"fingerprint": "0123"})
+
+
+def test_a_run_of_another_version_of_its_task_is_refused(tmp_path):
+    """Its observations have the same shape and another meaning."""
+    run, task = RunFolder.create(tmp_path, "run"), find("autochess")
+    run.write_card(identity(replace(task, version=task.version - 1), "ppo"))
+    with pytest.raises(BadParameter, match="was trained on another autochess"):
+        refuse_another(run, identity(task, "ppo"))
 
 
 def test_settings_that_change_are_named(tmp_path):

@@ -1,4 +1,4 @@
-"""The configuration of a run: one validated object, which is what the command line sets and what a run saves."""
+"""The configuration of a run: one validated object, which the command line sets and a run saves."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pydantic_core import PydanticCustomError
 
 MAX_ENVS = 1_000_000
 RUNS = Path("runs")
-"""Where runs are kept, unless told otherwise."""
+"""Default folder of the runs."""
 NAME = r"^[^/\p{C}\p{Zl}\p{Zp}]*[^/.\p{C}\p{Zl}\p{Zp}][^/\p{C}\p{Zl}\p{Zp}]*$"
 """Names of folders: no slash, nothing that is not printable, and not dots alone."""
 LIMITS = ("steps", "frames", "episodes", "seconds")
@@ -34,7 +34,7 @@ def _conditions(value: Any) -> Any:
 
 
 class Settings(BaseModel):
-    """Values that do not change, each of its field's type: `yes` is no number."""
+    """Immutable, strictly typed values: a truth value is not a number."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -47,50 +47,59 @@ class Settings(BaseModel):
 
 
 class Config(Settings):
-    """What a session runs, with what, for how long."""
+    """What a session trains, how, and for how long."""
 
-    task: str = Field(
-        "drmario", description="The task: a name, or any Gymnasium environment; parameters follow a colon."
-    )
+    task: str = Field("drmario", description="Task name or Gymnasium environment. Parameters follow a colon.")
     trainer: str | None = Field(
         None,
-        description="The algorithm: ppo, mccfr, random or one of an installed package; default the task's: mccfr for "
-        "poker, else ppo.",
+        description="Algorithm: ppo, mccfr, random or one of an installed package. Default: the task's; mccfr for "
+        "poker, usually ppo.",
     )
     num_envs: int | None = Field(
-        None, ge=1, le=MAX_ENVS, description="Environments; default max(8, 4 x usable cores), for poker the cores."
+        None,
+        ge=1,
+        le=MAX_ENVS,
+        description="Number of environments. Default: 4 per core, at least 8. Of a poker solver: workers, 1 per core.",
     )
-    backend: str = Field("shm", description="How environments are stepped: inline, threads, shm, socket or http.")
-    workers: PositiveInt | None = Field(None, description="Worker processes or threads; default the usable cores.")
-    device: str = Field("auto", description="Where the policy runs: auto, cpu, cuda, cuda:K or mps.")
-    seed: int = Field(0, ge=0, le=2**63 - 1, description="Seed of everything.")
+    backend: str = Field("shm", description="How environments are stepped: shm, threads, inline, socket or http.")
+    workers: PositiveInt | None = Field(
+        None, description="Number of worker processes or threads. Default: 1 per usable core."
+    )
+    device: str = Field("auto", description="Device of the policy: auto, cpu, cuda, cuda:K or mps.")
+    seed: int = Field(0, ge=0, le=2**63 - 1, description="Random seed.")
     steps: PositiveInt | None = Field(None, description="Stop after this many environment steps.")
-    frames: PositiveInt | None = Field(None, description="Stop after this many frames; of a solver, iterations.")
+    frames: PositiveInt | None = Field(
+        None, description="Stop after this many frames, or iterations of a poker solver."
+    )
     episodes: PositiveInt | None = Field(None, description="Stop after this many episodes.")
     seconds: PositiveFloat | None = Field(
-        None, description="Stop after this many seconds of training, not counting those before a resume."
+        None, description="Stop after this many seconds of training since the start or the resume."
     )
-    runs_dir: Path = Field(RUNS, description="Where runs are kept.")
-    name: str | None = Field(None, pattern=NAME, description="The run's name; default task, trainer and time.")
-    resume: str | None = Field(None, min_length=1, description="Continue this run: its name, its folder, or latest.")
-    strict: bool = Field(False, description="A backend that cannot run here is an error, not a fallback.")
-    linger: NonNegativeFloat = Field(60.0, description="Seconds that a session without a viewer goes on.")
+    runs_dir: Path = Field(RUNS, description="Folder that contains the runs.")
+    name: str | None = Field(None, pattern=NAME, description="Name of the run. Default: task, trainer and time.")
+    resume: str | None = Field(
+        None, min_length=1, description="Continue this run. Name or folder of the run, or `latest`."
+    )
+    strict: bool = Field(False, description="Fail instead of falling back to another backend or fewer environments.")
+    linger: NonNegativeFloat = Field(
+        60.0, description="Seconds that a session continues without a viewer. No limit with --headless."
+    )
     checkpoint_every: NonNegativeFloat = Field(
-        300.0, description="Seconds of training between two checkpoints; 0 saves only at the end."
+        300.0, description="Seconds of training between checkpoints. 0 saves only at the end."
     )
     hang_timeout: PositiveFloat = Field(
-        10.0, description="Seconds without a sign of life after which a worker is replaced; more for slow environments."
+        10.0, description="Seconds without a heartbeat after which a worker is replaced. Set it above the longest step."
     )
     stop_timeout: PositiveFloat = Field(
-        30.0, description="Seconds without progress after which a session that was asked to stop is ended."
+        30.0, description="Seconds without progress after which a stopping session is killed."
     )
     baseline: bool = Field(False, description="Measure the fps of one environment first.")
     breakpoints: Annotated[tuple[str, ...], BeforeValidator(_conditions)] = Field(
-        (), description="Pause where this holds, such as `any: nan(obs)`; may be given several times."
+        (), description="Pause when this condition holds, for example `any: nan(obs)`. Can be repeated."
     )
-    alarm_exit: bool = Field(False, description="End with an error when an alarm rings; what was learned is saved.")
-    learn: bool = Field(True, description="Learn; otherwise the trained policy of --resume plays and nothing is saved.")
-    greedy: bool = Field(True, description="Without learning: take the likeliest action instead of sampling.")
+    alarm_exit: bool = Field(False, description="Save a checkpoint and exit with code 1 when an alarm is raised.")
+    learn: bool = Field(True, description="Learn. If false, the policy of --resume acts, and nothing is saved.")
+    greedy: bool = Field(True, description="Without learning, take the most likely action instead of sampling.")
     settings: dict[str, Any] = Field(default_factory=dict, description="Settings of the trainer.")
 
     def used_up(self, counts: Mapping[str, int], seconds: float) -> float:

@@ -1,4 +1,4 @@
-"""What all settings have in common: frozen, validated, and clear about what does not fit."""
+"""The base class of all trainer settings: frozen and validated, with messages that name the setting."""
 
 from __future__ import annotations
 

@@ -30,9 +30,9 @@ TITLE = "Eightfold Arena"
 REWARD_TERMS = ("fight", "death", "place", "interest", "kinds", "kills", "life", "bench", "hoard")
 
 PARAMETERS = (
-    Parameter("players", 1, low=1, high=SEATS, help="seats that learn, 1 or 8; bots play the others"),
-    Parameter("bots", 0, low=0, high=SEATS - 1, help="0: one bot of each strength; 1 to 7: all of that strength"),
-    Parameter("reward", "v1", choices=PRESETS, help="reward preset"),
+    Parameter("players", 1, low=1, high=SEATS, help="seats that the policy plays, 1 or 8; bots play the others"),
+    Parameter("bots", 0, low=0, high=SEATS - 1, help="strength of the bots, 1 to 7; 0: one bot of each strength"),
+    Parameter("reward", "v1", choices=PRESETS, help="reward preset: v1 or v3"),
 )
 SLICES = {
     "player": (0, 14),

@@ -19,8 +19,8 @@ PLACEMENT_PLANES = 20
 FRAME_PLANES = 23
 
 PARAMETERS = (
-    Parameter("level", 0, low=0, high=LEVELS, help="4 * (level + 1) viruses, and from 15 on higher in the bottle"),
-    Parameter("speed", "low", choices=SPEEDS, help="how fast pills fall: 40, 20 or 14 frames a row to begin with"),
+    Parameter("level", 0, low=0, high=LEVELS, help="4 * (level + 1) viruses, placed higher from level 15 on"),
+    Parameter("speed", "low", choices=SPEEDS, help="initial frames per row: low 40, med 20, hi 14"),
 )
 PLANES = (*COLOR_NAMES, "virus", "left", "right", "top", "bottom")
 SLICES = {

@@ -7,11 +7,11 @@ from ..fields import Field
 from ..panels import Panel
 from ..task import Outcome, Task
 
-TITLE = "Nothing (does nothing; for measuring)"
+TITLE = "No-op (does nothing, for benchmarks)"
 OBSERVATION = 612
 ACTIONS = 92
 
-PARAMETERS = (Parameter("length", 1000, low=1, high=1_000_000, help="steps of an episode"),)
+PARAMETERS = (Parameter("length", 1000, low=1, high=1_000_000, help="steps per episode"),)
 
 
 def build(spec: str, length: int) -> Task:

@@ -87,29 +87,29 @@ def _dice_layout(faces: int) -> Layout:
 
 
 def _buckets(street: str) -> Parameter:
-    return Parameter(street, 50, low=1, high=20_000, help=f"buckets of hands on the {street}")
+    return Parameter(street, 50, low=1, high=20_000, help=f"number of hand buckets on the {street}")
 
 
 FAMILIES: Mapping[str, Family] = {
     "kuhn": Family("Kuhn poker", (), lambda: Layout(POKER_ACTIONS, 3, 3), _kuhn),
     "leduc": Family(
         "Leduc poker",
-        (Parameter("suits", default=True, help="tell cards of a rank apart: 936 information sets, else 288"),),
+        (Parameter("suits", default=True, help="distinguish the suits: 936 information sets instead of 288"),),
         _leduc_layout,
         _leduc,
         ("first", "second"),
     ),
     "liars_dice": Family(
         "Liar's dice",
-        (Parameter("faces", 6, low=2, high=6, help="faces of a die; the highest is wild"),),
+        (Parameter("faces", 6, low=2, high=6, help="faces per die; the highest is wild"),),
         _dice_layout,
         _liars_dice,
     ),
     "holdem": Family(
         "Heads-up no-limit hold'em",
         (
-            Parameter("betting", "standard", help="which bets there are: standard, fcpa, wide, or a YAML or JSON file"),
-            Parameter("stack", 100, low=2, high=1000, help="big blinds that each begins with"),
+            Parameter("betting", "standard", help="bet sizes: standard, fcpa, wide, or a YAML or JSON file"),
+            Parameter("stack", 100, low=2, high=1000, help="initial stack of each player, in big blinds"),
             *(_buckets(street) for street in ("flop", "turn", "river")),
         ),
         _holdem_layout,

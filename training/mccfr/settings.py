@@ -1,4 +1,4 @@
-"""The settings of the solver."""
+"""The settings of the poker solver."""
 
 from __future__ import annotations
 
@@ -12,19 +12,24 @@ SAMPLED = ("external", "outcome")
 
 
 class Settings(TrainerSettings):
-    """Settings of counterfactual regret minimisation, in the papers' names; they hold for any number of workers."""
+    """Settings of counterfactual regret minimization, named as in the papers. None depends on the number of workers."""
 
     method: Literal["external", "outcome", "cfr", "cfr+", "dcfr", "lcfr"] = Field(
-        "external", description="sampling, or exact iterations over the whole tree, which small games alone allow"
+        "external",
+        description="external and outcome sample deals. The others traverse the whole tree of a small game.",
     )
     weighting: Literal["vanilla", "linear", "discounted"] = Field(
-        "vanilla", description="how iterations count that are sampled: all alike, later ones more, or earlier ones less"
+        "vanilla",
+        description="external, outcome: vanilla weights iterations equally, linear later ones more, discounted earlier "
+        "ones less.",
     )
-    discount_interval: int = Field(10_000, gt=0, description="iterations between two discounts, if discounted")
+    discount_interval: int = Field(
+        10_000, gt=0, description="Iterations between two discounts, if weighting is discounted."
+    )
     batch: int = Field(
         0,
         ge=0,
-        description="iterations that a worker makes at once, for runs that are to be repeated; 0: 30 ms of them",
+        description="Iterations per batch of a worker. 0 is 30 ms of them. Set it for reproducible runs.",
     )
 
     @property

@@ -21,20 +21,20 @@ from ...training.exits import DONE, FAILED
 from ..progress import telling
 from . import bench_parts as parts
 from . import bench_show as shown
-from .flags import Flags, Json, load_config
+from .flags import Flags, Json, Switch, load_config
 from .show import show_json
 
 LIMIT = 16 * MIB
-"""Bytes of a file of results."""
+"""Maximum size of a results file in bytes."""
 app = App(name="bench", default_parameter=Parameter(negative=()))
 Quick = Annotated[
-    bool, Parameter(help="Measure shorter and less often: an impression, not a figure.", show_default=False)
+    bool, Parameter(help="Take fewer and shorter measurements, for a rough estimate.", show_default=False)
 ]
 Interpreter = Annotated[Path | None, Parameter(validator=validators.Path(exists=True, dir_okay=False))]
 
 
 class ScalingFlags(Flags):
-    """The configuration as flags, but for N, of which there are several."""
+    """The configuration as flags, without `num_envs`, which is a list here."""
 
     num_envs: Annotated[int | None, Parameter(parse=False)] = None
 
@@ -52,16 +52,16 @@ def scaling(
     flags: Annotated[ScalingFlags | None, Parameter(name="*")] = None,
     num_envs: str = "1,2,4,8,16",
     repeat: int = 3,
-    quick: Quick = False,
+    quick: Switch = False,
     json: Json = False,
 ) -> int:
-    """Train at several N in turn: fps, speedup and efficiency.
+    """Train at several N, and measure fps, speedup and efficiency.
 
     Args:
-        flags: What to train; --seconds is the training time of each measurement, 5 unless given.
+        flags: The configuration. --seconds is the training time of each measurement, 5 s by default.
         num_envs: The values of N, separated by commas.
-        repeat: How often each N is measured.
-        quick: Measure each N once, for 3 seconds.
+        repeat: Number of measurements of each N.
+        quick: Measure each N once, for 3 s.
         json: Print one JSON object and nothing else on stdout.
     """
     from ...training.bench.scaling import scaling as measure
@@ -84,11 +84,11 @@ def _counts(text: str) -> list[int]:
 
 @app.command
 def transports(*, task: str = "noop", quick: Quick = False, json: Json = False) -> int:
-    """Round trip of a step of every backend, in turn; and the layout by fields against the one by slots.
+    """Measure the round-trip time of a step on each backend, and compare two memory layouts of the buffer.
 
     Args:
-        task: What is stepped.
-        quick: Measure shorter and less often: an impression, not a figure.
+        task: The task to step.
+        quick: Take fewer and shorter measurements, for a rough estimate.
         json: Print one JSON object and nothing else on stdout.
     """
     return _measured("transports", quick=quick, json=json, task=task)
@@ -102,20 +102,20 @@ def matrix(
     repeat: int = 3,
     seed: int = 0,
     runs_dir: Path = RUNS,
-    quick: Quick = False,
+    quick: Switch = False,
     json: Json = False,
 ) -> int:
-    """Train over every transport, at N = 1 and 32, on the CPU and the GPU: speed, load, memory and what was learned.
+    """Train over each transport, at N = 1 and 32, on CPU and GPU, and compare speed, load, memory and result.
 
-    The results are kept as Markdown, JSON and a picture in the folder `bench` of the runs.
+    The results are saved as Markdown, JSON and an image in the folder `bench` inside the runs folder.
 
     Args:
-        task: What is trained, by PPO.
-        steps: Environment steps of every session; 32,768 unless given, 8,192 with --quick.
-        repeat: Sessions of each way, in turn.
-        seed: Seed of everything.
-        runs_dir: Where runs are kept.
-        quick: One session of each way.
+        task: The task to train on, with PPO.
+        steps: Environment steps per session. Default: 32,768, or 8,192 with --quick.
+        repeat: Sessions per combination of transport, N and device.
+        seed: Random seed.
+        runs_dir: Folder that contains the runs.
+        quick: Run one session per combination.
         json: Print one JSON object and nothing else on stdout.
     """
     from ...training.bench.matrix_report import matrix_markdown, write_matrix
@@ -129,7 +129,7 @@ def matrix(
     if json:
         return show_json({**kept, "files": files})
     print(matrix_markdown(kept))
-    print(f"Kept as {files['md']}, with JSON and a picture beside it.", file=sys.stderr)
+    print(f"Saved as {files['md']}, with JSON and an image beside it.", file=sys.stderr)
     return DONE
 
 
@@ -141,17 +141,17 @@ def traces(
     num_envs: int = 8,
     seed: int = 0,
     backends: str = "",
-    quick: Quick = False,
+    quick: Switch = False,
     json: Json = False,
 ) -> int:
-    """Play the same games on every backend and compare every byte; the exit code is 1 if anything differs.
+    """Play the same games on every backend and compare every byte. Exits with code 1 if any byte differs.
 
     Args:
-        task: What is played.
-        games: How many games.
-        num_envs: Environments side by side.
-        seed: Seed of the games and of the random legal actions.
-        backends: Which ones, separated by commas; inline, the reference, is always among them. All if not given.
+        task: The task to play.
+        games: Number of games.
+        num_envs: Number of environments.
+        seed: Random seed of the games and of the legal actions.
+        backends: Backends to compare, separated by commas. Default: all. inline is the reference and always included.
         quick: Play a tenth of the games.
         json: Print one JSON object and nothing else on stdout.
     """
@@ -167,17 +167,17 @@ def traces(
 
 @app.command
 def engine(*, quick: Quick = False, json: Json = False) -> int:
-    """Decisions per second of the built-in games alone, on one core."""
+    """Measure the decisions per second of the built-in games on one core, without a trainer."""
     return _measured("engine", quick=quick, json=json)
 
 
 @app.command
 def peers(*, peer_python: Interpreter = None, quick: Quick = False, json: Json = False) -> int:
-    """Compare with other vector environments, and with the training of Stable-Baselines3, on the same work.
+    """Compare with other vector environments, and with training in Stable-Baselines3, on the same workload.
 
     Args:
-        peer_python: An interpreter that has PufferLib, which needs older versions of NumPy and Gymnasium.
-        quick: Measure shorter and less often: an impression, not a figure.
+        peer_python: Python interpreter with PufferLib, which needs older versions of NumPy and Gymnasium.
+        quick: Take fewer and shorter measurements, for a rough estimate.
         json: Print one JSON object and nothing else on stdout.
     """
     with telling("peers") as tell:
@@ -192,29 +192,29 @@ def peers(*, peer_python: Interpreter = None, quick: Quick = False, json: Json =
 
 @app.command
 def poker(*, quick: Quick = False, json: Json = False) -> int:
-    """Iterations per second and NashConv of our solvers against OpenSpiel's and donksolver, and of two workers."""
+    """Compare iterations per second and NashConv with OpenSpiel and donksolver, and two workers with one."""
     return _measured("poker", quick=quick, json=json)
 
 
 @app.command
 def checkpoints(*, quick: Quick = False, json: Json = False) -> int:
-    """What a checkpoint every 30 seconds takes from a training: how long it stands still, how much slower it gets."""
+    """Measure how long a checkpoint pauses training, and how much a checkpoint every 30 s slows it down."""
     return _measured("checkpoints", quick=quick, json=json)
 
 
 @app.command(name="app")
 def cost_of_app(*, quick: Quick = False, json: Json = False) -> int:
-    """What watching costs: training with the app over training without; the app's CPU and memory."""
+    """Measure the training speed with the app attached relative to headless, and the CPU and memory use of the app."""
     return _measured("app", quick=quick, json=json)
 
 
 @app.command
-def watch(*, seconds: float = parts.WATCHED, quick: Quick = False, json: Json = False) -> int:
-    """What `watch` takes from a script's training, with nobody attached and with the app attached: some 5 minutes.
+def watch(*, seconds: float = parts.WATCHED, quick: Switch = False, json: Json = False) -> int:
+    """Measure how much `watch` slows down a script, with and without the app attached. Takes about 5 minutes.
 
     Args:
-        seconds: Training time of each half of the seven pairs; with 20 it takes 20 minutes.
-        quick: Measure three pairs of 3 seconds.
+        seconds: Training time in seconds of each half of the seven pairs. With 20 s, the benchmark takes 20 minutes.
+        quick: Measure three pairs of 3 s.
         json: Print one JSON object and nothing else on stdout.
     """
     return _measured("watch", quick=quick, json=json, seconds=seconds)
@@ -222,13 +222,13 @@ def watch(*, seconds: float = parts.WATCHED, quick: Quick = False, json: Json = 
 
 @app.command
 def keys(*, quick: Quick = False, json: Json = False) -> int:
-    """Time from a key press to the screen, during training."""
+    """Measure the time from a key press to the screen during training."""
     return _measured("keys", quick=quick, json=json)
 
 
 @app.command
 def start(*, quick: Quick = False, json: Json = False) -> int:
-    """Time from the command to the first screen, and to the first moving board."""
+    """Measure the time from the command to the first screen and to the first moving board."""
     return _measured("start", quick=quick, json=json)
 
 
@@ -239,8 +239,8 @@ def everything(
     """Run all benchmarks and print the table of docs/benchmarks.md.
 
     Args:
-        peer_python: An interpreter that has PufferLib.
-        quick: Measure shorter and less often: an impression, not a figure.
+        peer_python: Python interpreter with PufferLib.
+        quick: Take fewer and shorter measurements, for a rough estimate.
         json: Print one JSON object and nothing else on stdout.
         output: Write the results as JSON to this file, for `pac-tui bench table FILE`.
     """
@@ -274,10 +274,10 @@ def everything(
 
 @app.command
 def table(file: Path) -> int:
-    """Print the table of docs/benchmarks.md from results that `pac-tui bench all --output FILE` wrote.
+    """Print the table of docs/benchmarks.md from the results of `pac-tui bench all --output FILE`.
 
     Args:
-        file: The results.
+        file: The file with the results.
     """
     from ...training.bench.table import markdown
 

@@ -1,4 +1,4 @@
-"""The `pac-tui` command: what can be typed. What the commands do stands beside this file."""
+"""The commands of `pac-tui` and their options. The modules beside this one do the work."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ Port = Annotated[int, Parameter(validator=Number(gte=1, lte=65535))]
 
 app = App(
     name="pac-tui",
-    help="Run reinforcement-learning training over many environments, and watch every one of them.",
+    help="A debugger and monitor for reinforcement learning on many environments in parallel.",
     help_epilogue=(
-        "`pac-tui` alone is `pac-tui run`. Every option of the configuration is also a variable (`PAC_NUM_ENVS`) and a "
-        "key of the file that `--config` names (`num_envs`); `pac-tui config` lists them, the trainer's settings too. "
-        "Exit codes: 0 fine, 1 failed, 2 bad usage, 130 interrupted."
+        "`pac-tui` without a command is `pac-tui run`. Each configuration option is also an environment variable "
+        "(`PAC_NUM_ENVS`) and a key of the `--config` file (`num_envs`). `pac-tui config` lists all of them and the "
+        "trainer's settings. Exit codes: 0 success, 1 failure, 2 bad usage, 130 interrupted."
     ),
     default_parameter=Parameter(negative=()),
     help_format="markdown",
     version=lambda: version("pac-tui"),
     version_flags=["--version"],
 )
-app.command("pac.tui.cli.bench:app", name="bench", help="Measure speed and what it costs, alone and beside others.")
+app.command("pac.tui.cli.bench:app", name="bench", help="Measure speed and overhead, and compare with other libraries.")
 app.command("pac.tui.cli.runs:app", name="runs", help="List, show, compare or remove runs.")
 
 
@@ -45,18 +45,18 @@ def run(
     *,
     flags: AnyFlags = None,
     headless: Switch = False,
-    json: Json = False,
+    json: Switch = False,
     report: Path | None = None,
     in_process: Switch = False,
 ) -> int:
-    """Train, and watch it.
+    """Start training and show it in the app.
 
     Args:
         flags: The configuration.
         headless: Show a progress line instead of the app.
-        json: With --headless: print the report as one JSON object on stdout.
-        report: Write the report as JSON to this file at the end.
-        in_process: Run the session in a thread of the app, for a debugger.
+        json: Print the report as one JSON object on stdout. Requires --headless.
+        report: Write the report as JSON to this file when the session ends.
+        in_process: Run the session in a thread of the app's process, for use with a Python debugger.
     """
     with importing():
         from .run import run_session
@@ -69,14 +69,14 @@ def attach(
     name: Annotated[str | None, Parameter(name="RUN")] = None,
     *,
     runs_dir: Path = RUNS,
-    json: Json = False,
+    json: Switch = False,
 ) -> int:
-    """Show a session that runs already, or a script that is watched; without a name, list them.
+    """Show a running session or a watched script in the app. Without RUN, list them if several run.
 
     Args:
-        name: The run's name or the beginning of it, the number of its process, or `latest`.
-        runs_dir: Where runs are kept: the last state of one that failed is shown, too.
-        json: Print the sessions that run as one JSON object, and show none.
+        name: Name of the run or the beginning of it, process id, or `latest`.
+        runs_dir: Folder that contains the runs. For a failed run, the app shows its last state.
+        json: Print the running sessions as one JSON object. Does not open the app.
     """
     from .attach import attach_session
 
@@ -93,22 +93,23 @@ def evaluate(
     against: str | None = None,
     resolve: Switch = False,
     headless: Switch = False,
-    json: Json = False,
+    json: Switch = False,
     report: Path | None = None,
 ) -> int:
-    """Let a run's trained policy play, without learning; measure what a solver has learned.
+    """Run a trained policy without learning, or measure the strategy of a poker solver.
 
     Args:
-        name: The run: its name or its folder.
-        flags: The configuration; what is not given is as in the run.
-        sample: Draw the actions from the policy instead of taking the likeliest.
-        hands: Of a solver: hands to play, an even number, by default 1,000,000, or 400 with --resolve. Of small games
-            all deals are computed instead.
-        against: Of a solver: another run of the same game, or uniform, call, fold or allin; by default uniform.
-        resolve: Of a solver: let the run think again at every decision; --resolver.max-depth 3 and the like say how.
-        headless: Show a progress line instead of the app; plays 100 episodes unless told otherwise.
-        json: With --headless: print the report as one JSON object on stdout.
-        report: Write the report as JSON to this file at the end.
+        name: Name or folder of the run, or `latest`.
+        flags: The configuration. Values that are not set come from the run.
+        sample: Sample actions from the policy instead of taking the most likely one.
+        hands: Poker solver: number of hands to play, even, by default 1,000,000, or 400 with --resolve. Has no effect
+            on small games, where all deals are computed.
+        against: Poker solver: the opponent. One of uniform (the default), call, fold and allin, or another run of the
+            same game.
+        resolve: Poker solver: re-solve every decision. Resolver settings such as --resolver.max-depth 3 imply it.
+        headless: Show a progress line instead of the app. Stops after 100 episodes unless a limit is set.
+        json: Print the report as one JSON object on stdout. Requires --headless.
+        report: Write the report as JSON to this file when the session ends.
     """
     from ...envs import BadParameter
     from .eval import evaluate_solved, solves, thinking
@@ -137,16 +138,16 @@ def play(
     set: Annotated[tuple[str, ...], Parameter(show_default=False)] = (),  # noqa: A002 - the flag's name
     runs_dir: Path = RUNS,
 ) -> int:
-    """Play a game yourself: drmario with the arrow keys, kuhn, leduc, liars_dice and holdem with numbers.
+    """Play a game yourself. Use the arrow keys in drmario, and the number keys in kuhn, leduc, liars_dice and holdem.
 
     Args:
-        task: The game, with its parameters: drmario:level=5.
-        seed: Seed of the game.
-        against: Who holds the other cards: random, or myself.
-        run: Play against what this run has learned: its name or its folder, or latest.
-        resolve: Let the run think again at every decision.
-        set: A setting of how it thinks; --resolver.max-depth 3 is short for --set resolver.max-depth=3.
-        runs_dir: Where runs are kept.
+        task: The game and its parameters, for example drmario:level=5.
+        seed: Random seed of the game.
+        against: Opponent in games with cards or dice: random, or myself to play both seats.
+        run: Play against the strategy of this run. Name or folder of the run, or `latest`.
+        resolve: With --run: re-solve every decision of the opponent.
+        set: A setting of the resolver. --resolver.max-depth 3 is short for --set resolver.max-depth=3.
+        runs_dir: Folder that contains the runs.
     """
     from ...envs import find
     from ...envs.poker.families import has_game
@@ -172,16 +173,16 @@ def env_server(
     port: int | None = None,
     token_file: Path | None = None,
 ) -> int:
-    """Serve environments to a trainer elsewhere, in any language, until Ctrl-C or SIGTERM; docs/transports.md has more.
+    """Serve environments to another trainer, in any language, until Ctrl-C or SIGTERM. See docs/transports.md.
 
     Args:
-        task: The task, with its parameters: autochess:players=8.
-        backend: How: socket, the binary protocol, or http, JSON on 127.0.0.1.
-        num_envs: Environments.
-        seed: Seed of everything.
-        path: Where the socket goes; a path of our own is told otherwise.
-        port: The port of http; a free one is told otherwise.
-        token_file: A file with the token that http wants; else PAC_TOKEN, or one that is made and told.
+        task: The task and its parameters, for example autochess:players=8.
+        backend: Protocol: socket (binary frames over a Unix socket) or http (JSON on 127.0.0.1).
+        num_envs: Number of environments.
+        seed: Random seed.
+        path: Path of the Unix socket. Default: TRAINING_SOCKET_PATH, or a new path, printed on stderr.
+        port: Port of the HTTP server. Default: a free port, printed on stderr.
+        token_file: File that contains the token for HTTP. Default: PAC_TOKEN, or a new token, printed on stderr.
     """
     from .serve import serve_environments
 
@@ -193,18 +194,18 @@ def replay(
     file: Path,
     *,
     headless: Annotated[bool, Parameter(name=["--check", "--headless"], show_default=False)] = False,
-    json: Json = False,
+    json: Switch = False,
     export: Path | None = None,
     trust: Switch = False,
 ) -> int:
-    """Show a recorded episode: Space plays it, the arrow keys step through it.
+    """Show a recorded episode. Space plays it, and the arrow keys step through it.
 
     Args:
-        file: What `r` recorded: runs/NAME/episodes/*.jsonl.
-        headless: Show nothing; play it again and compare every step byte for byte, exit code 1 at the first difference.
-        json: Check, and print the result as one JSON object.
-        export: Write it as a recording of a terminal, FILE.cast, or as a picture that moves, FILE.gif.
-        trust: Use the episode's task, even if it runs code which is not installed as a task.
+        file: The recorded episode: runs/NAME/episodes/*.jsonl. In the app, `r` records one.
+        headless: Replay the episode without the app and compare every byte. Exits with code 1 at the first difference.
+        json: Like --check, but prints the result as one JSON object.
+        export: Write the episode to this file: as a terminal recording (FILE.cast) or an animated image (FILE.gif).
+        trust: Use the task of the episode even if it is not installed and runs code.
     """
     from .replay import replay_episode
 
@@ -213,7 +214,7 @@ def replay(
 
 @app.command
 def tasks(*, json: Json = False) -> int:
-    """List the tasks that can be trained on."""
+    """List the built-in and installed tasks."""
     from .show import show_tasks
 
     return show_tasks(json=json)
@@ -221,7 +222,7 @@ def tasks(*, json: Json = False) -> int:
 
 @app.command
 def config(*, flags: AnyFlags = None, json: Json = False) -> int:
-    """Show the effective configuration, and where each value came from."""
+    """Show every setting and its source."""
     from .show import show_config
 
     return show_config(load_flags(flags), json=json)
@@ -229,12 +230,12 @@ def config(*, flags: AnyFlags = None, json: Json = False) -> int:
 
 @app.command
 def serve(*arguments: Annotated[str, Parameter(name="COMMAND", allow_leading_hyphen=True)], port: Port = 8000) -> int:
-    """Show the app in a browser on this machine; needs the extra [web].
+    """Show the app in a browser on this machine. Requires the extra [web].
 
-    Every tab is an app of its own: `pac-tui serve run --num-envs 16` trains once per tab.
+    Each browser tab starts its own app: `pac-tui serve run --num-envs 16` starts one session per tab.
 
     Args:
-        arguments: What the app is to do, as on the command line; `run` if nothing is said.
+        arguments: The command to run in the browser, with its options. Default: `run`.
         port: Port on 127.0.0.1.
     """
     from ..web import serve as serve_app
@@ -244,10 +245,10 @@ def serve(*arguments: Annotated[str, Parameter(name="COMMAND", allow_leading_hyp
 
 @app.command
 def preferences(*, schema: Switch = False, json: Json = False) -> int:
-    """Show theme, characters, rates and keys, and the file that changes them.
+    """Show the theme, characters, refresh rates and keys, and the file that sets them.
 
     Args:
-        schema: Print the JSON schema of the file, for editors.
+        schema: Print the JSON schema of the file, for use in an editor.
         json: Print one JSON object and nothing else on stdout.
     """
     from .show import show_preferences
@@ -257,7 +258,7 @@ def preferences(*, schema: Switch = False, json: Json = False) -> int:
 
 @app.command
 def completion(shell: Literal["bash", "zsh", "fish"]) -> int:
-    """Print a script that completes commands and options in a shell, in bash also tasks, backends and runs.
+    """Print a shell script that completes commands and options. In bash, it also completes tasks, backends and runs.
 
     For bash: pac-tui completion bash > ~/.local/share/bash-completion/completions/pac-tui
 
@@ -274,7 +275,7 @@ def completion(shell: Literal["bash", "zsh", "fish"]) -> int:
 
 @app.command
 def doctor(*, json: Json = False) -> int:
-    """Check this machine: shared memory, cores, GPU, terminal, caches."""
+    """Check this machine: shared memory, cores, GPU, terminal and caches."""
     from .show import show_doctor
 
     return show_doctor(json=json)

@@ -1,4 +1,4 @@
-"""The configuration on the command line: its flags, and what they, variables and files add up to."""
+"""The configuration on the command line: its flags, combined with environment variables and files."""
 
 from __future__ import annotations
 
@@ -34,15 +34,17 @@ class Flags(Config):
     )
     learn: Annotated[bool, Hidden] = True
     greedy: Annotated[bool, Hidden] = True
-    config: Path | None = Field(None, description="A YAML file; the flags and PAC_... variables override it.")
-    trust: Annotated[bool, Parameter(show_default=False)] = Field(
-        False, description="Use the task that a file names, even if it runs code which is not installed as a task."
+    config: Path | None = Field(
+        None, description="YAML file with the configuration. Flags and PAC_... variables override it."
     )
-    players: int | None = Field(None, ge=1, description="Short for the task's parameter players.")
+    trust: Annotated[bool, Parameter(show_default=False)] = Field(
+        False, description="Use the task that a file names even if it is not installed and runs code."
+    )
+    players: int | None = Field(None, ge=1, description="Short for the task parameter `players`.")
     set: Annotated[tuple[str, ...], Parameter(show_default=False)] = Field(
         (),
-        description="A setting of the trainer; --ppo.learning-rate 3e-4 is short for --set ppo.learning-rate=3e-4. "
-        "`pac-tui config --trainer NAME` lists them.",
+        description="A setting of the trainer. --ppo.learning-rate 3e-4 is short for --set ppo.learning-rate=3e-4. "
+        "`pac-tui config --trainer NAME` lists all of them.",
     )
 
     def given(self) -> dict[str, Any]:

@@ -25,22 +25,23 @@ from .show import console, plain_table, show_json, show_table
 
 app = App(name="runs", default_parameter=Parameter(negative=()))
 
-Folder = Annotated[Path, Parameter(help="Where runs are kept.")]
-Name = Annotated[str, Parameter(name="RUN", help="The run: its name or its folder.")]
+Folder = Annotated[Path, Parameter(help="Folder that contains the runs.")]
+Name = Annotated[str, Parameter(name="RUN", help="Name or folder of the run, or latest.")]
+Listed = Annotated[str, Parameter(name="RUN")]
 OF_ONE_RUN = frozenset({"id", "started", "written", "config.name"})
-"""What tells runs apart and says nothing about them."""
+"""Keys that differ in any two runs and are not worth comparing."""
 OF_EPISODES = frozenset({"episodes", "return_mean", "length_mean"})
 
 
 @app.default
 @app.command(name="list")
 def list_runs(*, runs_dir: Folder = RUNS, json: Json = False) -> int:
-    """List the runs, the newest last."""
+    """List the runs, newest last."""
     runs = [run for run in reversed(overviews(runs_dir)) if run.folder is not None and run.folder.parent == runs_dir]
     if json:
         return show_json({"runs": [_facts(run) for run in runs]})
     if not runs:
-        console.print(f"No runs in {runs_dir}: pac-tui run makes one.", markup=False)
+        console.print(f"No runs in {runs_dir}. Start one with pac-tui run.", markup=False)
         return 0
     table = plain_table("run", "N", "done", "episodes", "goal", "", "state", "started")
     table.columns[0].min_width = max(len(run.name) for run in runs)  # what other commands take is never cut
@@ -72,12 +73,12 @@ def _facts(run: Overview) -> dict[str, Any]:
 
 
 @app.command
-def compare(*names: Name, runs_dir: Folder = RUNS, json: Json = False) -> int:
-    """Show what differs between runs: their configuration, and how far they came.
+def compare(*names: Listed, runs_dir: Folder = RUNS, json: Json = False) -> int:
+    """Compare the configuration and the results of runs.
 
     Args:
-        names: Two runs or more.
-        runs_dir: Where runs are kept.
+        names: Names or folders of two or more runs.
+        runs_dir: Folder that contains the runs.
         json: Print one JSON object and nothing else on stdout.
     """
     if len(names) < 2:
@@ -149,7 +150,7 @@ def _shown(value: Any) -> str:
 
 @app.command
 def show(name: Name, *, runs_dir: Folder = RUNS, json: Json = False) -> int:
-    """Show a run: what it was started with, how far it came, its checkpoints."""
+    """Show the configuration, progress and checkpoints of a run."""
     run = RunFolder.find(runs_dir, name)
     saved = sorted(path.name for path in run.checkpoints.glob("step-*"))
     card: dict[str, Any] = {"name": run.name, "folder": str(run.path), **run.card(), "checkpoints": saved}
@@ -178,13 +179,13 @@ def _warn(run: RunFolder, damaged: int) -> None:
 
 
 @app.command
-def rm(*names: Name, runs_dir: Folder = RUNS, yes: Switch = False) -> int:
-    """Remove runs with their checkpoints, after asking.
+def rm(*names: Listed, runs_dir: Folder = RUNS, yes: Switch = False) -> int:
+    """Remove runs and their checkpoints, after confirmation.
 
     Args:
-        names: The runs, by their names: folders directly below --runs-dir.
-        runs_dir: Where runs are kept.
-        yes: Do not ask.
+        names: Names of the runs: folders directly inside --runs-dir.
+        runs_dir: Folder that contains the runs.
+        yes: Do not ask for confirmation.
     """
     if not names:
         raise BadParameter("no run was named to be removed: pac-tui runs lists them")

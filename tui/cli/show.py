@@ -76,14 +76,14 @@ def show_tasks(*, json: bool) -> int:
     for family, task in found:
         console.print(
             Text.assemble(
-                (family.name, "bold"), f"  {family.title}, {task.num_actions} actions{' masked' * task.masked}"
+                (family.name, "bold"), f"  {family.title}, {task.num_actions} actions{', masked' * task.masked}"
             )
         )
         for item in family.parameters:
             show_beside(Text(f"  {item.name}={item.default}".ljust(20)), item.help)
     console.print(
-        "\nParameters follow a colon: --task drmario:level=5,speed=hi. Any environment of Gymnasium, or a parallel one "
-        "of PettingZoo, is a task too: its id (CartPole-v1) or where it stands (my_package.my_module:MyEnv).",
+        "\nParameters follow a colon: --task drmario:level=5,speed=hi. A Gymnasium or PettingZoo parallel "
+        "environment is a task, too. Use its id (CartPole-v1) or its import path (my_package.my_module:MyEnv).",
         markup=False,
     )
     return 0
@@ -145,7 +145,7 @@ def show_preferences(*, schema: bool, json: bool) -> int:
     if json:
         keys = {key.id: key.keys for key in TABLE}
         return show_json({"file": str(file), **found.model_dump(), "keys": keys})
-    console.print(Text(f"# {file}{'' if file.exists() else ' (not there: these are the defaults)'}", style="dim"))
+    console.print(Text(f"# {file}{'' if file.exists() else ' (does not exist; these are the defaults)'}", style="dim"))
     for name in ("theme", "characters", "color"):
         _show_toml(name, getattr(found, name), type(found).model_fields[name].description or "")
     console.print("\n[rates]", markup=False)

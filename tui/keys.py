@@ -1,4 +1,4 @@
-"""Every key in one table: bindings, footer, help and command palette are made of it."""
+"""All keys in one table, from which bindings, footer, help and command palette are built."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .preferences import preferences
 
 @dataclass(frozen=True)
 class Key:
-    """A thing that a person can do.
+    """A command and its keys.
 
     Attributes:
-        id: Its name, for keymaps.
-        keys: Textual's names of its keys.
-        shown: The keys as people write them.
-        action: What it calls.
-        title: What it does, as a command.
-        hint: One word for the footer, if it stands there.
-        priority: Whether it comes before the focused widget's own keys.
+        id: Name of the command in the preferences.
+        keys: Key names of Textual, separated by commas.
+        shown: The first key as the help shows it.
+        action: The Textual action.
+        title: Description in the command palette.
+        hint: One word for the footer; empty if the footer does not show it.
+        priority: Whether it overrides the keys of the focused widget.
     """
 
     id: str
@@ -34,31 +34,31 @@ class Key:
     priority: bool = False
 
 
-VIEWS, PLAY, SCALE, OTHER = "Views", "Playing", "Environments", "Everything else"
+VIEWS, PLAY, SCALE, OTHER = "Views", "Debugging", "Environments", "Other"
 
 KEYS: tuple[Key, ...] = (
     Key("view.next", "tab", "Tab", "turn(1)", "Next view: summary, environment 1 to N", "view", priority=True),
     Key("view.previous", "shift+tab", "Shift+Tab", "turn(-1)", "Previous view", priority=True),
     Key("view.summary", "0", "0", "summary", "Summary of all environments"),
-    Key("view.timing", "t", "t", "view('timing')", "Timing: where a step's time goes", "timing"),
+    Key("view.timing", "t", "t", "view('timing')", "Timing: time per phase of a step", "timing"),
     Key("view.learning", "l", "l", "view('learning')", "Learning curves", "learning"),
     Key("view.workers", "w", "w", "view('workers')", "Workers and events", "workers"),
-    Key("view.logs", "o", "o", "view('logs')", "Output of the training and its workers"),
+    Key("view.logs", "o", "o", "view('logs')", "Output of training and workers"),
     Key("logs.search", "slash", "/", "search", "Search the output"),
-    Key("page.next", "pagedown", "PgDn", "page(1)", "Next page; while paused without pages, ten steps on"),
-    Key("page.previous", "pageup", "PgUp", "page(-1)", "Previous page; while paused without pages, ten steps back"),
-    Key("axis", "x", "x", "axis", "Curves over steps or over wall time"),
-    Key("env.number", "e", "e", "ask_env", "Type an environment's number"),
+    Key("page.next", "pagedown", "PgDn", "page(1)", "Next page, or ten steps forward while paused"),
+    Key("page.previous", "pageup", "PgUp", "page(-1)", "Previous page, or ten steps back while paused"),
+    Key("axis", "x", "x", "axis", "Curves over steps or time"),
+    Key("env.number", "e", "e", "ask_env", "Show an environment by number"),
     Key("pause", "space", "Space", "pause", "Pause or resume", "pause"),
     Key("step", "n", "n", "step", "One step of every environment", "step"),
-    Key("steps", "N", "N", "ask_steps", "Type a number of steps"),
-    Key("episode", "f", "f", "episode", "To the end of the shown environment's episode"),
-    Key("breaks", "b", "b", "breakpoints", "Breakpoints: pause where a condition holds", "breaks"),
+    Key("steps", "N", "N", "ask_steps", "Run a number of steps"),
+    Key("episode", "f", "f", "episode", "Run to the end of the shown environment's episode"),
+    Key("breaks", "b", "b", "breakpoints", "Breakpoints: pause when a condition holds", "breaks"),
     Key("inspect", "i", "i", "inspect", "Inspect: observation, mask, value, probabilities, reward terms", "inspect"),
     Key("record", "r", "r", "record", "Record the next episode of the shown environment"),
     Key("play", "p", "p", "take_over", "Play the shown environment by hand"),
-    Key("travel.first", "home", "Home", "travel(-500)", "While paused: the oldest step that is kept"),
-    Key("travel.last", "end", "End", "travel(500)", "While paused: back to now"),
+    Key("travel.first", "home", "Home", "travel(-500)", "While paused: oldest stored step"),
+    Key("travel.last", "end", "End", "travel(500)", "While paused: current step"),
     Key("faster", "plus,equals_sign", "+", "speed(2.0)", "Twice as fast"),
     Key("slower", "minus", "-", "speed(0.5)", "Half as fast"),
     Key("unlimited", "m", "m", "unlimited", "No speed limit"),
@@ -66,10 +66,10 @@ KEYS: tuple[Key, ...] = (
     Key("envs.more", "right_square_bracket", "]", "resize(1)", "Restart with one environment more"),
     Key("envs.half", "left_curly_bracket", "{", "scale(0.5)", "Restart with half the environments"),
     Key("envs.double", "right_curly_bracket", "}", "scale(2.0)", "Restart with twice the environments"),
-    Key("envs.number", "number_sign", "#", "ask_envs", "Type a number of environments"),
+    Key("envs.number", "number_sign", "#", "ask_envs", "Restart with a given number of environments"),
     Key("baseline", "B", "B", "baseline", "Measure the baseline: fps of one environment", "baseline"),
-    Key("sweep", "v", "v", "sweep", "Sweep: measure several N, and come back"),
-    Key("runs", "R", "R", "runs", "Runs: show one that lives, resume one that does not"),
+    Key("sweep", "v", "v", "sweep", "Sweep: measure several N, then return to this one"),
+    Key("runs", "R", "R", "runs", "Runs: open a running one, resume a stopped one"),
     Key("screenshot", "s", "s", "picture", "Save a picture of the screen"),
     Key("help", "question_mark", "?", "help", "All keys", "help"),
     Key("palette", "ctrl+p", "Ctrl+P", "command_palette", "All commands by name"),
@@ -79,11 +79,11 @@ KEYS: tuple[Key, ...] = (
 QUIET: tuple[Key, ...] = (
     *(Key(f"env.{k}", str(k), str(k), f"environment({k})", f"Environment {k}") for k in range(1, 10)),
     Key("select.left", "left", "←", "move(-1, 0)", "Select the board on the left; while paused, one step back"),
-    Key("select.right", "right", "→", "move(1, 0)", "Select the board on the right; while paused, one step on"),
+    Key("select.right", "right", "→", "move(1, 0)", "Select the board on the right; while paused, one step forward"),
     Key("travel.back", "shift+left", "Shift+←", "travel(-10)", "While paused: ten steps back"),
-    Key("travel.on", "shift+right", "Shift+→", "travel(10)", "While paused: ten steps on"),
-    Key("select.up", "up", "↑", "move(0, -1)", "Select the board above; of one environment, the seat before"),
-    Key("select.down", "down", "↓", "move(0, 1)", "Select the board below; of one environment, the next seat"),
+    Key("travel.on", "shift+right", "Shift+→", "travel(10)", "While paused: ten steps forward"),
+    Key("select.up", "up", "↑", "move(0, -1)", "Select the board above; in one environment, the previous seat"),
+    Key("select.down", "down", "↓", "move(0, 1)", "Select the board below; in one environment, the next seat"),
     Key("accept", "enter", "Enter", "accept", "Open the selected board, or restart now"),
     Key("interrupt", "ctrl+c,ctrl+q", "Ctrl+C", "interrupt", "Stop the session and quit", priority=True),
     Key("cancel", "escape", "Esc", "cancel", "Cancel a restart, or back to the summary"),
@@ -94,26 +94,26 @@ HELP: dict[str, tuple[tuple[str, str], ...]] = {
         ("view.summary env.1-9 env.number", "summary, environment"),
         ("view.timing view.learning view.workers", "time, curves, workers"),
         ("view.logs logs.search", "output, search it"),
-        ("page.next page.previous", "pages"),
-        ("axis", "over steps, over time"),
-        ("select.left select.right select.up select.down", "select; paused: travel"),
-        ("accept", "open it; restart now"),
-        ("cancel", "back; no restart"),
+        ("page.next page.previous", "next, previous page"),
+        ("axis", "over steps or time"),
+        ("select.left select.right select.up select.down", "select; paused: step"),
+        ("accept", "open; restart now"),
+        ("cancel", "back; cancel restart"),
     ),
     PLAY: (
         ("pause", "pause, resume"),
         ("step steps", "one step, many steps"),
-        ("episode", "to the episode's end"),
+        ("episode", "to end of episode"),
         ("inspect record", "inspect, record"),
-        ("breaks play", "breaks, play by hand"),
-        ("travel.back travel.on", "paused: ten steps"),
-        ("travel.first travel.last", "paused: oldest, now"),
-        ("faster slower unlimited", "faster, slower, free"),
+        ("breaks play", "breakpoints, play"),
+        ("travel.back travel.on", "paused: 10 steps"),
+        ("travel.first travel.last", "paused: first, last"),
+        ("faster slower unlimited", "faster, slower, max"),
     ),
     SCALE: (
         ("envs.fewer envs.more", "one fewer, one more"),
         ("envs.half envs.double", "half, twice as many"),
-        ("envs.number", "type how many"),
+        ("envs.number", "set the number"),
         ("baseline", "measure the baseline"),
         ("sweep", "measure several N"),
     ),
@@ -126,7 +126,7 @@ HELP: dict[str, tuple[tuple[str, str], ...]] = {
         ("quit interrupt", "stop or detach; stop"),
     ),
 }
-"""What the help says, by heading: ids of keys, and what they do."""
+"""Lines of the help by heading: command ids and a description."""
 NAMES = {
     "pagedown": "PgDn",
     "pageup": "PgUp",
@@ -149,11 +149,11 @@ class KeyClash(BadParameter):
 
 
 def customised(table: tuple[Key, ...], wanted: Mapping[str, str]) -> tuple[Key, ...]:
-    """Return the table with a person's own keys.
+    """Return the table with the user's own keys.
 
     Args:
-        table: The keys as they come.
-        wanted: Other keys, by id.
+        table: The default keys.
+        wanted: The user's keys by command id.
 
     Raises:
         UnknownName: There is no such id.
@@ -186,12 +186,12 @@ def _spelled(keys: str) -> str:
 
 
 TABLE = customised((*KEYS, *QUIET), preferences().keys)
-"""All keys as this person has them."""
+"""All keys, with the user's preferences applied."""
 SHOWN = {key.id: key.shown for key in TABLE}
 
 
 def help_entries() -> dict[str, list[tuple[str, str]]]:
-    """Return what the help says, by heading: keys, and what they do."""
+    """Return the lines of the help by heading: keys and a description."""
     digits = SHOWN["env.1"], SHOWN["env.9"]
     shown = {**SHOWN, "env.1-9": "-".join(digits)}
     return {
@@ -208,12 +208,12 @@ def _together(keys: Sequence[str]) -> str:
 
 
 def commands() -> list[Key]:
-    """Return the keys that are commands with a name of their own."""
+    """Return the entries that the command palette lists."""
     return [key for key in TABLE if key.id not in {quiet.id for quiet in QUIET}]
 
 
 def bindings() -> list[BindingType]:
-    """Return the keys as Textual wants them."""
+    """Return the keys as bindings of Textual."""
     return [
         Binding(key.keys, key.action, key.title, id=key.id, show=bool(key.hint), priority=key.priority) for key in TABLE
     ]

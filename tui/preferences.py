@@ -1,4 +1,4 @@
-"""What a person prefers: theme, characters, rates and keys, from `config.toml` in the user's configuration folder."""
+"""The user's preferences: theme, characters, refresh rates and keys, from `config.toml` in the configuration folder."""
 
 from __future__ import annotations
 
@@ -24,38 +24,38 @@ class BadPreferences(BadParameter):
 
 
 class Rates(BaseModel):
-    """How often things are drawn, in Hz; less often where that costs more than the app may take."""
+    """Refresh rates in Hz. The app refreshes less often if it would use more than 5 % of a core."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    environment: float = Field(30.0, gt=0, le=MAX_RATE, description="One environment's board.")
-    grid: float = Field(10.0, gt=0, le=MAX_RATE, description="The summary's boards.")
-    figures: float = Field(4.0, gt=0, le=MAX_RATE, description="Figures and curves.")
-    system: float = Field(1.0, gt=0, le=MAX_RATE, description="What the session takes of the machine.")
+    environment: float = Field(30.0, gt=0, le=MAX_RATE, description="Board of one environment.")
+    grid: float = Field(10.0, gt=0, le=MAX_RATE, description="Boards in the summary.")
+    figures: float = Field(4.0, gt=0, le=MAX_RATE, description="Numbers and curves.")
+    system: float = Field(1.0, gt=0, le=MAX_RATE, description="CPU, memory and GPU use of the session.")
 
 
 class Preferences(BaseModel):
-    """Preferences of pac-tui: how it looks, and which keys it has."""
+    """Preferences of pac-tui: theme, characters, refresh rates and keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", title="pac-tui preferences")
 
     theme: Literal["dark", "light", "colorblind"] = Field(
-        "dark", description="The palette; colorblind says good and bad in blue and orange."
+        "dark", description="Color theme. colorblind shows good and bad in blue and orange."
     )
     characters: Literal["auto", "unicode", "ascii"] = Field(
         "auto",
-        description="auto: plain signs on the Linux console, Unicode elsewhere; ascii: nothing but ASCII.",
+        description="auto uses ASCII on the Linux console and Unicode elsewhere.",
     )
-    color: bool = Field(True, description="Colours; the variable NO_COLOR takes them away, too.")
-    rates: Rates = Field(default_factory=Rates, description="How often things are drawn, in Hz.")
+    color: bool = Field(True, description="Use colors. The variable NO_COLOR turns them off, too.")
+    rates: Rates = Field(default_factory=Rates, description="Refresh rates in Hz.")
     keys: dict[str, str] = Field(
         default_factory=dict,
-        description="Other keys, by the id of what they do (`pac-tui preferences` lists them): several with commas.",
+        description="Keys by command id, separated by commas. `pac-tui preferences` lists the ids.",
     )
 
 
 def path() -> Path:
-    """Return where the preferences stand, or would."""
+    """Return the path of the preferences file, which may not exist."""
     return user_config_path("pac-tui") / FILE
 
 
@@ -71,7 +71,7 @@ def preferences() -> Preferences:
 
 
 def read(file: Path) -> Preferences:
-    """Return the preferences that `file` holds; a file that is not there holds none."""
+    """Return the preferences in `file`, or the defaults if it does not exist."""
     try:
         data = read_toml(file, LIMIT)
     except UnreadableFile as error:

@@ -30,6 +30,10 @@ CLAIM = ".claim"
 LATEST = "latest"
 STARTING = "starting"
 """The state of a run before its session has begun to train."""
+DIED = "died"
+"""The state of a run whose session was killed."""
+UNFINISHED = frozenset({STARTING, "running"})
+"""The states of a run that is being trained."""
 LONGEST_NAME = 40  # letters of a task's name in a run's
 FILES = frozenset({CARD, f".{CARD}", METRICS, LOG, CLAIM})
 FOLDERS = frozenset({CHECKPOINTS, EPISODES, LAST, tensorboard.FOLDER})

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from ...backends.segment import directories
-from .folder import LAST
+from ...envs import PacError
+from .folder import DIED, UNFINISHED, RunFolder
 from .sessions import read_session
 
 
@@ -15,7 +17,9 @@ def keep_last(directory: Path) -> None:
     session = read_session(directory, 0, alive=False)
     if session is None or not Path(session.snapshot.description.folder or "/nowhere").is_dir():
         return
-    last = Path(session.snapshot.description.folder) / LAST
+    run = RunFolder(Path(session.snapshot.description.folder))
+    _mark_died(run)
+    last = run.last
     try:
         shutil.rmtree(last, ignore_errors=True)
         last.mkdir()
@@ -26,8 +30,20 @@ def keep_last(directory: Path) -> None:
         shutil.rmtree(last, ignore_errors=True)
 
 
+def _mark_died(run: RunFolder) -> None:
+    """Write into a run's card that its session was killed, unless another one trains it by now."""
+    with suppress(PacError, OSError):
+        if run.card().get("state") not in UNFINISHED:
+            return
+        run.claim()
+        try:
+            run.write_card({**run.card(), "state": DIED})
+        finally:
+            run.release()
+
+
 def sweep_dead() -> None:
-    """Remove what processes left that were killed; the last telemetry of sessions is kept."""
+    """Remove what killed processes left. The last telemetry of sessions is kept, and their runs are marked."""
     for path, _, alive in directories():
         if not alive:
             keep_last(path)

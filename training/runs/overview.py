@@ -13,11 +13,11 @@ from ...envs import BadParameter
 from ..trainers import trainer_kind
 from ..units import RETURN, STEPPED, Figure, Units, first_of
 from .errors import RunFolderError
-from .folder import METRICS, STARTING, RunFolder
+from .folder import DIED, METRICS, UNFINISHED, RunFolder
 from .sessions import FoundSession, sessions
 
 POINTS = 256
-LIVE, DIED, DAMAGED = "live", "died", "damaged"
+LIVE, DAMAGED = "live", "damaged"
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def _of_folder(run: RunFolder, session: FoundSession | None) -> Overview:
             run.name, run.path, card, LIVE, float(session.snapshot.state["started"]), rows, session.pid, trouble
         )
     state = str(card.get("state", ""))
-    died = state in {STARTING, "running"}
+    died = state in UNFINISHED
     return Overview(run.name, run.path, card, DIED if died else state, written, rows, error=trouble)
 
 

@@ -7,7 +7,8 @@ import time
 import numpy as np
 from rich.segment import Segment
 
-from ...training.runs.overview import DAMAGED, DIED, LIVE, Overview
+from ...training.runs.folder import DIED
+from ...training.runs.overview import DAMAGED, LIVE, Overview
 from ..drawing.chart import Plot, chart
 from ..drawing.ink import (
     ACCENT,

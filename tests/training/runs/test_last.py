@@ -6,7 +6,7 @@ import pytest
 
 from pac.backends.segment import runtime_directory
 from pac.envs import BadParameter, find
-from pac.training.runs.folder import LAST
+from pac.training.runs.folder import LAST, RunFolder
 from pac.training.runs.last import sweep_dead
 from pac.training.runs.sessions import choose, read_session, sessions
 from pac.training.telemetry.blocks import TelemetryWriter
@@ -16,12 +16,17 @@ from pac.training.telemetry.records import Phase
 NOBODY = "999999999-1-00"
 
 
-def test_a_session_that_was_killed_inside_a_block_is_kept(tmp_path):
-    """Wherever it was killed, its last state can be read in its run's folder."""
+def dead_session(folder):
+    """Leave what a killed session of the run in `folder` leaves; return its directory and the writer."""
     task, died = find("drmario"), runtime_directory() / NOBODY
     died.mkdir()
     facts = {"run": "r", "trainer": "ppo", "backend": "inline", "device": "cpu", "seed": 1, "version": "0", "pid": 1}
-    writer = TelemetryWriter(task, describe(task, **facts, folder=str(tmp_path)), 4, 1, died)
+    return died, TelemetryWriter(task, describe(task, **facts, folder=str(folder)), 4, 1, died)
+
+
+def test_a_session_that_was_killed_inside_a_block_is_kept(tmp_path):
+    """Wherever it was killed, its last state can be read in its run's folder."""
+    died, writer = dead_session(tmp_path)
     with writer.write("state") as state:
         state["phase"], state["num_envs"] = Phase.RUNNING, 4
         sweep_dead()
@@ -29,6 +34,30 @@ def test_a_session_that_was_killed_inside_a_block_is_kept(tmp_path):
     kept = read_session(tmp_path / LAST, 0, alive=False)
     assert kept is not None
     assert kept.snapshot.num_envs == 4
+
+
+@pytest.mark.parametrize(
+    ("state", "marked"), [("running", "died"), ("starting", "died"), ("completed", "completed"), ("failed", "failed")]
+)
+def test_the_run_of_a_killed_session_is_marked(tmp_path, state, marked):
+    """Its card does not say forever that it is running; what ended by itself stays as it was."""
+    run = RunFolder.create(tmp_path, "run")
+    run.write_card({"task": "drmario", "state": state})
+    dead_session(run.path)
+    sweep_dead()
+    assert run.card() == {"task": "drmario", "state": marked}
+
+
+def test_a_run_that_is_trained_again_is_not_marked(tmp_path):
+    """Whoever holds its claim writes its card."""
+    run = RunFolder.create(tmp_path, "run")
+    run.write_card({"task": "drmario", "state": "running"})
+    dead_session(run.path)
+    other = RunFolder(run.path)
+    other.claim()
+    sweep_dead()
+    other.release()
+    assert run.card()["state"] == "running"
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,11 @@ import gymnasium
 from gymnasium.error import Error as GymnasiumError
 
 from ..errors import BadParameter, PacError, UnknownName
+from ..signals import NO_SDL_HANDLERS
 from .factories import WANTED, check_factory
 
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # it greets on stdout, which is for JSON
+os.environ.setdefault(NO_SDL_HANDLERS, "1")  # a process that draws must end at SIGTERM
 if not os.environ.keys() & {"DISPLAY", "WAYLAND_DISPLAY"}:
     os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # pictures need no window, and its absence no complaint
 

@@ -15,6 +15,7 @@ from ..errors import BadParameter
 from ..fields import Field
 from ..panels import Panel
 from ..processes import ending_processes
+from ..signals import kept_signals
 from ..task import Outcome, Task
 from .board import board_of
 from .infos import numbers_in
@@ -62,7 +63,7 @@ def describe(spec: str, name: str, params: Mapping[str, str]) -> Task:
     """
     values = {key: literal(text) for key, text in params.items()}
     import_environment(name)  # what its module starts serves all of its environments
-    with ending_processes():
+    with ending_processes(), kept_signals():
         modes, note = drawing_modes(name, values), ""
         look = _look(name, values, modes[0] if modes else None)
         for mode in (*modes[1:], None):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ...envs import Field, Panel, Task
 from ...envs.fields import Array, Buffers
 from ...envs.gym.board import MOST_BARS, drawing, pixels, shrink
+from ...envs.signals import kept_signals
 from ...envs.text import cells_of
 
 log = logging.getLogger(__name__)
@@ -71,7 +72,9 @@ class Boards:
         """Return what can be drawn, and where."""
         if self._render is not None:
             try:
-                return drawing(self._render(0))
+                with kept_signals():
+                    drawn = self._render(0)
+                return drawing(drawn)
             except Exception:
                 log.warning("the environments cannot be drawn: what they observe is shown", exc_info=True)
                 self._render = None
@@ -121,7 +124,8 @@ class Boards:
     def _render_one(self, render: Render, env: int, board: Array) -> None:
         """Draw an environment's own picture or text; one that fails is tried no more: a picture is no training."""
         try:
-            drawn = render(env)
+            with kept_signals():
+                drawn = render(env)
             board[...] = (
                 cells_of(str(drawn), board.shape)
                 if self.field.name == "screen"

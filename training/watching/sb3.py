@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import KVWriter
-from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
+from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnv, VecEnvWrapper
 
+from ...envs.signals import WithoutSdlHandlers
 from .boards import MODES, Render
 from .script import WatchedScript, log, open_script
 
@@ -83,6 +84,8 @@ def _render_of(venv: VecEnv) -> Render | None:
     """Return what draws one environment as a picture or as text, if they can be drawn so."""
     if venv.render_mode not in MODES:
         return None
+    if isinstance(venv.unwrapped, SubprocVecEnv):
+        venv.env_method("has_wrapper_attr", WithoutSdlHandlers("render"))
     return lambda index: venv.env_method("render", indices=[index])[0]
 
 

@@ -8,6 +8,7 @@ import gymnasium
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv, VectorWrapper
 
 from ...envs.fields import Array
+from ...envs.signals import WithoutSdlHandlers
 from .boards import MODES, Render
 from .mirror import Autoreset
 from .script import WatchedScript, open_script
@@ -86,6 +87,8 @@ def render_of(env: VectorEnv[Any, Any, Array]) -> Render | None:
         return (lambda index: envs[index].render()) if envs[0].render_mode in MODES else None
     if env.render_mode not in MODES:
         return None
+    if isinstance(base, AsyncVectorEnv):
+        base.call("has_wrapper_attr", WithoutSdlHandlers("render"))
 
     def render(index: int) -> Any:
         drawn = env.render()

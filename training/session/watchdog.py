@@ -109,7 +109,7 @@ class Watchdog:
             self._set_timer((LONG + 1) * self._session.config.stop_timeout)
             self._session.stop()
         elif now - self._asked > AGAIN:
-            text = f"a second signal ({number.name}) ended it before it had stopped; what it was saving is lost"
+            text = f"a second signal ({number.name}) ended the session at once; what was not saved yet is lost"
             self._end(EndedAtOnce(text), INTERRUPTED)
 
     def _look(self) -> None:
@@ -128,7 +128,9 @@ class Watchdog:
             limit = self._patience()
         self._set_timer(limit - silent + timeout)
         if silent > limit:
-            text = f"it was asked to stop and made no progress for {silent:.0f} s; it is {_where()}"
+            text = (
+                f"the session was asked to stop and made no progress for {silent:.0f} s; its main thread is {_where()}"
+            )
             self._end(NotResponding(text), FAILED)
 
     def _patience(self) -> float:

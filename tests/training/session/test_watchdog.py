@@ -46,7 +46,7 @@ def test_a_session_that_is_blocked_is_ended(stuck, tmp_path):
     with stuck() as watched:
         gets_stuck(tmp_path)
         os.kill(watched.process.pid, signal.SIGTERM)
-        with pytest.raises(SessionFailed, match=r"made no progress for \d+ s; it is in .*stuck"):
+        with pytest.raises(SessionFailed, match=r"made no progress for \d+ s; its main thread is in .*stuck"):
             watched.process.report()
         assert watched.process.poll() == 1
         assert not watched.process.directory.exists()

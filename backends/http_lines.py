@@ -139,8 +139,8 @@ class HttpLines:
         for env in envs.tolist():
             for row, told in self._seats(env):
                 self._write("final_observation", slot, row, told["observation"])
-            last_drawn = self._buffer[LAST_DRAWN][0]
-            if last_drawn[env] and (boards := self._boards(env)):
+            last_drawn = self._buffer[LAST_DRAWN][0] if LAST_DRAWN in self._buffer else None
+            if last_drawn is not None and last_drawn[env] and (boards := self._boards(env)):
                 for name, text in boards.items():
                     self._write_field(LAST + name, env, text)
                 last_drawn[env] = self._buffer["episode"][0, env]

@@ -42,7 +42,8 @@ class Nothing:
         self._slots = [Slot(self._part, slot) for slot in range(len(buffers["action"]))]
         self._steps = [0] * (hi - lo)
         self._beats: Any = memoryview(self._part["heartbeat"][0])
-        self._last_drawn: Any = memoryview(self._part["final_drawn"][0])
+        drawn = self._part.get("final_drawn")  # tasks whose environments share memory have none
+        self._last_drawn: Any = [0] * (hi - lo) if drawn is None else memoryview(drawn[0])
 
     def reset(self, mask: NDArray[np.bool_], slot: int) -> None:
         """Begin the next episode of the masked ones, `(hi - lo,)`, and write their first observations into `slot`."""

@@ -89,7 +89,7 @@ def share(value: int, most: int) -> np.float32:
 
 @compiled
 def signed(streak: int) -> np.float32:
-    """A streak from 10 defeats, 0, to 10 victories, 1; 0.5 is none."""
+    """Encode a streak: 0 is 10 defeats, 0.5 is no streak, 1 is 10 victories."""
     return share(streak + MAX_STREAK, 2 * MAX_STREAK)
 
 

@@ -46,7 +46,7 @@ INFO = (
 BOARDS = ("creatures", "stars", "gear", "shop", "fight", "fight_life", "fight_power", "kinds", "seats")
 LAST_BOARDS = (*(f"final_{name}" for name in BOARDS), "final_drawn")
 NAMES = (*STANDARD, *INFO, *BOARDS, *LAST_BOARDS)
-"""The fields whose addresses stand in a table, after its numbers: slots, environments, players, preset, bots."""
+"""The fields whose addresses are in a table, after its numbers: slots, environments, players, preset, bots."""
 NUMBERS = 5
 FILM_CELLS = PICTURES * FIGHT_ROWS * FIGHT_COLUMNS
 STANDING = 2
@@ -133,7 +133,7 @@ def views(at: NDArray[np.int64]) -> Views:
 
 @compiled
 def boards_at(at: NDArray[np.int64], first: int) -> Boards:
-    """Rebuild the arrays of boards whose addresses stand in a table from `first` on."""
+    """Rebuild the arrays of boards whose addresses are in a table, from `first` on."""
     envs = at[1]
     return Boards(
         creatures=carray(pointer(at[first], np.uint8), (envs, CELLS)),

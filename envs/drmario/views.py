@@ -58,7 +58,7 @@ class Views(NamedTuple):
 
 INFO = ("viruses", "cleared", "pills", "score", "speed_ups", "level")
 NAMES = (*STANDARD, *INFO, "bottle", "preview", "final_bottle", "final_preview", "final_drawn")
-"""The fields whose addresses stand in a table, after slots, environments, words of an observation, level and speed."""
+"""The fields whose addresses are in a table, after slots, environments, words of an observation, level and speed."""
 NUMBERS = 5
 
 

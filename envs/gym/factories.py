@@ -1,4 +1,4 @@
-"""Decides, before anything is called, whether what a task's name stands for can make an environment."""
+"""Decides, before anything is called, whether the object that a task names can make an environment."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _makes_environments(kind: type) -> bool:
 
 
 def _annotated(function: Any) -> type | None:
-    """Return the class that a function says it returns; None if it says nothing, or nothing that tells."""
+    """Return the class that a function says it returns; None if the annotation is missing or unclear."""
     try:
         said = get_type_hints(_routine(function)).get("return", Any)
     except (NameError, TypeError, AttributeError, SyntaxError):  # a name that only a type checker imports

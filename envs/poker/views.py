@@ -17,7 +17,7 @@ from .layout import PLAYERS
 from .looks import LABEL, faces_of, labels_of, lines_of, template_of
 
 NAMES = (*STANDARD, "pot", "street", "hand", "final_hand", "final_drawn")
-"""The fields whose addresses stand in a table, after its numbers."""
+"""The fields whose addresses are in a table, after its numbers."""
 
 
 class Numbers(NamedTuple):

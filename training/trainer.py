@@ -116,7 +116,7 @@ class Context:
         device: `cpu`, `cuda:0`, `mps`.
         seed: The run's seed.
         timer: Where the time goes.
-        tell: Called with a sentence that a person should see.
+        notify: Called with a sentence that a person should see.
         progress: Called with what is being prepared, where that takes long, and the share of it that is done; raises
             `Stopped` if the session is to end.
     """
@@ -127,11 +127,11 @@ class Context:
     device: str
     seed: int
     timer: Timer
-    tell: Callable[[str], None] = lambda _text: None
+    notify: Callable[[str], None] = lambda _text: None
     progress: Callable[[str, float], None] = lambda _what, _share: None
 
 
-class Spoiled(PacError):
+class NonFiniteWeights(PacError):
     """What was learned consists of numbers that are none; it is not worth a checkpoint."""
 
     title = "Not a number"
@@ -168,7 +168,7 @@ class Trainer(ABC):
         Tensors are copies, or a `Stream` where a copy would be too large.
 
         Raises:
-            Spoiled: What was learned is of no use any more.
+            NonFiniteWeights: What was learned is of no use any more.
         """
 
     @abstractmethod

@@ -13,9 +13,9 @@ import pytest
 from textual._context import visible_screen_stack
 
 from pac.envs import Field, Glyph, Outcome, Panel, Task, find
-from pac.training.session.audience import Audience
 from pac.training.session.control import CommandRefused, ControlServer
 from pac.training.session.host import SessionFailed
+from pac.training.session.viewers import Viewers
 from pac.training.telemetry.blocks import TelemetryWriter
 from pac.training.telemetry.description import describe
 from pac.training.telemetry.records import Level, Phase
@@ -84,15 +84,15 @@ class Stage:
         self.generation = 0
         self.events = 0
         self.random = np.random.default_rng(1)
-        self.audience = Audience()
-        self.server = ControlServer(self.directory, self.handle, self.audience)
+        self.viewers = Viewers()
+        self.server = ControlServer(self.directory, self.handle, self.viewers)
         self.writer = self._segment(num_envs)
         self._fill(num_envs)
 
     def handle(self, viewer, request):
         """Record a command."""
         if request["command"] == "join":
-            return {"number": self.audience.join(viewer, request["name"])}
+            return {"number": self.viewers.join(viewer, request["name"])}
         arguments = {key: value for key, value in request.items() if key != "command"}
         if request["command"] == "look":
             self.looks.append(arguments)

@@ -9,7 +9,7 @@ import pytest
 from textual.widgets import Static
 
 from pac.envs import Field, Glyph, Outcome, Panel, Task
-from pac.training.session.audience import Viewer
+from pac.training.session.viewers import Viewer
 from pac.training.telemetry.blocks import TelemetryWriter
 from pac.training.telemetry.description import describe
 from pac.training.telemetry.records import Level, Phase
@@ -70,7 +70,7 @@ class HostileStage(Stage):
         self.write("system", pulse=time.time(), gpus=1, gpu_name=text[:48])
         self.board("screen", [[0x1B, 0x9B, 0x202E, 0x200B, 0x7F, 0xD800, 0x2028, 7, 8, 13]] * 3)
         self.event(Level.ERROR, hostile("event"))
-        self.audience.join(Viewer(), hostile("viewer"))
+        self.viewers.join(Viewer(), hostile("viewer"))
         self.write("audience", viewers=2, controller=1, name=text[:48])
         with (self.directory / "session.log").open("a") as log:
             log.write(f"{ATTACK}\nValueError: {ATTACK}\n")

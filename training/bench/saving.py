@@ -56,7 +56,7 @@ def _measure(task: str, num_envs: int, every: float, seconds: float, folder: Pat
 
     config = Config(task=task, num_envs=num_envs, checkpoint_every=every, seconds=seconds, runs_dir=folder)
     session = Session(config, own_directory(), headless=True)
-    counts, keeper = session.monitor.counts, session.keeper
+    counts, checkpoints = session.monitor.counts, session.checkpoints
     reports: list[dict[str, Any]] = []
     training = threading.Thread(target=lambda: reports.append(session.run()), name="training")
     training.start()
@@ -64,7 +64,7 @@ def _measure(task: str, num_envs: int, every: float, seconds: float, folder: Pat
     before, last = 0, time.perf_counter()
     while training.is_alive() and session.clock.now() < seconds:
         time.sleep(SAMPLE)
-        saving, now, count = keeper.saving, time.perf_counter(), counts.frames
+        saving, now, count = checkpoints.saving, time.perf_counter(), counts.frames
         if before:
             done[saving] += count - before
             spent[saving] += now - last

@@ -166,13 +166,13 @@ def main() -> None:
     envs, iterate = LOOPS[loop]()
     print("stands", flush=True)
     script: WatchedScript = envs._script  # noqa: SLF001
-    audience = script.audience  # what is measured begins when somebody looks
+    viewers = script.viewers  # what is measured begins when somebody looks
     limit = time.monotonic() + LIMIT
-    while attached and not audience.joined and time.monotonic() < limit:
+    while attached and not viewers.joined and time.monotonic() < limit:
         iterate[True]()
     iterate[False]()
     ratios = list(turns(iterate, seconds, pairs, put_off=partial(_put_off, script)))
-    if attached and not audience.joined:
+    if attached and not viewers.joined:
         raise MeasurementFailed("nobody looked until the end")
     print(json.dumps(ratios))
     envs.close()

@@ -60,10 +60,10 @@ class MCCFR(Trainer):
         self._due = 0.0
         size = sum(item.row_bytes for item in context.task.shared if item.per == "all")
         rows, entries = self._game.rows, self._game.entries
-        context.tell(f"table: {human_bytes(size)} for {rows:,} information sets with {entries:,} actions in all")
+        context.notify(f"table: {human_bytes(size)} for {rows:,} information sets with {entries:,} actions in all")
         self._untold = most_workers(self._game, self._settings)[1]
         check_memory(context.task, 1, 1)  # what is prepared may take minutes
-        prepare(self._game, context.tell, context.progress)
+        prepare(self._game, context.notify, context.progress)
         self._marks = marks_of(self._game, self._settings)
 
     def start(self, num_envs: int) -> None:
@@ -77,7 +77,7 @@ class MCCFR(Trainer):
         if most and num_envs > most:
             raise TooManyEnvironments(reason, most)  # who asked for more tells why it is less
         if untold:
-            self._context.tell(f"one worker: {untold}")
+            self._context.notify(f"one worker: {untold}")
         self._envs = self._context.make_envs(num_envs, 1)
         for name, kept in self._kept.items():
             self._table(name)[...] = kept

@@ -12,7 +12,7 @@ from ..device import keep_memory
 from ..nets.adam import Adam
 from ..nets.weights import copied
 from ..settings import scheduled
-from ..trainer import Context, Metrics, Spoiled
+from ..trainer import Context, Metrics, NonFiniteWeights
 from .acting import Acting
 from .gae import gae
 from .policy import Policy
@@ -115,10 +115,10 @@ class PPO(Acting):
         All are those of the end of the last iteration: a rollout that was given up leaves no trace.
 
         Raises:
-            Spoiled: A weight is not a finite number.
+            NonFiniteWeights: A weight is not a finite number.
         """
         if not all(bool(weight.isfinite().all()) for weight in self.policy.state_dict().values()):
-            raise Spoiled("an update left weights that are no finite numbers")
+            raise NonFiniteWeights("an update left weights that are no finite numbers")
         tensors = save_tensors(self.policy, self._adam) | self._generators
         return tensors, {"decisions": self.decisions, "updates": self.updates}
 

@@ -18,12 +18,12 @@ from ..config import MAX_ENVS
 from ..telemetry.records import Phase
 from ..telemetry.snapshot import Look
 from ..telemetry.throughput import WINDOW
-from .audience import Viewer
 from .control import CommandRefused
-from .sizing import BASELINE_ENVS
+from .num_envs_planner import BASELINE_ENVS
+from .viewers import Viewer
 
 if TYPE_CHECKING:
-    from .live import Live
+    from .base_session import BaseSession
     from .session import Session
 
 MOST_COUNTS = 32
@@ -44,10 +44,10 @@ validated = validate_call(config=ConfigDict(strict=True, arbitrary_types_allowed
 """Decorates a command: its arguments are validated, and nothing is converted."""
 
 
-class LiveCommands:
+class BaseCommands:
     """Carries out commands on `live`, in the threads of the control server: it only sets words and wishes."""
 
-    def __init__(self, live: Live) -> None:
+    def __init__(self, live: BaseSession) -> None:
         self._live = live
 
     def handle(self, viewer: Viewer, request: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -80,7 +80,7 @@ class LiveCommands:
         return f"{name!r} is not a command; known: {known}"
 
     def _check(self, viewer: Viewer, name: str) -> None:
-        controller = self._live.audience.controller
+        controller = self._live.viewers.controller
         if controller not in {None, viewer}:
             raise CommandRefused(f"{controller.name} controls this training: c takes control")
         if self._live.monitor.state["phase"] >= Phase.STOPPING and name != "stop":
@@ -89,12 +89,12 @@ class LiveCommands:
     @validated
     def as_join(self, viewer: Viewer, /, name: Text) -> Mapping[str, Any]:
         """Become a viewer with a name: the first may control."""
-        return {"number": self._live.audience.join(viewer, name)}
+        return {"number": self._live.viewers.join(viewer, name)}
 
     @validated
     def as_control(self, viewer: Viewer, /) -> None:
         """Take control from whoever has it."""
-        self._live.audience.take_control(viewer)
+        self._live.viewers.take_control(viewer)
 
     @validated
     def as_look(self, viewer: Viewer, /, **look: Any) -> None:
@@ -102,7 +102,7 @@ class LiveCommands:
         found = LOOK.validate_python(look)
         viewer.look = found = replace(found, seat=min(found.seat, self._live.task.players - 1))
         monitor = self._live.monitor
-        monitor.look = self._live.audience.look()
+        monitor.look = self._live.viewers.look()
         monitor.watched = True
         if found.focus is not None and (found.back or found.last):
             self._live.rewinder.want(found.focus, found.back, found.seat, begun=not found.last)
@@ -110,7 +110,7 @@ class LiveCommands:
     @validated
     def as_detach(self, _viewer: Viewer, /) -> None:
         """Let the training go on without a viewer."""
-        self._live.audience.linger = math.inf
+        self._live.viewers.linger = math.inf
 
     @validated
     def do_pause(self) -> None:
@@ -132,14 +132,14 @@ class LiveCommands:
     @validated
     def do_episode(self, env: Whole) -> None:
         """Run until environment `env` ends its episode, then pause."""
-        if not 0 <= env < self._live.num_envs_now:
-            raise CommandRefused(f"environments are numbered 1 to {self._live.num_envs_now}, got {env + 1}")
+        if not 0 <= env < self._live.current_num_envs:
+            raise CommandRefused(f"environments are numbered 1 to {self._live.current_num_envs}, got {env + 1}")
         self._live.run_to_end_of_episode(env)
 
     @validated
     def do_break(self, text: Text) -> Mapping[str, Any]:
         """Add a breakpoint."""
-        return {"number": self._live.monitor.breakpoints.add(text, self._live.num_envs_now)}
+        return {"number": self._live.monitor.breakpoints.add(text, self._live.current_num_envs)}
 
     @validated
     def do_switch_break(self, number: Whole) -> None:
@@ -163,7 +163,7 @@ class LiveCommands:
         self._live.stop()
 
 
-class Commands(LiveCommands):
+class Commands(BaseCommands):
     """The commands to a session: also its environments, its baseline and its checkpoints."""
 
     def __init__(self, session: Session) -> None:
@@ -173,14 +173,14 @@ class Commands(LiveCommands):
     @validated
     def do_speed(self, sps: Speed) -> None:
         """Limit the steps per second of all environments together; 0 is no limit."""
-        if sps and self._session.sizing.sweeping:
+        if sps and self._session.planner.sweeping:
             raise CommandRefused("a measurement is running, and a speed limit would spoil it; try again after it")
         super().do_speed(sps)
 
     @validated
     def do_record(self, env: Whole) -> Mapping[str, Any]:
         """Record the next episode of environment `env`; asked again, no longer."""
-        recorder, count = self._session.monitor.recorder, self._session.num_envs_now
+        recorder, count = self._session.monitor.recorder, self._session.current_num_envs
         if recorder is None or not 0 <= env < count:
             raise CommandRefused(f"environments are numbered 1 to {count}, got {env + 1}")
         if self._session.task.shared:
@@ -198,7 +198,7 @@ class Commands(LiveCommands):
     def do_baseline(self) -> None:
         """Measure the fps of one environment, then return to N."""
         self._check_undisturbed()
-        if self._session.num_envs_now == 1:
+        if self._session.current_num_envs == 1:
             raise CommandRefused(
                 "one environment is running: its fps becomes the baseline by itself, within some seconds"
             )
@@ -211,9 +211,9 @@ class Commands(LiveCommands):
         monitor, backend = session.monitor, session.backend
         if backend is None or not session.gate.paused:
             raise CommandRefused("an environment is played by hand while the session is paused: Space pauses")
-        if monitor.hand.wanted is not None:
+        if monitor.manual_control.requested is not None:
             raise CommandRefused("the step before is not made yet")
-        monitor.hand.want(env, seat, action, backend.buffer, monitor.written)
+        monitor.manual_control.request(env, seat, action, backend.buffer, monitor.written)
         session.gate.step(1)
 
     @validated
@@ -232,7 +232,7 @@ class Commands(LiveCommands):
         self._session.cancel_sweep()
 
     def _check_undisturbed(self) -> None:
-        if self._session.sizing.sweeping:
+        if self._session.planner.sweeping:
             raise CommandRefused("a measurement is going on")
         if self._session.monitor.state.get("speed"):
             raise CommandRefused("there is a speed limit, and under it there is nothing to measure: m takes it away")
@@ -240,7 +240,7 @@ class Commands(LiveCommands):
     @validated
     def do_checkpoint(self) -> None:
         """Save a checkpoint at the end of the iteration."""
-        self._session.checkpoint_soon()
+        self._session.request_checkpoint()
 
 
 def _refusal(name: str, error: ValidationError) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
 from ...envs import PacError
-from .audience import Audience, Viewer
+from .viewers import Viewer, Viewers
 
 SOCKET = "control.sock"
 MAX_LINE = 65_536
@@ -32,7 +32,7 @@ class SessionGone(PacError):
     title = "Session is gone"
 
 
-class NoSocket(PacError):
+class SocketNotCreated(PacError):
     """The socket that commands would come through cannot be made."""
 
     title = "No socket"
@@ -50,11 +50,11 @@ class ControlServer:
     Args:
         directory: Where the socket stands.
         handle: Answers one command of a viewer.
-        audience: Knows the open connections.
+        viewers: Knows the open connections.
     """
 
-    def __init__(self, directory: Path, handle: Handler, audience: Audience) -> None:
-        self._audience = audience
+    def __init__(self, directory: Path, handle: Handler, viewers: Viewers) -> None:
+        self._viewers = viewers
         self._handle = handle
         self._closed = threading.Event()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -63,7 +63,7 @@ class ControlServer:
             self._socket.bind(str(path))
         except OSError as error:
             self._socket.close()
-            raise NoSocket(
+            raise SocketNotCreated(
                 f"no socket can be made at {path}: {error.args[-1]}; "
                 "set PAC_RUNTIME_DIR to a short path, at most 50 letters"
             ) from error
@@ -78,7 +78,7 @@ class ControlServer:
             except OSError:  # closed, or out of files for now
                 self._closed.wait(NAP)
                 continue
-            if len(self._audience) >= MAX_CONNECTIONS:
+            if len(self._viewers) >= MAX_CONNECTIONS:
                 self._turn_away(connection, f"{MAX_CONNECTIONS} viewers are connected, the most; close one of them")
                 continue
             try:
@@ -95,7 +95,7 @@ class ControlServer:
 
     def _serve(self, connection: socket.socket) -> None:
         viewer = Viewer()
-        self._audience.enter(viewer)
+        self._viewers.enter(viewer)
         try:
             with connection, connection.makefile("rwb") as stream:
                 while line := _line(stream):
@@ -104,7 +104,7 @@ class ControlServer:
         except OSError:
             pass  # the viewer went away; that it did is what matters
         finally:
-            self._audience.leave(viewer)
+            self._viewers.leave(viewer)
 
     def _answer(self, viewer: Viewer, line: bytes) -> Mapping[str, Any]:
         try:

@@ -48,7 +48,7 @@ class Word(IntEnum):
 REASONS = (Word.STOP, Word.INTERRUPT, Word.PAUSED, Word.PERIOD, Word.ENDED)
 
 
-class Passer(ABC):
+class BaseGate(ABC):
     """One thread's way through a gate. It reads the gate's words and counts its own passes.
 
     Attributes:
@@ -80,7 +80,7 @@ class Passer(ABC):
         return max(0, allowed - self._passed) if grant == self._grant else allowed
 
     @property
-    def spare(self) -> float:
+    def wait_seconds(self) -> float:
         """Seconds until the next step may pass: infinite while paused, else what the speed limit requires."""
         return math.inf if self.paused else self._delay()
 
@@ -102,7 +102,7 @@ class Passer(ABC):
         self._count_pass()
         return waited
 
-    def hold(self) -> bool:
+    def wait_until_open(self) -> bool:
         """Wait while the gate is closed, without passing. Return whether it had to wait; raises as `enter` does."""
         return self._wait_while(lambda: math.inf if self._is_closed else 0.0)
 
@@ -145,7 +145,7 @@ class Passer(ABC):
         """Raise what the caller of `enter` has to know."""
 
 
-class Gate(Passer):
+class Gate(BaseGate):
     """The gate of a session, as its training thread passes it and its other threads change it.
 
     Args:
@@ -161,7 +161,7 @@ class Gate(Passer):
         self._sps, self._num_envs = 0.0, 1
 
     @classmethod
-    def attach(cls, directory: Path) -> Passer:
+    def attach(cls, directory: Path) -> AttachedGate:
         """Return a way through the gate of the session in `directory`, for another process or thread.
 
         Pause, speed limit and stop hold for everyone who is attached. A `step` of n lets each of them pass n times,
@@ -171,7 +171,7 @@ class Gate(Passer):
         Raises:
             SessionGone: There is no gate, or its session has ended.
         """
-        return _AttachedPasser(directory)
+        return AttachedGate(directory)
 
     def pause(self) -> None:
         """Close the gate before the next step."""
@@ -239,7 +239,7 @@ class Gate(Passer):
             raise Interrupted
 
 
-class _AttachedPasser(Passer):
+class AttachedGate(BaseGate):
     """A way through the gate of another process. It maps the words for reading only."""
 
     nap = OWNER_CHECK

@@ -220,7 +220,7 @@ def _open(config: Config, *, headless: bool) -> tuple[Session, Any]:
 
     sweep_dead()
     session = Session(config, own_directory(), headless=headless)
-    return session, ControlServer(session.directory, Commands(session).handle, session.audience).close
+    return session, ControlServer(session.directory, Commands(session).handle, session.viewers).close
 
 
 def _finish(session: Session) -> dict[str, Any]:
@@ -269,7 +269,7 @@ def main() -> int:
             traceback.print_exc()
         _say(pipe, _as_data(error))
         return FAILED
-    log = session.keeper.folder.log if session.keeper.folder else session.directory / "session.log"
+    log = session.checkpoints.folder.log if session.checkpoints.folder else session.directory / "session.log"
     try:
         descriptor = open_regular(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
     except OSError as error:

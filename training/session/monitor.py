@@ -30,7 +30,7 @@ from ..telemetry.throughput import RATE_NAMES, Mark, Throughput, TrainingClock
 from ..trainer import PHASES, PolicyOutput, Timer
 from .detail import Detail
 from .gate import Gate
-from .hand import Hand
+from .manual_control import ManualControl
 
 SHARE = 0.015
 """Of the training's time, the most that publishing takes: what is much is written less often."""
@@ -61,7 +61,7 @@ class Monitor:
         self.waits = False
         self.breakpoints = Breakpoints(task)
         self.alarms = Alarms()
-        self.hand = Hand(task)
+        self.manual_control = ManualControl(task)
         self.inspect: Callable[[int], PolicyOutput | None] = lambda _row: None
         self.recorder: Recorder | None = None
         self.values: Callable[[slice], Array | None] = lambda _slots: None
@@ -303,8 +303,8 @@ class Monitor:
         """Copy the newest slot's table and boards."""
         notice = np.full(self._num_envs, Notice.NOTHING, "u1")
         notice[list(self.alarms.marked)] = Notice.ALARM
-        if self.hand.played is not None and self.hand.played < self._num_envs:
-            notice[self.hand.played] = Notice.PLAYED
+        if self.manual_control.played is not None and self.manual_control.played < self._num_envs:
+            notice[self.manual_control.played] = Notice.PLAYED
         notice[list(self.breakpoints.hit)] = Notice.BREAK
         recording = self.recorder.states(self._num_envs) if self.recorder is not None else 0
         columns = {"worker": self._owner, "notice": notice, "recording": recording}

@@ -11,7 +11,7 @@ from ..json_data import jsonable
 from ..telemetry.events import EventLog
 from ..telemetry.throughput import Mark
 from ..trainers import TrainerKind
-from .keeper import Keeper
+from .checkpoint_manager import CheckpointManager
 from .monitor import Monitor
 
 TIMES = ("env", "wait", "inference", "learn", "python")
@@ -46,7 +46,7 @@ def make_report(
     envs: Environments,
     *,
     monitor: Monitor,
-    keeper: Keeper,
+    checkpoints: CheckpointManager,
     events: EventLog,
 ) -> dict[str, Any]:
     """Return a run's figures, as `run --headless --json` prints them, null where unknown.
@@ -69,7 +69,7 @@ def make_report(
             "seconds": mark.seconds,
             "sweep_seconds": envs.sweep_seconds,
             **monitor.counts.totals(),
-            "discarded_steps": keeper.discarded_steps,
+            "discarded_steps": checkpoints.discarded_steps,
             "fps": fps,
             "fps_per_env": fps / num_envs,
             "sps": sps,
@@ -88,10 +88,10 @@ def make_report(
             "workers": envs.workers,
             "worker_restarts": envs.worker_restarts,
             "restarts": envs.restarts,
-            "checkpoint_pauses_ms": [1000 * pause for pause in keeper.pauses],
+            "checkpoint_pauses_ms": [1000 * pause for pause in checkpoints.pauses],
             "events": list(events.reported),
             "alarms": monitor.alarms.told,
-            "run": str(keeper.folder.path) if keeper.folder else None,
+            "run": str(checkpoints.folder.path) if checkpoints.folder else None,
             "version": version("pac-tui"),
         }
     )

@@ -32,13 +32,13 @@ from ..telemetry.records import Level, Phase
 from ..trainer import Context, Interrupted, Stopped, Trainer
 from ..trainers import build_player, build_trainer, dressed_for, trainer_kind, trainer_settings
 from ..units import plural
-from .gated import GatedEnvs
-from .keeper import Keeper
-from .live import Live
-from .outcome import Outcome
-from .preparation import Preparation
+from .base_session import BaseSession
+from .checkpoint_manager import CheckpointManager
+from .failures import FailureHandler
+from .gated_envs import GatedEnvs
+from .kernel_warmup import KernelWarmup
+from .num_envs_planner import NumEnvsPlanner
 from .report import Environments, make_report
-from .sizing import Sizing
 from .sweep import SECONDS
 
 STEP_TIMEOUT = 60.0  # s
@@ -46,7 +46,7 @@ STEP_TIMEOUT = 60.0  # s
 log = logging.getLogger(__name__)
 
 
-class Session(Live):
+class Session(BaseSession):
     """A training that can be paused, stepped, slowed, restarted at another N, and stopped.
 
     Args:
@@ -68,13 +68,13 @@ class Session(Live):
         super().__init__(task, directory, linger=math.inf if headless else config.linger, seed=config.seed)
         self.events.log = log
         self.config = config.model_copy(update={"trainer": self.kind.name})
-        self.sizing = Sizing(config.num_envs or task.num_envs or default_num_envs(), self.kind.units)
-        self._asking = threading.Lock()  # a request and its interruption are one
+        self.planner = NumEnvsPlanner(config.num_envs or task.num_envs or default_num_envs(), self.kind.units)
+        self._request_lock = threading.Lock()  # a request and its interruption are one
         for text in config.breakpoints:
             self.monitor.breakpoints.add(text)
-        self.outcome = Outcome(self.events, self.monitor.alarms, self.gate, alarm_exit=config.alarm_exit)
-        self.keeper = Keeper(
-            self.config, self.task, self.settings, self.monitor, self.events, alarm=self.outcome.raise_alarm
+        self.failures = FailureHandler(self.events, self.monitor.alarms, self.gate, alarm_exit=config.alarm_exit)
+        self.checkpoints = CheckpointManager(
+            self.config, self.task, self.settings, self.monitor, self.events, alarm=self.failures.raise_alarm
         )
         self.monitor.recorder = self._recorder()
         self._envs: GatedEnvs | None = None
@@ -83,12 +83,12 @@ class Session(Live):
         self._never_started = True
         self._wants_checkpoint = False
         self.device = config.device
-        self.say(Phase.STARTING, "reading the configuration")
+        self.set_phase(Phase.STARTING, "reading the configuration")
         self._open_first()
 
     def _recorder(self) -> Recorder:
         """What records episodes, into the folder of the run; one that only plays, into that of the run it plays."""
-        config, folder = self.config, self.keeper.folder
+        config, folder = self.config, self.checkpoints.folder
         if folder is None:
             folder = RunFolder.find(config.runs_dir, config.resume or "")
         return Recorder(self.task, config.seed, folder.name, folder.episodes, self.events)
@@ -107,57 +107,57 @@ class Session(Live):
         except Stopped:
             pass
         except BaseException as error:
-            self.outcome.fail(error)
+            self.failures.fail(error)
         try:
             report = self._end()
         finally:
             self.gate.close()
-        if self.outcome.error is not None:
-            raise self.outcome.error
+        if self.failures.error is not None:
+            raise self.failures.error
         return report
 
     def _begin(self) -> None:
-        self.pulse.start()
-        with Preparation(self.task, self.config, self.sizing.num_envs) as preparation:
+        self.sampler.start()
+        with KernelWarmup(self.task, self.config, self.planner.num_envs) as warmup:
             with importing():
                 self._trainer = self._build_trainer()
-            self.keeper.resume(self._trainer)
-            preparation.finish(lambda: self.say(Phase.STARTING, "compiling the game (first start only)"))
+            self.checkpoints.resume(self._trainer)
+            warmup.finish(lambda: self.set_phase(Phase.STARTING, "compiling the game (first start only)"))
             self.write_card("running")
-            num_envs = self.sizing.num_envs
-            if (first := self.sizing.first(baseline=self.config.baseline)) != num_envs:
+            num_envs = self.planner.num_envs
+            if (first := self.planner.first(baseline=self.config.baseline)) != num_envs:
                 self._open(first)
             self._start(first, self.trainer.start)
-        self._go_on()
-        self.keeper.mark_start(self.backend)
-        self._announce()
+        self._continue()
+        self.checkpoints.mark_start(self.backend)
+        self._report_setup()
         self._measure()
 
-    def _go_on(self) -> None:
+    def _continue(self) -> None:
         """Let the environments of a resumed run go on where they were."""
         assert self.backend is not None
-        if self.keeper.restore(self.backend):
+        if self.checkpoints.restore(self.backend):
             self.monitor.begin(self.backend)
 
-    def _announce(self) -> None:
+    def _report_setup(self) -> None:
         """Say what was found to run on."""
         assert self.backend is not None
         if self.task.note:
             self.events.add(Level.WARNING, self.task.note)
         for text in unused_flags(os.environ, self.device):
             self.events.add(Level.WARNING, text)
-        units, num_envs = self.kind.units, self.sizing.num_envs
+        units, num_envs = self.kind.units, self.planner.num_envs
         count = f"{num_envs:,} {units.env if num_envs == 1 else plural(units.env)}"
         where = f", inference on {self.device}" if self.kind.computes else ""
-        self._tell(f"using transport: {self.backend.name}, {count}{where}")
+        self._notify(f"using transport: {self.backend.name}, {count}{where}")
 
-    def _tell(self, text: str) -> None:
+    def _notify(self, text: str) -> None:
         self.events.add(Level.INFO, text)
 
-    def _while_closed(self) -> None:
+    def _while_waiting(self) -> None:
         """Keep viewers informed; show them what environments are at that draw themselves only when asked."""
-        super()._while_closed()
-        self.keeper.feed()
+        super()._while_waiting()
+        self.checkpoints.feed()
         backend = self.backend
         if backend is None or "looked_at" not in backend.buffer or not self.gate.paused:
             return
@@ -167,7 +167,9 @@ class Session(Live):
 
     def _build_trainer(self) -> Trainer:
         config, kind = self.config, self.kind
-        self.say(Phase.STARTING, "loading PyTorch" if kind.computes else kind.units.said("loading the environments"))
+        self.set_phase(
+            Phase.STARTING, "loading PyTorch" if kind.computes else kind.units.said("loading the environments")
+        )
         self.device = resolve_device(config.device) if kind.computes else "cpu"
         context = Context(
             task=self.task,
@@ -176,8 +178,8 @@ class Session(Live):
             device=self.device,
             seed=config.seed,
             timer=self.timer,
-            tell=self._tell,
-            progress=lambda what, share: self.say(Phase.STARTING, what, progress=share),
+            notify=self._notify,
+            progress=lambda what, share: self.set_phase(Phase.STARTING, what, progress=share),
         )
         if config.learn:
             trainer = build_trainer(kind.name, context)
@@ -196,9 +198,9 @@ class Session(Live):
             else:
                 row = self.monitor.end_iteration(metrics)
                 self._publish()
-                self.keeper.record(row)
+                self.checkpoints.record(row)
                 if self.backend is not None:
-                    self.keeper.mark(self.backend)
+                    self.checkpoints.mark(self.backend)
                 self._apply_requests()
 
     @property
@@ -213,45 +215,45 @@ class Session(Live):
         return self._envs.backend if self._envs is not None else None
 
     @property
-    def num_envs_now(self) -> int:
+    def current_num_envs(self) -> int:
         """The N of the environments that stand."""
-        return self.backend.environments if self.backend is not None else self.sizing.num_envs
+        return self.backend.environments if self.backend is not None else self.planner.num_envs
 
     # -- another number of environments: from the request of a viewer to the first step --------------------------------
 
     def restart(self, num_envs: int) -> None:
         """Ask for another number of environments; any thread may. The training thread restarts between two steps."""
-        with self._asking:
-            self.sizing.request(num_envs)
+        with self._request_lock:
+            self.planner.request(num_envs)
             self.gate.interrupt()
 
     def sweep(self, counts: Sequence[int], seconds: float = SECONDS) -> None:
         """Ask for a measurement of several N for some seconds each, and then for the present N; any thread may."""
         self.gate.resume()
-        with self._asking:
-            self.sizing.request_sweep(counts, self.num_envs_now, seconds)
+        with self._request_lock:
+            self.planner.request_sweep(counts, self.current_num_envs, seconds)
             self.gate.interrupt()
 
     def cancel_sweep(self) -> None:
         """Ask for the N that a sweep returns to, now; any thread may."""
-        if (home := self.sizing.home) is not None:
+        if (home := self.planner.home) is not None:
             self.restart(home)
 
     def _apply_requests(self, *, interrupted: bool = False) -> None:
         """Do between two steps what other threads asked for; a rollout that was `interrupted` cannot be continued."""
         if self.gate.stopping:
             raise Stopped
-        with self._asking:
-            decision = self.sizing.decide(self.num_envs_now, self.monitor.throughput)
+        with self._request_lock:
+            decision = self.planner.decide(self.current_num_envs, self.monitor.throughput)
             self.gate.cancel_interrupt()
         self.monitor.state["progress"] = decision.progress
         for text in decision.results:
             self.events.add(Level.GOOD, text)
-        if self._wants_checkpoint or self.keeper.due:
+        if self._wants_checkpoint or self.checkpoints.due:
             self._wants_checkpoint = False
-            self.keeper.checkpoint(self.trainer)
+            self.checkpoints.checkpoint(self.trainer)
             self.write_card("running")
-        if interrupted or decision.num_envs != self.num_envs_now:
+        if interrupted or decision.num_envs != self.current_num_envs:
             self._restart(decision.num_envs)
         elif decision.measures:
             self._measure()
@@ -259,27 +261,27 @@ class Session(Live):
 
     def _restart(self, num_envs: int) -> None:
         """Restart the environments at another N, or at the one before if that is impossible; what was learned stays."""
-        before = self.num_envs_now
+        before = self.current_num_envs
         self.clock.stop()
-        self.say(Phase.RESTARTING, f"restarting with num_envs={num_envs}...", target_envs=num_envs)
+        self.set_phase(Phase.RESTARTING, f"restarting with num_envs={num_envs}...", target_envs=num_envs)
         try:
             self._open(num_envs)
             self._start(num_envs, self.trainer.resize)
         except PacError as error:
-            back = self.sizing.give_up(before)
+            back = self.planner.give_up(before)
             more = plural(self.kind.units.environment)
             self.events.add(Level.ERROR, f"{error.title}: {error}. Back to {back} {more}.")
             self._open(back)
             self.trainer.resize(back)
         else:
-            self.sizing.restarts += 1
-            self._tell(f"restarted with num_envs={self.num_envs_now}")
+            self.planner.restarts += 1
+            self._notify(f"restarted with num_envs={self.current_num_envs}")
         self._measure()
 
     def _open_first(self) -> None:
         """Open the session's first segment: for N environments, or for as many as there is memory to look back at."""
         try:
-            self._open(self.sizing.num_envs)
+            self._open(self.planner.num_envs)
         except TooManyEnvironments as error:
             if self.config.strict or not error.most:
                 raise
@@ -295,8 +297,8 @@ class Session(Live):
         check_room(num_envs, LEAST_DEPTH * step_bytes(self.task, num_envs), "to keep their last steps")
         self._open_segment(
             num_envs,
-            run=self.keeper.name,
-            folder=str(self.keeper.folder.path.resolve()) if self.keeper.folder else "",
+            run=self.checkpoints.name,
+            folder=str(self.checkpoints.folder.path.resolve()) if self.checkpoints.folder else "",
             trainer=self.kind.name,
             backend=self.config.backend,
             device=self.device,
@@ -305,7 +307,7 @@ class Session(Live):
             units=self.kind.units,
             figures=self.kind.figures,
         )
-        self.sizing.opened(num_envs)
+        self.planner.opened(num_envs)
 
     def _start(self, num_envs: int, begin: Callable[[int], None]) -> None:
         """Let the trainer `begin` with `num_envs` environments, or with as many as there is memory for."""
@@ -325,7 +327,7 @@ class Session(Live):
     def _make_envs(self, num_envs: int, slots: int) -> GatedEnvs:
         """Make the environments behind the gate; called by the trainer."""
         self._never_started = False
-        self.say(self.monitor.state["phase"], self.kind.units.said("starting the environments"))
+        self.set_phase(self.monitor.state["phase"], self.kind.units.said("starting the environments"))
         backend = make_backend(
             self.task,
             num_envs,
@@ -341,26 +343,26 @@ class Session(Live):
             backend,
             timer=self.timer,
             monitor=self.monitor,
-            keeper=self.keeper,
+            checkpoints=self.checkpoints,
             pass_gate=self.pass_gate,
             detach=self._detach,
         )
         self.monitor.state["backend"] = backend.name
-        self.pulse.watch(backend)
+        self.sampler.watch(backend)
         return self._envs
 
     def _detach(self, backend: Backend) -> None:
         """Stop watching `backend`, which is about to close."""
-        self.keeper.release()
-        self.outcome.drain(backend)
-        self.pulse.watch(None)
+        self.checkpoints.release()
+        self.failures.drain(backend)
+        self.sampler.watch(None)
         if self.backend is backend:
             self._envs = None
 
     def _measure(self) -> None:
         """Say that the environments run, and measure them from now on."""
-        message = self.sizing.measure(self.clock.now(), self.monitor.throughput.seconds(self.num_envs_now))
-        self.say(Phase.BASELINE if message else Phase.RUNNING, message)
+        message = self.planner.measure(self.clock.now(), self.monitor.throughput.seconds(self.current_num_envs))
+        self.set_phase(Phase.BASELINE if message else Phase.RUNNING, message)
         self.clock.go()
         self.monitor.throughput.break_off(self.monitor.mark())
 
@@ -369,12 +371,12 @@ class Session(Live):
     def _publish(self) -> None:
         self.monitor.state["limit"] = self._limit()
         if self.backend is not None:
-            self.outcome.drain(self.backend)
+            self.failures.drain(self.backend)
         super()._publish()
 
-    def _rang(self, text: str, env: int, level: Level = Level.WARNING) -> None:
+    def _on_alarm(self, text: str, env: int, level: Level = Level.WARNING) -> None:
         """Report an alarm, which may end the session."""
-        super()._rang(text, env, self.outcome.level_of(text, level))
+        super()._on_alarm(text, env, self.failures.level_of(text, level))
 
     # -- limits, runs and checkpoints ---------------------------------------------------------------------------------
 
@@ -389,105 +391,111 @@ class Session(Live):
         """
         super().pass_gate()
         limit = self.config.seconds
-        if limit is not None and self._stepped and not self.sizing.sweeping and self._limited_seconds() >= limit:
+        if limit is not None and self._stepped and not self.planner.sweeping and self._limited_seconds() >= limit:
             raise Stopped
         self._stepped = True
 
     def _limited_seconds(self) -> float:
         """Seconds of training that count towards the limit: since the start or resume, without baseline and sweeps."""
         now = self.clock.now()
-        return now - self.monitor.resumed.seconds - self.sizing.sweep_seconds(now)
+        return now - self.monitor.resumed.seconds - self.planner.sweep_seconds(now)
 
     def _limit(self) -> float:
         return self.config.used_up(self.monitor.counts.totals(), self._limited_seconds())
 
     def _limit_reached(self) -> bool:
-        return self._limit() >= 1 and not self.sizing.sweeping
+        return self._limit() >= 1 and not self.planner.sweeping
 
     def write_card(self, state: str) -> None:
         """Write how the run is into `run.json`; any thread may."""
-        self.keeper.write_card(
+        self.checkpoints.write_card(
             state,
             device=self.device,
-            num_envs=self.sizing.num_envs,
+            num_envs=self.planner.num_envs,
             started=self._started,
-            error=self.outcome.sentence,
+            error=self.failures.sentence,
         )
 
     def _end(self) -> dict[str, Any]:
         """Save, stop the workers, say how it ended; return the report."""
         if self.backend is not None:
-            self.outcome.drain(self.backend)
+            self.failures.drain(self.backend)
         if self._trainer is not None and self.monitor.counts.steps:
-            self.say(Phase.STOPPING, "saving a checkpoint")
+            self.set_phase(Phase.STOPPING, "saving a checkpoint")
             self._record_last(self._trainer)
             self._save_last(self._trainer)
-        if self._in_vain():
-            self.keeper.forget()
+        if self._nothing_to_keep():
+            self.checkpoints.forget()
         report = self._report()
-        self.say(Phase.STOPPING, "stopping the workers")
+        self.set_phase(Phase.STOPPING, "stopping the workers")
         if self._trainer is not None:
             self._trainer.close()
         if self.backend is not None:
             self.backend.close()
-        self.pulse.stop()
-        self.keeper.close()
-        failed = self.outcome.error is not None
+        self.sampler.stop()
+        self.checkpoints.close()
+        failed = self.failures.error is not None
         self.write_card("failed" if failed else "completed" if self._limit_reached() else "interrupted")
-        self.keeper.leave()
-        self.say(Phase.FAILED if failed else Phase.ENDED, self.outcome.sentence if failed else "ended")
+        self.checkpoints.leave()
+        self.set_phase(Phase.FAILED if failed else Phase.ENDED, self.failures.sentence if failed else "ended")
         if failed:
             keep_last(self.directory)
         return report
 
     def _report(self) -> dict[str, Any]:
-        backend, sizing = self.backend, self.sizing
+        backend, planner = self.backend, self.planner
         envs = Environments(
             backend=backend.name if backend else self.config.backend,
-            num_envs=self.num_envs_now,
+            num_envs=self.current_num_envs,
             workers=len(backend.workers) if backend else 0,
-            worker_restarts=self.outcome.worker_restarts,
-            restarts=sizing.restarts,
-            sweep_seconds=sizing.sweep_seconds(self.clock.now()),
+            worker_restarts=self.failures.worker_restarts,
+            restarts=planner.restarts,
+            sweep_seconds=planner.sweep_seconds(self.clock.now()),
         )
         return make_report(
-            self.task, self.kind, self.device, envs, monitor=self.monitor, keeper=self.keeper, events=self.events
+            self.task,
+            self.kind,
+            self.device,
+            envs,
+            monitor=self.monitor,
+            checkpoints=self.checkpoints,
+            events=self.events,
         )
 
-    def _in_vain(self) -> bool:
+    def _nothing_to_keep(self) -> bool:
         """Whether the run has nothing worth keeping: it was stopped before its first step, or could not begin."""
-        if self.outcome.error is None:
+        if self.failures.error is None:
             return not self.monitor.counts.steps
-        return self._never_started and isinstance(self.outcome.error, PacError)
+        return self._never_started and isinstance(self.failures.error, PacError)
 
     def _record_last(self, trainer: Trainer) -> None:
         """Record the last figures: of the trainer, and of a rollout that was not finished, which is discarded."""
-        latest, discarded = self._last_figures(trainer), self.keeper.discarded_steps
+        latest, discarded = self._last_figures(trainer), self.checkpoints.discarded_steps
         if discarded:
             latest |= self.monitor.figures()
-            self._tell(
+            self._notify(
                 f"the last rollout was not finished: its {discarded:,} {plural(self.kind.units.step)} are discarded"
             )
         if latest:
             self.monitor.series.latest |= latest
-            self.keeper.record(self.monitor.series.latest, discarded=discarded)
+            self.checkpoints.record(self.monitor.series.latest, discarded=discarded)
 
     def _last_figures(self, trainer: Trainer) -> dict[str, float]:
         """Return what the trainer reports at the end; if it cannot, the session has failed, and ends like any other."""
-        if self.outcome.error is not None:
+        if self.failures.error is not None:
             return {}
         try:
             return trainer.finish()
         except Exception as error:
-            self.outcome.fail(error)
+            self.failures.fail(error)
             return {}
 
     def _save_last(self, trainer: Trainer) -> None:
         """Save what was learned; that it could not be is what the session failed of, if of nothing else."""
         try:
-            self.keeper.checkpoint(trainer, wait=True)
+            self.checkpoints.checkpoint(trainer, wait=True)
         except CheckpointNotWritten as error:
-            self.outcome.error = self.outcome.error or error
+            self.failures.error = self.failures.error or error
 
     # -- where the training thread does not respond -------------------------------------------------------------------
 
@@ -496,14 +504,14 @@ class Session(Live):
         """Whether it was asked to stop, or has begun to by itself."""
         return self.gate.stopping or self.monitor.state["phase"] >= Phase.STOPPING
 
-    def save_beside(self) -> None:
+    def save_from_watchdog(self) -> None:
         """Save what was learned, if the training thread is where that does not change; called from another thread.
 
         Raises:
             CheckpointNotWritten: It could not be written.
         """
         if self._envs is not None and self._envs.stepping and self._trainer is not None and not self.task.shared:
-            self.keeper.checkpoint(self._trainer, wait=True)
+            self.checkpoints.checkpoint(self._trainer, wait=True)
 
     # -- what other threads may ask -----------------------------------------------------------------------------------
 
@@ -511,6 +519,6 @@ class Session(Live):
         """Save, stop the workers, end."""
         self.gate.stop()
 
-    def checkpoint_soon(self) -> None:
+    def request_checkpoint(self) -> None:
         """Save a checkpoint at the end of the iteration."""
         self._wants_checkpoint = True

@@ -118,13 +118,13 @@ class Watchdog:
         timeout = session.config.stop_timeout
         limit = LONG * timeout
         if not session.ending:
-            self._set_timer(session.audience.remaining + limit)
+            self._set_timer(session.viewers.remaining + limit)
             return
         sign, now, busy = self._signs(), time.monotonic(), self._busy_clock()
         if sign != self._sign:
             self._sign, self._progress, self._busy = sign, now, busy
         silent = now - self._progress
-        if busy - self._busy < BUSY * silent and not session.keeper.saving:
+        if busy - self._busy < BUSY * silent and not session.checkpoints.saving:
             limit = self._patience()
         self._set_timer(limit - silent + timeout)
         if silent > limit:
@@ -144,7 +144,7 @@ class Watchdog:
         session = self._session
         monitor, steps = session.monitor, session.writer.array("workers")["steps"]
         state = monitor.state["phase"], monitor.state["message"], repr(monitor.state["progress"])
-        written = _written(self._process) if session.keeper.saving else 0
+        written = _written(self._process) if session.checkpoints.saving else 0
         return (*state, session.timer.last, monitor.counts.steps, int(steps.sum()), written, self._code)
 
     @staticmethod
@@ -161,10 +161,10 @@ class Watchdog:
         self._set_timer(session.config.stop_timeout)
         faulthandler.dump_traceback(file=2, all_threads=True)
         if self._code is None:
-            session.outcome.error = error
+            session.failures.error = error
             session.events.add(Level.FATAL, f"{error.title}: {error}")
             if code == FAILED:
-                self._attempt(session.save_beside)
+                self._attempt(session.save_from_watchdog)
             self._attempt(lambda: session.write_card("failed" if code == FAILED else "interrupted"))
             self._attempt(self._publish)
         else:
@@ -186,7 +186,7 @@ class Watchdog:
         """Tell the viewers, and keep the last telemetry with the run."""
         with self._session.writer.write("state") as state:
             state["phase"] = Phase.FAILED
-            state["message"] = within(str(self._session.outcome.error), MESSAGE_BYTES)
+            state["message"] = within(str(self._session.failures.error), MESSAGE_BYTES)
         keep_last(self._session.directory)
 
     def _end_children(self) -> None:

@@ -19,10 +19,10 @@ from ...backends.segment import new_directory, remove_directory
 from ...envs import BadParameter, Task
 from ...envs.printable import printable
 from ..runs.last import sweep_dead
-from ..session.audience import Viewer
-from ..session.commands import Commands, LiveCommands
+from ..session.base_session import BaseSession
+from ..session.commands import BaseCommands, Commands
 from ..session.control import ControlServer
-from ..session.live import Live
+from ..session.viewers import Viewer
 from ..telemetry.records import Phase
 from .boards import Boards, Render, numbers_of
 from .infos import numbers_told
@@ -38,7 +38,7 @@ _open: weakref.WeakSet[WatchedScript] = weakref.WeakSet()
 _numbers = itertools.count(1)
 
 
-class ScriptCommands(LiveCommands):
+class ScriptCommands(BaseCommands):
     """The commands to a watched script."""
 
     def __init__(self, script: WatchedScript) -> None:
@@ -58,7 +58,7 @@ class ScriptCommands(LiveCommands):
         return super().unknown(name)
 
 
-class WatchedScript(Live):
+class WatchedScript(BaseSession):
     """What stands in the runtime directory of one watched vector environment.
 
     Args:
@@ -87,13 +87,13 @@ class WatchedScript(Live):
         self._iteration_due = self._iterated + ITERATION
         self.monitor.state["backend"] = kind
         # Before the telemetry: whoever finds that may command.
-        self._server = ControlServer(self.directory, ScriptCommands(self).handle, self.audience)
+        self._server = ControlServer(self.directory, ScriptCommands(self).handle, self.viewers)
         self._open_segment(
             mirror.environments, run=name, trainer="script", backend=kind, device="", seed=0, watched=True
         )
         self.monitor.begin(self.mirror)
-        self.say(Phase.RUNNING, "")
-        self.pulse.start()
+        self.set_phase(Phase.RUNNING, "")
+        self.sampler.start()
         self.clock.go()
         _open.add(self)
         self.tape.attention, self.tape.wait, self.tape.settle = self.gate.attention, self.pass_gate, self._settle
@@ -102,7 +102,7 @@ class WatchedScript(Live):
         print(f"watching {printable(name)}: pac-tui attach {printable(name)}", file=sys.stderr)  # noqa: T201 - a script has no other place
 
     @property
-    def num_envs_now(self) -> int:
+    def current_num_envs(self) -> int:
         """The N of the environments."""
         return self.mirror.environments
 
@@ -113,15 +113,15 @@ class WatchedScript(Live):
             self._flush()
             self.mirror.begin(mask)
 
-    def _broke(self, text: str, env: int) -> None:
-        super()._broke(text, env)
+    def _on_breakpoint(self, text: str, env: int) -> None:
+        super()._on_breakpoint(text, env)
         self._broken = True
 
     def _hold(self) -> None:
         """Stand still where a breakpoint hit, before the script has the step: what it makes of that may end it."""
         self._broken, self.monitor.undecided = False, True
         self._share_time()
-        if self.gate.hold():
+        if self.gate.wait_until_open():
             self.clock.go()
             self.timer.skip()
         self.monitor.undecided = False
@@ -176,13 +176,13 @@ class WatchedScript(Live):
             mirror.buffer["observation"][mirror.slot, env, : len(numbers)] = numbers
         if LOOKED_AT not in self._looked_at.tobytes():
             return 0.0
-        return self._boards.draw(self.task, mirror.buffer, self.tape.observations, spare=self.gate.spare)
+        return self._boards.draw(self.task, mirror.buffer, self.tape.observations, spare=self.gate.wait_seconds)
 
-    def _while_closed(self) -> None:
+    def _while_waiting(self) -> None:
         self._flush()
         if not self.monitor.undecided:
             self.mirror.decide(self.tape.actions)
-        super()._while_closed()
+        super()._while_waiting()
         if self.gate.paused and self.monitor.lacks_boards():
             self._draw()
             self.monitor.redrawn()
@@ -225,10 +225,10 @@ class WatchedScript(Live):
         _open.discard(self)
         self.gate.close()
         if error is None:
-            self.say(Phase.ENDED, "ended")
+            self.set_phase(Phase.ENDED, "ended")
         else:
-            self.say(Phase.FAILED, f"{type(error).__name__}: {error}")
-        self.pulse.stop()
+            self.set_phase(Phase.FAILED, f"{type(error).__name__}: {error}")
+        self.sampler.stop()
         self._server.close()
         remove_directory(self.directory)
 

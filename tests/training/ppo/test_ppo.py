@@ -18,7 +18,7 @@ from pac.training.ppo.evaluate import Player
 from pac.training.ppo.storage import Storage
 from pac.training.ppo.trainer import PPO
 from pac.training.ppo.update import NotFinite
-from pac.training.trainer import Context, Envs, Spoiled, Timer
+from pac.training.trainer import Context, Envs, NonFiniteWeights, Timer
 from pac.training.trainers import trainer_settings
 
 from ..corridor import CELLS, corridor
@@ -216,7 +216,7 @@ def test_weights_that_an_update_spoiled_are_told_and_not_saved() -> None:
         assert trainer.state()
         with torch.no_grad():
             next(trainer.policy.parameters()).fill_(np.nan)
-        with pytest.raises(Spoiled, match="no finite numbers"):
+        with pytest.raises(NonFiniteWeights, match="no finite numbers"):
             trainer.state()
         with pytest.raises(NotFinite, match="the policy's own estimates are no finite"):
             trainer.iterate()

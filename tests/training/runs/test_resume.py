@@ -12,7 +12,7 @@ from pac.training.runs.checkpoint import Checkpoint, load_newest, save
 from pac.training.runs.folder import RunFolder
 from pac.training.runs.metrics import DISCARDED
 from pac.training.session.host import SessionFailed, launch
-from pac.training.session.standing import STATES
+from pac.training.session.resume_point import STATES
 from pac.training.telemetry.records import Phase
 
 from ...waiting import until

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from pac.backends.segment import new_directory, remove_directory
 from pac.training.config import Config
-from pac.training.session import pulse
-from pac.training.session.audience import Viewer
+from pac.training.session import system_sampler
 from pac.training.session.commands import Commands
 from pac.training.session.control import ControlServer
 from pac.training.session.session import Session
+from pac.training.session.viewers import Viewer
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.records import Level
 
@@ -47,9 +47,9 @@ class Commanded:
             Config(task="noop", trainer="random", backend="inline", num_envs=4, runs_dir=runs), new_directory()
         )
         self.viewer = Viewer()
-        self.server = ControlServer(self.session.directory, Commands(self.session).handle, self.session.audience)
-        self.session.audience.enter(self.viewer)
-        self.session.pulse.start()
+        self.server = ControlServer(self.session.directory, Commands(self.session).handle, self.session.viewers)
+        self.session.viewers.enter(self.viewer)
+        self.session.sampler.start()
         self._reader = TelemetryReader(self.session.directory)
 
     def answer(self, line: bytes) -> dict[str, Any]:
@@ -64,9 +64,9 @@ class Commanded:
         assert not [event for event in self.session.events.recent if event[2] >= Level.ERROR]
 
     def close(self):
-        self.session.pulse.stop()
+        self.session.sampler.stop()
         self.server.close()
-        self.session.keeper.forget()
+        self.session.checkpoints.forget()
         remove_directory(self.session.directory)
 
 
@@ -74,7 +74,7 @@ class Commanded:
 def commanded(runtime_directory, tmp_path, monkeypatch):
     """A session that is not training, whose pulse beats quickly."""
     for name in ("PERIOD", "SYSTEM_PERIOD"):
-        monkeypatch.setattr(pulse, name, 0.005)
+        monkeypatch.setattr(system_sampler, name, 0.005)
     made = Commanded(tmp_path)
     yield made
     made.close()
@@ -139,11 +139,11 @@ def test_a_refusal_names_the_argument_and_what_came(commanded):
 
 def test_a_pass_of_the_pulse_that_fails_is_reported_once(commanded, monkeypatch):
     """The other parts of the pass, and those to come, go on."""
-    monkeypatch.setattr(commanded.session.pulse, "_write_audience", _fail)
+    monkeypatch.setattr(commanded.session.sampler, "_write_viewers", _fail)
     before = commanded._reader.read("system")["pulse"]
     until(lambda: commanded._reader.read("system")["pulse"] > before + 0.05, "some beats of the pulse")
     told = [text for _, _, level, _, text in commanded.session.events.recent if level >= Level.ERROR]
-    assert told == ["the pulse thread failed in _fail: ValueError: broken"]
+    assert told == ["the sampler thread failed in _fail: ValueError: broken"]
 
 
 def _fail():

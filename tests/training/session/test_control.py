@@ -4,20 +4,20 @@ import socket
 
 import pytest
 
-from pac.training.session.audience import Audience
 from pac.training.session.commands import LOOK
 from pac.training.session.control import SOCKET, CommandRefused, ControlServer, SessionClient, SessionGone
+from pac.training.session.viewers import Viewers
 
 from ...waiting import until
 
 
 @pytest.fixture
-def audience():
-    return Audience()
+def viewers():
+    return Viewers()
 
 
 @pytest.fixture
-def server(folder, audience):
+def server(folder, viewers):
     def handle(_viewer, request):
         if request["command"] == "refuse":
             raise CommandRefused("not today")
@@ -27,7 +27,7 @@ def server(folder, audience):
             return {"never": 1 / 0}
         return {"heard": request}
 
-    made = ControlServer(folder, handle, audience)
+    made = ControlServer(folder, handle, viewers)
     yield made
     made.close()
 
@@ -77,7 +77,7 @@ def test_a_line_that_is_too_long_has_one_answer(server, folder):
         assert b'"ok": true' in stream.readline()
 
 
-def test_more_viewers_than_there_is_room_for_are_turned_away(server, audience, folder, monkeypatch):
+def test_more_viewers_than_there_is_room_for_are_turned_away(server, viewers, folder, monkeypatch):
     """They are told why; when one leaves, the next is let in."""
     monkeypatch.setattr("pac.training.session.control.MAX_CONNECTIONS", 1)
     first = SessionClient(folder)
@@ -87,7 +87,7 @@ def test_more_viewers_than_there_is_room_for_are_turned_away(server, audience, f
         second.call("hello")
     second.close()
     first.close()
-    until(lambda: not len(audience))
+    until(lambda: not len(viewers))
     third = SessionClient(folder)
     assert third.call("hello")
     third.close()
@@ -131,9 +131,9 @@ def test_a_look_that_is_none_is_refused(look):
         LOOK.validate_python(look)
 
 
-def test_a_closed_server_hears_nobody(folder, audience):
+def test_a_closed_server_hears_nobody(folder, viewers):
     """Whoever comes after the end finds no session."""
-    made = ControlServer(folder, lambda _viewer, _request: None, audience)
+    made = ControlServer(folder, lambda _viewer, _request: None, viewers)
     made.close()
     with pytest.raises(SessionGone, match="no session answers"):
         SessionClient(folder)
@@ -144,13 +144,13 @@ def test_the_socket_is_for_this_user_alone(server, folder):
     assert (folder / SOCKET).stat().st_mode & 0o777 == 0o600
 
 
-def test_open_connections_are_the_viewers(server, audience, folder):
+def test_open_connections_are_the_viewers(server, viewers, folder):
     """A viewer counts while it is connected."""
     client = SessionClient(folder)
     client.call("hello")
-    assert len(audience) == 1
+    assert len(viewers) == 1
     client.close()
-    until(lambda: not len(audience))
+    until(lambda: not len(viewers))
 
 
 def test_no_session_is_a_clear_error(folder):

@@ -53,12 +53,12 @@ def test_an_open_gate_is_passed_without_waiting(gate):
 
 def test_a_gate_tells_for_how_long_it_holds_the_next_step(gate):
     """Not at all, the rest of a step's time, or for ever."""
-    assert gate.spare == 0
+    assert gate.wait_seconds == 0
     gate.set_speed(1e-6)
     gate.enter()
-    assert 0 < gate.spare <= 1e6
+    assert 0 < gate.wait_seconds <= 1e6
     gate.pause()
-    assert gate.spare == math.inf
+    assert gate.wait_seconds == math.inf
 
 
 def test_a_closed_gate_lets_exactly_the_credited_steps_pass(gate, walker):
@@ -135,7 +135,7 @@ def test_no_finite_speed_is_too_large_or_too_small(gate, sps):
     gate.set_num_envs(1000)
     gate.set_speed(sps)
     gate.enter()
-    assert gate.spare >= 0
+    assert gate.wait_seconds >= 0
 
 
 def test_no_speed_limit_after_zero(gate):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pac.training.session.sizing import Decision, Sizing
+from pac.training.session.num_envs_planner import Decision, NumEnvsPlanner
 from pac.training.session.sweep import Sweep, usual_counts
 from pac.training.telemetry.throughput import Mark, Throughput
 from pac.training.units import SOLVED, STEPPED
@@ -50,37 +50,37 @@ def trained():
 
 def test_without_a_request_the_number_of_environments_stays(trained):
     """A request is returned once, and is the number that the session has then."""
-    sizing = Sizing(4, STEPPED)
-    assert sizing.decide(4, trained(4)).num_envs == 4
-    sizing.request(7)
-    assert sizing.decide(4, trained(4)).num_envs == 7
-    assert sizing.decide(7, trained(7)).num_envs == 7
+    planner = NumEnvsPlanner(4, STEPPED)
+    assert planner.decide(4, trained(4)).num_envs == 4
+    planner.request(7)
+    assert planner.decide(4, trained(4)).num_envs == 7
+    assert planner.decide(7, trained(7)).num_envs == 7
 
 
 def test_a_measured_baseline_is_reported_and_n_follows(trained):
     """The sentence has the trainer's unit of speed."""
-    sizing = Sizing(4, SOLVED)
-    assert sizing.first(baseline=True) == 1
-    assert sizing.measure(0.0, measured=0.0) == "measuring num_envs=1"
-    decision = sizing.decide(1, trained(1))
+    planner = NumEnvsPlanner(4, SOLVED)
+    assert planner.first(baseline=True) == 1
+    assert planner.measure(0.0, measured=0.0) == "measuring num_envs=1"
+    decision = planner.decide(1, trained(1))
     assert decision == Decision(4, measures=True, progress=1.0, results=("baseline: 1 it/s at num_envs=1",))
-    assert not sizing.sweeping
+    assert not planner.sweeping
 
 
 def test_a_sweep_goes_on_where_n_stays(trained):
     """The session measures again although it does not restart."""
-    sizing = Sizing(4, STEPPED)
-    sizing.request_sweep((4,), home=4, seconds=2.0)
-    assert sizing.decide(4, trained(4)) == Decision(4, measures=True)
-    assert sizing.measure(10.0, measured=10.0) == "measuring num_envs=4"
-    assert sizing.decide(4, trained(4)).measures
-    assert sizing.measure(25.0, measured=20.0) == ""
-    assert sizing.sweep_seconds(30.0) == 15.0
+    planner = NumEnvsPlanner(4, STEPPED)
+    planner.request_sweep((4,), home=4, seconds=2.0)
+    assert planner.decide(4, trained(4)) == Decision(4, measures=True)
+    assert planner.measure(10.0, measured=10.0) == "measuring num_envs=4"
+    assert planner.decide(4, trained(4)).measures
+    assert planner.measure(25.0, measured=20.0) == ""
+    assert planner.sweep_seconds(30.0) == 15.0
 
 
 def test_an_impossible_number_in_a_sweep_leads_home():
     """Outside of a sweep, the number before is the one to fall back to."""
-    sizing = Sizing(4, STEPPED)
-    sizing.request_sweep((100,), home=4, seconds=2.0)
-    assert sizing.give_up(before=2) == 4
-    assert sizing.give_up(before=2) == 2
+    planner = NumEnvsPlanner(4, STEPPED)
+    planner.request_sweep((100,), home=4, seconds=2.0)
+    assert planner.give_up(before=2) == 4
+    assert planner.give_up(before=2) == 2

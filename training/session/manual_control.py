@@ -11,20 +11,20 @@ from ...envs import Task
 from ...envs.fields import WAITS, Array, Buffers
 
 
-class Hand:
+class ManualControl:
     """What a person wants an environment to do at the next step.
 
     Attributes:
-        wanted: The environment, the seat and the action, until that step.
+        requested: The environment, the seat and the action, until that step.
         played: The environment whose last step was a person's, or None.
     """
 
     def __init__(self, task: Task) -> None:
-        self.wanted: tuple[int, int, Array] | None = None
+        self.requested: tuple[int, int, Array] | None = None
         self.played: int | None = None
         self._task = task
 
-    def want(self, env: int, seat: int, action: float | Sequence[float], buffer: Buffers, slot: int) -> None:
+    def request(self, env: int, seat: int, action: float | Sequence[float], buffer: Buffers, slot: int) -> None:
         """Ask for an action.
 
         Args:
@@ -46,7 +46,7 @@ class Hand:
         given = self._within(np.asarray(action, np.float64))
         if not self._is_legal(given, buffer, slot, env * task.players + seat):
             raise BadAction(f"action {action} is not legal now; choose another")
-        self.wanted = env, seat, given
+        self.requested = env, seat, given
 
     def _within(self, given: Array) -> Array:
         """Return an action as the buffer has it."""
@@ -63,16 +63,16 @@ class Hand:
                 raise BadAction(f"actions are numbered 0 to {count - 1:,}, got {number:g}")
         return given.astype(item.dtype)
 
-    def play(self, buffer: Buffers, slot: int) -> None:
+    def apply(self, buffer: Buffers, slot: int) -> None:
         """Write the action into a slot that is about to be stepped, and keep the decision out of the loss.
 
         What the policy did before is worth what it then expected: its part of the episode ends here as if cut short,
         so no reward that the person finds is credited to it.
         """
-        wanted, self.wanted, self.played = self.wanted, None, None
-        if wanted is None:
+        requested, self.requested, self.played = self.requested, None, None
+        if requested is None:
             return
-        env, seat, action = wanted
+        env, seat, action = requested
         row = env * self._task.players + seat
         if row >= len(buffer["action"][slot]) or not self._is_legal(action, buffer, slot, row):
             return  # it was asked for while the step before was being made

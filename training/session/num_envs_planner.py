@@ -31,7 +31,7 @@ class Decision:
     results: tuple[str, ...] = ()
 
 
-class Sizing:
+class NumEnvsPlanner:
     """The number of environments of a session. It only decides; the session restarts its environments.
 
     Args:
@@ -85,9 +85,9 @@ class Sizing:
             return Decision(wanted, measures=self.sweeping)
         if self._sweep is None:
             return Decision(now)
-        return self._go_on(self._sweep, now, throughput)
+        return self._continue(self._sweep, now, throughput)
 
-    def _go_on(self, sweep: Sweep, now: int, throughput: Throughput) -> Decision:
+    def _continue(self, sweep: Sweep, now: int, throughput: Throughput) -> Decision:
         """Return the next N of a sweep, or its home, once the present one was measured."""
         progress = sweep.progress(throughput.seconds(now))
         if progress < 1:

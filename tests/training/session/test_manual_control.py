@@ -10,7 +10,7 @@ from pac.envs.fields import DECIDES, WAITS
 from pac.envs.task import allocate
 from pac.training.ppo.gae import gae
 from pac.training.ppo.storage import Storage
-from pac.training.session.hand import Hand
+from pac.training.session.manual_control import ManualControl
 
 TOY = Task(
     spec="toy",
@@ -38,13 +38,13 @@ def buffer():
 
 def test_the_action_is_taken_once(buffer):
     """By the environment's first seat, at the next step; the one after is the policy's again."""
-    hand = Hand(TOY)
-    hand.want(1, 0, 9, buffer, 0)
-    hand.play(buffer, 2)
+    control = ManualControl(TOY)
+    control.request(1, 0, 9, buffer, 0)
+    control.apply(buffer, 2)
     assert buffer["action"][2].tolist() == [0, 0, 9, 0, 0, 0]
-    assert (hand.played, hand.wanted) == (1, None)
-    hand.play(buffer, 3)
-    assert hand.played is None
+    assert (control.played, control.requested) == (1, None)
+    control.apply(buffer, 3)
+    assert control.played is None
     assert not buffer["action"][3].any()
 
 
@@ -64,10 +64,10 @@ def test_nothing_is_learned_from_it_nor_from_what_it_finds(buffer):
         )  # fmt: skip
         return experience, found
 
-    hand = Hand(TOY)
+    control = ManualControl(TOY)
     for slot in (2, 3):
-        hand.want(1, 0, 1, buffer, 0)
-        hand.play(buffer, slot)
+        control.request(1, 0, 1, buffer, 0)
+        control.apply(buffer, slot)
     poor, before = advantages(0.0)
     assert poor.active[:, 2].tolist() == [True, True, False, False]
     assert poor.active[:, [0, 1, 3, 4, 5]].all()
@@ -80,9 +80,9 @@ def test_nothing_is_learned_from_it_nor_from_what_it_finds(buffer):
 def test_an_end_stays_what_it_was(buffer):
     """A terminated episode is not cut short."""
     buffer["terminated"][2, 2] = 1
-    hand = Hand(TOY)
-    hand.want(1, 0, 1, buffer, 0)
-    hand.play(buffer, 2)
+    control = ManualControl(TOY)
+    control.request(1, 0, 1, buffer, 0)
+    control.apply(buffer, 2)
     assert buffer["truncated"][2, 2] == 0
     assert buffer["active"][2, 2] == WAITS
 
@@ -100,17 +100,17 @@ def test_an_end_stays_what_it_was(buffer):
 )
 def test_what_cannot_be_done_is_refused(buffer, env, seat, action, sentence):
     """With a sentence, and nothing is asked for."""
-    hand = Hand(TOY)
+    control = ManualControl(TOY)
     with pytest.raises(BadAction, match=sentence):
-        hand.want(env, seat, action, buffer, 0)
-    assert hand.wanted is None
+        control.request(env, seat, action, buffer, 0)
+    assert control.requested is None
 
 
 def test_another_seat_is_played(buffer):
     """The chosen one, and no other."""
-    hand = Hand(TOY)
-    hand.want(1, 1, 9, buffer, 0)
-    hand.play(buffer, 2)
+    control = ManualControl(TOY)
+    control.request(1, 1, 9, buffer, 0)
+    control.apply(buffer, 2)
     assert buffer["action"][2].tolist() == [0, 0, 0, 9, 0, 0]
     assert buffer["active"][2].tolist() == [DECIDES] * 3 + [WAITS] + [DECIDES] * 2
 
@@ -120,12 +120,12 @@ def test_several_choices_are_taken_where_each_is_legal():
     task = Task(**{**vars(TOY), "choices": (3, 7)})
     made = allocate(task, 1)
     made["action_mask"][:] = LEGAL
-    hand = Hand(task)
+    control = ManualControl(task)
     for action, sentence in (([3, 0], "0 to 2, got 3"), ([0, 4], "not legal now"), (1, "2 numbers, got 1")):
         with pytest.raises(BadAction, match=sentence):
-            hand.want(0, 1, action, made, 0)
-    hand.want(0, 1, [2, 6], made, 0)
-    hand.play(made, 0)
+            control.request(0, 1, action, made, 0)
+    control.request(0, 1, [2, 6], made, 0)
+    control.apply(made, 0)
     assert made["action"][0].tolist() == [[0, 0], [2, 6]]
 
 
@@ -133,21 +133,21 @@ def test_continuous_numbers_are_clipped_to_their_bounds():
     """As the policy's own are; what is no number is refused."""
     task = Task(**{**vars(TOY), "bounds": ((-1.0, 1.0), (0.0, 9.0)), "masked": False})
     made = allocate(task, 1)
-    hand = Hand(task)
+    control = ManualControl(task)
     with pytest.raises(BadAction, match="finite numbers"):
-        hand.want(0, 0, [0.5, float("nan")], made, 0)
-    hand.want(0, 0, [-3, 4.5], made, 0)
-    hand.play(made, 0)
+        control.request(0, 0, [0.5, float("nan")], made, 0)
+    control.request(0, 0, [-3, 4.5], made, 0)
+    control.apply(made, 0)
     assert made["action"][0].tolist() == [[-1.0, 4.5], [0.0, 0.0]]
 
 
 def test_what_is_no_longer_legal_is_left_to_the_policy(buffer):
     """As when the environments are others by now."""
-    hand = Hand(TOY)
+    control = ManualControl(TOY)
     before = {**buffer, "action": np.zeros((5, 20), np.int64), "action_mask": np.full((5, 20, 2), 255, np.uint8)}
     for env, action in ((1, 7), (9, 1)):
-        hand.want(env, 0, action, before, 0)
-        hand.play(buffer, 2)
-        assert hand.played is None
+        control.request(env, 0, action, before, 0)
+        control.apply(buffer, 2)
+        assert control.played is None
     assert not buffer["action"].any()
     assert (buffer["active"] == DECIDES).all()

@@ -18,7 +18,7 @@ class AlarmRang(PacError):
     title = "Alarm"
 
 
-class Outcome:
+class FailureHandler:
     """The error that a session ends with, if any. Any thread may report one.
 
     Args:

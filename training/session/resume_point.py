@@ -17,7 +17,7 @@ SAVED = {"num_envs": int, "counters": dict, "data": dict}
 
 
 @dataclass(frozen=True)
-class Standing:
+class ResumePoint:
     """Where a training stood at the end of an iteration.
 
     Attributes:
@@ -37,7 +37,7 @@ class Standing:
         return {"num_envs": self.num_envs, "counters": dict(self.counters), "seconds": self.seconds}
 
     @classmethod
-    def saved(cls, found: Checkpoint) -> Standing:
+    def saved(cls, found: Checkpoint) -> ResumePoint:
         """Return where the training stood that a checkpoint is of."""
         facts, states = found.data, found.tensors.get(STATES)
         kept = None if states is None else np.array(states)

@@ -25,15 +25,15 @@ from ..telemetry.records import Level
 from ..telemetry.segment_layout import MAX_HISTORY
 from ..telemetry.series import NOT_FIGURES
 from ..telemetry.throughput import RATE_NAMES
-from ..trainer import Spoiled, Trainer
+from ..trainer import NonFiniteWeights, Trainer
 from ..trainers import trainer_kind
 from .monitor import Monitor
-from .standing import SAVED, STATES, Standing
+from .resume_point import SAVED, STATES, ResumePoint
 
 MOST_STATES = 256 * 2**20  # bytes
 
 
-class Keeper:
+class CheckpointManager:
     """Writes a session's run; one that only plays keeps nothing.
 
     What cannot be written is told, and never the end of the training.
@@ -70,7 +70,7 @@ class Keeper:
         self._unsaved: CheckpointNotWritten | None = None
         self.folder = self._open()
         self.pauses: list[float] = []
-        self._standing: Standing | None = None
+        self._resume_point: ResumePoint | None = None
         self._saved_at = 0.0
         self._started: float | None = None
         self._saving, self._beside = "", False
@@ -153,13 +153,15 @@ class Keeper:
 
     def mark_start(self, backend: Backend | None) -> None:
         """Note where a new run begins, so that one that ends within its first rollout has a checkpoint, too."""
-        if self._standing is None and backend is not None:
+        if self._resume_point is None and backend is not None:
             self.mark(backend)
 
     @property
     def discarded_steps(self) -> int:
         """Environment steps since the end of the last iteration: no checkpoint knows of them."""
-        return self._monitor.counts.steps - self._standing.counters["steps"] if self._standing is not None else 0
+        return (
+            self._monitor.counts.steps - self._resume_point.counters["steps"] if self._resume_point is not None else 0
+        )
 
     def mark(self, backend: Backend) -> None:
         """Note where the training stands, at the end of an iteration: what is saved later is saved as of now."""
@@ -168,7 +170,7 @@ class Keeper:
         state, count = self._task.state, backend.environments
         kept = state is not None and state.row_bytes * count <= MOST_STATES and backend.save(self._monitor.written)
         states = backend.buffer["state"][0].copy() if kept else None
-        self._standing = Standing(self._monitor.counts.state(), self._monitor.clock.now(), count, states)
+        self._resume_point = ResumePoint(self._monitor.counts.state(), self._monitor.clock.now(), count, states)
 
     @property
     def due(self) -> bool:
@@ -189,23 +191,23 @@ class Keeper:
         Raises:
             CheckpointNotWritten: There is nothing worth it, or it was waited for, and could not be written.
         """
-        if self._saver is None or self._standing is None:
+        if self._saver is None or self._resume_point is None:
             return
         begun = time.perf_counter()
         self._saved_at = self._monitor.clock.now()
         try:
             tensors, data = trainer.state()
-        except Spoiled as error:
+        except NonFiniteWeights as error:
             raise self._lost(error) from error
-        standing = self._standing
-        if standing.states is not None:
-            tensors[STATES] = standing.states
-        facts = {**self._origin, "seed": self._config.seed, **standing.facts(), "data": data}
-        self._saving = self._said(standing.counters)
+        resume_point = self._resume_point
+        if resume_point.states is not None:
+            tensors[STATES] = resume_point.states
+        facts = {**self._origin, "seed": self._config.seed, **resume_point.facts(), "data": data}
+        self._saving = self._said(resume_point.counters)
         self._beside = not wait
         if self._beside:
             self.pauses.append(time.perf_counter() - begun)
-        self._saver.save(standing.counters["steps"], tensors, facts)
+        self._saver.save(resume_point.counters["steps"], tensors, facts)
         if not wait:
             return
         self._saver.wait()
@@ -223,7 +225,7 @@ class Keeper:
         return self._saver is not None and self._saver.streaming
 
     def feed(self) -> None:
-        """Hand the checkpoint its next slice, between two steps."""
+        """ManualControl the checkpoint its next slice, between two steps."""
         if self._saver is not None and self._saver.streaming:
             begun = time.perf_counter()
             self._saver.feed()
@@ -263,39 +265,39 @@ class Keeper:
         loaded = load_newest(folder.checkpoints, self._origin, SAVED)
         for sentence in loaded.skipped:
             self._events.add(Level.WARNING, sentence)
-        standing = Standing.saved(loaded)
-        self._refuse_the_end(folder, standing)
+        resume_point = ResumePoint.saved(loaded)
+        self._refuse_the_end(folder, resume_point)
         trainer.load_state(loaded.tensors, loaded.data["data"])
         if self._config.learn:
-            self._go_on(folder, standing)
+            self._continue(folder, resume_point)
         self._begun = True
         told = ", ".join(
-            (f"resumed {folder.name} at {self._said(standing.counters)}", *changes(folder, self._settings))
+            (f"resumed {folder.name} at {self._said(resume_point.counters)}", *changes(folder, self._settings))
         )
         self._events.add(Level.GOOD, told)
 
-    def _refuse_the_end(self, folder: RunFolder, standing: Standing) -> None:
+    def _refuse_the_end(self, folder: RunFolder, resume_point: ResumePoint) -> None:
         """Raise what says that a run has reached the limit that is asked for."""
-        if self._config.learn and self._config.used_up(standing.counters, 0.0) >= 1:
+        if self._config.learn and self._config.used_up(resume_point.counters, 0.0) >= 1:
             raise BadParameter(
-                f"{folder.name} has {self._said(standing.counters)} already, and a limit counts the whole run: ask for "
-                "more"
+                f"{folder.name} has {self._said(resume_point.counters)} already, and a limit counts the "
+                "whole run: ask for more"
             )
 
-    def _go_on(self, folder: RunFolder, standing: Standing) -> None:
+    def _continue(self, folder: RunFolder, resume_point: ResumePoint) -> None:
         """Let counters, time and curves go on where the run stood."""
-        done = standing.counters["iterations"]
+        done = resume_point.counters["iterations"]
         lines = [line for line in folder.some_metrics(MAX_HISTORY) if line.keys() >= NOT_FIGURES]
         rows = [line for line in lines if line["iterations"] <= done and DISCARDED not in line]
-        self._monitor.count_on(standing.counters, standing.seconds, rows)
-        self._standing, self._saved_at = standing, standing.seconds
+        self._monitor.count_on(resume_point.counters, resume_point.seconds, rows)
+        self._resume_point, self._saved_at = resume_point, resume_point.seconds
         self._started = folder.card().get("started")
 
     def restore(self, backend: Backend) -> bool:
         """Let the environments go on where a resumed run stood; return whether they do."""
-        if not self._config.resume or self._standing is None:
+        if not self._config.resume or self._resume_point is None:
             return False
-        states = self._standing.states
+        states = self._resume_point.states
         try:
             restored = states is not None and backend.restore(states)
         except ImpossibleState as error:

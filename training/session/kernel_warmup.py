@@ -17,7 +17,7 @@ PATIENCE = 0.1  # s between two looks
 WITHOUT_WORKERS = {"inline", "threads"}
 
 
-class Preparation:
+class KernelWarmup:
     """The kernels of `task`, on their way in as many workers as will step; nothing where there are none.
 
     At its end, the workers that nobody took are let go.

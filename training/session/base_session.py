@@ -20,13 +20,13 @@ from ..telemetry.events import EventLog
 from ..telemetry.records import MESSAGE_BYTES, Level, Phase, within
 from ..telemetry.throughput import TrainingClock
 from ..trainer import Stopped, Timer
-from .audience import Audience
 from .gate import Gate
 from .monitor import Monitor
-from .pulse import Pulse
+from .system_sampler import SystemSampler
+from .viewers import Viewers
 
 
-class Live:
+class BaseSession:
     """A training that can be seen, paused, stepped and slowed.
 
     Args:
@@ -45,16 +45,16 @@ class Live:
         self.device = ""
         self.events = EventLog()
         self.timer = Timer()
-        self.gate = Gate(directory, waiting=self._while_closed)
+        self.gate = Gate(directory, waiting=self._while_waiting)
         self.clock = TrainingClock()
         self.monitor = Monitor(task, self.gate, self.timer, self.clock)
-        self.monitor.on_episode = self._episode_ended
-        self.monitor.on_break = self._broke
-        self.monitor.alarms.ring = self._rang
-        self.audience = Audience(linger)
-        self.pulse = Pulse(
+        self.monitor.on_episode = self._on_episode_end
+        self.monitor.on_break = self._on_breakpoint
+        self.monitor.alarms.ring = self._on_alarm
+        self.viewers = Viewers(linger)
+        self.sampler = SystemSampler(
             directory,
-            self.audience,
+            self.viewers,
             self.events,
             check_viewers=self._check_viewers,
             writer=lambda: self.writer,
@@ -73,7 +73,7 @@ class Live:
         return self._writer
 
     @property
-    def num_envs_now(self) -> int:
+    def current_num_envs(self) -> int:
         """The N of the environments that stand."""
         raise NotImplementedError
 
@@ -89,9 +89,9 @@ class Live:
 
     def _check_viewers(self) -> None:
         """Let the monitor know what viewers look at; stop what had no viewer for longer than it lingers."""
-        self.monitor.watched = len(self.audience) > 0
-        self.monitor.look = self.audience.look()
-        if self.audience.remaining < 0:
+        self.monitor.watched = len(self.viewers) > 0
+        self.monitor.look = self.viewers.look()
+        if self.viewers.remaining < 0:
             self.stop()
 
     # -- publishing ---------------------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ class Live:
         if before is not None:
             before.hand_over(self._generation)
 
-    def say(self, phase: Phase, message: str, **more: Any) -> None:
+    def set_phase(self, phase: Phase, message: str, **more: Any) -> None:
         """Publish what is being done."""
         if phase is Phase.STARTING and self.gate.stopping:
             raise Stopped
@@ -141,27 +141,27 @@ class Live:
             self.clock.go()
             self.timer.skip()
 
-    def _while_closed(self) -> None:
+    def _while_waiting(self) -> None:
         """Keep viewers informed while the gate is closed, and the clock still."""
         self.clock.stop()
         self.monitor.idle()
         if not self.gate.paused or self.gate.credits:
             self.clock.go()
 
-    def _episode_ended(self, env: int) -> None:
+    def _on_episode_end(self, env: int) -> None:
         if env == self._until_env:
             self._until_env = None
             self.monitor.waits = False
             self.gate.pause()
 
-    def _broke(self, text: str, env: int) -> None:
+    def _on_breakpoint(self, text: str, env: int) -> None:
         """Stop at a breakpoint that hit in environment `env`, before the next step."""
         self.gate.pause()
         self.events.add(Level.WARNING, text, env)
         self.events.write(self.writer)
         self.monitor.publish()
 
-    def _rang(self, text: str, env: int, level: Level = Level.WARNING) -> None:
+    def _on_alarm(self, text: str, env: int, level: Level = Level.WARNING) -> None:
         """Tell of an alarm."""
         self.events.add(level, text, env)
         self.events.write(self.writer)

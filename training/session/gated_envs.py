@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ...backends.base import Backend
 from ..trainer import Timer
-from .keeper import Keeper
+from .checkpoint_manager import CheckpointManager
 from .monitor import Monitor
 
 
@@ -17,7 +17,7 @@ class GatedEnvs:
         backend: Steps the environments.
         timer: Measures where the time goes.
         monitor: Counts and publishes every step.
-        keeper: Gets a slice of what it saves after a step, while it saves.
+        checkpoints: Gets a slice of what it saves after a step, while it saves.
         pass_gate: Called before every step; waits until it may be made.
         detach: Called with the backend before it is closed.
 
@@ -34,7 +34,7 @@ class GatedEnvs:
         *,
         timer: Timer,
         monitor: Monitor,
-        keeper: Keeper,
+        checkpoints: CheckpointManager,
         pass_gate: Callable[[], None],
         detach: Callable[[Backend], None],
     ) -> None:
@@ -42,7 +42,12 @@ class GatedEnvs:
         self.buffer = backend.buffer
         self.environments = backend.environments
         self.stepping = False
-        self._timer, self._monitor, self._hand, self._keeper = timer, monitor, monitor.hand, keeper
+        self._timer, self._monitor, self._manual_control, self._checkpoints = (
+            timer,
+            monitor,
+            monitor.manual_control,
+            checkpoints,
+        )
         self._pass_gate, self._detach = pass_gate, detach
 
     def start(self, slot: int = 0) -> None:
@@ -56,8 +61,8 @@ class GatedEnvs:
         timer, backend = self._timer, self.backend
         timer.lap("python")
         self._pass_gate()
-        if self._hand.wanted is not None or self._hand.played is not None:
-            self._hand.play(self.buffer, slot)
+        if self._manual_control.requested is not None or self._manual_control.played is not None:
+            self._manual_control.apply(self.buffer, slot)
         busy = backend.busy_seconds
         self.stepping = True
         try:
@@ -67,8 +72,8 @@ class GatedEnvs:
         spent = timer.lap("environment")
         timer.move("environment", "transport", max(0.0, spent - (backend.busy_seconds - busy)))
         self._monitor.step(slot)
-        if self._keeper.streaming:
-            self._keeper.feed()
+        if self._checkpoints.streaming:
+            self._checkpoints.feed()
 
     def carry(self) -> None:
         """Copy the last slot to slot 0."""

@@ -18,8 +18,8 @@ from ...backends.base import Backend
 from ..telemetry.blocks import TelemetryWriter
 from ..telemetry.events import EventLog
 from ..telemetry.records import AUDIENCE, SYSTEM, WORKER, Level, within
-from .audience import Audience
 from .gpu import Gpu
+from .viewers import Viewers
 
 PERIOD = 0.5  # s
 SYSTEM_PERIOD = 1.0
@@ -28,12 +28,12 @@ MOST_FAILURES = 10  # different ones that are reported
 log = logging.getLogger(__name__)
 
 
-class Pulse:
-    """Writes the blocks `workers`, `system` and `audience` twice a second until stopped.
+class SystemSampler:
+    """Writes the blocks `workers`, `system` and `viewers` twice a second until stopped.
 
     Args:
         directory: The directory of the session, whose size is published.
-        audience: The viewers.
+        viewers: The viewers.
         events: Where errors of this thread are reported.
         check_viewers: Called before each pass.
         writer: Returns the segment to write into.
@@ -43,19 +43,19 @@ class Pulse:
     def __init__(
         self,
         directory: Path,
-        audience: Audience,
+        viewers: Viewers,
         events: EventLog,
         *,
         check_viewers: Callable[[], None],
         writer: Callable[[], TelemetryWriter],
         device: Callable[[], str],
     ) -> None:
-        self._directory, self._audience, self._events = directory, audience, events
+        self._directory, self._viewers, self._events = directory, viewers, events
         self._check_viewers, self._writer, self._device = check_viewers, writer, device
         self._backend: Backend | None = None
         self._lock = threading.Lock()
         self._done = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="pulse", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
         self._own = psutil.Process()
         self._cpu: dict[int, tuple[float, float]] = {}
         self._gpu = Gpu()
@@ -80,7 +80,7 @@ class Pulse:
         system_due = 0.0
         while not self._done.wait(PERIOD):
             self._attempt(self._check_viewers)
-            self._attempt(self._write_audience)
+            self._attempt(self._write_viewers)
             self._attempt(self._write_workers)
             if time.monotonic() >= system_due:
                 system_due = time.monotonic() + SYSTEM_PERIOD
@@ -91,16 +91,16 @@ class Pulse:
         try:
             part()
         except Exception as error:
-            text = f"the pulse thread failed in {part.__name__}: {type(error).__name__}: {error}"
+            text = f"the sampler thread failed in {part.__name__}: {type(error).__name__}: {error}"
             if text not in self._failed and len(self._failed) < MOST_FAILURES:
                 self._failed.add(text)
                 self._events.add(Level.ERROR, text)
-                log.debug("the pulse thread failed", exc_info=error)
+                log.debug("the sampler thread failed", exc_info=error)
 
-    def _write_audience(self) -> None:
-        audience, controller = self._audience, self._audience.controller
+    def _write_viewers(self) -> None:
+        viewers, controller = self._viewers, self._viewers.controller
         with self._writer().write("audience") as block:
-            block["viewers"] = audience.joined
+            block["viewers"] = viewers.joined
             block["controller"] = controller.number if controller else 0
             block["name"] = within(controller.name, AUDIENCE["name"].itemsize) if controller else b""
 

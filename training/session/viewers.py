@@ -27,7 +27,7 @@ class Viewer:
         self.look: Look | None = None
 
 
-class Audience:
+class Viewers:
     """The open connections. Those that have joined stand in a row, and the first of them controls.
 
     Args:

@@ -8,11 +8,12 @@ import re
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from .errors import BadParameter, UnknownName
+from .errors import BadParameter, PacError, UnknownName, brief
 from .family import TaskFamily
+from .foreign import importing
 from .task import Task
 
 log = logging.getLogger(__name__)
@@ -34,17 +35,30 @@ def families() -> dict[str, TaskFamily]:
 
 
 @cache
-def _installed() -> tuple[dict[str, TaskFamily], dict[str, Exception]]:
+def _installed() -> tuple[dict[str, TaskFamily], dict[str, BadParameter]]:
     """The tasks of installed packages, and why others of them could not be loaded."""
     loaded: dict[str, TaskFamily] = {}
-    broken: dict[str, Exception] = {}
+    broken: dict[str, BadParameter] = {}
     for point in entry_points(group=ENTRY_POINTS):
         try:
-            loaded[point.name] = point.load()
-        except Exception as error:
-            log.warning("the task %s of an installed package cannot be loaded: %s", point.name, error)
+            loaded[point.name] = _load(point)
+        except BadParameter as error:
+            log.warning("%s", error)
             broken[point.name] = error
     return loaded, broken
+
+
+def _load(point: EntryPoint) -> TaskFamily:
+    """Import a task of an installed package."""
+    with importing(_of_package(point.name)):
+        family = point.load()
+    if not isinstance(family, TaskFamily):
+        raise BadParameter(f"the entry point {point.name} of {ENTRY_POINTS} must be a TaskFamily, got {brief(family)}")
+    return family
+
+
+def _of_package(name: str) -> str:
+    return f"the task {name} of an installed package"
 
 
 def split_spec(spec: str) -> tuple[str, dict[str, str]]:
@@ -96,7 +110,7 @@ def find(spec: str) -> Task:
     name, given = split_spec(spec)
     family = families().get(name)
     if broken := _installed()[1].get(name):
-        raise BadParameter(f"{name} is a task of a package that could not be loaded: {broken}") from broken
+        raise broken
     if family is None:
         return _gymnasium_task(spec, name, given)
     known = {parameter.name: parameter for parameter in family.parameters}
@@ -104,7 +118,12 @@ def find(spec: str) -> Task:
         if key not in known:
             raise UnknownName(f"parameter of {name}", key, known)
     values = {key: parameter.parse(given.get(key, parameter.default)) for key, parameter in known.items()}
-    return family.build(spec=spec, **values)
+    try:
+        return family.build(spec=spec, **values)
+    except Exception as error:
+        if isinstance(error, PacError) or name not in _installed()[0]:
+            raise
+        raise BadParameter(f"{_of_package(name)} could not be built: {type(error).__name__}: {error}") from error
 
 
 def _gymnasium_task(spec: str, name: str, given: dict[str, Any]) -> Task:

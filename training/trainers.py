@@ -16,6 +16,7 @@ from typing import Any
 
 from ..envs import BadParameter, Task, UnknownName, families, find
 from ..envs.errors import brief
+from ..envs.foreign import importing
 from ..envs.registry import split_spec
 from ..envs.task import dressed
 from .settings import TrainerSettings
@@ -118,10 +119,8 @@ def trainer_kind(name: str) -> TrainerKind:
         return BUILT_IN[name]
     if name not in _installed():
         raise UnknownName("trainer", name, trainer_names())
-    try:
+    with importing(f"the trainer {name} of an installed package"):
         kind = _installed()[name].load()
-    except Exception as error:
-        raise _not_loaded(name, error) from error
     if not NAME.fullmatch(name):
         raise BadParameter(f"the name of a trainer must be lower-case words joined by hyphens, got {name!r}")
     if not isinstance(kind, TrainerKind) or kind.name != name:
@@ -195,13 +194,7 @@ def _load(kind: TrainerKind, path: str) -> Any:
         BadParameter: A package's module cannot be imported, or lacks the attribute.
     """
     module, _, attribute = path.partition(":")
-    try:
+    if kind.name in BUILT_IN:
         return getattr(import_module(module, __package__), attribute)
-    except Exception as error:
-        if kind.name in BUILT_IN:
-            raise
-        raise _not_loaded(kind.name, error) from error
-
-
-def _not_loaded(name: str, error: Exception) -> BadParameter:
-    return BadParameter(f"{name} is a trainer of a package that could not be loaded: {error}")
+    with importing(f"the trainer {kind.name} of an installed package"):
+        return getattr(import_module(module), attribute)

@@ -9,12 +9,14 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import gymnasium
 from gymnasium.error import Error as GymnasiumError
 
 from ..errors import BadParameter, PacError, UnknownName
+from ..foreign import importing
 from ..signals import NO_SDL_HANDLERS
 from .factories import WANTED, check_factory
 
@@ -49,7 +51,7 @@ def create(name: str, values: Mapping[str, Any], mode: str | None = None) -> Any
         env = _maker(name)[0](**arguments)
     except PacError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise BadParameter(f"{name} could not be made with {arguments}: {type(error).__name__}: {error}") from error
     if not isinstance(env, gymnasium.Env) and not is_parallel(env):
         raise BadParameter(f"{name} must give {WANTED}, got {type(env).__name__}")
@@ -111,10 +113,8 @@ def _maker(name: str) -> tuple[Callable[..., Any], Any]:
     except GymnasiumError as error:
         raise NoSuchEnvironment(str(error), gymnasium.registry) from error
     entry = found.entry_point
-    try:
+    with importing(name):
         kind = gymnasium.envs.registration.load_env_creator(entry) if isinstance(entry, str) else entry
-    except (ImportError, GymnasiumError) as error:
-        raise BadParameter(f"{name} needs a package that is not installed: {error}") from error
     return lambda **kwargs: gymnasium.make(found, disable_env_checker=True, **kwargs), kind
 
 
@@ -130,46 +130,49 @@ def _takes_mode(kind: Any) -> bool:
 def _imported(name: str, module: str, attribute: str) -> Callable[..., Any]:
     if not all(part.isidentifier() for part in (*module.split("."), *attribute.split("."))):
         raise NoSuchEnvironment(f"{name!r} names no environment: my_package.my_module:MyEnv would")
-    _look_here_first()
+    found: Any = _import_module(name, module)
+    named = vars(found).items()
     try:
-        found: Any = import_module(module)
         for part in attribute.split("."):
             found = getattr(found, part)
-    except ModuleNotFoundError as error:
-        if f"{module}.".startswith(f"{error.name}."):
-            raise NoSuchEnvironment(
-                f"{name}: no module named {error.name!r}; run from the folder that has it"
-            ) from error
-        raise BadParameter(f"{name} needs the module {error.name!r}, which is not installed") from error
     except AttributeError as error:
-        named = vars(sys.modules[module]).items()
         own = [one for one, made in named if callable(made) and getattr(made, "__module__", "") == module]
         raise NoSuchEnvironment(f"{name}: {UnknownName(f'name in {module}', attribute, own)}") from error
-    except Exception as error:
-        raise BadParameter(f"{name}: importing {module} failed with {type(error).__name__}: {error}") from error
     check_factory(name, found)
     made: Callable[..., Any] = found
     return made
 
 
-def _look_here_first() -> None:
-    """Have modules of the working directory found first, as `python -m` does."""
+def _import_module(name: str, module: str) -> ModuleType:
+    """Import a module that a task names; modules of the working directory are found first, as by `python -m`.
+
+    Raises:
+        NoSuchEnvironment: There is no such module.
+        BadParameter: It cannot be imported.
+    """
     here = str(Path.cwd())
     if here not in sys.path and "" not in sys.path:
         sys.path.insert(0, here)
+    try:
+        with importing(name):
+            return import_module(module)
+    except BadParameter as error:
+        missing = error.__cause__.name if isinstance(error.__cause__, ModuleNotFoundError) else None
+        if missing and f"{module}.".startswith(f"{missing}."):
+            raise NoSuchEnvironment(f"{name}: no module named {missing!r}; run from the folder that has it") from error
+        raise
 
 
 def _import_plugin(name: str, module: str) -> None:
     """Import what registers an id: the module before a colon, or the package that has an id's namespace."""
+    if module:
+        _import_module(name, module)
+        return
     namespace = name.partition("/")[0] if "/" in name else ""
-    wanted = module or {"ALE": "ale_py", "pac": "pac.envs.gym"}.get(namespace, "")
+    wanted = {"ALE": "ale_py", "pac": "pac.envs.gym"}.get(namespace, "")
     if not wanted:
         return
-    if module:
-        _look_here_first()
-    try:
+    with importing(name):
         found = import_module(wanted)
-    except ModuleNotFoundError as error:
-        raise NoSuchEnvironment(f"{name} needs the module {error.name!r}, which is not installed") from error
     if wanted == "ale_py":
         gymnasium.register_envs(found)

@@ -95,8 +95,7 @@ def test_a_trainer_whose_package_is_broken(installed):
     pac_tui(installed, "run", "--headless", *OPTIONS, "--steps", "64", "--random-search.steps", "8")
     (installed / "random_search.py").write_text("import no_such_module\n")
     result = pac_tui(installed, "run", "--headless", *OPTIONS, "--steps", "64", code=2)
-    assert "random-search is a trainer of a package that could not be loaded" in result.stderr
-    assert "No module named 'no_such_module'" in result.stderr
+    assert "the trainer random-search of an installed package needs the module 'no_such_module'" in result.stderr
     assert "Traceback" not in result.stderr
     assert '"random-search"' in pac_tui(installed, "runs", "--json").stdout
     assert json.loads(pac_tui(installed, "config", "--trainer", "random", "--json").stdout)["trainer"] == "random"

@@ -53,9 +53,14 @@ def show_beside(left: Text, words: str, mark: str = "") -> None:
 
 def show_tasks(*, json: bool) -> int:
     """List the named tasks with their parameters."""
-    from ...envs import families, find
+    from ...envs import PacError, families, find
 
-    found = [(family, find(name)) for name, family in sorted(families().items())]
+    found = []
+    for name, family in sorted(families().items()):
+        try:
+            found.append((family, find(name)))
+        except PacError as error:  # of an installed package
+            print(error, file=sys.stderr)
     if json:
         return show_json(
             {

@@ -14,16 +14,16 @@ from ..training.exits import DONE, FAILED, INTERRUPTED
 from ..training.telemetry.records import Phase
 from ..training.telemetry.snapshot import Snapshot
 from ..training.units import STEPPED, Units, plural
-from .connection import Connection
+from .connection import SessionConnection
 from .dialogs.dialog import Dialog
-from .dialogs.leave import Choice, Leave
+from .dialogs.leave import Choice, LeaveDialog
 from .dialogs.prompt import Prompt
-from .drawing.ink import FAINT, ORANGE, TEXT, YELLOW, Row, part
-from .governor import Governor
+from .drawing.styles import FAINT, ORANGE, TEXT, YELLOW, Row, styled
 from .messages import Refused
+from .refresh import RefreshScheduler
 from .restart import DEBOUNCE, PendingRestart
 from .terminal_app import TerminalApp
-from .threads import Commander, Watcher
+from .threads import CommandThread, SnapshotThread
 
 if TYPE_CHECKING:
     from ..training.runs.overview import Overview
@@ -46,7 +46,7 @@ class CommandedApp(TerminalApp):
 
     snapshot: reactive[Snapshot | None] = reactive(None, always_update=True, repaint=False)
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SessionConnection) -> None:
         super().__init__()
         self.env = 0
         self.lost: PacError | None = None
@@ -55,15 +55,15 @@ class CommandedApp(TerminalApp):
         self.wanted: Overview | None = None
         self.asked: bool | None = None
         self.connection = connection
-        self.governor = Governor()
+        self.scheduler = RefreshScheduler()
         self.pending = PendingRestart()
-        self._commander = Commander(connection, self.post_message)
-        self._watcher = Watcher(connection, self.post_message)
+        self._commands = CommandThread(connection, self.post_message)
+        self._snapshots = SnapshotThread(connection, self.post_message)
 
     def command(self, name: str, **arguments: object) -> None:
         """Send a command, unless there is nobody to hear it."""
         if self.lost is None:
-            self._commander.send(name, **arguments)
+            self._commands.send(name, **arguments)
 
     def on_refused(self, message: Refused) -> None:
         """Say why a command was not carried out, where that was asked for."""
@@ -192,7 +192,7 @@ class CommandedApp(TerminalApp):
             return
         facts = self.snapshot.description
         then = self.wanted.name if self.wanted is not None else ""
-        leave = Leave(facts.run, watched=facts.watched, stops=self.connection.ours, then=then)
+        leave = LeaveDialog(facts.run, watched=facts.watched, stops=self.connection.ours, then=then)
         self.push_screen(leave, self._leave)
 
     def _leave(self, choice: Choice | None) -> None:
@@ -205,11 +205,11 @@ class CommandedApp(TerminalApp):
 
     def action_runs(self) -> None:
         """Show the runs, to go to one of them."""
-        from .dialogs.picker import Picker
+        from .dialogs.run_picker import RunPicker
 
         about = self.snapshot.description if self.snapshot is not None else None
         parent = Path(about.folder).parent if about is not None and about.folder else RUNS
-        self.push_screen(Picker(parent, about.pid if about is not None else 0), self._go_to)
+        self.push_screen(RunPicker(parent, about.pid if about is not None else 0), self._go_to)
 
     def _go_to(self, run: Overview | None) -> None:
         """Leave for another run."""
@@ -246,7 +246,7 @@ class CommandedApp(TerminalApp):
         self.stops += 1
         self.pending.cancel()
         if self.stops == 1:
-            self._commander.send("stop")
+            self._commands.send("stop")
         elif self.stops == 3:
             self.connection.kill()
             self.exit(FAILED, return_code=FAILED)
@@ -263,8 +263,8 @@ class CommandedApp(TerminalApp):
 
     def on_unmount(self) -> None:
         """Let the threads go."""
-        self._watcher.close()
-        self._commander.close()
+        self._snapshots.close()
+        self._commands.close()
 
     def hurry(self) -> None:
         """Look at the session now and draw all of it."""
@@ -275,14 +275,17 @@ class CommandedApp(TerminalApp):
     def note(self) -> Row | None:
         """Return what the bottom of the screen has to say before all else."""
         if self.stops == 1 and not self.phase.over:
-            return (part(" stopping... ", YELLOW, bold=True), part("saving a checkpoint, ending the workers", FAINT))
+            return (
+                styled(" stopping... ", YELLOW, bold=True),
+                styled("saving a checkpoint, ending the workers", FAINT),
+            )
         if self.stops > 1 and not self.phase.over:
-            return (part(" still stopping; q once more ends it at once, without saving ", ORANGE, bold=True),)
+            return (styled(" still stopping; q once more ends it at once, without saving ", ORANGE, bold=True),)
         if self.asked not in {None, self.phase is Phase.PAUSED} and not self.phase.over:
-            return (part(" pausing... " if self.asked else " resuming... ", YELLOW, bold=True),)
+            return (styled(" pausing... " if self.asked else " resuming... ", YELLOW, bold=True),)
         if self.phase is Phase.RESTARTING:
-            return (part(f" restarting with num_envs={self.num_envs}... ", YELLOW, bold=True),)
+            return (styled(f" restarting with num_envs={self.num_envs}... ", YELLOW, bold=True),)
         if self.pending.wanted is not None:
             text = f" num_envs={self.pending.wanted:,} in {self.pending.left:.1f} s "
-            return (part(text, YELLOW, bold=True), part("  Enter now   Esc cancel   [ ] change", TEXT))
+            return (styled(text, YELLOW, bold=True), styled("  Enter now   Esc cancel   [ ] change", TEXT))
         return None

@@ -19,7 +19,7 @@ START_LIMIT = 30.0
 STOP_LIMIT = 600.0  # s: a session that does not respond ends itself before that
 
 
-class Connection:
+class SessionConnection:
     """Joins a session's process, its telemetry and its socket.
 
     Starting takes a moment, and happens in a thread of its own: the screen stands meanwhile.

@@ -10,11 +10,11 @@ from ..training.telemetry.moments import Line, Moment, Source
 from ..training.telemetry.records import Notice, Phase
 from ..training.telemetry.snapshot import Look, Snapshot
 from .commanded import CommandedApp
-from .connection import Connection
-from .dialogs.breaks import Breakpoints
-from .dialogs.sweep import Sweep
-from .dialogs.takeover import TakeOver
-from .past import as_it_was
+from .connection import SessionConnection
+from .dialogs.breakpoints import BreakpointsDialog
+from .dialogs.manual_play import ManualPlay
+from .dialogs.sweep import SweepDialog
+from .past import snapshot_at
 
 FAR = 10
 
@@ -30,7 +30,7 @@ class DebuggedApp(CommandedApp):
         moment: What is known of the step that was gone to, or how far finding it out is.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SessionConnection) -> None:
         super().__init__(connection)
         self.inspecting = False
         self.seat = 0
@@ -82,14 +82,14 @@ class DebuggedApp(CommandedApp):
     def _last(self) -> int:
         """The newest step, if the last state of an episode is to be shown, else 0: who plays sees what comes next."""
         line = self.snapshot.line if self.snapshot is not None else None
-        if line is None or self.begun or not self.travels or isinstance(self.screen, TakeOver):
+        if line is None or self.begun or not self.travels or isinstance(self.screen, ManualPlay):
             return 0
         return line.now if self._ended(line, self.back) else 0
 
     def action_breakpoints(self) -> None:
         """Show the breakpoints, to add, switch or remove one."""
         if self.snapshot is not None:
-            self.push_screen(Breakpoints(self.command, self.snapshot))
+            self.push_screen(BreakpointsDialog(self.command, self.snapshot))
 
     def action_take_over(self) -> None:
         """Play the environment by hand, while all stand still between two actions."""
@@ -98,12 +98,12 @@ class DebuggedApp(CommandedApp):
         if self.phase is not Phase.PAUSED:
             self.command("pause")
         self.back, self.begun = 0, False
-        self.push_screen(TakeOver(self.command, self.env, self.seat, self.snapshot))
+        self.push_screen(ManualPlay(self.command, self.env, self.seat, self.snapshot))
 
     def action_sweep(self) -> None:
         """Show what was measured at every N, to measure others."""
         if self.snapshot is not None:
-            self.push_screen(Sweep(self.command, self.snapshot))
+            self.push_screen(SweepDialog(self.command, self.snapshot))
 
     def point(self, snapshot: Snapshot) -> int | None:
         """Return the environment that a breakpoint has stopped the training at since the last look, if one has."""
@@ -145,14 +145,14 @@ class DebuggedApp(CommandedApp):
         last = self._last
         if not self.travels or not (self.back or last):
             self._past = None
-            return as_it_was(snapshot, moment) if moment is not None and (moment.seat or moment.begun) else snapshot
+            return snapshot_at(snapshot, moment) if moment is not None and (moment.seat or moment.begun) else snapshot
         if moment is not None and self._is_wanted(moment, last):
             self._past = moment
         if self._past is None or (self._past.env, self._past.seat) != (self.env, self.seat):
             return snapshot
         if not self.back and not self._past.shown:  # there is another board to show
             return snapshot
-        return as_it_was(snapshot, self._past)
+        return snapshot_at(snapshot, self._past)
 
     def _is_wanted(self, moment: Moment, last: int) -> bool:
         """Whether a moment is of the state that is looked at, and found out."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from ..training.telemetry.records import Phase
 from ..training.units import plural
-from .connection import Connection
+from .connection import SessionConnection
 from .debugging import FAR, DebuggedApp
-from .dialogs.help import Help
+from .dialogs.help import HelpDialog
 from .dialogs.prompt import Prompt
 from .drawing.plain import PlainSwitcher
-from .drawing.theme import dress, hues
+from .drawing.theme import apply_theme, colors_distinguish
 from .messages import EnvironmentOpened, ViewChosen
 from .views import EnvironmentView, LearningView, LogView, SummaryView, TimingView, View, WorkersView
 
@@ -23,12 +23,12 @@ class NavigatedApp(DebuggedApp):
         switcher: The widget of all views.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SessionConnection) -> None:
         super().__init__(connection)
-        dress(self)
+        apply_theme(self)
         self.by_time = False
         self.place = "summary"
-        colors = hues(self)
+        colors = colors_distinguish(self)
         self._summary = SummaryView(colors=colors)
         self._logs = LogView(lambda: connection.directory)
         views = (self._summary, EnvironmentView(colors=colors), TimingView(), LearningView(), WorkersView(), self._logs)
@@ -161,7 +161,7 @@ class NavigatedApp(DebuggedApp):
 
     def action_help(self) -> None:
         """Show all keys."""
-        self.push_screen(Help(self.units))
+        self.push_screen(HelpDialog(self.units))
 
     def on_environment_opened(self, message: EnvironmentOpened) -> None:
         """A board was clicked."""

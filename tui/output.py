@@ -50,7 +50,7 @@ def guard_streams() -> None:
     sys.excepthook = _print_exception  # Python's own writes tracebacks past the stream
 
 
-def styled(stream: TextIO) -> TextIO:
+def unfiltered(stream: TextIO) -> TextIO:
     """Return where text goes that is printable and has escape sequences of our own."""
     found: TextIO = getattr(stream, "rich_proxied_file", stream)
     return found

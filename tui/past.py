@@ -14,7 +14,7 @@ UNKNOWN = {"episode": -1, "episode_length": -1, "episode_return": np.nan, "frame
 """What stands for what was not kept of a step."""
 
 
-def as_it_was(snapshot: Snapshot, moment: Moment) -> Snapshot:
+def snapshot_at(snapshot: Snapshot, moment: Moment) -> Snapshot:
     """Return the snapshot with the environment of `moment` as its seat found it then; NaN or blank where unknown.
 
     Of another seat than the first one, that may be now, too; what it got in the last episode is not known.

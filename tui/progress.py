@@ -11,7 +11,7 @@ from .console import PrintableConsole
 
 
 @contextmanager
-def telling(name: str) -> Iterator[Callable[[str, float], None]]:
+def progress_bar(name: str) -> Iterator[Callable[[str, float], None]]:
     """Show a progress bar on stderr; yields what is to be told what is being done, and the share of it that is done."""
     columns = (
         TextColumn("{task.description}", markup=False),

@@ -16,10 +16,10 @@ from textual.strip import Strip
 
 from ..training.runs.sessions import AttachedSession, FoundSession, sessions
 from ..training.telemetry.records import Phase
-from .application import PacApp
-from .connection import Connection
-from .picture import lines_of
+from .app import PacApp
+from .connection import SessionConnection
 from .replay.export import SCREEN, write_cast, write_gif
+from .svg import lines_of
 
 SCRIPT = '''"""Stable-Baselines3 learns CartPole; one line of this script is about being watched."""
 
@@ -45,7 +45,7 @@ SLOW = 5.0
 """Steps per second of the training once it is looked at closely: every step is drawn."""
 
 
-class Recorder:
+class ScreenRecorder:
     """Takes a picture of an app's screen `RATE` times a second, until it is told to stop."""
 
     def __init__(self, pilot: Pilot[int]) -> None:
@@ -106,11 +106,11 @@ async def play(pilot: Pilot[int], app: PacApp) -> None:
 
 async def record(found: FoundSession) -> list[list[Strip]]:
     """Attach to a session and return the screens."""
-    app = PacApp(Connection(lambda: AttachedSession(found), "elsewhere"))
+    app = PacApp(SessionConnection(lambda: AttachedSession(found), "elsewhere"))
     async with app.run_test(size=SCREEN) as pilot:
         await until(lambda: app.snapshot is not None and app.snapshot.state["return_mean"] > LEARNED, "it to learn")
         await pilot.pause(WINDOW)
-        recorder = Recorder(pilot)
+        recorder = ScreenRecorder(pilot)
         task = asyncio.create_task(recorder.run())
         try:
             await play(pilot, app)

@@ -19,8 +19,8 @@ from ..training.config import Config
 from ..training.session.host import launch
 from ..training.telemetry.records import Phase
 from ..training.telemetry.snapshot import Snapshot
-from .application import PacApp
-from .connection import Connection
+from .app import PacApp
+from .connection import SessionConnection
 
 SIZES = ((80, 24), (120, 40), (200, 60))
 TRIED = (2, 4, 8)
@@ -90,7 +90,7 @@ class Subject(NamedTuple):
 
 async def take_pictures(folder: Path, config: Config, subject: Subject) -> list[Path]:
     """Train and take a picture of every view at every size; return the files."""
-    app = PacApp(Connection(lambda: launch(config)))
+    app = PacApp(SessionConnection(lambda: launch(config)))
     pictures = []
     async with app.run_test(size=SIZES[-1]) as pilot:
         await subject.before(pilot, subject.seconds)
@@ -100,7 +100,7 @@ async def take_pictures(folder: Path, config: Config, subject: Subject) -> list[
                 await pilot.press(key)
                 await pilot.pause(SETTLE)
                 calm = time.monotonic() + CALM
-                while app.governor.cost > USUAL and time.monotonic() < calm:
+                while app.scheduler.cost > USUAL and time.monotonic() < calm:
                     await pilot.pause(0.1)
                 app.announce()
                 await pilot.pause()

@@ -11,7 +11,8 @@ from rich.segment import Segment
 from ..envs.fields import Array
 from ..training.telemetry.description import Description
 from ..training.telemetry.moments import Line, Moment, Source
-from .drawing.ink import (
+from .drawing.numbers import decimal, percent, whole
+from .drawing.styles import (
     ACCENT,
     BRIGHT,
     FAINT,
@@ -25,11 +26,10 @@ from .drawing.ink import (
     Row,
     fit,
     padded,
-    part,
+    styled,
     width_of,
 )
-from .drawing.numbers import decimal, percent, whole
-from .views.thoughts import action_text
+from .views.environment_rows import action_text
 
 ENDS = ("", "terminated", "truncated")
 LEAST_FIRST = ("source", "step", "place", "next", "end")
@@ -39,7 +39,7 @@ LEAST_FIRST = ("source", "step", "place", "next", "end")
 def scrubber(about: Description, moment: Moment | None, line: Line | None, back: int, width: int) -> list[Row]:
     """Return two rows: what the step was, and where it is among the last ones."""
     if moment is None or line is None:
-        return [(part(f" {SIGNS.paused} paused", SOFT, bold=True),), ()]
+        return [(styled(f" {SIGNS.paused} paused", SOFT, bold=True),), ()]
     return [padded(_sentence(about, moment, back, width), width), _marks(line, back, width)]
 
 
@@ -47,17 +47,19 @@ def _sentence(about: Description, moment: Moment, back: int, width: int) -> Row:
     """What the step was, what came of it, what comes next; where that is too long, without what tells least."""
     if moment.source is Source.WORKING:
         text = f" {_back(back)}: playing again {percent(100 * moment.progress)}"
-        return (part(text, YELLOW, bold=True),)
-    head = part(f" {_back(back)} ", YELLOW, bold=True) if back else part(f" {SIGNS.paused} paused ", SOFT, bold=True)
-    at = (part(f"at step {moment.step:,}", BRIGHT),)
+        return (styled(text, YELLOW, bold=True),)
+    head = (
+        styled(f" {_back(back)} ", YELLOW, bold=True) if back else styled(f" {SIGNS.paused} paused ", SOFT, bold=True)
+    )
+    at = (styled(f"at step {moment.step:,}", BRIGHT),)
     source: Row = ()
     missing: Row = ()
     if moment.source is Source.MISSING:
         what = "last board not kept" if moment.values["end"] else "not kept"
-        missing = (part(f"{what}: {moment.note}", YELLOW),)
+        missing = (styled(f"{what}: {moment.note}", YELLOW),)
     elif back:
         said = "as it was seen" if moment.source is Source.STORED else "played again"
-        source = (part(f"{said}: {moment.note}" if moment.note else said, FAINT),)
+        source = (styled(f"{said}: {moment.note}" if moment.note else said, FAINT),)
     known = {"step": at, **_known(about, moment, width // 3), "source": source, "missing": missing}
     for least in LEAST_FIRST:
         if width_of(_joined(head, known.values())) > width:
@@ -68,7 +70,7 @@ def _sentence(about: Description, moment: Moment, back: int, width: int) -> Row:
 def _joined(head: Segment, pieces: Iterable[Row]) -> Row:
     """Pieces of a sentence behind each other."""
     told = [piece for piece in pieces if piece]
-    between = (part(" · ", FAINT),)
+    between = (styled(" · ", FAINT),)
     return (head, *(segment for index, piece in enumerate(told) for segment in (*(between if index else ()), *piece)))
 
 
@@ -86,20 +88,20 @@ def _known(about: Description, moment: Moment, most: int) -> dict[str, Row]:
     pieces: dict[str, Row] = {}
     if moment.info is not None:
         place = f"episode {whole(values['episode'] + 1)}, step {whole(values['episode_length'])}"
-        pieces["place"] = (part(place, TEXT),)
+        pieces["place"] = (styled(place, TEXT),)
     if moment.action is not None:
         reward = float(values["reward"])
         color = GREEN if reward > 0 else RED if reward < 0 else SOFT
-        done = part(named(moment.action), TEXT)
-        pieces["done"] = (done, part(" gave ", FAINT), part(decimal(reward), color))
+        done = styled(named(moment.action), TEXT)
+        pieces["done"] = (done, styled(" gave ", FAINT), styled(decimal(reward), color))
     if values["end"]:
         outcome = int(values["outcome"])
         name = about.outcomes[outcome - 1][0] if outcome else ENDS[int(values["end"])]
-        pieces["end"] = (part(f"episode ended: {name}", YELLOW, bold=True),)
+        pieces["end"] = (styled(f"episode ended: {name}", YELLOW, bold=True),)
     if values["end"] and about.begins_at_once:
-        pieces["next"] = (part(f"{SIGNS.stepping} next episode", FAINT),)
+        pieces["next"] = (styled(f"{SIGNS.stepping} next episode", FAINT),)
     elif moment.next_action is not None:
-        pieces["next"] = (part("next: ", FAINT), part(named(moment.next_action), BRIGHT))
+        pieces["next"] = (styled("next: ", FAINT), styled(named(moment.next_action), BRIGHT))
     return pieces
 
 
@@ -109,7 +111,7 @@ def _back(back: int) -> str:
 
 def _marks(line: Line, back: int, width: int) -> Row:
     """The last steps, oldest on the left: rewards above and below nothing, ends, and the cursor."""
-    left, right = part(f" -{len(line.ends)} ", FAINT), part(" now ", FAINT)
+    left, right = styled(f" -{len(line.ends)} ", FAINT), styled(" now ", FAINT)
     room = width - width_of((left, right))
     count = len(line.ends) + 1
     if room < 8:
@@ -124,4 +126,4 @@ def _marks(line: Line, back: int, width: int) -> Row:
     for at in column[line.ends > 0].tolist():
         cells[at] = ("┃" if SIGNS.braille else "|", YELLOW)
     cells[(count - 1 - min(back, count - 1)) * (room - 1) // (count - 1)] = (SIGNS.dot, ACCENT)
-    return (left, *(part(letter, color) for letter, color in cells), right)
+    return (left, *(styled(letter, color) for letter, color in cells), right)

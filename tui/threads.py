@@ -14,17 +14,17 @@ from ..envs import PacError
 from ..training.runs.sessions import UNSEEN
 from ..training.session.control import SessionGone
 from ..training.telemetry.snapshot import Look
-from .connection import Connection
+from .connection import SessionConnection
 from .messages import Refused, SessionLost, SnapshotTaken
 
 Post = Callable[[Message], Any]
 PATIENCE = 1.0  # s between two looks at a session that cannot be looked at
 
 
-class Watcher:
+class SnapshotThread:
     """Takes a snapshot whenever one was requested; requests that come meanwhile collapse into one."""
 
-    def __init__(self, connection: Connection, post: Post) -> None:
+    def __init__(self, connection: SessionConnection, post: Post) -> None:
         self._connection = connection
         self._post = post
         self._look = Look()
@@ -84,10 +84,10 @@ def _gone(code: int) -> SessionGone:
     return SessionGone(f"the session's process ended without a word{known}")
 
 
-class Commander:
+class CommandThread:
     """Sends commands, one after the other; a refusal comes back as a message."""
 
-    def __init__(self, connection: Connection, post: Post) -> None:
+    def __init__(self, connection: SessionConnection, post: Post) -> None:
         self._connection = connection
         self._post = post
         self._queue: queue.SimpleQueue[tuple[str, dict[str, Any]] | None] = queue.SimpleQueue()

@@ -1,4 +1,4 @@
-"""The app on a stage: a real segment and a real socket, played by the test."""
+"""The app on a fake: a real segment and a real socket, played by the test."""
 
 from contextlib import asynccontextmanager
 
@@ -6,11 +6,11 @@ import pytest
 from textual._context import active_app
 from textual.pilot import Pilot
 
-from pac.tui.application import PacApp
-from pac.tui.connection import Connection
-from pac.tui.governor import Governor
+from pac.tui.app import PacApp
+from pac.tui.connection import SessionConnection
+from pac.tui.refresh import RefreshScheduler
 
-from .stage import Stage, until
+from .fake_session import FakeSession, until
 
 
 @pytest.fixture(autouse=True)
@@ -25,14 +25,14 @@ def keys_are_handled(monkeypatch):
 
 
 @pytest.fixture
-def stage(runtime_directory):
+def fake(runtime_directory):
     """Eight bottles that run."""
-    with_bottles = Stage(runtime_directory)
+    with_bottles = FakeSession(runtime_directory)
     yield with_bottles
     with_bottles.close()
 
 
-class Hasty(Governor):
+class Hasty(RefreshScheduler):
     """Draws more often than a person could see, however busy the machine is: a test waits for it."""
 
     def measure(self):
@@ -41,13 +41,13 @@ class Hasty(Governor):
 
 @pytest.fixture
 def open_app():
-    """Return a context that runs the app over a stage, until it has seen the session."""
+    """Return a context that runs the app over a fake, until it has seen the session."""
 
     @asynccontextmanager
-    async def opened(stage, size=(120, 40), *, wait=True, origin="process"):
-        connection = Connection(lambda: stage, origin)
+    async def opened(fake, size=(120, 40), *, wait=True, origin="process"):
+        connection = SessionConnection(lambda: fake, origin)
         app = PacApp(connection)
-        app.governor = Hasty()
+        app.scheduler = Hasty()
         async with app.run_test(size=size, notifications=True) as pilot:
             if wait:
                 await until(lambda: app.snapshot is not None, "the first snapshot")

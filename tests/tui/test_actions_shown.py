@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.snapshot import Look, Snapshot, take
-from pac.tui.views import thoughts
+from pac.tui.views import environment_rows
 
-from .stage import CHESS, Stage
+from .fake_session import CHESS, FakeSession
 
 CONTINUOUS = replace(CHESS, num_actions=2, bounds=((-1.0, 1.0), (-20.0, 20.0)), action_names=())
 GRID = replace(CHESS, num_actions=60, action_shape=(4, 3, 5), action_names=())
@@ -17,14 +17,14 @@ SEVERAL = replace(CHESS, num_actions=5, choices=(3, 2), action_names=())
 
 def seen(tmp_path, task, last, **policy: object) -> Snapshot:
     """Return a snapshot in which environment 1 took the action `last`, and thought so."""
-    stage = Stage(tmp_path, task, 2)
+    fake = FakeSession(tmp_path, task, 2)
     try:
-        with stage.writer.write("actions") as block:
+        with fake.writer.write("actions") as block:
             block[0] = last
-        stage.write("policy", env=0, value=0.5, entropy=1.0, **policy)
-        return take(TelemetryReader(stage.directory), Look(focus=0))
+        fake.write("policy", env=0, value=0.5, entropy=1.0, **policy)
+        return take(TelemetryReader(fake.directory), Look(focus=0))
     finally:
-        stage.writer.unlink()
+        fake.writer.unlink()
 
 
 def texts(rows) -> list[str]:
@@ -35,16 +35,16 @@ def test_numbers_and_how_sure_they_are(tmp_path):
     """A continuous action is its numbers; the policy tells the mean and deviation of each."""
     means, deviations = [0.25, -3.0, *[0] * 30], [0.5, 4.0, *[0] * 30]
     snapshot = seen(tmp_path, CONTINUOUS, [0.5, -12], numbers=2, means=means, deviations=deviations)
-    assert thoughts.last_action(snapshot, 0) == "0.50 -12.00"
-    assert texts(thoughts.policy(snapshot, 0, 44))[2:] == ["number 0 0.250 ± 0.500", "number 1 -3.000 ± 4.000"]
+    assert environment_rows.last_action(snapshot, 0) == "0.50 -12.00"
+    assert texts(environment_rows.policy(snapshot, 0, 44))[2:] == ["number 0 0.250 ± 0.500", "number 1 -3.000 ± 4.000"]
 
 
 def test_several_choices(tmp_path):
     """An action of several components is its choices; the policy tells the likeliest of each."""
     top, shares = [2, 1, *[0] * 6], [0.75, 0.5, *[0] * 6]
     snapshot = seen(tmp_path, SEVERAL, [2, 0], count=2, actions=top, probabilities=shares)
-    assert thoughts.last_action(snapshot, 0) == "2 0"
-    rows = texts(thoughts.policy(snapshot, 0, 44))[2:]
+    assert environment_rows.last_action(snapshot, 0) == "2 0"
+    rows = texts(environment_rows.policy(snapshot, 0, 44))[2:]
     assert [row.split()[:2] for row in rows] == [["0:", "2"], ["1:", "1"]]
     assert "75.0 %" in rows[0]
 
@@ -52,5 +52,8 @@ def test_several_choices(tmp_path):
 def test_an_action_of_a_grid_is_its_place(tmp_path):
     """The first axis by its name, where it has any."""
     about = seen(tmp_path, GRID, 0).description
-    assert thoughts.action_name(about, 28) == "1 2,3"
-    assert thoughts.action_name(replace(about, action_planes=("right", "below", "left", "above")), 28) == "below 2,3"
+    assert environment_rows.action_name(about, 28) == "1 2,3"
+    assert (
+        environment_rows.action_name(replace(about, action_planes=("right", "below", "left", "above")), 28)
+        == "below 2,3"
+    )

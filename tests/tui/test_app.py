@@ -6,16 +6,16 @@ import pytest
 
 from pac.training.telemetry.records import Level, Phase
 from pac.tui import restart
-from pac.tui.dialogs.help import Help
+from pac.tui.dialogs.help import HelpDialog
 from pac.tui.dialogs.prompt import Prompt
 
-from .stage import screen_text, seen, until
+from .fake_session import screen_text, seen, until
 
 
-async def commanded(stage, name):
+async def commanded(fake, name):
     """Wait for a command; return its arguments."""
-    await until(lambda: any(command == name for command, _ in stage.commands), name)
-    return next(arguments for command, arguments in stage.commands if command == name)
+    await until(lambda: any(command == name for command, _ in fake.commands), name)
+    return next(arguments for command, arguments in fake.commands if command == name)
 
 
 COMMANDS = [
@@ -34,63 +34,63 @@ COMMANDS = [
 ]
 
 
-async def test_keys_command_the_session(stage, open_app, monkeypatch):
+async def test_keys_command_the_session(fake, open_app, monkeypatch):
     """Each key sends its command, whole and once; however long the machine takes from one key to the next."""
     monkeypatch.setattr(restart, "DEBOUNCE", 60.0)
-    async with open_app(stage) as (_, pilot):
+    async with open_app(fake) as (_, pilot):
         for keys, command, arguments in COMMANDS:
-            stage.commands.clear()
+            fake.commands.clear()
             await pilot.press(*keys)
-            await until(lambda: stage.commands, str(keys))
-            assert stage.commands == [(command, arguments)], keys
+            await until(lambda: fake.commands, str(keys))
+            assert fake.commands == [(command, arguments)], keys
 
 
 @pytest.mark.parametrize("keys", [("q", "enter"), ("q", "s"), ("ctrl+c",), ("ctrl+q",)])
-async def test_keys_stop_the_session(stage, open_app, keys):
+async def test_keys_stop_the_session(fake, open_app, keys):
     """Quitting asks the session to stop."""
-    async with open_app(stage, (80, 24)) as (_, pilot):
+    async with open_app(fake, (80, 24)) as (_, pilot):
         await pilot.press(*keys)
-        assert await commanded(stage, "stop") == {}
+        assert await commanded(fake, "stop") == {}
 
 
 @pytest.mark.parametrize(("keys", "code"), [(("q", "s"), 0), (("ctrl+c",), 130)])
-async def test_the_exit_code_tells_how_it_was_stopped(stage, open_app, keys, code):
+async def test_the_exit_code_tells_how_it_was_stopped(fake, open_app, keys, code):
     """Ctrl-C is an interrupt for who started the app, too; `q` is an end like any other."""
-    async with open_app(stage) as (app, pilot):
+    async with open_app(fake) as (app, pilot):
         await pilot.press(*keys)
-        await commanded(stage, "stop")
-        stage.say(phase=Phase.ENDED)
+        await commanded(fake, "stop")
+        fake.say(phase=Phase.ENDED)
         await until(lambda: app.return_code == code)
 
 
-async def test_space_resumes_a_paused_session(stage, open_app):
+async def test_space_resumes_a_paused_session(fake, open_app):
     """The same key pauses and resumes."""
-    stage.say(phase=Phase.PAUSED)
-    async with open_app(stage) as (app, pilot):
+    fake.say(phase=Phase.PAUSED)
+    async with open_app(fake) as (app, pilot):
         await pilot.press("space")
-        await commanded(stage, "resume")
+        await commanded(fake, "resume")
         await seen(app, "‖ paused")
 
 
-async def test_a_pause_answers_before_the_training_stands(stage, open_app):
+async def test_a_pause_answers_before_the_training_stands(fake, open_app):
     """A policy's update may take a second; the same key takes back what was asked for."""
-    async with open_app(stage) as (app, pilot):
+    async with open_app(fake) as (app, pilot):
         await pilot.press("space")
         await seen(app, "pausing...")
         await pilot.press("space")
         await until(lambda: "pausing..." not in screen_text(app))
         await pilot.press("space")
-        await until(lambda: [name for name, _ in stage.commands] == ["pause", "resume", "pause"])
-        stage.say(phase=Phase.PAUSED)
+        await until(lambda: [name for name, _ in fake.commands] == ["pause", "resume", "pause"])
+        fake.say(phase=Phase.PAUSED)
         await until(lambda: "paused" in screen_text(app) and "pausing..." not in screen_text(app))
 
 
-async def test_faster_doubles_a_limit(stage, open_app):
+async def test_faster_doubles_a_limit(fake, open_app):
     """With a limit of 100 steps/s, + asks for 200."""
-    stage.say(speed=100.0)
-    async with open_app(stage) as (_, pilot):
+    fake.say(speed=100.0)
+    async with open_app(fake) as (_, pilot):
         await pilot.press("plus")
-        assert await commanded(stage, "speed") == {"sps": 200.0}
+        assert await commanded(fake, "speed") == {"sps": 200.0}
 
 
 PLACES = [
@@ -117,10 +117,12 @@ def at(app, view, env):
     return (app.view.id, app.env) == (view, env)
 
 
-async def test_keys_choose_the_view(stage, open_app):
+async def test_keys_choose_the_view(fake, open_app):
     """Views and environments are where their keys say; a number that is none stays where it is."""
-    async with open_app(stage) as (app, pilot):
-        await until(lambda: app.query_one("#grid").fitting is not None and app.query_one("#grid").fitting.columns == 4)
+    async with open_app(fake) as (app, pilot):
+        await until(
+            lambda: app.query_one("#grid").grid_layout is not None and app.query_one("#grid").grid_layout.columns == 4
+        )
         for keys, view, env in PLACES:
             app.env = 0
             app.action_summary()
@@ -128,87 +130,87 @@ async def test_keys_choose_the_view(stage, open_app):
             await until(partial(at, app, view, env), str(keys))
 
 
-async def test_the_session_hears_what_is_looked_at(stage, open_app):
+async def test_the_session_hears_what_is_looked_at(fake, open_app):
     """A grid of boards, then one environment, then none."""
-    async with open_app(stage) as (_, pilot):
-        await until(lambda: stage.looks and stage.looks[-1]["count"] >= 8)
+    async with open_app(fake) as (_, pilot):
+        await until(lambda: fake.looks and fake.looks[-1]["count"] >= 8)
         await pilot.press("4")
-        await until(lambda: stage.looks[-1]["focus"] == 3)
+        await until(lambda: fake.looks[-1]["focus"] == 3)
         await pilot.press("t")
-        await until(lambda: stage.looks[-1]["count"] == 0 and stage.looks[-1]["focus"] is None)
+        await until(lambda: fake.looks[-1]["count"] == 0 and fake.looks[-1]["focus"] is None)
 
 
-async def test_a_restart_counts_down_and_happens(stage, open_app):
+async def test_a_restart_counts_down_and_happens(fake, open_app):
     """The foot says what will happen, then that it does; the new number of boards is shown."""
     now = 0.0
-    async with open_app(stage) as (app, pilot):
+    async with open_app(fake) as (app, pilot):
         app.pending = restart.PendingRestart(lambda: now)
         await pilot.press("right_square_bracket")
         await seen(app, "num_envs=9 in 0.5")
         now = restart.DEBOUNCE
-        assert await commanded(stage, "restart") == {"num_envs": 9}
-        stage.say(phase=Phase.RESTARTING, target_envs=9)
+        assert await commanded(fake, "restart") == {"num_envs": 9}
+        fake.say(phase=Phase.RESTARTING, target_envs=9)
         await seen(app, "restarting with num_envs=9...")
-        stage.restart(9)
+        fake.restart(9)
         await seen(app, "Env 9/9")
 
 
-async def test_escape_cancels_a_restart(stage, open_app, monkeypatch):
+async def test_escape_cancels_a_restart(fake, open_app, monkeypatch):
     """Nothing is sent, and the view stays; however long the machine takes from one key to the next."""
     monkeypatch.setattr(restart, "DEBOUNCE", 60.0)
-    async with open_app(stage) as (app, pilot):
+    async with open_app(fake) as (app, pilot):
         await pilot.press("right_square_bracket", "escape")
         assert app.pending.wanted is None
         assert app.view.id == "summary"
         await pilot.press("space")
-        await commanded(stage, "pause")
-        assert [name for name, _ in stage.commands] == ["pause"]
+        await commanded(fake, "pause")
+        assert [name for name, _ in fake.commands] == ["pause"]
 
 
-async def test_a_refusal_is_told(stage, open_app):
+async def test_a_refusal_is_told(fake, open_app):
     """What the session says is a toast, and the app goes on."""
-    stage.refusal = "the baseline is being measured"
-    async with open_app(stage) as (app, pilot):
+    fake.refusal = "the baseline is being measured"
+    async with open_app(fake) as (app, pilot):
         await pilot.press("B")
         await seen(app, "the baseline is being measured")
 
 
-async def test_events_are_told_once(stage, open_app):
+async def test_events_are_told_once(fake, open_app):
     """A restarted worker is a toast; plain information is only in the log."""
-    async with open_app(stage) as (app, _):
-        stage.event(Level.WARNING, "worker 2 was replaced")
-        stage.event(Level.INFO, "nothing much")
+    async with open_app(fake) as (app, _):
+        fake.event(Level.WARNING, "worker 2 was replaced")
+        fake.event(Level.INFO, "nothing much")
         await seen(app, "worker 2 was replaced")
-        stage.shuffle()
+        fake.shuffle()
         await until(lambda: app.snapshot.state["steps"] > 0)
         assert len(app._notifications) == 1
 
 
-async def test_the_help_shows_all_keys_and_goes_away(stage, open_app):
+async def test_the_help_shows_all_keys_and_goes_away(fake, open_app):
     """? opens it, any of its closing keys closes it."""
-    async with open_app(stage) as (app, pilot):
+    async with open_app(fake) as (app, pilot):
         await pilot.press("question_mark")
-        await until(lambda: isinstance(app.screen, Help))
+        await until(lambda: isinstance(app.screen, HelpDialog))
         await seen(app, "measure the baseline")
         await pilot.press("escape")
-        await until(lambda: not isinstance(app.screen, Help))
+        await until(lambda: not isinstance(app.screen, HelpDialog))
 
 
-async def test_the_palette_finds_commands_by_name(stage, open_app):
+async def test_the_palette_finds_commands_by_name(fake, open_app):
     """Typing a part of a title and Enter does it."""
-    async with open_app(stage) as (app, pilot):
+    async with open_app(fake) as (app, pilot):
         await pilot.press("ctrl+p")
         await until(lambda: app.screen is not app.screen_stack[0])
         await pilot.press(*"baseline")
         await seen(app, "Measure the baseline")
         await pilot.press("enter")
-        await commanded(stage, "baseline")
+        await commanded(fake, "baseline")
 
 
 @pytest.mark.thorough
-async def test_a_prompt_takes_digits_only(stage, open_app):
+async def test_a_prompt_takes_digits_only(fake, open_app):
     """Letters are not typed; Esc asks for nothing."""
-    async with open_app(stage) as (app, pilot):
+    async with open_app(fake) as (app, pilot):
         await pilot.press("number_sign")
         await until(lambda: isinstance(app.screen, Prompt))
         await pilot.press("x", "3")
@@ -218,10 +220,10 @@ async def test_a_prompt_takes_digits_only(stage, open_app):
         assert app.pending.wanted is None
 
 
-async def test_a_screenshot_is_saved_where_it_says(stage, open_app, tmp_path, monkeypatch):
+async def test_a_screenshot_is_saved_where_it_says(fake, open_app, tmp_path, monkeypatch):
     """An SVG of the screen in the working directory, named in a toast."""
     monkeypatch.chdir(tmp_path)
-    async with open_app(stage) as (app, pilot):
+    async with open_app(fake) as (app, pilot):
         await seen(app, "Throughput")
         await pilot.press("s")
         await seen(app, "saved")
@@ -229,32 +231,32 @@ async def test_a_screenshot_is_saved_where_it_says(stage, open_app, tmp_path, mo
     assert "Throughput" in picture.read_text()
 
 
-async def test_stopping_is_shown_until_the_session_has_ended(stage, open_app):
+async def test_stopping_is_shown_until_the_session_has_ended(fake, open_app):
     """The app waits for the end, then leaves with 0."""
-    async with open_app(stage) as (app, pilot):
+    async with open_app(fake) as (app, pilot):
         await pilot.press("q", "s")
         await seen(app, "stopping...")
-        await commanded(stage, "stop")
-        stage.say(phase=Phase.ENDED)
+        await commanded(fake, "stop")
+        fake.say(phase=Phase.ENDED)
         await until(lambda: app.return_code == 0)
 
 
-async def test_a_session_that_does_not_stop_can_be_ended_at_once(stage, open_app):
+async def test_a_session_that_does_not_stop_can_be_ended_at_once(fake, open_app):
     """Once a stop was asked for, q warns, and the next one kills."""
-    async with open_app(stage) as (app, pilot):
+    async with open_app(fake) as (app, pilot):
         await pilot.press("q", "s", "q")
         await seen(app, "without saving")
-        assert not stage.killed
+        assert not fake.killed
         await pilot.press("q")
-        await until(lambda: stage.killed and app.return_code == 1)
+        await until(lambda: fake.killed and app.return_code == 1)
 
 
-async def test_a_failure_stays_on_the_screen(stage, open_app, tmp_path):
+async def test_a_failure_stays_on_the_screen(fake, open_app, tmp_path):
     """The error and what to do are shown, keys still work, and the exit code is 1."""
-    stage.facts = {"folder": str(tmp_path)}
-    stage.restart(8)
-    async with open_app(stage) as (app, pilot):
-        stage.say(phase=Phase.FAILED, message=b"Worker failed: environment 3 raised ValueError")
+    fake.facts = {"folder": str(tmp_path)}
+    fake.restart(8)
+    async with open_app(fake) as (app, pilot):
+        fake.say(phase=Phase.FAILED, message=b"Worker failed: environment 3 raised ValueError")
         await seen(app, "environment 3 raised ValueError", "session.log")
         await pilot.press("w")
         await until(lambda: app.view.id == "workers")
@@ -265,29 +267,29 @@ async def test_a_failure_stays_on_the_screen(stage, open_app, tmp_path):
 @pytest.mark.parametrize(
     "size", [(80, 24), *(pytest.param(size, marks=pytest.mark.thorough) for size in ((120, 40), (40, 12)))]
 )
-async def test_what_is_left_of_a_session_that_failed_can_be_looked_at(stage, open_app, size):
+async def test_what_is_left_of_a_session_that_failed_can_be_looked_at(fake, open_app, size):
     """Its boards stand above its error, in the summary and large."""
-    stage.shuffle()
-    async with open_app(stage, size) as (app, pilot):
-        stage.say(phase=Phase.FAILED, message=b"ValueError: not the best of days")
+    fake.shuffle()
+    async with open_app(fake, size) as (app, pilot):
+        fake.say(phase=Phase.FAILED, message=b"ValueError: not the best of days")
         await seen(app, "Env 1", "the session has failed: ValueError")
         await pilot.press("3")
         await seen(app, "Env 3", "the session has failed: ValueError")
         assert len(screen_text(app).splitlines()) == size[1]
 
 
-async def test_a_session_that_died_is_shown_as_failed(stage, open_app):
+async def test_a_session_that_died_is_shown_as_failed(fake, open_app):
     """Its process is gone without a word: the screen says so, and the exit code is 1."""
-    async with open_app(stage) as (app, pilot):
-        stage.code = -9
+    async with open_app(fake) as (app, pilot):
+        fake.code = -9
         await seen(app, "ended without a word", "SIGKILL")
         await pilot.press("q")
         await until(lambda: app.return_code == 1)
 
 
-async def test_a_session_that_could_not_begin_closes_the_app(stage, open_app):
+async def test_a_session_that_could_not_begin_closes_the_app(fake, open_app):
     """Nothing was ever seen: the app leaves, and the command line says why."""
-    stage.writer.unlink()
-    async with open_app(stage, wait=False) as (app, _):
+    fake.writer.unlink()
+    async with open_app(fake, wait=False) as (app, _):
         await until(lambda: app.return_code == 1)
         assert "no telemetry" in str(app.lost)

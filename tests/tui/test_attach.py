@@ -12,65 +12,65 @@ from pac.training.telemetry.records import Phase
 
 from ..waiting import until as wait
 from .commands import QUICK, Terminal, environment, tidy
-from .stage import screen_text, seen, until
+from .fake_session import screen_text, seen, until
 
 
-async def test_q_asks_and_detaches(stage, open_app):
+async def test_q_asks_and_detaches(fake, open_app):
     """`d` leaves the session to itself."""
-    async with open_app(stage) as (app, pilot):
+    async with open_app(fake) as (app, pilot):
         await pilot.press("q")
         await seen(app, "detach: pac-tui attach toy-run")
         await pilot.press("d")
         await until(lambda: app.return_code == 0)
         assert app.connection.detached
-        assert not stage.commands
+        assert not fake.commands
 
 
 @pytest.mark.thorough
-async def test_q_asks_and_stays(stage, open_app):
+async def test_q_asks_and_stays(fake, open_app):
     """Esc goes on as if nothing had been asked."""
-    async with open_app(stage) as (app, pilot):
+    async with open_app(fake) as (app, pilot):
         await pilot.press("q")
         await seen(app, "Leave toy-run")
         await pilot.press("escape")
         await until(lambda: "Leave toy-run" not in screen_text(app))
         await pilot.press("space")
-        await until(lambda: stage.commands == [("pause", {})])
+        await until(lambda: fake.commands == [("pause", {})])
 
 
 @pytest.mark.parametrize("keys", [("q", "enter"), ("ctrl+c",)])
-async def test_a_session_of_somebody_else_is_left_running(stage, open_app, keys):
+async def test_a_session_of_somebody_else_is_left_running(fake, open_app, keys):
     """Attached, the usual way out is to detach."""
-    async with open_app(stage, origin="elsewhere") as (app, pilot):
+    async with open_app(fake, origin="elsewhere") as (app, pilot):
         await pilot.press(*keys)
         await until(lambda: app.return_code == 0)
-    assert not stage.commands
-    assert not stage.killed
+    assert not fake.commands
+    assert not fake.killed
 
 
 @pytest.mark.thorough
-async def test_a_refused_stop_is_told(stage, open_app):
+async def test_a_refused_stop_is_told(fake, open_app):
     """Who does not control cannot stop, and the app goes on."""
-    stage.refusal = "pts/9 controls this training: c takes control"
-    async with open_app(stage, origin="elsewhere") as (app, pilot):
+    fake.refusal = "pts/9 controls this training: c takes control"
+    async with open_app(fake, origin="elsewhere") as (app, pilot):
         await pilot.press("q", "s")
         await seen(app, "pts/9 controls this training")
         assert not app.stops
 
 
-async def test_the_foot_says_who_controls(stage, open_app):
+async def test_the_foot_says_who_controls(fake, open_app):
     """Another viewer, with the key that takes over; oneself, with how many watch; of what is over, nobody."""
-    async with open_app(stage) as (app, pilot):
+    async with open_app(fake) as (app, pilot):
         await until(lambda: app.connection.number)
-        stage.write("audience", viewers=2, controller=app.connection.number + 1, name=b"pts/9 (process 7)")
+        fake.write("audience", viewers=2, controller=app.connection.number + 1, name=b"pts/9 (process 7)")
         await seen(app, "pts/9 (process 7) controls")
         await pilot.press("c")
-        await until(lambda: stage.commands == [("control", {})])
-        stage.write("audience", viewers=2, controller=app.connection.number)
+        await until(lambda: fake.commands == [("control", {})])
+        fake.write("audience", viewers=2, controller=app.connection.number)
         await seen(app, "you control, 1 watch")
-        stage.write("audience", viewers=2, controller=app.connection.number + 1, name=b"pts/9 (process 7)")
+        fake.write("audience", viewers=2, controller=app.connection.number + 1, name=b"pts/9 (process 7)")
         await seen(app, "pts/9 (process 7) controls")
-        stage.say(phase=Phase.FAILED, message=b"it was enough")
+        fake.say(phase=Phase.FAILED, message=b"it was enough")
         await until(lambda: "it was enough" in screen_text(app) and "controls" not in screen_text(app))
 
 

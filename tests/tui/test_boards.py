@@ -9,12 +9,12 @@ from pac.envs import find
 from pac.envs.panels import Glyph
 from pac.envs.text import cells_of
 from pac.training.telemetry.description import PanelLook
-from pac.tui.boards import Boards, Frame, drawing_of
+from pac.tui.boards import BoardFrame, BoardGrid, renderer_for
 from pac.tui.boards.cells import enlarged, essence
-from pac.tui.boards.fitting import Notes, fitting
+from pac.tui.boards.layout import Notes, best_layout
 from pac.tui.boards.widget import shortened
 
-from .stage import CHESS
+from .fake_session import CHESS
 
 
 def looks(task):
@@ -40,7 +40,7 @@ PANELS = [*looks(find("drmario")), *looks(find("autochess")), *looks(CHESS), GRI
 @pytest.mark.parametrize("colors", [True, False])
 def test_every_line_has_the_width_of_its_scale(panel, colors):
     """At every scale, each line takes exactly the scale's columns, and every Segment has a style."""
-    drawing = drawing_of(panel, colors=colors)
+    renderer = renderer_for(panel, colors=colors)
     shape = panel.shape[-2:] if panel.kind == "cells" else panel.shape
     layers = (1 + len(panel.layers),) if panel.layers else ()
     boards = (
@@ -48,11 +48,11 @@ def test_every_line_has_the_width_of_its_scale(panel, colors):
         .integers(0, 2, (3, *shape, *layers))
         .astype({"bars": np.float32, "table": np.float32, "text": np.uint32}.get(panel.kind, np.uint8))
     )
-    for scale in drawing.scales:
-        rows = drawing.prepare(boards, scale)
+    for scale in renderer.scales:
+        rows = renderer.prepare(boards, scale)
         assert rows.shape[:2] == (3, scale.lines // scale.span)
         for line in range(scale.lines):
-            segments = drawing.line(rows[1, line // scale.span], line % scale.span, scale)
+            segments = renderer.line(rows[1, line // scale.span], line % scale.span, scale)
             assert sum(segment.cell_length for segment in segments) == scale.columns
             assert all(segment.style is not None for segment in segments)
 
@@ -60,11 +60,11 @@ def test_every_line_has_the_width_of_its_scale(panel, colors):
 def test_without_colours_letters_tell_what_colours_would():
     """No two glyphs of the bottle that differ in colour look alike, and there is no scale that has only colours."""
     (panel, _) = looks(find("drmario"))
-    drawing = drawing_of(panel, colors=False)
-    assert "half" not in {scale.name for scale in drawing.scales}
-    narrow = next(scale for scale in drawing.scales if scale.name == "narrow")
+    renderer = renderer_for(panel, colors=False)
+    assert "half" not in {scale.name for scale in renderer.scales}
+    narrow = next(scale for scale in renderer.scales if scale.name == "narrow")
     texts = [
-        "".join(part.text for part in drawing.line(np.full(8, code, np.uint8), 0, narrow))
+        "".join(part.text for part in renderer.line(np.full(8, code, np.uint8), 0, narrow))
         for code in (1, 2, 3, 16, 17, 18)
     ]
     assert len(set(texts)) == 6
@@ -75,10 +75,10 @@ def test_text_keeps_its_letters_and_colours():
     panel = PanelLook("text", "Screen", "screen", main=True, shape=(2, 6))
     board = cells_of("S\x1b[41mF\x1b[0mH\n\x1b[7m好\x1b[0m!", (2, 6))[None]
     for colors in (True, False):
-        drawing = drawing_of(panel, colors=colors)
-        close = next(scale for scale in drawing.scales if scale.name == "close")
-        rows = drawing.prepare(board, close)[0]
-        lines = [drawing.line(row, 0, close) for row in rows]
+        renderer = renderer_for(panel, colors=colors)
+        close = next(scale for scale in renderer.scales if scale.name == "close")
+        rows = renderer.prepare(board, close)[0]
+        lines = [renderer.line(row, 0, close) for row in rows]
         assert ["".join(segment.text for segment in line) for line in lines] == ["SFH   ", "·!    "]
         plain, marked = lines[0][0].style, lines[0][1].style
         assert plain is not None
@@ -90,8 +90,8 @@ def test_text_keeps_its_letters_and_colours():
 @pytest.mark.parametrize(("words", "scales"), [(False, ["wide", "close"]), (True, ["close"])])
 def test_words_are_not_pulled_apart(words, scales):
     """However large they are drawn, words have no spaces between their letters."""
-    drawing = drawing_of(PanelLook("text", "Screen", "screen", shape=(2, 6), close=words), colors=True)
-    assert [scale.name for scale in drawing.scales] == scales
+    renderer = renderer_for(PanelLook("text", "Screen", "screen", shape=(2, 6), close=words), colors=True)
+    assert [scale.name for scale in renderer.scales] == scales
 
 
 def test_shapes_grow_and_letters_stay():
@@ -123,7 +123,7 @@ def test_a_shape_is_told_from_text_by_one_colour():
 )
 def test_the_largest_scale_at_which_all_fit(count, place, grid):
     """Boards are as large as they can be together; too many are paged."""
-    found = fitting(drawing_of(PANELS[0]).scales, count, *place)
+    found = best_layout(renderer_for(PANELS[0]).scales, count, *place)
     assert (found.scale.name, found.columns, found.rows) == grid
 
 
@@ -131,11 +131,11 @@ class Gallery(App[None]):
     """One widget of boards."""
 
     def compose(self):
-        yield Boards(id="boards")
+        yield BoardGrid(id="boards")
 
 
-def watch_marks(widget: Boards) -> list[Region]:
-    """Return a list that grows with every region that the widget marks for drawing."""
+def watch_marks(widget: BoardGrid) -> list[Region]:
+    """Return a list that grows with every region that the widget marks for renderer."""
     marked: list[Region] = []
 
     def refresh(*regions, **_more):
@@ -145,20 +145,20 @@ def watch_marks(widget: Boards) -> list[Region]:
     return marked
 
 
-def place(widget: Boards, index: int) -> tuple[int, int]:
+def place(widget: BoardGrid, index: int) -> tuple[int, int]:
     """Return where a board begins."""
-    assert widget.fitting is not None
-    return widget.fitting.place(index)
+    assert widget.grid_layout is not None
+    return widget.grid_layout.place(index)
 
 
 async def test_only_what_changed_is_drawn_again():
     """One cell of one board marks its line, up to the board's edge, and nothing else; the same boards mark nothing."""
     app = Gallery()
     async with app.run_test(size=(84, 40)) as pilot:
-        widget = app.query_one(Boards)
-        widget.use(drawing_of(PANELS[0]), 8)
+        widget = app.query_one(BoardGrid)
+        widget.use(renderer_for(PANELS[0]), 8)
         boards = np.zeros((8, 16, 8), np.uint8)
-        frames = [Frame(f"Env {index + 1}/8") for index in range(8)]
+        frames = [BoardFrame(f"Env {index + 1}/8") for index in range(8)]
         widget.show(boards, frames)
         await pilot.pause()
         marked = watch_marks(widget)
@@ -174,9 +174,9 @@ async def test_only_what_changed_is_drawn_again():
 
 def test_notes_are_left_out_where_they_would_stay_empty():
     """A board that is narrower than the least of its notes has no line for them."""
-    scales = drawing_of(PANELS[0]).scales
-    assert fitting(scales, 8, 156, 56, Notes(2, 16)).notes == 2
-    assert fitting(scales, 8, 156, 56, Notes(2, 17)).notes == 0
+    scales = renderer_for(PANELS[0]).scales
+    assert best_layout(scales, 8, 156, 56, Notes(2, 16)).notes == 2
+    assert best_layout(scales, 8, 156, 56, Notes(2, 17)).notes == 0
 
 
 async def test_a_click_tells_the_board():
@@ -184,14 +184,14 @@ async def test_a_click_tells_the_board():
     picked = []
 
     class Clicked(Gallery):
-        def on_boards_picked(self, event):
+        def on_board_grid_clicked(self, event):
             picked.append(event.index)
 
     app = Clicked()
     async with app.run_test(size=(84, 40)) as pilot:
-        widget = app.query_one(Boards)
-        widget.use(drawing_of(PANELS[0]), 8)
-        widget.show(np.zeros((8, 16, 8), np.uint8), [Frame(str(index)) for index in range(8)])
+        widget = app.query_one(BoardGrid)
+        widget.use(renderer_for(PANELS[0]), 8)
+        widget.show(np.zeros((8, 16, 8), np.uint8), [BoardFrame(str(index)) for index in range(8)])
         await pilot.pause()
         x, y = place(widget, 6)
         await pilot.click("#boards", offset=(x + 3, y + 4))
@@ -199,12 +199,12 @@ async def test_a_click_tells_the_board():
     assert picked == [6]
 
 
-def drawn(drawing, board, name):
+def drawn(renderer, board, name):
     """The text of one board at a scale."""
-    scale = next(scale for scale in drawing.scales if scale.name == name)
-    rows = drawing.prepare(board[None], scale)[0]
+    scale = next(scale for scale in renderer.scales if scale.name == name)
+    rows = renderer.prepare(board[None], scale)[0]
     return [
-        "".join(part.text for part in drawing.line(rows[at // scale.span], at % scale.span, scale))
+        "".join(part.text for part in renderer.line(rows[at // scale.span], at % scale.span, scale))
         for at in range(scale.lines)
     ]
 
@@ -216,36 +216,36 @@ def autochess(field):
 def test_pips_stand_around_a_glyph_where_there_is_room():
     """Two stars and an item: above the letters in a huge cell, below them in a large one, nowhere in a wide one."""
     panel = autochess("creatures")
-    drawing, board = drawing_of(panel, colors=True), np.zeros((4, 8, 3), np.uint8)
+    renderer, board = renderer_for(panel, colors=True), np.zeros((4, 8, 3), np.uint8)
     board[0, 0] = 1, 2, 1
     code = panel.glyphs[1].wide
-    assert [line[:6] for line in drawn(drawing, board, "huge")[:3]] == ["★★   •", f"  {code}  ", " " * 6]
-    assert [line[:4] for line in drawn(drawing, board, "large")[:2]] == [f" {code} ", "★★ •"]
-    assert drawn(drawing, board, "wide")[0].startswith(code)
+    assert [line[:6] for line in drawn(renderer, board, "huge")[:3]] == ["★★   •", f"  {code}  ", " " * 6]
+    assert [line[:4] for line in drawn(renderer, board, "large")[:2]] == [f" {code} ", "★★ •"]
+    assert drawn(renderer, board, "wide")[0].startswith(code)
 
 
 @pytest.mark.parametrize(("life", "columns"), [(255, 5), (1, 1), (0, 0)])
 def test_a_meter_shows_a_share(life, columns):
     """Whole, the least, and none; the last column of a cell stays free."""
-    drawing, board = drawing_of(autochess("fight"), colors=False), np.zeros((6, 8, 3), np.uint8)
+    renderer, board = renderer_for(autochess("fight"), colors=False), np.zeros((6, 8, 3), np.uint8)
     board[0, 0] = 1, life, 255
-    assert drawn(drawing, board, "huge")[2][:6].count("━") == columns
+    assert drawn(renderer, board, "huge")[2][:6].count("━") == columns
 
 
 def test_enemies_are_told_from_ones_own_without_colour():
     """They are written in small letters."""
-    drawing, board = drawing_of(autochess("fight"), colors=False), np.zeros((6, 8, 3), np.uint8)
+    renderer, board = renderer_for(autochess("fight"), colors=False), np.zeros((6, 8, 3), np.uint8)
     board[0, 0, 0], board[0, 1, 0] = 1, 129
-    own, enemy = (drawn(drawing, board, "wide")[0][at : at + 2] for at in (0, 2))
+    own, enemy = (drawn(renderer, board, "wide")[0][at : at + 2] for at in (0, 2))
     assert own.lower() == enemy != own
 
 
 def test_steps_list_what_counts_most_first():
     """What has reached a step comes first, with the step that is next; what is zero is left out."""
     panel = autochess("kinds")
-    drawing, board = drawing_of(panel), np.zeros(24, np.float32)
+    renderer, board = renderer_for(panel), np.zeros(24, np.float32)
     board[0], board[2], board[3] = 2, 4, 1  # flame counts from 3 on, leaf from 2, spark from 3
-    lines = drawn(drawing, board, "roomy")
+    lines = drawn(renderer, board, "roomy")
     assert [line.split()[0] for line in lines[:3]] == ["leaf", "flame", "spark"]
     assert lines[0].rstrip().endswith("4/6")
     assert not lines[3].strip()
@@ -253,10 +253,10 @@ def test_steps_list_what_counts_most_first():
 
 def rows_of(panel, board, name, *, colors=True):
     """The lines of a board at a scale."""
-    drawing = drawing_of(panel, colors=colors)
-    scale = next(scale for scale in drawing.scales if scale.name == name)
-    rows = drawing.prepare(board[None], scale)[0]
-    return [drawing.line(rows[at // scale.span], at % scale.span, scale) for at in range(scale.lines)]
+    renderer = renderer_for(panel, colors=colors)
+    scale = next(scale for scale in renderer.scales if scale.name == name)
+    rows = renderer.prepare(board[None], scale)[0]
+    return [renderer.line(rows[at // scale.span], at % scale.span, scale) for at in range(scale.lines)]
 
 
 def told(lines):
@@ -306,8 +306,8 @@ def test_a_title_keeps_the_number_of_its_board(width, shown):
 
 def test_a_strategy_that_changes_invisibly_is_not_drawn_again():
     """Where a cell is divided into columns, its lines are the same until one of them changes hands."""
-    drawing = drawing_of(NAMED_GRID, colors=True)
+    renderer = renderer_for(NAMED_GRID, colors=True)
     before, after, moved = (np.full((1, 2, 2, 2), shares, np.uint8) for shares in ((128, 127), (126, 129), (40, 215)))
-    wide = drawing.scales[0]
-    assert (drawing.prepare(before, wide) == drawing.prepare(after, wide)).all()
-    assert (drawing.prepare(before, wide) != drawing.prepare(moved, wide)).any()
+    wide = renderer.scales[0]
+    assert (renderer.prepare(before, wide) == renderer.prepare(after, wide)).all()
+    assert (renderer.prepare(before, wide) != renderer.prepare(moved, wide)).any()

@@ -196,13 +196,13 @@ def test_lines_end_where_their_text_does(capsys, tmp_path, command):
     assert [line for line in lines if line != line.rstrip()] == []
 
 
-def test_what_a_session_ends_of_is_told_at_the_end(capsys, stage):
+def test_what_a_session_ends_of_is_told_at_the_end(capsys, fake):
     """Who follows it tells it then; what happened before stands above it, as it happened."""
-    reader, line = TelemetryReader(stage.directory), ProgressLine()
-    stage.event(Level.ERROR, "cannot write metrics.jsonl")
-    stage.event(Level.FATAL, "environment 1 raised ValueError")
+    reader, line = TelemetryReader(fake.directory), ProgressLine()
+    fake.event(Level.ERROR, "cannot write metrics.jsonl")
+    fake.event(Level.FATAL, "environment 1 raised ValueError")
     line.show(take(reader, Look(count=0)))
-    stage.say(phase=Phase.FAILED, message=b"environment 1 raised ValueError")
+    fake.say(phase=Phase.FAILED, message=b"environment 1 raised ValueError")
     line.show(take(reader, Look(count=0)))
     err = capsys.readouterr().err
     assert "cannot write metrics.jsonl" in err

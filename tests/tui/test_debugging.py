@@ -8,28 +8,28 @@ import pytest
 
 from pac.training.telemetry.moments import Source
 from pac.training.telemetry.records import Phase
-from pac.tui.views import Shot
+from pac.tui.views import ViewUpdate
 
-from .stage import SIZES, Stage, screen_text, seen, until
+from .fake_session import SIZES, FakeSession, screen_text, seen, until
 
 
-def at_step(stage, block, step, *, now=100, env=2, **values):
+def at_step(fake, block, step, *, now=100, env=2, **values):
     """Let the session publish what environment 3 was after a step."""
     record = {
         "env": env, "step": step, "now": now, "source": Source.NOW, "full": 1, "acted": 1, "decided": 1,
         "episode": 4, "episode_length": step - 60, "reward": 0.5, "action": 3, "next_action": 12, "value": 0.25,
         "reward_terms": (0.5, 0.0, 0.0), "terms": (1.0, 0.0, -1.0), **values,
     }  # fmt: skip
-    stage.write(block, **record)
+    fake.write(block, **record)
 
 
-def paused(stage):
+def paused(fake):
     """Let the session be paused at step 100, with a hundred steps to go back."""
-    with stage.writer.write("line") as line:
+    with fake.writer.write("line") as line:
         line["env"], line["now"], line["count"] = 2, 100, 100
         line["ends"][59], line["rewards"][79] = 1, 0.5
-    at_step(stage, "detail", 100)
-    stage.say(phase=Phase.PAUSED)
+    at_step(fake, "detail", 100)
+    fake.say(phase=Phase.PAUSED)
 
 
 async def go_back(pilot, steps=1):
@@ -39,31 +39,31 @@ async def go_back(pilot, steps=1):
     await pilot.press(*["left"] * steps)
 
 
-def looks_back(stage, back):
+def looks_back(fake, back):
     """Whether the app looks so far back."""
-    return bool(stage.looks) and stage.looks[-1]["back"] == back
+    return bool(fake.looks) and fake.looks[-1]["back"] == back
 
 
-async def test_inspecting_asks_for_detail_and_shows_it(stage, open_app):
+async def test_inspecting_asks_for_detail_and_shows_it(fake, open_app):
     """i shows planes by name, terms of the step and the episode, the mask and the scalars; i again does not."""
-    at_step(stage, "detail", 100, decided=0)
-    stage.write("action_counts")
-    async with open_app(stage, (200, 60)) as (app, pilot):
+    at_step(fake, "detail", 100, decided=0)
+    fake.write("action_counts")
+    async with open_app(fake, (200, 60)) as (app, pilot):
         await pilot.press("3", "i")
-        await until(lambda: stage.looks[-1]["detail"] and stage.looks[-1]["focus"] == 2)
+        await until(lambda: fake.looks[-1]["detail"] and fake.looks[-1]["focus"] == 2)
         await seen(app, "Observation", "20 x 16 x 8", "amber", "hand_first", "Legal", "0 of 512", "virus_clear", "1.00")
         await pilot.press("i")
-        await until(lambda: "Observation" not in screen_text(app) and not stage.looks[-1]["detail"])
+        await until(lambda: "Observation" not in screen_text(app) and not fake.looks[-1]["detail"])
 
 
 @pytest.mark.thorough
-async def test_what_is_inspected_is_drawn_whenever_it_is_due(stage, open_app):
+async def test_what_is_inspected_is_drawn_whenever_it_is_due(fake, open_app):
     """However short the time since it was drawn last."""
-    at_step(stage, "detail", 100)
-    async with open_app(stage, (200, 60)) as (app, pilot):
+    at_step(fake, "detail", 100)
+    async with open_app(fake, (200, 60)) as (app, pilot):
         await pilot.press("3", "i")
         await seen(app, "Observation", "40 steps")
-        shot = Shot(app.snapshot, 1000.0, 2, figures=False, inspecting=True, closely=True)
+        shot = ViewUpdate(app.snapshot, 1000.0, 2, figures=False, inspecting=True, closely=True)
         app.view.show(shot)
         moment = replace(app.snapshot.moment, values={**app.snapshot.moment.values, "episode_length": 41})
         app.view.show(replace(shot, snapshot=replace(app.snapshot, moment=moment)))
@@ -71,59 +71,59 @@ async def test_what_is_inspected_is_drawn_whenever_it_is_due(stage, open_app):
 
 
 @pytest.mark.parametrize("key", ["t", *(pytest.param(key, marks=pytest.mark.thorough) for key in "lwo")])
-async def test_a_view_without_boards_goes_to_the_environment_to_inspect_it(stage, open_app, key):
+async def test_a_view_without_boards_goes_to_the_environment_to_inspect_it(fake, open_app, key):
     """Else the key would seem dead."""
-    at_step(stage, "detail", 100)
-    async with open_app(stage, (120, 40)) as (app, pilot):
+    at_step(fake, "detail", 100)
+    async with open_app(fake, (120, 40)) as (app, pilot):
         await pilot.press("3", key, "i")
         await seen(app, "▌ Env 3/8", "Observation")
 
 
-async def test_the_summary_inspects_the_selected_board(stage, open_app):
+async def test_the_summary_inspects_the_selected_board(fake, open_app):
     """i lays it over the grid, and the arrow keys choose another board."""
-    at_step(stage, "detail", 100, env=0)
-    async with open_app(stage, (120, 40)) as (app, pilot):
+    at_step(fake, "detail", 100, env=0)
+    async with open_app(fake, (120, 40)) as (app, pilot):
         await pilot.press("i")
         await seen(app, "i closes", "Decision")
-        assert stage.looks[-1]["focus"] == 0
+        assert fake.looks[-1]["focus"] == 0
         await pilot.press("right")
-        await until(lambda: stage.looks[-1]["focus"] == 1)
+        await until(lambda: fake.looks[-1]["focus"] == 1)
         await pilot.press("i")
-        await until(lambda: "i closes" not in screen_text(app) and stage.looks[-1]["focus"] is None)
+        await until(lambda: "i closes" not in screen_text(app) and fake.looks[-1]["focus"] is None)
 
 
 @pytest.mark.thorough
-async def test_planes_that_do_not_fit_get_smaller_and_then_are_counted(stage, open_app):
+async def test_planes_that_do_not_fit_get_smaller_and_then_are_counted(fake, open_app):
     """In 24 lines the pictures of twelve planes are dots, with their names."""
-    paused(stage)
-    async with open_app(stage, (80, 24)) as (app, pilot):
+    paused(fake)
+    async with open_app(fake, (80, 24)) as (app, pilot):
         await pilot.press("3", "i")
         await seen(app, "Observation", "amber", "bott", "hand_first", "next_second")
 
 
-async def test_what_is_inspected_has_the_whole_of_a_slim_terminal(stage, open_app):
+async def test_what_is_inspected_has_the_whole_of_a_slim_terminal(fake, open_app):
     """Its frame ends where the terminal does."""
-    paused(stage)
-    async with open_app(stage, (40, 12)) as (app, pilot):
+    paused(fake)
+    async with open_app(fake, (40, 12)) as (app, pilot):
         await pilot.press("i")
         await seen(app, "i closes ─╮")
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_inspecting_stands_at_every_size(stage, open_app, size):
+async def test_inspecting_stands_at_every_size(fake, open_app, size):
     """Nothing breaks where nothing fits."""
-    paused(stage)
-    async with open_app(stage, size) as (app, pilot):
+    paused(fake)
+    async with open_app(fake, size) as (app, pilot):
         for key in ("i", "3", "left", "end", "0"):
             await pilot.press(key)
-            stage.shuffle()
+            fake.shuffle()
             assert len(screen_text(app).splitlines()) == size[1]
 
 
-async def test_a_paused_environment_says_where_it_stands(stage, open_app):
+async def test_a_paused_environment_says_where_it_stands(fake, open_app):
     """The step, its episode, what came of it, and what will be done next."""
-    paused(stage)
-    async with open_app(stage) as (app, pilot):
+    paused(fake)
+    async with open_app(fake) as (app, pilot):
         await pilot.press("3")
         await seen(
             app, "paused at step 100", "episode 5, step 40", "right 0,3 gave 0.50", "next: right 1,4", "-100", "now"
@@ -131,27 +131,27 @@ async def test_a_paused_environment_says_where_it_stands(stage, open_app):
 
 
 @pytest.mark.thorough
-async def test_what_tells_least_of_a_step_has_no_place_on_a_narrow_terminal(stage, open_app):
+async def test_what_tells_least_of_a_step_has_no_place_on_a_narrow_terminal(fake, open_app):
     """What was done and comes next is told; where among all steps that was is left out."""
-    paused(stage)
-    async with open_app(stage, (80, 24)) as (app, pilot):
+    paused(fake)
+    async with open_app(fake, (80, 24)) as (app, pilot):
         await pilot.press("3")
         await seen(app, "episode 5, step 40")
         await pilot.press("left")
-        at_step(stage, "moment", 99, source=Source.REBUILT)
+        at_step(fake, "moment", 99, source=Source.REBUILT)
         await seen(app, "1 step back", "episode 5, step 39", "right 0,3 gave 0.50", "next: right 1,4")
         assert "at step" not in screen_text(app)
 
 
 @pytest.mark.thorough
-async def test_what_was_done_is_told_whole_on_a_narrow_terminal(stage, open_app):
+async def test_what_was_done_is_told_whole_on_a_narrow_terminal(fake, open_app):
     """An end and its kind take the place of where in the episode that was and of what came next; nothing is cut."""
-    paused(stage)
-    async with open_app(stage, (80, 24)) as (app, pilot):
+    paused(fake)
+    async with open_app(fake, (80, 24)) as (app, pilot):
         await pilot.press("3")
         await seen(app, "episode 5, step 40")
         await pilot.press("left")
-        at_step(stage, "moment", 99, source=Source.REBUILT, end=1, outcome=1)
+        at_step(fake, "moment", 99, source=Source.REBUILT, end=1, outcome=1)
         await seen(app, "1 step back right 0,3 gave 0.50 · episode ended: cleared")
         assert "episode 5" not in screen_text(app)
 
@@ -171,28 +171,28 @@ BACK = [
 ]
 
 
-async def test_keys_go_back_and_on(stage, open_app):
+async def test_keys_go_back_and_on(fake, open_app):
     """Arrows by one, with Shift or PgUp by ten, Home and End to the ends; nothing is commanded."""
-    paused(stage)
-    async with open_app(stage) as (app, pilot):
+    paused(fake)
+    async with open_app(fake) as (app, pilot):
         await go_back(pilot, 0)
         for keys, back in BACK:
             app.back = 0
             await pilot.press(*keys)
-            await until(partial(looks_back, stage, back), str(keys))
+            await until(partial(looks_back, fake, back), str(keys))
             assert app.view.id == "environment"
-        assert stage.commands == []
+        assert fake.commands == []
 
 
-async def test_the_past_is_shown_whole_and_the_present_comes_back(stage, open_app):
+async def test_the_past_is_shown_whole_and_the_present_comes_back(fake, open_app):
     """Board, reward, terms and scalars are those of then; End shows what is now."""
-    stage.board("bottle", 0)
-    paused(stage)
-    async with open_app(stage, (200, 60)) as (app, pilot):
+    fake.board("bottle", 0)
+    paused(fake)
+    async with open_app(fake, (200, 60)) as (app, pilot):
         await go_back(pilot, 2)
         board = np.zeros((16, 8))
         board[3] = 2
-        at_step(stage, "moment", 98, source=Source.REBUILT, episode_return=7.25, **{"board:bottle": board})
+        at_step(fake, "moment", 98, source=Source.REBUILT, episode_return=7.25, **{"board:bottle": board})
         await seen(app, "2 steps back at step 98", "episode 5, step 38", "played again", "7.25")
         assert (app.view._board._rows[0][3] == 2).all()
         await pilot.press("end")
@@ -203,15 +203,15 @@ async def test_the_past_is_shown_whole_and_the_present_comes_back(stage, open_ap
 @pytest.mark.thorough
 async def test_boards_of_several_layers_go_back_too(runtime_directory, open_app):
     """A panel that draws several fields has them all in the past."""
-    stage = Stage(runtime_directory, "autochess", 4)
-    stage.write("line", env=2, now=100, count=100)
+    fake = FakeSession(runtime_directory, "autochess", 4)
+    fake.write("line", env=2, now=100, count=100)
     for block, step in (("detail", 100), ("moment", 99)):
-        stage.write(block, env=2, step=step, now=100, source=Source.REBUILT, full=1)
-    stage.say(phase=Phase.PAUSED)
-    async with open_app(stage) as (app, pilot):
+        fake.write(block, env=2, step=step, now=100, source=Source.REBUILT, full=1)
+    fake.say(phase=Phase.PAUSED)
+    async with open_app(fake) as (app, pilot):
         await go_back(pilot)
         await seen(app, "1 step back at step 99", "played again")
-    stage.close()
+    fake.close()
 
 
 def _lengths(app):
@@ -220,86 +220,86 @@ def _lengths(app):
 
 
 @pytest.mark.thorough
-async def test_what_is_not_kept_says_why(stage, open_app):
+async def test_what_is_not_kept_says_why(fake, open_app):
     """A note, and no board."""
-    stage.board("bottle", 2)
-    paused(stage)
-    async with open_app(stage) as (app, pilot):
+    fake.board("bottle", 2)
+    paused(fake)
+    async with open_app(fake) as (app, pilot):
         await go_back(pilot)
         note = b"not deterministic: reward was 1, and is 2"
-        at_step(stage, "moment", 99, source=Source.MISSING, full=0, note=note)
+        at_step(fake, "moment", 99, source=Source.MISSING, full=0, note=note)
         await seen(app, "1 step back", "not kept: not deterministic")
         await until(lambda: _lengths(app) == 2)  # of this episode, and of the last one
         assert not app.view._board._rows.any()
 
 
 @pytest.mark.thorough
-async def test_who_plays_by_hand_plays_now(stage, open_app):
+async def test_who_plays_by_hand_plays_now(fake, open_app):
     """A step that was gone back to is left."""
-    paused(stage)
-    async with open_app(stage) as (app, pilot):
+    paused(fake)
+    async with open_app(fake) as (app, pilot):
         await go_back(pilot)
-        await until(lambda: looks_back(stage, 1))
+        await until(lambda: looks_back(fake, 1))
         await pilot.press("p")
         await seen(app, "you play Env 3", "paused at step 100")
-        await until(lambda: looks_back(stage, 0))
+        await until(lambda: looks_back(fake, 0))
 
 
 @pytest.mark.thorough
-async def test_a_rebuilding_says_how_far_it_is(stage, open_app):
+async def test_a_rebuilding_says_how_far_it_is(fake, open_app):
     """Until it is done, a percentage stands in place of the step."""
-    paused(stage)
-    async with open_app(stage) as (app, pilot):
+    paused(fake)
+    async with open_app(fake) as (app, pilot):
         await go_back(pilot)
-        at_step(stage, "moment", 99, source=Source.WORKING, progress=0.45)
+        at_step(fake, "moment", 99, source=Source.WORKING, progress=0.45)
         await seen(app, "1 step back: playing again 45 %")
 
 
 @pytest.mark.thorough
-async def test_resuming_and_stepping_return_to_now(stage, open_app):
+async def test_resuming_and_stepping_return_to_now(fake, open_app):
     """When the session goes on, and when a step was taken, the newest step is shown."""
-    paused(stage)
-    async with open_app(stage) as (app, pilot):
+    paused(fake)
+    async with open_app(fake) as (app, pilot):
         await go_back(pilot)
-        await until(lambda: looks_back(stage, 1))
-        with stage.writer.write("line") as line:
+        await until(lambda: looks_back(fake, 1))
+        with fake.writer.write("line") as line:
             line["now"] = 101
-        at_step(stage, "detail", 101, now=101)
-        await until(lambda: looks_back(stage, 0))
+        at_step(fake, "detail", 101, now=101)
+        await until(lambda: looks_back(fake, 0))
         await seen(app, "paused at step 101")
         await pilot.press("left")
-        await until(lambda: looks_back(stage, 1))
-        stage.say(phase=Phase.RUNNING)
-        await until(lambda: looks_back(stage, 0))
+        await until(lambda: looks_back(fake, 1))
+        fake.say(phase=Phase.RUNNING)
+        await until(lambda: looks_back(fake, 0))
 
 
 @pytest.mark.thorough
 async def test_another_seat_is_inspected_and_gone_back_with(runtime_directory, open_app):
     """Down asks for the next seat's policy, moment and line, and shows those only; so do steps back."""
-    stage = Stage(runtime_directory, "autochess:players=8")
+    fake = FakeSession(runtime_directory, "autochess:players=8")
     try:
-        async with open_app(stage, (200, 60)) as (app, pilot):
+        async with open_app(fake, (200, 60)) as (app, pilot):
             await pilot.press("3", "i", "down")
-            await until(lambda: (stage.looks[-1]["focus"], stage.looks[-1]["seat"]) == (2, 1))
-            chess_at(stage, "detail", 100, seat=0, episode_return=7.5)
+            await until(lambda: (fake.looks[-1]["focus"], fake.looks[-1]["seat"]) == (2, 1))
+            chess_at(fake, "detail", 100, seat=0, episode_return=7.5)
             await seen(app, "waiting for the next step")
-            chess_at(stage, "detail", 100, seat=1, episode_return=7.25)
+            chess_at(fake, "detail", 100, seat=1, episode_return=7.25)
             await seen(app, "seat 2/8", "Observation", "7.25")
-            with stage.writer.write("line") as line:
+            with fake.writer.write("line") as line:
                 line["env"], line["seat"], line["now"], line["count"] = 2, 1, 100, 100
-            stage.say(phase=Phase.PAUSED)
+            fake.say(phase=Phase.PAUSED)
             await seen(app, "at step 100")
             await pilot.press("left")
-            await until(lambda: looks_back(stage, 1) and stage.looks[-1]["seat"] == 1)
-            chess_at(stage, "moment", 99, seat=1, source=Source.REBUILT, episode_return=6.75)
+            await until(lambda: looks_back(fake, 1) and fake.looks[-1]["seat"] == 1)
+            chess_at(fake, "moment", 99, seat=1, source=Source.REBUILT, episode_return=6.75)
             await seen(app, "1 step back", "6.75")
             await pilot.press("up", "up")
-            await until(lambda: stage.looks[-1]["seat"] == 7)
+            await until(lambda: fake.looks[-1]["seat"] == 7)
     finally:
-        stage.close()
+        fake.close()
 
 
-def chess_at(stage, block, step, **values):
+def chess_at(fake, block, step, **values):
     """Let the session publish what a seat of environment 3 was after a step."""
     record = {"env": 2, "step": step, "now": 100, "source": Source.NOW, "full": 1, "acted": 1, "action": 3, **values}
-    stage.write(block, **record)
+    fake.write(block, **record)

@@ -4,11 +4,11 @@ import pytest
 
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.snapshot import Look, take
-from pac.tui.views import figures, thoughts, timing
+from pac.tui.views import environment_rows, figures, timing
 from pac.tui.views.figures import Entry, pairs
 from pac.tui.views.frames import frames_of
 
-from .stage import play
+from .fake_session import play
 
 
 def test_labels_are_whole_where_units_have_no_column_of_their_own():
@@ -18,14 +18,14 @@ def test_labels_are_whole_where_units_have_no_column_of_their_own():
     assert texts == ["batches/s(per-worker) 12.4 /s", "worker                   1   "]
 
 
-def test_an_end_is_told_for_a_part_of_an_episode(stage):
+def test_an_end_is_told_for_a_part_of_an_episode(fake):
     """Where episodes are shorter than a second, a board does not tell of the last one for ever."""
-    with stage.writer.write("environments") as table:
+    with fake.writer.write("environments") as table:
         table["ended"][0], table["last_outcome"][0] = 1000.0, 1
 
     def told(after, sps):
-        stage.say(sps=sps, length_mean=40.0)
-        frames = frames_of(take(TelemetryReader(stage.directory), Look()), 0, 1, 1000.0 + after, None)
+        fake.say(sps=sps, length_mean=40.0)
+        frames = frames_of(take(TelemetryReader(fake.directory), Look()), 0, 1, 1000.0 + after, None)
         return frames[0].caption == "cleared"
 
     assert [told(after, sps=80.0) for after in (0.1, 0.9, 1.1)] == [True, True, False]
@@ -33,31 +33,31 @@ def test_an_end_is_told_for_a_part_of_an_episode(stage):
 
 
 @pytest.mark.parametrize("height", [6, 7, 8, 12, 30])
-def test_every_phase_has_its_row_beside_the_boards(stage, height):
+def test_every_phase_has_its_row_beside_the_boards(fake, height):
     """What there is no room for is the bar, not a phase: they add up."""
-    play(stage)
-    rows = figures.time_table(take(TelemetryReader(stage.directory), Look()), 40, height)
+    play(fake)
+    rows = figures.time_table(take(TelemetryReader(fake.directory), Look()), 40, height)
     assert len(rows) <= height
     named = [row[1].text.strip() for row in rows if row and row[0].text == "■ "]
     assert named == ["environment", "transport wait", "inference", "learner", "Python", "unaccounted"]
 
 
-@pytest.mark.parametrize("rows_of", [thoughts.episode, thoughts.reward])
+@pytest.mark.parametrize("rows_of", [environment_rows.episode, environment_rows.reward])
 @pytest.mark.parametrize("width", [19, 22, 23, 26, 27, 40])
-def test_labels_of_an_episode_are_not_cut(stage, rows_of, width):
+def test_labels_of_an_episode_are_not_cut(fake, rows_of, width):
     """Where there is no room for the last one beside it, it is left out."""
-    play(stage)
-    rows = rows_of(take(TelemetryReader(stage.directory), Look()), 0, width)
+    play(fake)
+    rows = rows_of(take(TelemetryReader(fake.directory), Look()), 0, width)
     head, *texts = ["".join(segment.text for segment in row) for row in rows]
     assert head.split() == ["this", "last"][: len(head.split())]
     assert {len(text) for text in (head, *texts[:2])} == {width}
     assert "…" not in "".join(text.split()[0] for text in texts)
 
 
-def test_a_slim_terminal_tells_where_the_time_goes(stage):
+def test_a_slim_terminal_tells_where_the_time_goes(fake):
     """Names, milliseconds and shares, whose sum is the last line, in as many lines as there are."""
-    play(stage)
-    snapshot = take(TelemetryReader(stage.directory), Look())
+    play(fake)
+    snapshot = take(TelemetryReader(fake.directory), Look())
     texts = ["".join(segment.text for segment in row) for row in timing.rows_of(snapshot, 36, 9)]
     assert len(texts) == 9
     assert all(len(text) <= 36 for text in texts)

@@ -15,8 +15,8 @@ from pac.training.telemetry.description import describe
 from pac.training.telemetry.records import Level, Phase
 from pac.tui.dialogs.prompt import Prompt
 
-from .hostile import ATTACK, hostile, smuggled
-from .stage import Stage, play, screen_text, seen
+from .attack_text import ATTACK, hostile, smuggled
+from .fake_session import FakeSession, play, screen_text, seen
 
 KEYS = [*"01i0tlwo", "R", "escape", "b", "escape", "1", "q", "escape"]
 """All views, what is known of an environment, and the dialogs that name runs, breakpoints and the session."""
@@ -52,7 +52,7 @@ TASK = Task(
 FACTS = {name: hostile(name) for name in ("run", "trainer", "backend", "device", "version")}
 
 
-class HostileStage(Stage):
+class HostileSession(FakeSession):
     """A session all of whose texts attack the terminal."""
 
     def _segment(self, num_envs):
@@ -78,46 +78,46 @@ class HostileStage(Stage):
 
 
 @pytest.fixture
-def hostile_stage(runtime_directory, tmp_path, monkeypatch):
+def hostile_session(runtime_directory, tmp_path, monkeypatch):
     """A session of hostile texts, beside a run with a hostile name and hostile figures."""
     run = tmp_path / "runs" / ATTACK.replace("/", "")
     run.mkdir(parents=True)
     card = {"task": hostile("task"), "trainer": hostile("trainer"), "state": hostile("state"), "started": 1.0}
     (run / "run.json").write_text(json.dumps({**card, "config": {"task": hostile("task")}}))
     monkeypatch.chdir(tmp_path)
-    stage = HostileStage(runtime_directory, TASK)
-    stage.attack()
-    yield stage
-    stage.close()
+    fake = HostileSession(runtime_directory, TASK)
+    fake.attack()
+    yield fake
+    fake.close()
 
 
 @pytest.mark.parametrize(
     "phase",
     [Phase.PAUSED, *(pytest.param(phase, marks=pytest.mark.thorough) for phase in (Phase.RUNNING, Phase.FAILED))],
 )
-async def test_no_text_of_a_session_reaches_the_screen_raw(hostile_stage, open_app, phase):
+async def test_no_text_of_a_session_reaches_the_screen_raw(hostile_session, open_app, phase):
     """In no view and no dialog."""
-    hostile_stage.say(phase=phase)
-    async with open_app(hostile_stage, (200, 50)) as (app, pilot):
+    hostile_session.say(phase=phase)
+    async with open_app(hostile_session, (200, 50)) as (app, pilot):
         for key in KEYS:
             await pilot.press(key)
             await seen(app, "PWNED")
             assert smuggled(screen_text(app)) == set(), key
 
 
-async def test_messages_are_shown_as_they_are(stage, open_app):
+async def test_messages_are_shown_as_they_are(fake, open_app):
     """Events, errors and notes: nothing in them is raw, or read as markup."""
-    async with open_app(stage, (200, 50)) as (app, _pilot):
-        stage.event(Level.ERROR, hostile("event"))
+    async with open_app(fake, (200, 50)) as (app, _pilot):
+        fake.event(Level.ERROR, hostile("event"))
         app.notify(hostile("note"), title=ATTACK, markup=True)
         await seen(app, "event\\x1b]0;PWNED", "note\\x1b]0;PWNED", "[@click=app.bell]x[/]")
         assert smuggled(screen_text(app)) == set()
 
 
-async def test_a_question_and_an_error_are_shown_as_they_are(hostile_stage, open_app):
+async def test_a_question_and_an_error_are_shown_as_they_are(hostile_session, open_app):
     """What a dialog asks and why a command was refused is no markup either."""
-    hostile_stage.refusal = ATTACK
-    async with open_app(hostile_stage, (200, 50)) as (app, pilot):
+    hostile_session.refusal = ATTACK
+    async with open_app(hostile_session, (200, 50)) as (app, pilot):
         await pilot.press("space")
         await seen(app, "[@click=app.bell]x[/]")
         app.push_screen(Prompt(hostile("question")))
@@ -125,9 +125,9 @@ async def test_a_question_and_an_error_are_shown_as_they_are(hostile_stage, open
         assert smuggled(screen_text(app)) == set()
 
 
-async def test_what_no_widget_of_ours_draws_is_printable_too(stage, open_app):
+async def test_what_no_widget_of_ours_draws_is_printable_too(fake, open_app):
     """The filter before the terminal lets nothing through; columns stay where they are."""
-    async with open_app(stage, (100, 30)) as (app, _pilot):
+    async with open_app(fake, (100, 30)) as (app, _pilot):
         await app.mount(Static(f"a{ATTACK}", markup=False))
         await seen(app, "PWNED")
         assert smuggled(screen_text(app)) == set()

@@ -4,11 +4,11 @@ import pytest
 
 from pac.envs import UnknownName
 from pac.training.units import SOLVED, STEPPED
-from pac.tui.application import PacApp
+from pac.tui.app import PacApp
 from pac.tui.dialogs.help import help_rows
 from pac.tui.keys import KEYS, QUIET, KeyClash, bindings, customised, help_entries
 
-from .stage import screen_text, seen, until
+from .fake_session import screen_text, seen, until
 
 WANTED = {
     *(
@@ -100,9 +100,9 @@ def test_no_line_of_the_help_is_cut_in_the_least_terminal(units):
             assert f"{keys:<14}{units.said(text)}" in [row.rstrip() for row in rows], text
 
 
-async def test_the_help_is_scrolled_where_it_does_not_fit(stage, open_app):
+async def test_the_help_is_scrolled_where_it_does_not_fit(fake, open_app):
     """To its last line and back, by lines and by pages."""
-    async with open_app(stage, (40, 12)) as (app, pilot):
+    async with open_app(fake, (40, 12)) as (app, pilot):
         await pilot.press("question_mark")
         await seen(app, "Shift+Tab", "↑ ↓ more")
         await pilot.press("down")

@@ -7,56 +7,56 @@ import numpy as np
 from pac.training.telemetry.moments import Source
 from pac.training.telemetry.records import Phase
 
-from .stage import screen_text, seen, until
+from .fake_session import screen_text, seen, until
 
 NOW = 100
 
 
-def at(stage, block, *, step=NOW, now=NOW, **values):
+def at(fake, block, *, step=NOW, now=NOW, **values):
     """Let the session publish what environment 3 was after a step."""
     record = {
         "env": 2, "step": step, "now": now, "source": Source.NOW, "full": 1, "decided": 1, "episode": 5,
         "next_action": 12, **values,
     }  # fmt: skip
-    stage.write(block, **record)
+    fake.write(block, **record)
 
 
-def ended(stage, *ends, now=NOW):
+def ended(fake, *ends, now=NOW):
     """Let the session be paused at step `now`, and episodes have ended some steps back."""
-    with stage.writer.write("line") as line:
+    with fake.writer.write("line") as line:
         line["env"], line["now"], line["count"] = 2, now, 100
         line["ends"] = 0
         for back in ends:
             line["ends"][99 - back] = 1
-    at(stage, "detail", begun=1, now=now, step=now)
-    stage.say(phase=Phase.PAUSED)
+    at(fake, "detail", begun=1, now=now, step=now)
+    fake.say(phase=Phase.PAUSED)
 
 
-def last_state(stage, *, step=NOW, now=NOW, **values):
+def last_state(fake, *, step=NOW, now=NOW, **values):
     """Let the session have found out the last state of the episode that a step ended."""
     board = np.zeros((16, 8))
     board[3] = 2
     values = {"source": Source.REBUILT, "end": 1, "outcome": 2, "acted": 1, "action": 3, "decided": 0, **values}
-    at(stage, "moment", step=step, now=now, episode=4, episode_length=40, **values, **{"board:bottle": board})
+    at(fake, "moment", step=step, now=now, episode=4, episode_length=40, **values, **{"board:bottle": board})
 
 
-def looks(stage, back, last):
+def looks(fake, back, last):
     """Whether the app looks at that state."""
-    return bool(stage.looks) and (stage.looks[-1]["back"], stage.looks[-1]["last"]) == (back, last)
+    return bool(fake.looks) and (fake.looks[-1]["back"], fake.looks[-1]["last"]) == (back, last)
 
 
-async def test_the_last_state_is_shown_at_once_where_an_episode_ended(stage, open_app):
+async def test_the_last_state_is_shown_at_once_where_an_episode_ended(fake, open_app):
     """With how it ended; one step on is the next episode's first state, and one back the last one again."""
-    stage.board("bottle", 0)
-    ended(stage, 0)
-    async with open_app(stage) as (app, pilot):
+    fake.board("bottle", 0)
+    ended(fake, 0)
+    async with open_app(fake) as (app, pilot):
         await pilot.press("3")
-        await until(lambda: looks(stage, 0, NOW))
-        last_state(stage)
+        await until(lambda: looks(fake, 0, NOW))
+        last_state(fake)
         await seen(app, "episode 5, step 40", "episode ended: topped out", "next episode")
         await until(lambda: np.any(app.view._board._rows == 2))
         await pilot.press("right")
-        await until(lambda: looks(stage, 0, 0))
+        await until(lambda: looks(fake, 0, 0))
         await seen(app, "episode 6, step 0", "next: right 1,4")
         assert "episode ended" not in screen_text(app)
         await until(lambda: not (app.view._board._rows == 2).any())
@@ -64,46 +64,46 @@ async def test_the_last_state_is_shown_at_once_where_an_episode_ended(stage, ope
         await seen(app, "episode ended: topped out")
 
 
-async def test_arrows_pass_both_states_of_a_past_end(stage, open_app):
+async def test_arrows_pass_both_states_of_a_past_end(fake, open_app):
     """Going back comes to the next episode's first state, then to the last one; going on the other way round."""
-    ended(stage, 1)
-    async with open_app(stage) as (_, pilot):
+    ended(fake, 1)
+    async with open_app(fake) as (_, pilot):
         await pilot.press("3")
-        await until(lambda: looks(stage, 0, 0))
+        await until(lambda: looks(fake, 0, 0))
         for key, back, last in (
             ("left", 1, 0), ("left", 1, NOW), ("left", 2, 0), ("right", 1, NOW), ("right", 1, 0), ("right", 0, 0),
         ):  # fmt: skip
             await pilot.press(key)
-            await until(partial(looks, stage, back, last), key)
+            await until(partial(looks, fake, back, last), key)
 
 
-async def test_every_new_end_is_asked_for(stage, open_app):
+async def test_every_new_end_is_asked_for(fake, open_app):
     """Though the one before was looked at in the same way."""
-    ended(stage, 0, 1)
-    async with open_app(stage) as (_, pilot):
+    ended(fake, 0, 1)
+    async with open_app(fake) as (_, pilot):
         await pilot.press("3")
-        await until(lambda: looks(stage, 0, NOW))
-        ended(stage, 0, 1, now=NOW + 1)
-        await until(lambda: looks(stage, 0, NOW + 1))
+        await until(lambda: looks(fake, 0, NOW))
+        ended(fake, 0, 1, now=NOW + 1)
+        await until(lambda: looks(fake, 0, NOW + 1))
 
 
-async def test_a_last_board_that_was_not_kept_is_said_to_be_missing(stage, open_app):
+async def test_a_last_board_that_was_not_kept_is_said_to_be_missing(fake, open_app):
     """The next episode's first board is shown, as it was before there was another one."""
-    stage.board("bottle", 1)
-    ended(stage, 0)
-    async with open_app(stage, (200, 40)) as (app, pilot):
+    fake.board("bottle", 1)
+    ended(fake, 0)
+    async with open_app(fake, (200, 40)) as (app, pilot):
         await pilot.press("3")
-        await until(lambda: looks(stage, 0, NOW))
-        last_state(stage, source=Source.MISSING, note=b"not deterministic", full=0)
+        await until(lambda: looks(fake, 0, NOW))
+        last_state(fake, source=Source.MISSING, note=b"not deterministic", full=0)
         await seen(app, "episode ended: topped out", "last board not kept: not deterministic")
         await until(lambda: np.any(app.view._board._rows == 1))
 
 
-async def test_who_plays_sees_the_board_that_comes_next(stage, open_app):
+async def test_who_plays_sees_the_board_that_comes_next(fake, open_app):
     """Not the one that is over."""
-    ended(stage, 0)
-    async with open_app(stage) as (_, pilot):
+    ended(fake, 0)
+    async with open_app(fake) as (_, pilot):
         await pilot.press("3")
-        await until(lambda: looks(stage, 0, NOW))
+        await until(lambda: looks(fake, 0, NOW))
         await pilot.press("p")
-        await until(lambda: looks(stage, 0, 0))
+        await until(lambda: looks(fake, 0, 0))

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 from pac.training.telemetry.description import describe
 from pac.tui.views.observation import observed
 
-from .stage import CHESS, FACTS
+from .fake_session import CHESS, FACTS
 
 ABOUT = describe(CHESS, run="r", **FACTS)
 

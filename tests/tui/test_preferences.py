@@ -103,7 +103,7 @@ def test_the_app_obeys_the_file(tmp_path):
     folder.mkdir()
     (folder / "config.toml").write_text('theme = "light"\n[keys]\npause = "z"\n')
     environment = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path)}
-    code = "from pac.tui import keys; from pac.tui.drawing import ink; print(ink.GROUND, keys.SHOWN['pause'])"
+    code = "from pac.tui import keys; from pac.tui.drawing import styles; print(styles.GROUND, keys.SHOWN['pause'])"
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.split() == [PALETTES["light"].ground, "z"]
     command = [sys.executable, "-m", "pac.tui", "preferences", "--json"]

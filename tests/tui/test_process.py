@@ -12,11 +12,11 @@ from functools import partial
 import psutil
 import pytest
 
-from pac.tui.drawing import ink
+from pac.tui.drawing import styles
 
 from ..waiting import until
+from .attack_text import ATTACK, smuggled
 from .commands import QUICK, Terminal, tidy
-from .hostile import ATTACK, smuggled
 
 pytestmark = pytest.mark.session
 
@@ -27,7 +27,7 @@ HEAVY = ("torch", "numba", "gymnasium", "scipy")
 
 def test_the_app_imports_nothing_heavy():
     """A fresh interpreter that imports all of the app holds neither PyTorch nor Numba nor Gymnasium."""
-    modules = "pac.tui.app, pac.tui.application, pac.tui.screenshots, pac.tui.bench"
+    modules = "pac.tui.launch, pac.tui.app, pac.tui.screenshots, pac.tui.bench"
     code = f"import sys, json, {modules}; print(json.dumps([name for name in {HEAVY} if name in sys.modules]))"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert json.loads(done.stdout) == []
@@ -35,18 +35,18 @@ def test_the_app_imports_nothing_heavy():
 
 def test_the_session_starts_before_textual_is_imported():
     """The module that starts a session is light: no Textual either."""
-    code = "import sys, pac.tui.app; print('textual' in sys.modules)"
+    code = "import sys, pac.tui.launch; print('textual' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "False"
 
 
 def test_the_console_has_plain_signs():
     """On the Linux console, whose font has few characters, all signs are of its code page."""
-    plain = ink.signs_for({"TERM": "linux"}, "auto")
+    plain = styles.signs_for({"TERM": "linux"}, "auto")
     assert not plain.braille
     texts = (plain.good, plain.bad, plain.stepping, plain.paused, plain.full, plain.track, *plain.corners)
     assert all(text.encode("cp437") for text in texts)
-    assert ink.signs_for({"TERM": "xterm-256color"}, "auto").braille
+    assert styles.signs_for({"TERM": "xterm-256color"}, "auto").braille
 
 
 @pytest.fixture

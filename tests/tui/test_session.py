@@ -5,10 +5,10 @@ import pytest
 from pac.training.config import Config
 from pac.training.session.host import SessionFailed, launch
 from pac.training.telemetry.records import Phase
-from pac.tui.application import PacApp
-from pac.tui.connection import Connection
+from pac.tui.app import PacApp
+from pac.tui.connection import SessionConnection
 
-from .stage import seen, until
+from .fake_session import seen, until
 
 pytestmark = pytest.mark.session
 
@@ -21,7 +21,7 @@ def config(tmp_path):
 
 async def test_a_person_restarts_measures_and_stops(config):
     """From the start over ], B and Space to q, by keys alone; the session ends and reports."""
-    connection = Connection(lambda: launch(config))
+    connection = SessionConnection(lambda: launch(config))
     app = PacApp(connection)
     async with app.run_test(size=(120, 40)) as pilot:
         await seen(app, "Env 2/2")
@@ -43,7 +43,7 @@ async def test_a_person_restarts_measures_and_stops(config):
 
 async def test_the_end_of_an_episode_shows_its_last_state(config):
     """Run to it, and the screen says how it ended; one step on is where the next episode begins."""
-    connection = Connection(lambda: launch(config))
+    connection = SessionConnection(lambda: launch(config))
     app = PacApp(connection)
     async with app.run_test(size=(160, 40)) as pilot:
         await seen(app, "Env 2/2")
@@ -63,7 +63,7 @@ async def test_the_end_of_an_episode_shows_its_last_state(config):
 
 async def test_a_killed_session_is_a_failure_that_stays(config):
     """kill -9: the screen says what happened, and q leaves with 1."""
-    connection = Connection(lambda: launch(config))
+    connection = SessionConnection(lambda: launch(config))
     app = PacApp(connection)
     async with app.run_test(size=(120, 40)) as pilot:
         await seen(app, "Env 2/2")

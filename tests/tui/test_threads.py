@@ -7,22 +7,22 @@ from textual.message import Message
 
 from pac.training.session.control import SessionClient, SessionGone
 from pac.training.telemetry.snapshot import Look
-from pac.tui.connection import Connection
+from pac.tui.connection import SessionConnection
 from pac.tui.messages import SessionLost, SnapshotTaken
-from pac.tui.threads import Watcher
+from pac.tui.threads import SnapshotThread
 
 from ..waiting import until
 
 
-def test_requests_collapse(stage):
+def test_requests_collapse(fake):
     """However often it is asked while it looks, it looks once more; and without news it says nothing."""
-    connection = Connection(lambda: stage)
+    connection = SessionConnection(lambda: fake)
     posted: list[Message] = []
-    watcher = Watcher(connection, posted.append)
+    watcher = SnapshotThread(connection, posted.append)
     for _ in range(100):
         watcher.request(Look())
     until(lambda: posted)
-    stage.shuffle()
+    fake.shuffle()
     watcher.request(Look())
     until(lambda: len(posted) >= 2)
     assert len(posted) < 10
@@ -30,27 +30,27 @@ def test_requests_collapse(stage):
     watcher.close()
 
 
-def test_a_session_that_is_gone_is_told_once(stage):
+def test_a_session_that_is_gone_is_told_once(fake):
     """Every further look finds the same, and says nothing more."""
-    stage.code = 1
-    connection = Connection(lambda: stage)
+    fake.code = 1
+    connection = SessionConnection(lambda: fake)
     posted: list[Message] = []
-    watcher = Watcher(connection, posted.append)
+    watcher = SnapshotThread(connection, posted.append)
     watcher.request(Look())
     until(lambda: any(isinstance(message, SessionLost) for message in posted))
-    stage.shuffle()
+    fake.shuffle()
     watcher.request(Look())
     until(lambda: sum(isinstance(message, SnapshotTaken) for message in posted) >= 2)
     assert sum(isinstance(message, SessionLost) for message in posted) == 1
     watcher.close()
 
 
-def test_damaged_telemetry_is_reported(stage, tmp_path, monkeypatch):
+def test_damaged_telemetry_is_reported(fake, tmp_path, monkeypatch):
     """The app says so, and does not stay on the screen it had."""
     (tmp_path / "telemetry.1").write_bytes(b"short")
-    monkeypatch.setattr(stage, "directory", tmp_path)
+    monkeypatch.setattr(fake, "directory", tmp_path)
     posted: list[Message] = []
-    watcher = Watcher(Connection(lambda: stage), posted.append)
+    watcher = SnapshotThread(SessionConnection(lambda: fake), posted.append)
     watcher.request(Look())
     until(lambda: posted)
     assert isinstance(posted[0], SessionLost)
@@ -58,24 +58,24 @@ def test_damaged_telemetry_is_reported(stage, tmp_path, monkeypatch):
     watcher.close()
 
 
-def test_the_screen_does_not_wait_for_the_session(stage):
+def test_the_screen_does_not_wait_for_the_session(fake):
     """Making a connection returns at once, however long the session takes to stand."""
     stands = threading.Event()
 
     def start():
         stands.wait(120)
-        return stage
+        return fake
 
-    connection = Connection(start)
+    connection = SessionConnection(start)
     assert not connection.running
     assert connection.over() is None
     stands.set()
     until(lambda: connection.running)
 
 
-def test_who_leaves_while_joining_does_not_join(stage, monkeypatch):
+def test_who_leaves_while_joining_does_not_join(fake, monkeypatch):
     """The way to the session that was just found is closed again."""
-    connection, ways = Connection(lambda: stage), []
+    connection, ways = SessionConnection(lambda: fake), []
 
     def left_meanwhile(directory):
         connection.close()
@@ -86,4 +86,4 @@ def test_who_leaves_while_joining_does_not_join(stage, monkeypatch):
     with pytest.raises(SessionGone, match="left"):
         connection.call("pause")
     assert ways[0]._socket.fileno() == -1
-    assert not stage.commands
+    assert not fake.commands

@@ -9,7 +9,7 @@ from pac.backends.status import Status
 from pac.training.telemetry.records import Level, Phase
 from pac.training.units import RETURN, Figure, Units
 
-from .stage import CHESS, SIZES, Stage, play, screen_text, seen, until
+from .fake_session import CHESS, SIZES, FakeSession, play, screen_text, seen, until
 
 
 def counted(app, steps):
@@ -18,114 +18,114 @@ def counted(app, steps):
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_every_view_stands_at_every_size(stage, open_app, size):
+async def test_every_view_stands_at_every_size(fake, open_app, size):
     """Nothing breaks, down to a terminal in which nothing fits."""
-    play(stage)
-    async with open_app(stage, size) as (app, pilot):
+    play(fake)
+    async with open_app(fake, size) as (app, pilot):
         for key in ("0", "2", "t", "l", "w", "e", "escape", "question_mark"):
             await pilot.press(key)
-            stage.shuffle()
-            steps = int(stage.writer.array("state")["steps"])
+            fake.shuffle()
+            steps = int(fake.writer.array("state")["steps"])
             await until(partial(counted, app, steps))
             assert len(screen_text(app).splitlines()) == size[1]
 
 
-async def test_the_summary_counts_and_compares(stage, open_app):
+async def test_the_summary_counts_and_compares(fake, open_app):
     """fps, speedup, efficiency and ends of episodes by reason: 3.2x at 8 is 40 %."""
-    play(stage)
-    async with open_app(stage) as (app, _):
+    play(fake)
+    async with open_app(fake) as (app, _):
         await seen(app, "fps(total)", "2,400", "300.0", "3.20 x", "40 %", "3 cleared, 9 topped out", "1:02:03")
         await seen(app, "Env 1/8", "Env 8/8", "123,456 steps")
 
 
-async def test_a_low_terminal_tells_ends_by_their_signs(stage, open_app):
+async def test_a_low_terminal_tells_ends_by_their_signs(fake, open_app):
     """Where a row for each would leave no room for the curve."""
-    play(stage)
-    with stage.writer.write("outcomes") as outcomes:
+    play(fake)
+    with fake.writer.write("outcomes") as outcomes:
         outcomes[:4] = 0, 3000, 9000, 1000
-    stage.say(episodes=13000)
-    async with open_app(stage, (80, 24)) as (app, _):
+    fake.say(episodes=13000)
+    async with open_app(fake, (80, 24)) as (app, _):
         await seen(app, "13,000", "3,000✓, 9,000✗, 1,000○", "Return")
 
 
-async def test_without_a_baseline_nothing_is_compared(stage, open_app):
+async def test_without_a_baseline_nothing_is_compared(fake, open_app):
     """N/A, and how to measure it."""
-    async with open_app(stage) as (app, _):
+    async with open_app(fake) as (app, _):
         await seen(app, "N/A", "press B to measure it")
 
 
-async def test_boards_tell_their_state_without_colour(stage, open_app):
+async def test_boards_tell_their_state_without_colour(fake, open_app):
     """Cleared, topped out, hung and stepping each have a sign, and the first three a word."""
-    with stage.writer.write("environments") as table:
+    with fake.writer.write("environments") as table:
         table["ended"][:2] = time.time() + 1000
         table["last_outcome"][:2] = 1, 2
         table["status"][2] = Status.HUNG
         table["status"][3] = Status.DEAD
-    stage.say()
-    async with open_app(stage) as (app, _):
+    fake.say()
+    async with open_app(fake) as (app, _):
         await seen(app, "hung", "dead", "▸", "cleared", "topped out", "✓", "✗")
 
 
 @pytest.mark.thorough
-async def test_wide_terminals_show_more_curves(stage, open_app):
+async def test_wide_terminals_show_more_curves(fake, open_app):
     """Below the boards and beside one of them; what they run over is asked for."""
-    play(stage)
-    async with open_app(stage, (200, 60)) as (app, pilot):
+    play(fake)
+    async with open_app(fake, (200, 60)) as (app, pilot):
         await seen(app, "Return, mean of 100", "info/viruses", "Time of a step")
-        await until(lambda: "info/viruses" in stage.looks[-1]["curves"])
+        await until(lambda: "info/viruses" in fake.looks[-1]["curves"])
         await pilot.press("3")
         await seen(app, "Learning", "loss/policy", "─ info/viruses ─")
 
 
-async def test_a_curve_has_no_name_until_it_is_known_which_is_measured(stage, open_app):
+async def test_a_curve_has_no_name_until_it_is_known_which_is_measured(fake, open_app):
     """A solver measures one thing or another, by the size of its game."""
-    stage.facts = {"figures": (Figure("nash_conv", "NashConv"), Figure("regret", "Regret"))}
-    stage.restart(8)
-    async with open_app(stage, (80, 24)) as (app, _):
+    fake.facts = {"figures": (Figure("nash_conv", "NashConv"), Figure("regret", "Regret"))}
+    fake.restart(8)
+    async with open_app(fake, (80, 24)) as (app, _):
         await seen(app, "─ Learning ─", "the curve begins")
         assert "NashConv" not in screen_text(app)
-        stage.history(regret=[4.0, 2.0])
+        fake.history(regret=[4.0, 2.0])
         await seen(app, "─ Regret ─")
 
 
-async def test_a_slim_head_tells_a_speed_only_while_there_is_one(stage, open_app):
+async def test_a_slim_head_tells_a_speed_only_while_there_is_one(fake, open_app):
     """Else how far the training is."""
-    play(stage)
-    async with open_app(stage, (40, 12)) as (app, _):
+    play(fake)
+    async with open_app(fake, (40, 12)) as (app, _):
         await seen(app, "running   2,400 fps")
-        stage.say(phase=Phase.PAUSED)
+        fake.say(phase=Phase.PAUSED)
         await seen(app, "paused   123,456 steps")
 
 
 @pytest.mark.thorough
-async def test_letters_tell_pieces_apart_on_the_console(stage, open_app, monkeypatch):
+async def test_letters_tell_pieces_apart_on_the_console(fake, open_app, monkeypatch):
     """Where sixteen colours make two of the game's the same."""
     monkeypatch.setenv("TERM", "linux")
-    play(stage)
-    async with open_app(stage) as (app, _):
+    play(fake)
+    async with open_app(fake) as (app, _):
         await seen(app, "rr", "ss", "aa")
 
 
 async def test_nothing_scales_where_n_is_the_scripts_own(runtime_directory, open_app):
     """A script that is watched is not asked for a baseline."""
-    stage = Stage(runtime_directory)
+    fake = FakeSession(runtime_directory)
     try:
-        stage.facts = {"watched": True}
-        stage.restart(4)
-        async with open_app(stage) as (app, _):
+        fake.facts = {"watched": True}
+        fake.restart(4)
+        async with open_app(fake) as (app, _):
             await seen(app, "Throughput", "Episodes")
             assert "Scaling" not in screen_text(app)
     finally:
-        stage.close()
+        fake.close()
 
 
 async def test_a_watched_script_is_told_of_as_such(runtime_directory, open_app):
     """Where it prints and who steps its environments; the way out stands whole in 40 columns."""
-    stage = Stage(runtime_directory)
+    fake = FakeSession(runtime_directory)
     try:
-        stage.facts = {"watched": True}
-        stage.restart(4)
-        async with open_app(stage, (40, 12)) as (app, pilot):
+        fake.facts = {"watched": True}
+        fake.restart(4)
+        async with open_app(fake, (40, 12)) as (app, pilot):
             await pilot.press("o")
             await seen(app, "a script prints where it always did")
             await pilot.press("w")
@@ -133,51 +133,51 @@ async def test_a_watched_script_is_told_of_as_such(runtime_directory, open_app):
             await pilot.press("q")
             await seen(app, "unseen", "comes back", "stay")
     finally:
-        stage.close()
+        fake.close()
 
 
-async def test_a_paused_board_says_so(stage, open_app):
+async def test_a_paused_board_says_so(fake, open_app):
     """The sign of the boards is that of a pause."""
-    stage.say(phase=Phase.PAUSED)
-    async with open_app(stage) as (app, _):
+    fake.say(phase=Phase.PAUSED)
+    async with open_app(fake) as (app, _):
         await seen(app, "‖ paused")
         await until(lambda: screen_text(app).count("‖") == 1 + 8)
 
 
 async def test_many_boards_are_paged(runtime_directory, open_app):
     """PgDn shows the next page, the head says which, and the session hears of it."""
-    stage = Stage(runtime_directory, num_envs=300)
+    fake = FakeSession(runtime_directory, num_envs=300)
     try:
-        async with open_app(stage, (80, 24)) as (app, pilot):
+        async with open_app(fake, (80, 24)) as (app, pilot):
             await seen(app, "page 1/", "1/300")
             grid = app.query_one("#grid")
-            await until(lambda: stage.looks and stage.looks[-1]["count"] == grid.page)
+            await until(lambda: fake.looks and fake.looks[-1]["count"] == grid.page)
             await pilot.pause()
             await pilot.press("pagedown")
             page = grid.page
             await seen(app, "page 2/", f"{page + 1}/300")
-            await until(lambda: stage.looks[-1]["first"] == page)
+            await until(lambda: fake.looks[-1]["first"] == page)
             await pilot.press("pageup")
             await seen(app, "page 1/")
     finally:
-        stage.close()
+        fake.close()
 
 
-async def test_the_environment_view_shows_all_of_one(stage, open_app):
+async def test_the_environment_view_shows_all_of_one(fake, open_app):
     """Episode, scalars, reward terms, the policy's value and likeliest actions."""
-    play(stage)
-    with stage.writer.write("environments") as table:
+    play(fake)
+    with fake.writer.write("environments") as table:
         table["episode"][2], table["episode_return"][2], table["action"][2] = 41, 1.25, 3 * 128 + 9 * 8 + 2
         table["last_outcome"][2], table["last_return"][2] = 2, -0.75
-    with stage.writer.write("info") as info:
+    with fake.writer.write("info") as info:
         info[2, 0] = 4
-    with stage.writer.write("terms") as terms:
+    with fake.writer.write("terms") as terms:
         terms[2] = (0.5, 1.0, 0.0)
-    with stage.writer.write("policy") as policy:
+    with fake.writer.write("policy") as policy:
         policy["env"], policy["value"], policy["entropy"], policy["count"] = 2, 0.625, 2.5, 2
         policy["actions"][:2], policy["probabilities"][:2] = (5, 130), (0.7, 0.2)
-    stage.say()
-    async with open_app(stage) as (app, pilot):
+    fake.say()
+    async with open_app(fake) as (app, pilot):
         await pilot.press("3")
         await seen(app, "Env 3/8", "42", "1.25", "above 9,2", "topped out", "viruses", "virus_clear", "1.50")
         await seen(app, "0.625", "2.500 nats", "70.0 %", "right 0,5", "below 0,2", "Next")
@@ -185,48 +185,48 @@ async def test_the_environment_view_shows_all_of_one(stage, open_app):
 
 async def test_panels_of_every_kind_are_drawn(runtime_directory, open_app):
     """Cells, pixels, bars and a table, each with its title; actions have their names."""
-    stage = Stage(runtime_directory, CHESS, num_envs=2)
+    fake = FakeSession(runtime_directory, CHESS, num_envs=2)
     try:
-        with stage.writer.write("board:forces") as forces:
+        with fake.writer.write("board:forces") as forces:
             forces[:] = (0.5, -1.0)
-        with stage.writer.write("environments") as table:
+        with fake.writer.write("environments") as table:
             table["action"] = 2
-        stage.say()
-        async with open_app(stage) as (app, pilot):
+        fake.say()
+        async with open_app(fake) as (app, pilot):
             await pilot.press("2")
             await seen(app, "Picture", "Forces", "Numbers", "push", "height", "right")
     finally:
-        stage.close()
+        fake.close()
 
 
-async def test_the_times_add_up(stage, open_app):
+async def test_the_times_add_up(fake, open_app):
     """What no phase accounts for has a bar of its own, and the sum is the wall time."""
-    play(stage)
-    async with open_app(stage) as (app, pilot):
+    play(fake)
+    async with open_app(fake) as (app, pilot):
         await pilot.press("t")
         await seen(app, "environment", "transport wait", "25.0 %", "12.5 %", "unaccounted", "5.0 %", "100.0 %")
         await seen(app, "66.667", "8.33 ms")
 
 
-async def test_curves_run_over_steps_or_time(stage, open_app):
+async def test_curves_run_over_steps_or_time(fake, open_app):
     """x switches the axis; the session hears which curves are looked at."""
-    play(stage)
-    async with open_app(stage) as (app, pilot):
+    play(fake)
+    async with open_app(fake) as (app, pilot):
         await pilot.press("l")
         await seen(app, "Return, mean of 100", "info/viruses", "loss/policy", "5k steps")
-        await until(lambda: "loss/policy" in stage.looks[-1]["curves"])
+        await until(lambda: "loss/policy" in fake.looks[-1]["curves"])
         await pilot.press("x")
         await seen(app, "0:00:50")
 
 
-async def test_workers_and_events_are_listed(stage, open_app):
+async def test_workers_and_events_are_listed(fake, open_app):
     """Who steps what, how it does, its last error, and what happened, the newest first."""
-    with stage.writer.write("workers") as workers:
+    with fake.writer.write("workers") as workers:
         workers[0] = (1, 4242, 0, 4, b"ready", 100, 0.2, 0, 12.0, 150 << 20, b"")
         workers[1] = (1, 4343, 4, 8, b"dead", 100, 9.0, 2, 0.0, 0, b"ValueError: no such move")
-    stage.event(Level.INFO, "restarted with num_envs=8")
-    stage.event(Level.ERROR, "worker 2 died")
-    async with open_app(stage) as (app, pilot):
+    fake.event(Level.INFO, "restarted with num_envs=8")
+    fake.event(Level.ERROR, "worker 2 died")
+    async with open_app(fake) as (app, pilot):
         await pilot.press("w")
         await seen(app, "4242", "1-4", "5-8", "dead", "150.0 MiB", "ValueError: no such move")
         await seen(app, "18.8 MiB per environment", "worker 2 died", "restarted with num_envs=8")
@@ -234,61 +234,61 @@ async def test_workers_and_events_are_listed(stage, open_app):
         assert log.index("worker 2 died") < log.index("restarted with num_envs=8")
 
 
-async def test_the_foot_says_what_the_machine_does(stage, open_app):
+async def test_the_foot_says_what_the_machine_does(fake, open_app):
     """CPU, memory, and a GPU or none; and what the app costs."""
-    stage.write("system", cores=2, cpu=150.0, rss=812 << 20, shm=1 << 20, pulse=time.time())
-    async with open_app(stage) as (app, _):
+    fake.write("system", cores=2, cpu=150.0, rss=812 << 20, shm=1 << 20, pulse=time.time())
+    async with open_app(fake) as (app, _):
         await seen(app, "150 % of 200 %", "812.0 MiB", "no GPU", "ui ")
-        stage.write(
+        fake.write(
             "system", gpus=1, gpu=87.0, vram=3 << 30, vram_total=16 << 30, gpu_name=b"Big One", pulse=time.time()
         )
         await seen(app, "87 % Big One", "3.0 GiB of 16.0 GiB")
-        stage.write("system", gpu=float("nan"), gpu_name=b"Big One MIG 1g", pulse=time.time())
+        fake.write("system", gpu=float("nan"), gpu_name=b"Big One MIG 1g", pulse=time.time())
         await seen(app, "N/A Big One MIG 1g", "3.0 GiB of 16.0 GiB")
 
 
-async def test_starting_is_shown_where_the_boards_will_be(stage, open_app):
+async def test_starting_is_shown_where_the_boards_will_be(fake, open_app):
     """What is loading, for how long, and how far it is."""
-    stage.say(phase=Phase.STARTING, message=b"compiling kernels", progress=0.25, started=time.time() - 7200)
-    async with open_app(stage) as (app, _):
+    fake.say(phase=Phase.STARTING, message=b"compiling kernels", progress=0.25, started=time.time() - 7200)
+    async with open_app(fake) as (app, _):
         await seen(app, "starting", "compiling kernels", "25 %", " 2:0")
-        stage.say(phase=Phase.RUNNING)
+        fake.say(phase=Phase.RUNNING)
         await seen(app, "Env 1/8")
 
 
 @pytest.mark.thorough
-async def test_a_resized_terminal_is_filled_anew(stage, open_app):
+async def test_a_resized_terminal_is_filled_anew(fake, open_app):
     """The boards take the scale that fits, and the edges the new width."""
-    play(stage)
-    async with open_app(stage, (200, 60)) as (app, pilot):
-        await until(lambda: app.query_one("#grid").fitting is not None)
+    play(fake)
+    async with open_app(fake, (200, 60)) as (app, pilot):
+        await until(lambda: app.query_one("#grid").grid_layout is not None)
         await pilot.resize_terminal(80, 24)
-        await until(lambda: app.query_one("#grid").fitting.scale.name == "half")
+        await until(lambda: app.query_one("#grid").grid_layout.scale.name == "half")
         await seen(app, "Env 8/8")
         assert {len(line) for line in screen_text(app).splitlines()} == {80}
 
 
 @pytest.mark.thorough
-async def test_a_solver_speaks_of_workers_and_iterations(stage, open_app):
+async def test_a_solver_speaks_of_workers_and_iterations(fake, open_app):
     """In headings, tabs, foot, prompts and help; there are no episodes, and the goal stands on logarithmic axes."""
     units = Units("worker", "worker", "batch", "iteration", "it/s", "batches/s", "frames", episodes=False)
     goal = Figure("nash_conv", "NashConv", "chips per hand", log=True, better="lower")
-    stage.facts = {"units": units, "figures": (goal, RETURN)}
-    stage.restart(4)
-    stage.history(nash_conv=[1 / (k + 1) for k in range(50)], utility=[0.1] * 50)
-    async with open_app(stage, (120, 40)) as (app, pilot):
+    fake.facts = {"units": units, "figures": (goal, RETURN)}
+    fake.restart(4)
+    fake.history(nash_conv=[1 / (k + 1) for k in range(50)], utility=[0.1] * 50)
+    async with open_app(fake, (120, 40)) as (app, pilot):
         await seen(app, "it/s(total)", "it/s(per-worker)", "batches/s", "Worker 1/4", " 1-9 worker", "NashConv")
         assert "Episodes" not in screen_text(app)
         await pilot.press("l")
         await seen(app, "NashConv, chips per hand", "0.0200", "iterations", "┴")
-        stage.write("times", wall=2.0, steps=240, environment=1.9)
-        stage.say()
+        fake.write("times", wall=2.0, steps=240, environment=1.9)
+        fake.say()
         await pilot.press("t")
         await seen(app, "ms/batch  per worker batch")
-        with stage.writer.write("workers") as workers:
+        with fake.writer.write("workers") as workers:
             workers[0] = (1, 4242, 0, 3, b"ready", 100, 0.2, 0, 12.0, 150 << 20, b"")
             workers[1] = (1, 4343, 3, 4, b"ready", 100, 0.2, 0, 12.0, 150 << 20, b"")
-        stage.say()
+        fake.say()
         await pilot.press("w")
         await seen(app, "process     pid    workers    state batches/s", "1    4242        1-3", "2    4343          4")
         await pilot.press("e")
@@ -304,11 +304,11 @@ async def test_a_solver_speaks_of_workers_and_iterations(stage, open_app):
 @pytest.mark.thorough
 async def test_what_has_no_room_beside_a_board_stands_on_the_next_page(runtime_directory, open_app):
     """All panels of a game can be seen on a small terminal, page by page, also while it is paused."""
-    stage = Stage(runtime_directory, "autochess:players=8", 2)
-    titles = [panel.title for panel in stage.task.panels if not panel.main]
+    fake = FakeSession(runtime_directory, "autochess:players=8", 2)
+    titles = [panel.title for panel in fake.task.panels if not panel.main]
     try:
-        async with open_app(stage, (80, 24)) as (app, pilot):
-            stage.say(phase=Phase.PAUSED)
+        async with open_app(fake, (80, 24)) as (app, pilot):
+            fake.say(phase=Phase.PAUSED)
             await pilot.press("1")
             await seen(app, "page 1/")
             shown = screen_text(app)
@@ -319,4 +319,4 @@ async def test_what_has_no_room_beside_a_board_stands_on_the_next_page(runtime_d
             for title in (*titles, "Episode", "Policy", "Reward", "State", "Perf", "Return"):
                 assert title in shown, title
     finally:
-        stage.close()
+        fake.close()

@@ -1,22 +1,22 @@
 """Draws boards: what a task's panels look like in a terminal, and the one widget that shows any number of them."""
 
 from .cells import mixed
-from .drawing import drawing_of
-from .fitting import Fitting, Notes
-from .scale import Drawing, Scale
-from .values import Steps, heading, named
-from .widget import Boards, Frame
+from .layout import GridLayout, Notes
+from .renderers import renderer_for
+from .scale import Renderer, Scale
+from .values import ThresholdRenderer, heading, named
+from .widget import BoardFrame, BoardGrid
 
 __all__ = [
-    "Boards",
-    "Drawing",
-    "Fitting",
-    "Frame",
+    "BoardFrame",
+    "BoardGrid",
+    "GridLayout",
     "Notes",
+    "Renderer",
     "Scale",
-    "Steps",
-    "drawing_of",
+    "ThresholdRenderer",
     "heading",
     "mixed",
     "named",
+    "renderer_for",
 ]

@@ -9,7 +9,7 @@ from rich.segment import Segment
 
 from ...envs.fields import Array
 from ...envs.panels import Glyph, Layer
-from ..drawing.ink import Row, ink
+from ..drawing.styles import Row, style_of
 from .layers import Piece, meters_line, pips_line
 
 QUADRANTS = " ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█"
@@ -62,7 +62,7 @@ def legible(glyph: Glyph, *, colors: bool) -> str:
     return glyph.wide if colors or glyph.narrow in glyph.wide else glyph.narrow * 2
 
 
-class CellLooks:
+class CellStyles:
     """Turns rows of codes into styled text; where cells are large enough, what their layers say stands around them."""
 
     def __init__(self, glyphs: Sequence[Glyph], layers: Sequence[Layer] = (), *, colors: bool) -> None:
@@ -70,7 +70,7 @@ class CellLooks:
         self._layers = layers
         self._metered = any(layer.kind == "meter" for layer in layers)
         self._colors = colors
-        self._styles = [ink(glyph.color, glyph.ground) for glyph in glyphs]
+        self._styles = [style_of(glyph.color, glyph.ground) for glyph in glyphs]
         self._essences = [essence(glyph) for glyph in glyphs]
         self._texts: dict[tuple[str, int], list[str]] = {}
 
@@ -97,7 +97,7 @@ class CellLooks:
             for text, color, ground in self._cell(glyph, values, line, factor):
                 pieces.append((text, color or glyph.color, ground or glyph.ground))
         return tuple(
-            Segment("".join(text for text, *_ in run), ink(*style))
+            Segment("".join(text for text, *_ in run), style_of(*style))
             for style, run in groupby((piece for piece in pieces if piece[0]), key=lambda piece: piece[1:])
         )
 
@@ -124,4 +124,4 @@ class CellLooks:
         pairs = [
             (self._essences[top], self._essences[low]) for top, low in zip(codes[:width], codes[width:], strict=True)
         ]
-        return tuple(Segment("▀" * len(list(run)), ink(*pair)) for pair, run in groupby(pairs))
+        return tuple(Segment("▀" * len(list(run)), style_of(*pair)) for pair, run in groupby(pairs))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...envs.panels import Layer
-from ..drawing.ink import LINE, SIGNS
+from ..drawing.styles import LINE, SIGNS
 
 Piece = tuple[str, str, str]
 """Text, its colour and its ground; no ground for that of the cell."""

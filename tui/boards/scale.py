@@ -1,4 +1,4 @@
-"""What drawings of every kind have in common: the sizes they can be drawn at, and how their lines are asked for."""
+"""What renderers of every kind have in common: the sizes they can be drawn at, and how their lines are asked for."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ...envs.fields import Array
-from ..drawing.ink import Row
+from ..drawing.styles import Row
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Scale:
     span: int = 1
 
 
-class Drawing(Protocol):
+class Renderer(Protocol):
     """How one panel is drawn. A board is prepared for a scale, as rows to compare and to draw lines from."""
 
     @property

@@ -10,7 +10,7 @@ from rich.segment import Segment
 from ...envs.fields import Array
 from ...envs.panels import Glyph
 from ...training.telemetry.description import PanelLook
-from ..drawing.ink import FAINT, GROUND, SOFT, Row, blank, fit, ink, part
+from ..drawing.styles import FAINT, GROUND, SOFT, Row, blank, fit, style_of, styled
 from .scale import Scale
 
 SIZES = ((6, 3), (6, 2), (4, 2), (4, 1), (2, 1), (1, 1))
@@ -22,7 +22,7 @@ LIGHTNESS = np.array([0.299, 0.587, 0.114])
 Piece = tuple[str, str, str]
 
 
-class Shares:
+class ShareRenderer:
     """A grid whose cells are shares of actions, with names of rows and columns, or of the cells themselves."""
 
     def __init__(self, panel: PanelLook, *, colors: bool) -> None:
@@ -85,7 +85,7 @@ class Shares:
         for column, shown in enumerate(row[1:].reshape(self._width, -1)):
             name = self._names[number * self._width + column] if self._names and middle else ""
             pieces += self._cell(shown.tolist(), name, wide) if wide >= NAMED else [self._mixed(shown, wide)]
-        head = (part(fit(label, self._gutter), SOFT),) if self._gutter else ()
+        head = (styled(fit(label, self._gutter), SOFT),) if self._gutter else ()
         return (*head, *_joined(pieces))
 
     def _heading(self, above: int, wide: int) -> Row:
@@ -93,7 +93,7 @@ class Shares:
         tall = self._head(wide)
         names = self._columns if tall == 1 else [name.rjust(tall)[-above] for name in self._columns]
         shown = "".join(fit(name, wide) for name in names)
-        return (blank(self._gutter), part(fit(shown, wide * self._width), FAINT))
+        return (blank(self._gutter), styled(fit(shown, wide * self._width), FAINT))
 
     def _cell(self, actions: list[int], name: str, wide: int) -> list[Piece]:
         """One line of a cell that is divided."""
@@ -147,6 +147,6 @@ def _code(color: Array) -> str:
 def _joined(pieces: list[Piece]) -> tuple[Segment, ...]:
     """Pieces of one style together."""
     return tuple(
-        Segment("".join(text for text, *_ in run), ink(*style))
+        Segment("".join(text for text, *_ in run), style_of(*style))
         for style, run in groupby(pieces, key=lambda piece: piece[1:])
     )

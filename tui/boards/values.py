@@ -10,8 +10,8 @@ from rich.segment import Segment
 from ...envs.fields import Array
 from ...envs.panels import Glyph
 from ...training.telemetry.description import PanelLook
-from ..drawing.ink import CYAN, FAINT, SOFT, TEXT, Row, bar, blank, fit, padded, part, spread, width_of
 from ..drawing.numbers import figure, short
+from ..drawing.styles import CYAN, FAINT, SOFT, TEXT, Row, bar, blank, fit, padded, spread, styled, width_of
 from .cells import legible
 from .scale import Scale
 
@@ -27,7 +27,7 @@ def scales_of(count: int) -> tuple[Scale, ...]:
     return (Scale("roomy", 44, count), Scale("close", 30, count), Scale("snug", 24, count), Scale("tight", 16, count))
 
 
-class Values:
+class ValueRenderer:
     """Numbers with labels: as bars, each relative to a whole or to the largest of its board, or as a table.
 
     Where an entry has several numbers, the first is the bar.
@@ -56,15 +56,19 @@ class Values:
         index, most, *values = (float(number) for number in row)
         label, count = self._labels[int(index)], shown(len(values), scale.columns)
         text = "".join(f"{compact(value):>{COLUMN}}" for value in values[:count])
-        number = part(text if len(values) > 1 else f"{figure(values[0]):>{VALUE}}", TEXT if values[0] else FAINT)
+        number = styled(text if len(values) > 1 else f"{figure(values[0]):>{VALUE}}", TEXT if values[0] else FAINT)
         wide = len(number.text)
         name = min(self._longest, LABEL, max(LABEL // 2, scale.columns - wide - 2 - LEAST_BAR))
         if scale.columns - wide < LABEL or not self._bars:
             room = scale.columns - wide - 1
-            return (part(fit(label, max(0, room)), SOFT), blank(1), part(fit(number.text, scale.columns - room - 1)))
+            return (
+                styled(fit(label, max(0, room)), SOFT),
+                blank(1),
+                styled(fit(number.text, scale.columns - room - 1)),
+            )
         color = self._colors[int(index)] if self._colors else CYAN
         filled = bar(abs(values[0]) / most, scale.columns - wide - name - 2, color if values[0] >= 0 else FAINT)
-        return (part(fit(label, name), SOFT), blank(1), *filled, blank(1), number)
+        return (styled(fit(label, name), SOFT), blank(1), *filled, blank(1), number)
 
 
 def shown(count: int, width: int) -> int:
@@ -83,7 +87,7 @@ def compact(value: float) -> str:
     return text if len(text) < COLUMN else short(float(f"{value:.{2 if value < 0 else 3}g}"))
 
 
-class Steps:
+class ThresholdRenderer:
     """Numbers that count from certain values on: those that are not zero, the ones that count most first."""
 
     def __init__(self, panel: PanelLook) -> None:
@@ -116,7 +120,7 @@ class Steps:
             if width_of(pieces) + len(text) > width + 1:
                 break
             counts = self.reached(index, float(board[index])) > 0
-            pieces.append(part(text, self._color(index) if counts else FAINT))
+            pieces.append(styled(text, self._color(index) if counts else FAINT))
         return tuple(pieces)
 
     def _color(self, index: int) -> str:
@@ -130,15 +134,15 @@ class Steps:
         steps, reached = self._steps[index], self.reached(index, value)
         following = steps[min(reached, len(steps) - 1)]
         color = self._color(index) if reached else FAINT
-        number = part(f"{figure(value)}/{figure(following)}".rjust(COLUMN), TEXT if reached else FAINT)
+        number = styled(f"{figure(value)}/{figure(following)}".rjust(COLUMN), TEXT if reached else FAINT)
         name = scale.columns - COLUMN - 1 if scale.name == "tight" else LABEL - 2
-        label = part(fit(self._labels[index], name), color, bold=bool(reached))
+        label = styled(fit(self._labels[index], name), color, bold=bool(reached))
         wide = scale.columns - name - COLUMN - 2
         middle = (blank(1), *bar(value / following, wide, color)) if wide > 0 else ()
         return (label, *middle, blank(1), number)
 
 
-class Names:
+class NameListRenderer:
     """A list of codes: the glyph of each, its name, and what is said of it."""
 
     def __init__(self, panel: PanelLook, *, colors: bool) -> None:
@@ -159,11 +163,11 @@ def named(glyph: Glyph, width: int, *, colors: bool, count: int = 1) -> Row:
     room = max(0, width - 3)
     name = f"{glyph.name} x{count}" if count > 1 else glyph.name
     left = (
-        part(legible(glyph, colors=colors), glyph.color, ground=glyph.ground),
+        styled(legible(glyph, colors=colors), glyph.color, ground=glyph.ground),
         blank(1),
-        part(fit(name, min(len(name), room)), TEXT),
+        styled(fit(name, min(len(name), room)), TEXT),
     )
-    return padded(spread(left, (part(_ending(glyph.note, room - len(name) - 1), FAINT),), width), width)
+    return padded(spread(left, (styled(_ending(glyph.note, room - len(name) - 1), FAINT),), width), width)
 
 
 def _ending(note: str, room: int) -> str:
@@ -174,6 +178,6 @@ def _ending(note: str, room: int) -> str:
     return " ".join(words)
 
 
-def drawn_values(panel: PanelLook) -> Values | Steps:
+def value_renderer(panel: PanelLook) -> ValueRenderer | ThresholdRenderer:
     """Return how bars are drawn: those with steps by what they reach."""
-    return Steps(panel) if panel.steps else Values(panel)
+    return ThresholdRenderer(panel) if panel.steps else ValueRenderer(panel)

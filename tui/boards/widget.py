@@ -13,16 +13,16 @@ from textual.message import Message
 from textual.strip import Strip
 
 from ...envs.fields import Array
-from ..drawing.ink import LINE, SIGNS, Row, blank, fit, ink, padded, part
-from ..drawing.lines import Painted
-from .fitting import GAP, NONE, Fitting, Notes, fitting
-from .scale import Drawing, Scale
+from ..drawing.styles import LINE, SIGNS, Row, blank, fit, padded, style_of, styled
+from ..drawing.widgets import LineWidget
+from .layout import GAP, NONE, GridLayout, Notes, best_layout
+from .scale import Renderer, Scale
 
 NO_BOARDS = np.zeros((0, 1, 1), np.uint8)
 HEAVY = ("┏", "┓", "┗", "┛", "━", "┃")
 
 
-class Frame(NamedTuple):
+class BoardFrame(NamedTuple):
     """What surrounds a board.
 
     Attributes:
@@ -44,10 +44,10 @@ class Frame(NamedTuple):
     notes: tuple[Row, ...] = ()
 
 
-class Boards(Painted):
+class BoardGrid(LineWidget):
     """Boards in a grid, at the largest scale at which all fit; it draws again only the lines that changed."""
 
-    class Picked(Message):
+    class Clicked(Message):
         """A board was clicked.
 
         Attributes:
@@ -58,42 +58,42 @@ class Boards(Painted):
             super().__init__()
             self.index = index
 
-    class Refitted(Message):
+    class LayoutChanged(Message):
         """The grid has another shape, so another page may be wanted."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
-        self._drawing: Drawing | None = None
+        self._renderer: Renderer | None = None
         self._count, self._notes = 1, NONE
-        self._fitting: Fitting | None = None
+        self._grid_layout: GridLayout | None = None
         self._rows = NO_BOARDS
-        self._frames: Sequence[Frame] = ()
+        self._frames: Sequence[BoardFrame] = ()
         self._edges: list[tuple[Row, Row, Row, Row]] = []
 
     @property
-    def fitting(self) -> Fitting | None:
+    def grid_layout(self) -> GridLayout | None:
         """The grid, once there is something to draw and room for it."""
-        return self._fitting
+        return self._grid_layout
 
     @property
     def page(self) -> int:
         """Boards on one page, at least 1."""
-        return max(1, self._fitting.page) if self._fitting else 1
+        return max(1, self._grid_layout.page) if self._grid_layout else 1
 
-    def use(self, drawing: Drawing, count: int, notes: Notes = NONE) -> None:
+    def use(self, renderer: Renderer, count: int, notes: Notes = NONE) -> None:
         """Draw boards of this kind; `count` of them should fit if they can, with as many notes as there is room for."""
-        if drawing is not self._drawing or (count, notes) != (self._count, self._notes):
-            self._drawing, self._count, self._notes = drawing, count, notes
+        if renderer is not self._renderer or (count, notes) != (self._count, self._notes):
+            self._renderer, self._count, self._notes = renderer, count, notes
             self._refit()
 
-    def fit_within(self, width: int, height: int) -> Fitting | None:
+    def fit_within(self, width: int, height: int) -> GridLayout | None:
         """Return the grid that would be shown in a place of this size."""
-        if self._drawing is None or not (width and height):
+        if self._renderer is None or not (width and height):
             return None
-        found = fitting(self._drawing.scales, self._count, width, height, self._notes)
+        found = best_layout(self._renderer.scales, self._count, width, height, self._notes)
         if found.page:
             return found
-        return Fitting(min(self._drawing.scales, key=lambda scale: scale.columns * scale.lines), 1, 1)
+        return GridLayout(min(self._renderer.scales, key=lambda scale: scale.columns * scale.lines), 1, 1)
 
     def on_resize(self, event: Resize) -> None:
         """Fit into the new place."""
@@ -103,52 +103,52 @@ class Boards(Painted):
     def _refit(self) -> None:
         """Choose the scale anew."""
         found = self.fit_within(*self.size)
-        if found is not None and found != self._fitting:
-            self._fitting = found
+        if found is not None and found != self._grid_layout:
+            self._grid_layout = found
             self._rows, self._frames, self._edges = NO_BOARDS, (), []
             self.refresh()
-            self.post_message(self.Refitted())
+            self.post_message(self.LayoutChanged())
 
-    def show(self, boards: Array, frames: Sequence[Frame]) -> None:
+    def show(self, boards: Array, frames: Sequence[BoardFrame]) -> None:
         """Show a page of boards `(count, ...)`, each in its frame."""
-        if self._drawing is None or self._fitting is None:
+        if self._renderer is None or self._grid_layout is None:
             return
-        count = min(len(boards), len(frames), self._fitting.page)
+        count = min(len(boards), len(frames), self._grid_layout.page)
         if not count:
             return
-        rows = self._drawing.prepare(boards[:count], self._fitting.scale)
+        rows = self._renderer.prepare(boards[:count], self._grid_layout.scale)
         frames = frames[:count]
         before, self._rows = self._rows, rows
         if rows.shape != before.shape or len(self._edges) != count:
-            self._edges = [_edges(frame, self._fitting.scale) for frame in frames]
+            self._edges = [_edges(frame, self._grid_layout.scale) for frame in frames]
             self._frames = frames
             self.refresh()
             return
-        reach = np.zeros(self._fitting.rows * self._fitting.tile[1], np.intp)
+        reach = np.zeros(self._grid_layout.rows * self._grid_layout.tile[1], np.intp)
         self._compare_boards(before, rows, reach)
         self._compare_frames(frames, reach)
         self._redraw(reach)
 
     def _compare_boards(self, before: Array, after: Array, reach: NDArray[np.intp]) -> None:
         """Note, for every line, up to which column the boards differ."""
-        assert self._fitting is not None
+        assert self._grid_layout is not None
         count, groups = after.shape[:2]
         differs = (before != after).reshape(count, groups, -1).any(axis=2)
-        span, width = self._fitting.scale.span, self._fitting.scale.columns
+        span, width = self._grid_layout.scale.span, self._grid_layout.scale.columns
         for index in np.flatnonzero(differs.any(axis=1)).tolist():
-            x, y = self._fitting.place(index)
+            x, y = self._grid_layout.place(index)
             lines = reach[y + 1 : y + 1 + groups * span]
             np.maximum(lines, np.where(differs[index].repeat(span), x + 1 + width, 0), out=lines)
 
-    def _compare_frames(self, frames: Sequence[Frame], reach: NDArray[np.intp]) -> None:
+    def _compare_frames(self, frames: Sequence[BoardFrame], reach: NDArray[np.intp]) -> None:
         """Draw the frames that differ, and note where they are."""
-        assert self._fitting is not None
-        wide, tall = self._fitting.tile
+        assert self._grid_layout is not None
+        wide, tall = self._grid_layout.tile
         for index, (old, new) in enumerate(zip(self._frames, frames, strict=True)):
             if old == new:
                 continue
-            self._edges[index] = _edges(new, self._fitting.scale)
-            x, y = self._fitting.place(index)
+            self._edges[index] = _edges(new, self._grid_layout.scale)
+            x, y = self._grid_layout.place(index)
             sides = (old.color, old.selected, old.notes) != (new.color, new.selected, new.notes)
             lines = reach[y : y + tall] if sides else reach[y : y + tall : tall - 1]
             np.maximum(lines, x + wide, out=lines)
@@ -162,9 +162,9 @@ class Boards(Painted):
 
     def render_line(self, y: int) -> Strip:
         """Draw one line across all boards of a row of the grid."""
-        grid = self._fitting
+        grid = self._grid_layout
         if grid is None or not self._edges:
-            return Strip.blank(self.size.width, ink())
+            return Strip.blank(self.size.width, style_of())
         _, tall = grid.tile
         row, line = divmod(y, tall)
         segments = [blank(grid.left)]
@@ -176,33 +176,33 @@ class Boards(Painted):
 
     def _piece(self, index: int, line: int, tall: int) -> Row:
         """One board's share of a line."""
-        assert self._drawing is not None
-        assert self._fitting is not None
+        assert self._renderer is not None
+        assert self._grid_layout is not None
         top, left, right, bottom = self._edges[index]
         if line == 0:
             return top
         if line == tall - 1:
             return bottom
-        if line > self._fitting.scale.lines:
-            notes, at = self._frames[index].notes, line - 1 - self._fitting.scale.lines
+        if line > self._grid_layout.scale.lines:
+            notes, at = self._frames[index].notes, line - 1 - self._grid_layout.scale.lines
             note = notes[at] if at < len(notes) else ()
-            return (*left, *padded(note, self._fitting.scale.columns), *right)
-        group, rest = divmod(line - 1, self._fitting.scale.span)
-        return (*left, *self._drawing.line(self._rows[index, group], rest, self._fitting.scale), *right)
+            return (*left, *padded(note, self._grid_layout.scale.columns), *right)
+        group, rest = divmod(line - 1, self._grid_layout.scale.span)
+        return (*left, *self._renderer.line(self._rows[index, group], rest, self._grid_layout.scale), *right)
 
     def on_click(self, event: Click) -> None:
         """Tell which board was clicked."""
-        grid = self._fitting
+        grid = self._grid_layout
         if grid is None:
             return
         wide, tall = grid.tile
         column, row = (event.x - grid.left) // (wide + GAP), event.y // tall
         index = row * grid.columns + column
         if 0 <= column < grid.columns and index < len(self._frames):
-            self.post_message(self.Picked(index))
+            self.post_message(self.Clicked(index))
 
 
-def _edges(frame: Frame, scale: Scale) -> tuple[Row, Row, Row, Row]:
+def _edges(frame: BoardFrame, scale: Scale) -> tuple[Row, Row, Row, Row]:
     """The top, both sides and the bottom of a frame."""
     corners = HEAVY if frame.selected else (*SIGNS.corners, "─", "│")
     left_top, right_top, left_bottom, right_bottom, flat, side = corners
@@ -216,19 +216,19 @@ def _edges(frame: Frame, scale: Scale) -> tuple[Row, Row, Row, Row]:
     lead, tail = (flat, flat * (rule - 2)) if airy and rule >= 2 else ("", flat * rule)
     end = flat if airy and rule >= 2 else ""
     top = (
-        part(left_top + lead, frame.color, bold=frame.selected),
-        part(name, frame.color, bold=True),
-        part(tail, frame.color, bold=frame.selected),
-        part(sign, frame.mark or frame.color, bold=True),
-        part(end + right_top, frame.color, bold=frame.selected),
+        styled(left_top + lead, frame.color, bold=frame.selected),
+        styled(name, frame.color, bold=True),
+        styled(tail, frame.color, bold=frame.selected),
+        styled(sign, frame.mark or frame.color, bold=True),
+        styled(end + right_top, frame.color, bold=frame.selected),
     )
     spare = inner - len(foot)
     bottom = (
-        part(left_bottom + flat * (spare // 2), frame.color, bold=frame.selected),
-        part(foot, frame.mark or frame.color),
-        part(flat * (spare - spare // 2) + right_bottom, frame.color, bold=frame.selected),
+        styled(left_bottom + flat * (spare // 2), frame.color, bold=frame.selected),
+        styled(foot, frame.mark or frame.color),
+        styled(flat * (spare - spare // 2) + right_bottom, frame.color, bold=frame.selected),
     )
-    edge = (part(side, frame.color, bold=frame.selected),)
+    edge = (styled(side, frame.color, bold=frame.selected),)
     return top, edge, edge, bottom
 
 

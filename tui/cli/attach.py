@@ -33,7 +33,7 @@ def attach_session(name: str | None, runs_dir: Path, *, json: bool) -> int:
             name = str(live[0].pid)
     found = choose(name, runs_dir)
     check_terminal("run it in one; `pac-tui attach --json` lists what runs")
-    from ..app import attach_app
+    from ..launch import attach_app
 
     return attach_app(AttachedSession(found))
 

@@ -18,7 +18,7 @@ from ...envs.files import MIB, UnreadableFile, read_json
 from ...training.bench.facts import Figures, facts
 from ...training.config import MAX_ENVS, RUNS
 from ...training.exits import DONE, FAILED
-from ..progress import telling
+from ..progress import progress_bar
 from . import bench_parts as parts
 from . import bench_show as shown
 from .flags import Flags, Json, Switch, load_config
@@ -41,7 +41,7 @@ class ScalingFlags(Flags):
 
 def _measured(name: str, *, quick: bool, json: bool, **options: Any) -> int:
     """Measure one of the parts and show it; return the exit code."""
-    with telling(name) as tell:
+    with progress_bar(name) as tell:
         result = parts.PARTS[name](quick=quick, tell=tell, **options)
     return shown.show(name, result, json=json)
 
@@ -69,7 +69,7 @@ def scaling(
     counts = _counts(num_envs)
     config = load_config(flags)
     seconds, repeat = (3.0, 1) if quick else (config.seconds or 5.0, repeat)
-    with telling("scaling") as tell:
+    with progress_bar("scaling") as tell:
         result = measure(config, counts, seconds=seconds, repeat=repeat, progress=tell)
     return shown.show("scaling", result, json=json)
 
@@ -120,7 +120,7 @@ def matrix(
     """
     from ...training.bench.matrix_report import matrix_markdown, write_matrix
 
-    with telling("matrix") as tell:
+    with progress_bar("matrix") as tell:
         result = parts.measure_matrix(
             quick=quick, tell=tell, task=task, steps=steps, repeat=None if quick else repeat, seed=seed
         )
@@ -158,7 +158,7 @@ def traces(
     from ...backends.traces import compare_traces
 
     names = [name for name in (part.strip() for part in backends.split(",")) if name]
-    with telling("traces") as tell:
+    with progress_bar("traces") as tell:
         games = max(1, games // 10) if quick else games
         result = compare_traces(task, games=games, num_envs=num_envs, seed=seed, backends=names, progress=tell)
     shown.show("traces", result, json=json)
@@ -180,7 +180,7 @@ def peers(*, peer_python: Interpreter = None, quick: Quick = False, json: Json =
         quick: Take fewer and shorter measurements, for a rough estimate.
         json: Print one JSON object and nothing else on stdout.
     """
-    with telling("peers") as tell:
+    with progress_bar("peers") as tell:
         result = parts.measure_peers(quick=quick, tell=tell, python=peer_python)
         result["sb3"] = None
         if find_spec("sb3_contrib") is None:
@@ -257,7 +257,7 @@ def everything(
     for name, measure in measures.items():
         begun = time.monotonic()
         try:
-            with telling(name) as tell:
+            with progress_bar(name) as tell:
                 results[name] = measure(quick=quick, tell=tell)
         except (PacError, ImportError) as error:
             results[name] = {"error": str(error)}

@@ -9,7 +9,7 @@ from ...training.config import Config
 from ...training.loading import trainer_of
 from ...training.runs.folder import RunFolder
 from ...training.trainers import evaluator, trainer_kind
-from ..progress import telling
+from ..progress import progress_bar
 from .show import console, plain_table, show_json, show_table
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def evaluate_solved(
     evaluate = evaluator(trainer_of(config))
     run = RunFolder.find(config.runs_dir, name)
     wanted = hands or (HANDS if resolver is None else RESOLVED_HANDS)
-    with telling(f"eval {run.name}") as tell:
+    with progress_bar(f"eval {run.name}") as tell:
         found = evaluate(
             run, config.runs_dir, hands=wanted, against=against, resolver=resolver, seed=config.seed, heard=tell
         )

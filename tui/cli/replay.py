@@ -31,12 +31,12 @@ def replay_episode(path: Path, *, headless: bool, json: bool, export: Path | Non
     if headless or json:
         return check_episode(episode, path, json=json)
     check_terminal("say --check to compare without showing")
-    from ..drawing.theme import before_app
-    from ..replay.film import Film, FilmConnection
+    from ..drawing.theme import apply_color_preference
+    from ..replay.episode_session import EpisodeConnection, EpisodeSession
     from ..replay.replay import ReplayApp
 
-    before_app()
-    app = ReplayApp(FilmConnection(lambda: Film(episode, path)))
+    apply_color_preference()
+    app = ReplayApp(EpisodeConnection(lambda: EpisodeSession(episode, path)))
     with borrowed_terminal():
         app.run()
     return app.return_code or DONE

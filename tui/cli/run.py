@@ -21,9 +21,9 @@ from ...training.session.host import SessionFailed, SessionProcess, launch
 from ...training.telemetry.blocks import TelemetryReader
 from ...training.telemetry.records import Level, Phase
 from ...training.telemetry.snapshot import Look, Snapshot, take
-from ..output import json_text, styled
+from ..output import json_text, unfiltered
+from ..session_text import Progress, describe, summary
 from ..terminal import check_terminal
-from ..words import Progress, describe, summary
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOOK_PERIOD = 0.1  # s
@@ -53,7 +53,7 @@ def run_session(
     if json:
         raise BadParameter("--json prints a report without the app: say --headless too, or --report FILE")
     check_terminal()
-    from ..app import run_app
+    from ..launch import run_app
 
     return run_app(config, in_process=in_process, report=report)
 
@@ -175,7 +175,7 @@ class ProgressLine:
 
     def _write(self, text: str) -> None:
         with contextlib.suppress(OSError):  # a closed terminal must not stop the session from being saved
-            stream = styled(sys.stderr)
+            stream = unfiltered(sys.stderr)
             stream.write(text)
             stream.flush()
 

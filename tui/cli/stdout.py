@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from typing import Any, TextIO, cast
 
-from ..output import styled
+from ..output import unfiltered
 
 NAME = "stdout"
 
@@ -35,7 +35,7 @@ class NamedStdout:
     @property
     def rich_proxied_file(self) -> TextIO:
         """Where Rich writes text in its own styles; see `PrintableStream`."""
-        return cast("TextIO", NamedStdout(styled(self._stream)))
+        return cast("TextIO", NamedStdout(unfiltered(self._stream)))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)

@@ -11,9 +11,9 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from ...training.telemetry.snapshot import Snapshot
-from ..drawing.ink import Row
-from ..drawing.lines import Lines
 from ..drawing.panels import framed
+from ..drawing.styles import Row
+from ..drawing.widgets import TextLines
 
 
 class Dialog(ModalScreen[None]):
@@ -36,7 +36,7 @@ class Dialog(ModalScreen[None]):
         self.command = command
         self.snapshot = snapshot
         self.line = line
-        self.lines = Lines()
+        self.lines = TextLines()
         self.error = ""
 
     def compose(self) -> ComposeResult:

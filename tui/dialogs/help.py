@@ -10,16 +10,16 @@ from textual.binding import BindingType
 from textual.screen import ModalScreen
 
 from ...training.units import Units
-from ..drawing.ink import ACCENT, BRIGHT, SOFT, Row, fit, part, width_of
-from ..drawing.lines import Lines
 from ..drawing.panels import FRAME, beside, framed
+from ..drawing.styles import ACCENT, BRIGHT, SOFT, Row, fit, styled, width_of
+from ..drawing.widgets import TextLines
 from ..keys import help_entries
 
 SHOWN = 14
 COLUMN = 44
 
 
-class Help(ModalScreen[None]):
+class HelpDialog(ModalScreen[None]):
     """Shows the table of keys until a key closes it, in the words of the session's trainer."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -33,7 +33,7 @@ class Help(ModalScreen[None]):
     def __init__(self, units: Units) -> None:
         super().__init__()
         self._units = units
-        self._lines = Lines(id="help")
+        self._lines = TextLines(id="help")
         self._first = 0
 
     def compose(self) -> ComposeResult:
@@ -77,5 +77,5 @@ def _joined(blocks: list[list[Row]]) -> list[Row]:
 
 
 def _block(group: str, entries: Sequence[tuple[str, str]]) -> list[Row]:
-    heading: Row = (part(group, ACCENT, bold=True),)
-    return [heading, *((part(fit(shown, SHOWN), BRIGHT), part(title, SOFT)) for shown, title in entries)]
+    heading: Row = (styled(group, ACCENT, bold=True),)
+    return [heading, *((styled(fit(shown, SHOWN), BRIGHT), styled(title, SOFT)) for shown, title in entries)]

@@ -8,16 +8,16 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.screen import ModalScreen
 
-from ..drawing.ink import BRIGHT, SOFT, Row, fit, part, width_of
-from ..drawing.lines import Lines
 from ..drawing.panels import FRAME, framed
+from ..drawing.styles import BRIGHT, SOFT, Row, fit, styled, width_of
+from ..drawing.widgets import TextLines
 from ..views.figures import wrapped
 
 KEY = 8
 Choice: TypeAlias = Literal["stop", "detach"]
 
 
-class Leave(ModalScreen[Choice | None]):
+class LeaveDialog(ModalScreen[Choice | None]):
     """Stop, detach or stay.
 
     Args:
@@ -39,7 +39,7 @@ class Leave(ModalScreen[Choice | None]):
         self._usual: Choice = "stop" if stops else "detach"
         self._name, self._then = name, then
         self._watched = watched
-        self._lines = Lines(id="leave")
+        self._lines = TextLines(id="leave")
 
     def compose(self) -> ComposeResult:
         """One panel."""
@@ -55,7 +55,7 @@ class Leave(ModalScreen[Choice | None]):
         choices = [("s", stop, "stop"), ("d", f"detach: pac-tui attach {self._name} comes back", "detach")]
         said = [(f"{key} Enter" if choice == self._usual else key, text) for key, text, choice in choices]
         rows: list[Row] = [
-            (part(fit("" if at else key, KEY), BRIGHT), part(line, SOFT))
+            (styled(fit("" if at else key, KEY), BRIGHT), styled(line, SOFT))
             for key, text in (*said, ("Esc", "stay"))
             for at, line in enumerate(wrapped(text, self.size.width - FRAME - KEY))
         ]

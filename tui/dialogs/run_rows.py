@@ -10,7 +10,10 @@ from rich.segment import Segment
 from ...training.runs.folder import DIED
 from ...training.runs.overview import DAMAGED, LIVE, Overview
 from ..drawing.chart import Plot, chart
-from ..drawing.ink import (
+from ..drawing.numbers import age, clock, figure, short, whole
+from ..drawing.panels import FRAME
+from ..drawing.spark import BLOCKS, COLUMNS, PLAIN_BLOCKS, sparkline
+from ..drawing.styles import (
     ACCENT,
     BRIGHT,
     CYAN,
@@ -25,11 +28,8 @@ from ..drawing.ink import (
     Row,
     blank,
     fit,
-    part,
+    styled,
 )
-from ..drawing.numbers import age, clock, figure, short, whole
-from ..drawing.panels import FRAME
-from ..drawing.spark import BLOCKS, COLUMNS, PLAIN_BLOCKS, sparkline
 from ..views.figures import hint, wrapped
 
 STATES = {LIVE: GREEN, "completed": TEXT, "interrupted": YELLOW, "failed": RED, DIED: MAGENTA, DAMAGED: RED}
@@ -57,7 +57,7 @@ def _columns(width: int) -> tuple[list[tuple[str, int]], int]:
 def heading(width: int) -> Row:
     """Return the names of the columns."""
     columns, room = _columns(width)
-    return (part(fit("  run", room + 2), FAINT), *(part(f"{name:>{wide}}", FAINT) for name, wide in columns))
+    return (styled(fit("  run", room + 2), FAINT), *(styled(f"{name:>{wide}}", FAINT) for name, wide in columns))
 
 
 def line(run: Overview, width: int, now: float, *, selected: bool) -> Row:
@@ -76,20 +76,20 @@ def line(run: Overview, width: int, now: float, *, selected: bool) -> Row:
         "": (sparkline(values, log=run.goal.log, blocks=BLOCKS if SIGNS.braille else PLAIN_BLOCKS), CYAN),
     }
     return (
-        part("▌ " if selected else "  ", ACCENT),
-        part(fit(run.name, room), BRIGHT if selected else TEXT, bold=selected),
+        styled("▌ " if selected else "  ", ACCENT),
+        styled(fit(run.name, room), BRIGHT if selected else TEXT, bold=selected),
         *(_cell(*cells[name], wide) for name, wide in columns),
     )
 
 
 def _cell(text: str, color: str, width: int) -> Segment:
-    return part(f"{fit(text, min(len(text), width - 1)):>{width}}", color)
+    return styled(f"{fit(text, min(len(text), width - 1)):>{width}}", color)
 
 
 def facts(run: Overview, width: int) -> list[Row]:
     """Return what its card says, or what is wrong with it."""
     if run.error:
-        return [(part(text, RED),) for text in wrapped(run.error, width)]
+        return [(styled(text, RED),) for text in wrapped(run.error, width)]
     card, goal, units = run.card, run.goal, run.units
     seconds = [float(row["seconds"]) for row in run.rows if "seconds" in row]
     values = [value for _, value in run.points("seconds")]
@@ -108,7 +108,7 @@ def facts(run: Overview, width: int) -> list[Row]:
         "folder": str(run.folder or "not kept"),
     }
     return [
-        (part(fit(name, LABEL), SOFT), blank(1), part(fit(text, max(0, width - LABEL - 1)), TEXT))
+        (styled(fit(name, LABEL), SOFT), blank(1), styled(fit(text, max(0, width - LABEL - 1)), TEXT))
         for name, text in told.items()
         if text
     ]

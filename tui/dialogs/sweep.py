@@ -15,9 +15,24 @@ from ...training.telemetry.knee import find_knee, marginal_efficiencies
 from ...training.telemetry.records import Phase
 from ...training.telemetry.snapshot import Scaling, Snapshot
 from ...training.units import Units
-from ..drawing.ink import ACCENT, BRIGHT, CYAN, FAINT, GREEN, ORANGE, SIGNS, SOFT, TEXT, YELLOW, Row, bar, fit, part
 from ..drawing.numbers import percent, whole
 from ..drawing.panels import FRAME
+from ..drawing.styles import (
+    ACCENT,
+    BRIGHT,
+    CYAN,
+    FAINT,
+    GREEN,
+    ORANGE,
+    SIGNS,
+    SOFT,
+    TEXT,
+    YELLOW,
+    Row,
+    bar,
+    fit,
+    styled,
+)
 from ..views.figures import hint, scaling_curve
 from .dialog import Dialog
 
@@ -26,7 +41,7 @@ LEAST_CURVE, MOST_CURVE = 5, 14
 COLUMNS = (("N", 9), ("", 11), ("speedup", 9), ("efficiency", 12), ("of the added", 14))
 
 
-class Sweep(Dialog):
+class SweepDialog(Dialog):
     """Shows what is known of every N; while a sweep runs, how far it is.
 
     Args:
@@ -88,7 +103,7 @@ class Sweep(Dialog):
     def _progress(self, width: int) -> Row:
         message, done = str(self.snapshot.state["message"]), float(self.snapshot.state["progress"])
         text = fit(f"{message} ", min(width, len(message) + 1))
-        return (part(text, CYAN), *bar(done, max(0, width - len(text)), CYAN))
+        return (styled(text, CYAN), *bar(done, max(0, width - len(text)), CYAN))
 
 
 def table(points: Sequence[Scaling], rate: str, width: int) -> list[Row]:
@@ -100,7 +115,7 @@ def table(points: Sequence[Scaling], rate: str, width: int) -> list[Row]:
     columns = [column for column, end in zip(COLUMNS, ends, strict=True) if end <= width]
     marginal: Sequence[float | None] | None = marginal_efficiencies(points)
     alone, knee = points[0].fps if marginal else None, find_knee(points)
-    rows: list[Row] = [tuple(part(f"{name or rate:>{wide}}", FAINT) for name, wide in columns)]
+    rows: list[Row] = [tuple(styled(f"{name or rate:>{wide}}", FAINT) for name, wide in columns)]
     for entry, added in zip(points, marginal or [None] * len(points), strict=True):
         count, fps = entry.num_envs, entry.fps
         values = (
@@ -112,8 +127,8 @@ def table(points: Sequence[Scaling], rate: str, width: int) -> list[Row]:
         )
         colors = (BRIGHT, TEXT, TEXT, _color(100 * fps / alone / count if alone else None), _color(added))
         cells = zip(values, columns, colors, strict=False)
-        mark = part(f"  {SIGNS.dot} knee" if knee and count == knee.num_envs else "", ACCENT)
-        rows.append((*(part(f"{value:>{wide}}", color) for value, (_, wide), color in cells), mark))
+        mark = styled(f"  {SIGNS.dot} knee" if knee and count == knee.num_envs else "", ACCENT)
+        rows.append((*(styled(f"{value:>{wide}}", color) for value, (_, wide), color in cells), mark))
     return rows
 
 

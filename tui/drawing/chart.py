@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .dots import BRAILLE, HALVES
-from .ink import ACCENT, FAINT, LINE, SIGNS, Row, part
 from .numbers import clock, short
+from .styles import ACCENT, FAINT, LINE, SIGNS, Row, styled
 
 Reals = NDArray[np.float64]
 LABEL = 8
@@ -65,9 +65,9 @@ def bounds(low: Reals, high: Reals) -> tuple[float, float]:
 def sparkline(x: Reals, y: Reals, width: int, height: int, color: str = ACCENT) -> list[Row]:
     """Return a curve without axes."""
     if len(x) < 2 or width < 1 or height < 1:
-        return [(part(" " * max(0, width)),)] * max(0, height)
+        return [(styled(" " * max(0, width)),)] * max(0, height)
     low, high = columns_of(x, y, width * DOTS.weights.shape[1], (float(x[0]), float(x[-1])))
-    return [(part(line, color),) for line in dots(low, high, bounds(low, high), height)]
+    return [(styled(line, color),) for line in dots(low, high, bounds(low, high), height)]
 
 
 class Plot(NamedTuple):
@@ -104,20 +104,24 @@ def chart(x: Reals, y: Reals, width: int, height: int, plot: Plot) -> list[Row]:
     x, y = plot.placed(x, y)
     inner, tall = width - LABEL - 1, height - 2
     if len(x) < 2 or inner < 8 or tall < 1:
-        return [(part("waiting for two points" if inner >= 8 else "", FAINT),)]
+        return [(styled("waiting for two points" if inner >= 8 else "", FAINT),)]
     begin, end = float(x[0]), float(x[-1])
     low, high = columns_of(x, y, inner * DOTS.weights.shape[1], (begin, end))
     bottom, top = bounds(low, high)
     labels = _labels(plot, bottom, top, tall)
     rows: list[Row] = [
-        (part(f"{labels.get(y, ''):>{LABEL}}", FAINT), part("┤" if y in labels else "│", LINE), part(line, plot.color))
+        (
+            styled(f"{labels.get(y, ''):>{LABEL}}", FAINT),
+            styled("┤" if y in labels else "│", LINE),
+            styled(line, plot.color),
+        )
         for y, line in enumerate(dots(low, high, (bottom, top), tall))
     ]
     rule, below = _foot(plot, begin, end, inner)
     return [
         *rows,
-        (part(" " * LABEL), part("└" + rule, LINE)),
-        (part(" " * (LABEL + 1)), part(below, FAINT)),
+        (styled(" " * LABEL), styled("└" + rule, LINE)),
+        (styled(" " * (LABEL + 1)), styled(below, FAINT)),
     ]
 
 
@@ -228,6 +232,6 @@ def _overlaid(front: str, back: str) -> Row:
     for at in range(1, len(front) + 1):
         if at == len(front) or (front[at] == " ") != (front[start] == " "):
             empty = front[start] == " "
-            row.append(part((back if empty else front)[start:at], FAINT if empty else ACCENT))
+            row.append(styled((back if empty else front)[start:at], FAINT if empty else ACCENT))
             start = at
     return tuple(row)

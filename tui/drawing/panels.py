@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from .ink import FAINT, LINE, SIGNS, SOFT, Row, fit, padded, part
+from .styles import FAINT, LINE, SIGNS, SOFT, Row, fit, padded, styled
 
 FRAME = 4
 LEAST = 3
@@ -42,11 +42,11 @@ def framed(title: str, rows: Rows, width: int, height: int, note: str = "") -> l
     _, _, left, right = SIGNS.corners
     inner = max(0, height - 2)
     shown = [*rows[:inner], *(() for _ in range(inner - len(rows)))]
-    edge = (part("│ ", LINE), part(" │", LINE))
+    edge = (styled("│ ", LINE), styled(" │", LINE))
     return [
         frame_top(title, note, width),
         *((edge[0], *padded(row, width - FRAME), edge[1]) for row in shown),
-        (part(left + "─" * max(0, width - 2) + right, LINE),),
+        (styled(left + "─" * max(0, width - 2) + right, LINE),),
     ]
 
 
@@ -56,8 +56,8 @@ def frame_top(title: str, note: str, width: int) -> Row:
     name = f" {fit(title, width - 4).rstrip()} " if title and width > 6 else ""
     end = f" {note} " if note and len(name) + len(note) + 6 <= width else ""
     rule = "─" * max(0, width - 3 - len(name) - len(end) - bool(end))
-    tail = (part(end, FAINT), part("─", LINE)) if end else ()
-    return (part(f"{left}─", LINE), part(name, SOFT, bold=True), part(rule, LINE), *tail, part(right, LINE))
+    tail = (styled(end, FAINT), styled("─", LINE)) if end else ()
+    return (styled(f"{left}─", LINE), styled(name, SOFT, bold=True), styled(rule, LINE), *tail, styled(right, LINE))
 
 
 def column(sections: Sequence[Section], width: int, height: int) -> list[Row]:

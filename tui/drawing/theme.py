@@ -15,7 +15,7 @@ from textual.filter import LineFilter
 from textual.theme import Theme
 
 from ..preferences import preferences
-from .ink import ACCENT, CYAN, GREEN, GROUND, LINE, PALETTE, RAISED, RED, TEXT, YELLOW
+from .styles import ACCENT, CYAN, GREEN, GROUND, LINE, PALETTE, RAISED, RED, TEXT, YELLOW
 
 THEME = Theme(
     name="pac",
@@ -67,7 +67,7 @@ def _spelled(letter: str) -> str:
     return (plain or "?" * cell_len(letter)).ljust(cell_len(letter))[: cell_len(letter)]
 
 
-class Ascii(LineFilter):
+class AsciiFilter(LineFilter):
     """Spells everything in ASCII."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 - Textual's
@@ -75,7 +75,7 @@ class Ascii(LineFilter):
         return [Segment(in_ascii(text), style, control) for text, style, control in segments]
 
 
-class Printable(LineFilter):
+class PrintableFilter(LineFilter):
     """Lets nothing but printable characters through, whatever widget draws them: the last place before the terminal."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 - Textual's
@@ -92,18 +92,18 @@ def _only_printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else "?" * cell_len(letter) for letter in text)
 
 
-def hues(app: App[Any]) -> bool:
+def colors_distinguish(app: App[Any]) -> bool:
     """Whether colours alone tell pieces apart: not without them, with the console's sixteen, or to the colour-blind."""
     return not app.no_color and os.environ.get("TERM") != "linux" and preferences().theme != "colorblind"
 
 
-def before_app() -> None:
+def apply_color_preference() -> None:
     """Take the colours away, if that is preferred: Textual looks for the variable when an app is made."""
     if not preferences().color:
         os.environ["NO_COLOR"] = "1"
 
 
-def dress(app: App[Any]) -> None:
+def apply_theme(app: App[Any]) -> None:
     """Give an app that is being made the palette, and nothing but ASCII if that is preferred.
 
     A theme that is set once it runs has all styles parsed and applied again.
@@ -113,5 +113,5 @@ def dress(app: App[Any]) -> None:
     app.set_class(THEME.dark, "-dark-mode", update=False)
     app.set_class(not THEME.dark, "-light-mode", update=False)
     app.stylesheet.set_variables(app.get_css_variables())
-    filters = [Printable(), *([Ascii()] if preferences().characters == "ascii" else [])]
+    filters = [PrintableFilter(), *([AsciiFilter()] if preferences().characters == "ascii" else [])]
     app._filters += filters  # noqa: SLF001 - Textual has no public way to add one

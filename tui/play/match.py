@@ -11,7 +11,7 @@ from ...envs.poker.live import LiveHand, Policy, rules_of
 from ...envs.poker.tree import FOLD, Action
 
 
-class Thought(NamedTuple):
+class OpponentDecision(NamedTuple):
     """A decision of the opponent: what its tree has, how often it would do that with its cards, what it did."""
 
     actions: tuple[str, ...]
@@ -28,7 +28,7 @@ class Match:
         hand: The present one.
         seat: Where the person sits; playing against oneself, who decides.
         hands: How many have begun.
-        thought: What the opponent considered in this hand: its decisions in their order.
+        opponent_decisions: What the opponent considered in this hand: its decisions in their order.
         total: Chips that the person, or the first seat, has won with those that ended.
 
     Args:
@@ -48,7 +48,7 @@ class Match:
     def begin(self) -> None:
         """Deal the next hand, and let the opponent act if it is first."""
         self.hand = LiveHand(self._rules, self._generator)
-        self.thought: list[Thought] = []
+        self.opponent_decisions: list[OpponentDecision] = []
         self.hands += 1
         self._place = 1 - self._place
         self._answer()
@@ -89,15 +89,15 @@ class Match:
             thought = _thought(hand, self.opponent)
             action = hand.chosen_by(self.opponent)
             if thought is not None:
-                self.thought.append(thought._replace(done=action.name))
+                self.opponent_decisions.append(thought._replace(done=action.name))
             hand.act(action)
         if hand.over:
             self.total += self.won
 
 
-def _thought(hand: LiveHand, policy: Policy) -> Thought | None:
+def _thought(hand: LiveHand, policy: Policy) -> OpponentDecision | None:
     """Return what a policy considers at the node that stands for a hand, if there is one."""
     if hand.node is None:
         return None
     names = tuple(action.name for action in hand.game.tree.actions_of(hand.node))
-    return Thought(names, tuple(policy(hand, hand.standing.player).tolist()))
+    return OpponentDecision(names, tuple(policy(hand, hand.standing.player).tolist()))

@@ -17,10 +17,10 @@ from ...envs.fields import Array
 from ...envs.poker.families import FAMILIES
 from ...envs.registry import split_spec
 from ...training.telemetry.description import PanelLook
-from ..boards import Boards, Frame, drawing_of
-from ..drawing.ink import BRIGHT, FAINT, SOFT, TONES, YELLOW, part
-from ..drawing.lines import Lines, Panel
-from ..drawing.theme import before_app, dress, hues
+from ..boards import BoardFrame, BoardGrid, renderer_for
+from ..drawing.styles import BRIGHT, FAINT, SOFT, TONES, YELLOW, styled
+from ..drawing.theme import apply_color_preference, apply_theme, colors_distinguish
+from ..drawing.widgets import FramedLines, TextLines
 from ..terminal import borrowed_terminal, check_terminal
 from ..terminal_app import TerminalApp
 
@@ -31,7 +31,7 @@ DOWN_FRAMES = 4
 LATEST = 6  # frames that are made up for after a delay; older ones are lost
 
 
-class Pad:
+class Gamepad:
     """Turns key presses into the buttons held in each frame.
 
     A terminal tells when a key goes down, and repeats it, but not when it goes up. So a move or a turn is a tap: the
@@ -71,7 +71,7 @@ class Pad:
         return frozenset(held)
 
 
-class Game:
+class ButtonGame:
     """One environment of a task whose steps are frames and whose actions are buttons.
 
     Attributes:
@@ -136,36 +136,36 @@ class PlayApp(TerminalApp):
 
     CSS = """
     Screen { background: $background; color: $foreground; layout: vertical; }
-    Lines { height: 1; }
+    TextLines { height: 1; }
     #table { height: 1fr; align: center middle; }
     #board { height: 1fr; width: 1fr; }
     #side { width: 26; height: 1fr; }
-    #side Panel { height: auto; }
+    #side FramedLines { height: auto; }
     """
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q,ctrl+c,ctrl+q", "quit", "quit", priority=True),
     ]
 
-    def __init__(self, game: Game) -> None:
+    def __init__(self, game: ButtonGame) -> None:
         super().__init__()
-        dress(self)
+        apply_theme(self)
         self.game = game
         self.paused = False
-        self._pad = Pad()
+        self._pad = Gamepad()
         self._clock = time.perf_counter()
         self._frames = 0
-        colors = hues(self)
+        colors = colors_distinguish(self)
         shapes = {item.name: item for item in game.task.boards}
         self._panels = [PanelLook.of(panel, shapes[panel.field]) for panel in game.task.panels]
-        self._drawings = {panel.field: drawing_of(panel, colors=colors) for panel in self._panels}
-        self._boards: dict[str, Boards] = {}
+        self._renderers = {panel.field: renderer_for(panel, colors=colors) for panel in self._panels}
+        self._boards: dict[str, BoardGrid] = {}
 
     def compose(self) -> ComposeResult:
         """The board on the left; the small panels and the figures on the right; the keys below."""
         for panel in self._panels:
-            self._boards[panel.field] = Boards(id="board" if panel.main else None)
-        yield Lines(id="head")
+            self._boards[panel.field] = BoardGrid(id="board" if panel.main else None)
+        yield TextLines(id="head")
         with Horizontal(id="table"):
             for panel in self._panels:
                 if panel.main:
@@ -174,18 +174,18 @@ class PlayApp(TerminalApp):
                 for panel in self._panels:
                     if not panel.main:
                         yield self._boards[panel.field]
-                yield Panel("Game", id="figures")
-        yield Lines(id="foot")
+                yield FramedLines("Game", id="figures")
+        yield TextLines(id="foot")
 
     def on_mount(self) -> None:
         """Begin to play."""
         for panel in self._panels:
-            board, drawing = self._boards[panel.field], self._drawings[panel.field]
+            board, renderer = self._boards[panel.field], self._renderers[panel.field]
             if not panel.main:
-                wide = next((scale for scale in drawing.scales if scale.name == "wide"), drawing.scales[-1])
+                wide = next((scale for scale in renderer.scales if scale.name == "wide"), renderer.scales[-1])
                 board.styles.height = wide.lines + 2
-            board.use(drawing, 1)
-        self.query_one("#foot", Lines).show([(part(HELP, SOFT),)])
+            board.use(renderer, 1)
+        self.query_one("#foot", TextLines).show([(styled(HELP, SOFT),)])
         self._clock = time.perf_counter()
         self.set_interval(1 / self.rate, self._tick)
 
@@ -225,9 +225,9 @@ class PlayApp(TerminalApp):
         if game.ended:
             note, color = f"{game.ended.name}: Enter plays on", TONES[game.ended.tone]
         for panel in self._panels:
-            frame = Frame(panel.title, note * panel.main, color if panel.main else FAINT)
+            frame = BoardFrame(panel.title, note * panel.main, color if panel.main else FAINT)
             self._boards[panel.field].show(game.shown[panel.field][None], [frame])
-        figures = self.query_one("#figures", Panel)
+        figures = self.query_one("#figures", FramedLines)
         seconds = game.frames / self.rate
         shown = {
             "time": f"{seconds // 60:.0f}:{seconds % 60:04.1f}",
@@ -236,11 +236,13 @@ class PlayApp(TerminalApp):
         width = max(12, figures.room.width)
         figures.show(
             [
-                (part(key.replace("_", " ").ljust(width - 8), SOFT), part(value.rjust(8), BRIGHT))
+                (styled(key.replace("_", " ").ljust(width - 8), SOFT), styled(value.rjust(8), BRIGHT))
                 for key, value in shown.items()
             ]
         )
-        self.query_one("#head", Lines).show([(part(f" {task.title}   {note}", color if note else SOFT, bold=True),)])
+        self.query_one("#head", TextLines).show(
+            [(styled(f" {task.title}   {note}", color if note else SOFT, bold=True),)]
+        )
 
 
 def play(spec: str, seed: int) -> int:
@@ -251,8 +253,8 @@ def play(spec: str, seed: int) -> int:
         NoTerminal: There is no terminal.
     """
     check_terminal("a person plays, so run it in one")
-    before_app()
-    app = PlayApp(Game(spec, seed))
+    apply_color_preference()
+    app = PlayApp(ButtonGame(spec, seed))
     with borrowed_terminal():
         app.run()
     return app.return_code or 0

@@ -13,11 +13,11 @@ from textual.events import Key
 
 from ...envs import BadParameter, Task, find
 from ...envs.poker.live import Policy, uniform
-from ..drawing.ink import ACCENT, BRIGHT, FAINT, ORANGE, SOFT, Row, fit, part
-from ..drawing.lines import Lines
 from ..drawing.numbers import short
-from ..drawing.theme import before_app, dress
-from ..progress import telling
+from ..drawing.styles import ACCENT, BRIGHT, FAINT, ORANGE, SOFT, Row, fit, styled
+from ..drawing.theme import apply_color_preference, apply_theme
+from ..drawing.widgets import TextLines
+from ..progress import progress_bar
 from ..terminal import borrowed_terminal, check_terminal
 from ..terminal_app import TerminalApp
 from .match import Match
@@ -48,7 +48,7 @@ class CardsApp(TerminalApp):
 
     def __init__(self, match: Match, against: str) -> None:
         super().__init__()
-        dress(self)
+        apply_theme(self)
         self.match = match
         self._against = against
         self._advice = False
@@ -58,13 +58,13 @@ class CardsApp(TerminalApp):
     def compose(self) -> ComposeResult:
         """What is played on top, the keys at the bottom."""
         for name in ("head", "table", "prompt", "foot"):
-            yield Lines(id=name)
+            yield TextLines(id=name)
 
     def on_mount(self) -> None:
         """Show the first hand."""
         self._draw()
 
-    def on_lines_resized(self) -> None:
+    def on_text_lines_resized(self) -> None:
         """Draw for the new size."""
         self._draw()
 
@@ -116,20 +116,20 @@ class CardsApp(TerminalApp):
         score = f"hand {match.hands} · {'seat 1' if match.alone else 'you'} {money(match, match.total)} "
         head = f" {match.task.title} · {self._against}"
         head = fit(head, width - len(score))
-        self.query_one("#head", Lines).show([(part(head, SOFT, bold=True), part(score, BRIGHT, bold=True))])
-        self.query_one("#table", Lines).show(table(match, width, advice=self._advice))
-        self.query_one("#prompt", Lines).show([self._prompt()])
-        self.query_one("#foot", Lines).show([(part(f" {self._keys()}", FAINT),)])
+        self.query_one("#head", TextLines).show([(styled(head, SOFT, bold=True), styled(score, BRIGHT, bold=True))])
+        self.query_one("#table", TextLines).show(table(match, width, advice=self._advice))
+        self.query_one("#prompt", TextLines).show([self._prompt()])
+        self.query_one("#foot", TextLines).show([(styled(f" {self._keys()}", FAINT),)])
 
     def _prompt(self) -> Row:
         if self._error:
-            return (part(f" {self._error}", ORANGE),)
+            return (styled(f" {self._error}", ORANGE),)
         if self._typed is None:
             return ()
         return (
-            part(" raise to ", ACCENT),
-            part(f"{self._typed}▏", BRIGHT),
-            part("  chips on this street: Enter raises", SOFT),
+            styled(" raise to ", ACCENT),
+            styled(f"{self._typed}▏", BRIGHT),
+            styled("  chips on this street: Enter raises", SOFT),
         )
 
     def _keys(self) -> str:
@@ -155,7 +155,7 @@ def play_cards(task: Task, seed: int, opponent: Policy | None, against: str) -> 
         NoTerminal: There is no terminal.
     """
     check_terminal(ADVICE)
-    before_app()
+    apply_color_preference()
     app = CardsApp(Match(task, seed, opponent), against)
     with borrowed_terminal():
         app.run()
@@ -181,7 +181,7 @@ def play_against_run(spec: str, seed: int, name: str, runs_dir: Path, resolver: 
 
     check_terminal(ADVICE)
     found = trained(run_for(find(spec), name, runs_dir))
-    with telling(f"play {found.run}") as tell:
+    with progress_bar(f"play {found.run}") as tell:
         opponent = opponent_of(found, resolver, heard=tell)
     for sentence in found.skipped:
         sys.stderr.write(f"{sentence}\n")

@@ -9,8 +9,8 @@ from ...envs.poker.families import FAMILIES
 from ...envs.poker.looks import DICE
 from ...envs.poker.looks import SUITS as SYMBOLS
 from ...envs.poker.tree import FOLD, Action
-from ..drawing.ink import BRIGHT, CYAN, FAINT, GREEN, LINE, RED, SOFT, TEXT, YELLOW, Row, fit, part
 from ..drawing.numbers import percent
+from ..drawing.styles import BRIGHT, CYAN, FAINT, GREEN, LINE, RED, SOFT, TEXT, YELLOW, Row, fit, styled
 from .match import Match
 
 KEYS = "123456789abcdefg"
@@ -73,18 +73,20 @@ def _card(face: str) -> tuple[str, str]:
 
 def _cards(faces: Sequence[tuple[str, str]]) -> tuple[Row, Row, Row]:
     """Return cards side by side, three lines."""
-    top = part("".join("╭────╮" for _ in faces), LINE)
-    low = part("".join("╰────╯" for _ in faces), LINE)
+    top = styled("".join("╭────╮" for _ in faces), LINE)
+    low = styled("".join("╰────╯" for _ in faces), LINE)
     middle = [
-        piece for text, color in faces for piece in (part("│ ", LINE), part(text, color, bold=True), part(" │", LINE))
+        piece
+        for text, color in faces
+        for piece in (styled("│ ", LINE), styled(text, color, bold=True), styled(" │", LINE))
     ]
     return (top,), tuple(middle), (low,)
 
 
 def _beside(left: Row, cards: tuple[Row, Row, Row], right: Row, count: int) -> list[Row]:
     """Return three lines: a name, cards, chips."""
-    gap = part(" " * max(1, CHIPS - NAME - CARD * count))
-    indent = part(" " * NAME)
+    gap = styled(" " * max(1, CHIPS - NAME - CARD * count))
+    indent = styled(" " * NAME)
     return [(indent, *cards[0]), (*left, *cards[1], gap, *right), (indent, *cards[2])]
 
 
@@ -97,20 +99,20 @@ def _seat(match: Match, seat: int) -> list[Row]:
     )
     turn = "▸" if not hand.over and here.player == seat else " "
     button = " D" if match.unit > 1 and seat == 0 else ""
-    name = (part(f" {turn}", GREEN), part(fit(who(match, seat) + button, NAME - 2), _color(match, seat), bold=True))
+    name = (styled(f" {turn}", GREEN), styled(fit(who(match, seat) + button, NAME - 2), _color(match, seat), bold=True))
     most = float(hand.game.tree.paid.max())
     chips = f"in {here.paid[seat]:g}" if most > 1 else ""
     left = f"left {most - here.paid[seat]:g}" if match.unit > 1 else ""
-    return _beside(name, _cards(faces), (part(fit(chips, 12), TEXT), part(left, SOFT)), len(faces))
+    return _beside(name, _cards(faces), (styled(fit(chips, 12), TEXT), styled(left, SOFT)), len(faces))
 
 
 def _middle(match: Match) -> list[Row]:
     hand, here = match.hand, match.hand.standing
-    pot = (part(f"pot {sum(here.paid):g}", BRIGHT, bold=True),) if hand.game.tree.paid.max() > 1 else ()
+    pot = (styled(f"pot {sum(here.paid):g}", BRIGHT, bold=True),) if hand.game.tree.paid.max() > 1 else ()
     if hand.game.tree.streets == 1:
-        return [(part(" " * CHIPS), *pot)] if pot else []
+        return [(styled(" " * CHIPS), *pot)] if pot else []
     faces = [_card(face) for face in _faces(match, hand.board)]
-    return _beside((part(" " * NAME),), _cards(faces), pot, len(faces))
+    return _beside((styled(" " * NAME),), _cards(faces), pot, len(faces))
 
 
 def _history(match: Match, width: int) -> list[Row]:
@@ -125,12 +127,12 @@ def _history(match: Match, width: int) -> list[Row]:
 
 def _wrapped(first: str, pieces: Sequence[tuple[str, str]], between: str, width: int) -> list[Row]:
     """Return pieces of text in as many lines as they need, behind what the first one begins with."""
-    rows, row, used = [], [part(first, SOFT)], len(first)
+    rows, row, used = [], [styled(first, SOFT)], len(first)
     for text, color in pieces:
         if used + len(text) > width and len(row) > 1:
             rows.append(tuple(row))
-            row, used = [part(" " * len(first))], len(first)
-        row += [part(text, color), part(between, FAINT)]
+            row, used = [styled(" " * len(first))], len(first)
+        row += [styled(text, color), styled(between, FAINT)]
         used += len(text) + len(between)
     return [*rows, tuple(row[:-1])]
 
@@ -156,14 +158,16 @@ def _choices(match: Match, width: int, *, advice: bool) -> list[Row]:
     ]
     rows = _wrapped(" ", pieces, "   ", width)
     if advice and chances is None:
-        rows.append((part(" no policy knows what to do here", SOFT),))
+        rows.append((styled(" no policy knows what to do here", SOFT),))
     return rows
 
 
 def _thoughts(match: Match, width: int) -> list[Row]:
     """Return what the opponent considered, a line for each of its last decisions."""
-    rows: list[Row] = [(part(" what the opponent's strategy does with its cards:", SOFT),)] if match.thought else []
-    for thought in match.thought[-THOUGHTS:]:
+    rows: list[Row] = (
+        [(styled(" what the opponent's strategy does with its cards:", SOFT),)] if match.opponent_decisions else []
+    )
+    for thought in match.opponent_decisions[-THOUGHTS:]:
         pieces = [
             (f"{name} {percent(100 * chance)}", BRIGHT if name == thought.done else TEXT)
             for name, chance in zip(thought.actions, thought.chances, strict=True)
@@ -184,7 +188,7 @@ def _result(match: Match, width: int) -> list[Row]:
         if won
         else " split"
     )
-    return [(part(text, color, bold=True), part(fit(f" · {how}", width - len(text)), TEXT))]
+    return [(styled(text, color, bold=True), styled(fit(f" · {how}", width - len(text)), TEXT))]
 
 
 def _compared(match: Match) -> str:

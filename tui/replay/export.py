@@ -16,9 +16,9 @@ from textual.strip import Strip
 
 from ...envs import BadParameter
 from ...training.past.episode import Episode
-from ..drawing.ink import GROUND
-from ..picture import HEIGHT, SIZE, WIDTH, colors, lines_of, rectangles
-from .film import Film, FilmConnection
+from ..drawing.styles import GROUND
+from ..svg import HEIGHT, SIZE, WIDTH, colors, lines_of, rectangles
+from .episode_session import EpisodeConnection, EpisodeSession
 from .replay import RATE, ReplayApp
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def pillow() -> Any:
 
 async def screens_of(episode: Episode, path: Path) -> list[list[Strip]]:
     """Return the screen at every step of an episode."""
-    app = ReplayApp(FilmConnection(lambda: Film(episode, path)))
+    app = ReplayApp(EpisodeConnection(lambda: EpisodeSession(episode, path)))
     screens = []
     async with app.run_test(size=SCREEN) as pilot:
         for step in range(episode.length + 1):
@@ -96,7 +96,7 @@ async def _stands(pilot: Pilot[int], step: int) -> None:
         if time.monotonic() > limit:
             raise CannotExport(f"step {step} was not drawn within {PATIENCE:.0f} s: is the machine busy?")
         await asyncio.sleep(0.005)
-    app.governor.at_once()
+    app.scheduler.at_once()
     app.hurry()
     await pilot.pause()
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...training.telemetry.snapshot import Snapshot
-from ..application import PacApp
-from .film import FilmConnection
+from ..app import PacApp
+from .episode_session import EpisodeConnection
 
 RATE, LEAST_RATE, MOST_RATE = 4.0, 0.25, 64.0  # steps/s
 
@@ -17,7 +17,7 @@ class ReplayApp(PacApp):
         rate: How fast, in steps/s.
     """
 
-    def __init__(self, connection: FilmConnection) -> None:
+    def __init__(self, connection: EpisodeConnection) -> None:
         super().__init__(connection)
         self.plays = False
         self.rate = RATE

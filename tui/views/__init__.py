@@ -1,6 +1,6 @@
 """The views: each shows one side of a session, and says what it looks at."""
 
-from .base import Shot, View
+from .base import View, ViewUpdate
 from .environment import EnvironmentView
 from .learning import LearningView
 from .logs import LogView
@@ -8,4 +8,13 @@ from .summary import SummaryView
 from .timing import TimingView
 from .workers import WorkersView
 
-__all__ = ["EnvironmentView", "LearningView", "LogView", "Shot", "SummaryView", "TimingView", "View", "WorkersView"]
+__all__ = [
+    "EnvironmentView",
+    "LearningView",
+    "LogView",
+    "SummaryView",
+    "TimingView",
+    "View",
+    "ViewUpdate",
+    "WorkersView",
+]

@@ -10,7 +10,7 @@ from ..drawing.plain import PlainContainer
 
 
 @dataclass(frozen=True)
-class Shot:
+class ViewUpdate:
     """A snapshot on its way to a view.
 
     Attributes:
@@ -46,7 +46,7 @@ class View(PlainContainer):
         """Return what this view wants to see; `env` is the environment that is looked at."""
         return Look(count=0)
 
-    def show(self, shot: Shot) -> None:
+    def show(self, shot: ViewUpdate) -> None:
         """Draw what changed."""
         raise NotImplementedError
 

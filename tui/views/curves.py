@@ -5,10 +5,10 @@ from __future__ import annotations
 from ...training.telemetry.snapshot import Snapshot
 from ...training.units import LENGTH, RETURN, first_of
 from ..drawing.chart import Plot, Reals, chart, sparkline
-from ..drawing.ink import ACCENT, CYAN, GREEN, ORANGE
 from ..drawing.numbers import figure
 from ..drawing.panels import Rows, Section
-from .base import Shot
+from ..drawing.styles import ACCENT, CYAN, GREEN, ORANGE
+from .base import ViewUpdate
 from .figures import hint, known
 
 FIRST = (RETURN.name, LENGTH.name)
@@ -24,7 +24,7 @@ class Curves:
     def __init__(self) -> None:
         self._drawn: dict[tuple[str, int, int], tuple[object, Rows]] = {}
 
-    def section(self, shot: Shot, name: str, least: int = 1) -> Section:
+    def section(self, shot: ViewUpdate, name: str, least: int = 1) -> Section:
         """Return a curve in a frame that fills what is left, if that is `least` lines, with its latest value."""
         about = shot.snapshot.description
         told = {figure.name: (figure.title, figure.note) for figure in (*about.figures, LENGTH)}
@@ -36,7 +36,7 @@ class Curves:
             title, lambda *room: self._rows(shot, name, *room), fills=True, note=latest, more=more, least=least
         )
 
-    def _rows(self, shot: Shot, name: str, width: int, height: int) -> Rows:
+    def _rows(self, shot: ViewUpdate, name: str, width: int, height: int) -> Rows:
         found = points(shot, name)
         if found is None or len(found[0]) < 2:
             episodes = " that sees an episode end" if shot.snapshot.description.units.episodes else ""
@@ -72,7 +72,7 @@ def ordered(snapshot: Snapshot) -> list[str]:
     return [*first, *own, *rest, *last]
 
 
-def points(shot: Shot, name: str) -> tuple[Reals, Reals] | None:
+def points(shot: ViewUpdate, name: str) -> tuple[Reals, Reals] | None:
     """Return a metric's points over what the curves run over, if there are any."""
     found = shot.snapshot.curves.get(name)
     if found is None:
@@ -81,7 +81,7 @@ def points(shot: Shot, name: str) -> tuple[Reals, Reals] | None:
     return over.astype(float), found.values.astype(float)
 
 
-def plot_of(shot: Shot, name: str) -> Plot:
+def plot_of(shot: ViewUpdate, name: str) -> Plot:
     """Return how a metric's curve is drawn."""
     about = shot.snapshot.description
     log = any(figure.log for figure in about.figures if figure.name == name)

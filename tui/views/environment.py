@@ -11,17 +11,17 @@ from textual.widget import Widget
 
 from ...training.telemetry.description import PanelLook
 from ...training.telemetry.snapshot import Look, Snapshot
-from ..boards import Boards, Drawing, drawing_of
-from ..drawing.lines import Lines
+from ..boards import BoardGrid, Renderer, renderer_for
 from ..drawing.panels import FRAME, Maker, Rows, Section, column, columns, pages, shares
 from ..drawing.plain import PlainVertical
-from . import figures, thoughts
-from .base import Shot, View
+from ..drawing.widgets import TextLines
+from . import environment_rows, figures
+from .base import View, ViewUpdate
 from .curves import Curves, best
 from .frames import frames_of
 from .inspect import inspected
 from .panels import FEWEST, PanelSection, legend, stacked
-from .wait import Waiting
+from .status_message import StatusMessage
 
 LEAST_RIGHT, LEAST_COLUMN, NARROW = 58, 44, 100
 WIDE = 80
@@ -45,8 +45,8 @@ class EnvironmentView(View):
         self._kept: dict[tuple[str, int, int], Rows] = {}
         self._curves = Curves()
         self._env = 0
-        self._waiting, self._board = Waiting(), Boards(id="board")
-        self._below, self._facts, self._more = Lines(id="below"), Lines(id="details"), Lines(id="more")
+        self._waiting, self._board = StatusMessage(), BoardGrid(id="board")
+        self._below, self._facts, self._more = TextLines(id="below"), TextLines(id="details"), TextLines(id="more")
         self._table = PlainVertical(self._waiting, self._board, self._below, id="table")
 
     def compose(self) -> ComposeResult:
@@ -59,7 +59,7 @@ class EnvironmentView(View):
         """One environment, its policy output and the learning curve."""
         return Look(first=env, count=1, focus=env, curves=self.curves)
 
-    def show(self, shot: Shot) -> None:
+    def show(self, shot: ViewUpdate) -> None:
         """Draw the board, and what is known of it at that moment."""
         snapshot, env = shot.snapshot, shot.env
         self.curves = best(snapshot)
@@ -90,11 +90,11 @@ class EnvironmentView(View):
         """Take over another task or environment: its board and its other panels."""
         panels, colors = snapshot.description.panels, self._colors
         if panels != self._panels or env != self._env:
-            drawings: dict[str, Drawing] = {panel.field: drawing_of(panel, colors=colors) for panel in panels}
+            renderers: dict[str, Renderer] = {panel.field: renderer_for(panel, colors=colors) for panel in panels}
             self._main = main = snapshot.description.board
             if panels != self._panels:
-                self._board.use(drawings[main.field] if main else drawing_of(None), 1)
-            self._others = [PanelSection(panel, drawings[panel.field]) for panel in panels if panel is not main]
+                self._board.use(renderers[main.field] if main else renderer_for(None), 1)
+            self._others = [PanelSection(panel, renderers[panel.field]) for panel in panels if panel is not main]
         self._panels, self._env = panels, env
         self._arrange()
 
@@ -110,7 +110,7 @@ class EnvironmentView(View):
             _resize(self._board, height=min(height, grid.tile[1]))
             self.set_class(width - grid.tile[0] < LEAST_RIGHT, "-single")
 
-    def _divided(self, shot: Shot, others: list[Section]) -> tuple[list[Section], list[Section]]:
+    def _divided(self, shot: ViewUpdate, others: list[Section]) -> tuple[list[Section], list[Section]]:
         """Return the task's panels below the board, where they fit whole, and those beside it.
 
         Where there is room for one of the `others`, it is taken from them.
@@ -139,13 +139,13 @@ class EnvironmentView(View):
             below.append(others.pop(0))
         return below, rest
 
-    def _known(self, shot: Shot) -> dict[str, Section]:
+    def _known(self, shot: ViewUpdate) -> dict[str, Section]:
         """What is known of the environment, by name: of episodes, scalars and terms only where there are any."""
         snapshot, env, about = shot.snapshot, shot.env, shot.snapshot.description
         tall = self._tall
         seat, perf = (
-            thoughts.seat_of(snapshot),
-            lambda *room: thoughts.perf(snapshot, env, room[0])[: None if tall else FEW],
+            environment_rows.seat_of(snapshot),
+            lambda *room: environment_rows.perf(snapshot, env, room[0])[: None if tall else FEW],
         )
         learning = self._keeping("learning", lambda *room: figures.learning(snapshot, room[0]))
         known = {
@@ -154,17 +154,21 @@ class EnvironmentView(View):
             "learning": Section("Learning", learning),
         }
         if about.info:
-            known["state"] = Section("State", lambda width, _: thoughts.info(snapshot, env, width))
+            known["state"] = Section("State", lambda width, _: environment_rows.info(snapshot, env, width))
         if not about.units.episodes:
             return known
-        number = thoughts.counted(int(snapshot.environments["episode"][env]), first=1)
+        number = environment_rows.counted(int(snapshot.environments["episode"][env]), first=1)
         note = " · ".join(filter(None, (number, seat)))
-        known["episode"] = Section("Episode", lambda width, _: thoughts.episode(snapshot, env, width), note=note)
+        known["episode"] = Section(
+            "Episode", lambda width, _: environment_rows.episode(snapshot, env, width), note=note
+        )
         if not about.watched:  # the policy of a script is its own
-            thought = partial(thoughts.policy, snapshot, env)
+            thought = partial(environment_rows.policy, snapshot, env)
             known["policy"] = Section("Policy", lambda width, _: thought(width), fills=not tall, least=3, note=seat)
         if about.reward_terms:
-            known["reward"] = Section("Reward", lambda width, _: thoughts.reward(snapshot, env, width), whole=tall)
+            known["reward"] = Section(
+                "Reward", lambda width, _: environment_rows.reward(snapshot, env, width), whole=tall
+            )
         return known
 
     @property

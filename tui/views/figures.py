@@ -10,7 +10,8 @@ import numpy as np
 
 from ...training.telemetry.snapshot import Snapshot
 from ..drawing.chart import against_ideal, axis_of
-from ..drawing.ink import (
+from ..drawing.numbers import NA, decimal, figure, percent, steady, times, whole
+from ..drawing.styles import (
     ACCENT,
     BRIGHT,
     FAINT,
@@ -29,9 +30,8 @@ from ..drawing.ink import (
     bar,
     blank,
     fit,
-    part,
+    styled,
 )
-from ..drawing.numbers import NA, decimal, figure, percent, steady, times, whole
 
 UNIT, LOW = 6, 24
 COLORS = {
@@ -66,10 +66,10 @@ def pair(label: str, value: str, unit: str, width: int, color: str = TEXT, *, co
     room = max(0, width - column - 1)
     name = fit(label, max(0, room - len(value) - 1)).rstrip()
     return (
-        part(name, SOFT),
+        styled(name, SOFT),
         blank(room - len(name) - len(value)),
-        part(value, FAINT if value == NA else color),
-        part(f" {unit:<{column}}", FAINT),
+        styled(value, FAINT if value == NA else color),
+        styled(f" {unit:<{column}}", FAINT),
     )
 
 
@@ -127,15 +127,15 @@ def scaling_curve(snapshot: Snapshot, width: int, height: int) -> list[Row]:
     rows = against_ideal(counts, speedups, axis, width - gutter, height - 1)
     edge = {0: f"{top}x", len(rows) - 1: f"{low}x"}
     body: list[Row] = [
-        (part(f"{edge.get(y, ''):>{gutter - 1}}", FAINT), part("│", LINE), *row) for y, row in enumerate(rows)
+        (styled(f"{edge.get(y, ''):>{gutter - 1}}", FAINT), styled("│", LINE), *row) for y, row in enumerate(rows)
     ]
     name = f"N = {top}"
-    return [*body, (blank(gutter), part(low, FAINT), part(name.rjust(width - gutter - len(low)), FAINT))]
+    return [*body, (blank(gutter), styled(low, FAINT), styled(name.rjust(width - gutter - len(low)), FAINT))]
 
 
 def hint(sentence: str, width: int) -> list[Row]:
     """Return a quiet sentence, wrapped."""
-    return [(part(line, FAINT),) for line in wrapped(sentence, width)]
+    return [(styled(line, FAINT),) for line in wrapped(sentence, width)]
 
 
 def wrapped(sentence: str, width: int) -> list[str]:
@@ -162,9 +162,9 @@ def ends_row(snapshot: Snapshot, width: int, height: int) -> list[Row]:
         texts = [f"{count:,}{sign_of(color)}" for _, count, color in found]
     if sum(2 + len(text) for text in texts) > width:
         return [pair(f"  {name}", whole(count), "", width, color) for name, count, color in found]
-    parts = [part(text, color) for text, (_, _, color) in zip(texts, found, strict=True)]
-    commas = [segment for item in parts[:-1] for segment in (item, part(", ", FAINT))]
-    return [(part("  "), *commas, *parts[-1:])] if found else []
+    parts = [styled(text, color) for text, (_, _, color) in zip(texts, found, strict=True)]
+    commas = [segment for item in parts[:-1] for segment in (item, styled(", ", FAINT))]
+    return [(styled("  "), *commas, *parts[-1:])] if found else []
 
 
 def sign_of(color: str) -> str:
@@ -193,12 +193,12 @@ def stacked(snapshot: Snapshot, width: int) -> Row:
     """Return all phases in one bar."""
     wall = float(snapshot.times["wall"])
     if wall <= 0 or width <= 0:
-        return (part("·" * max(0, width), LINE),)
+        return (styled("·" * max(0, width), LINE),)
     found = shares(snapshot)
     at = np.rint(np.cumsum([0.0, *(max(0.0, seconds) for _, seconds in found)]) / wall * width).astype(int)
     at = np.minimum(at, width)
     return tuple(
-        part(_label(name, int(end - begin)), GROUND, ground=COLORS[name], bold=True)
+        styled(_label(name, int(end - begin)), GROUND, ground=COLORS[name], bold=True)
         for (name, _), begin, end in zip(found, at[:-1], at[1:], strict=True)
         if end > begin
     )
@@ -220,12 +220,12 @@ def time_table(snapshot: Snapshot, width: int, height: int) -> list[Row]:
     for name, seconds in found:
         rows.append(
             (
-                part("■ ", COLORS[name]),
-                part(fit(NAMES[name], max(0, width - 20)), SOFT),
-                part(f"{steady(seconds * per_step, 3):>9}"),
-                part(" ms", FAINT),
-                part(f"{steady(100 * seconds / wall, 0):>4}"),
-                part(" %", FAINT),
+                styled("■ ", COLORS[name]),
+                styled(fit(NAMES[name], max(0, width - 20)), SOFT),
+                styled(f"{steady(seconds * per_step, 3):>9}"),
+                styled(" ms", FAINT),
+                styled(f"{steady(100 * seconds / wall, 0):>4}"),
+                styled(" %", FAINT),
             )
         )
         if height >= 3 * len(found) + 2:

@@ -6,9 +6,9 @@ import numpy as np
 
 from ...training.telemetry.records import RECORDING, Notice, Phase
 from ...training.telemetry.snapshot import Snapshot
-from ..boards import Frame, mixed
-from ..drawing.ink import CYAN, FAINT, LINE, MAGENTA, ORANGE, RED, SIGNS, STEPPING, TONES, YELLOW
+from ..boards import BoardFrame, mixed
 from ..drawing.numbers import decimal
+from ..drawing.styles import CYAN, FAINT, LINE, MAGENTA, ORANGE, RED, SIGNS, STEPPING, TONES, YELLOW
 from .figures import sign_of
 
 JUST, JUST_PART = 1.0, 0.5  # s, and part of an episode, that an ended one colours its board at most
@@ -16,7 +16,7 @@ JUST_ENDED = 0.4  # how much of that colour its frame has: early in training, ev
 NOTICES = {Notice.BREAK: ("break", ORANGE), Notice.ALARM: ("alarm", RED), Notice.PLAYED: ("by hand", CYAN)}
 
 
-def frames_of(snapshot: Snapshot, first: int, count: int, now: float, selected: int | None) -> list[Frame]:
+def frames_of(snapshot: Snapshot, first: int, count: int, now: float, selected: int | None) -> list[BoardFrame]:
     """Return what surrounds the boards `first..first + count`: the state by colour, sign and word."""
     table = snapshot.environments[first : first + count]
     total, name = len(snapshot.environments), snapshot.description.units.env.capitalize()
@@ -25,7 +25,7 @@ def frames_of(snapshot: Snapshot, first: int, count: int, now: float, selected: 
     frames = [
         _frame(
             snapshot,
-            Frame(f"{name} {first + index + 1:,}/{total:,}", selected=first + index == selected),
+            BoardFrame(f"{name} {first + index + 1:,}/{total:,}", selected=first + index == selected),
             since,
             values,
         )
@@ -49,7 +49,7 @@ def _just(snapshot: Snapshot) -> float:
     return min(JUST, JUST_PART * length * snapshot.num_envs / sps)
 
 
-def _frame(snapshot: Snapshot, frame: Frame, since: float, values: tuple[int, float, int, float]) -> Frame:
+def _frame(snapshot: Snapshot, frame: BoardFrame, since: float, values: tuple[int, float, int, float]) -> BoardFrame:
     """Colour, sign and caption of one board, of its status, end, outcome and return; `since` then, an end is shown."""
     status, ended, outcome, score = values
     if status:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from ...training.telemetry.description import Description
 from ...training.telemetry.snapshot import Snapshot
-from ..boards import Fitting, Frame, Notes, Steps
-from ..drawing.ink import FAINT, SOFT, TEXT, Row, part
+from ..boards import BoardFrame, GridLayout, Notes, ThresholdRenderer
 from ..drawing.numbers import figure, short, spoken
+from ..drawing.styles import FAINT, SOFT, TEXT, Row, styled
 
 VALUE = 6  # columns that a number takes in short, `123.4k`
 
@@ -24,11 +24,11 @@ class Headline:
         wanted = description.headline
         self._scalars = [(spoken(name), description.info.index(name)) for name in wanted if name in description.info]
         bars = [panel for panel in description.panels if panel.field in wanted and panel.steps]
-        self._bars = [(panel.field, Steps(panel)) for panel in bars]
+        self._bars = [(panel.field, ThresholdRenderer(panel)) for panel in bars]
         least = len(self._scalars[0][0]) + 1 + VALUE if self._scalars else 0
         self.notes = Notes(bool(self._scalars) + len(self._bars), least)
 
-    def added(self, frames: Sequence[Frame], snapshot: Snapshot, grid: Fitting | None) -> Sequence[Frame]:
+    def added(self, frames: Sequence[BoardFrame], snapshot: Snapshot, grid: GridLayout | None) -> Sequence[BoardFrame]:
         """Return the frames of the page with as many lines as the grid has room for."""
         if grid is None or not grid.notes:
             return frames
@@ -56,5 +56,5 @@ class Headline:
             used += len(name) + len(text) + 2
             if used > width + 1:
                 break
-            row.append((part(f"{name} ", FAINT if row else SOFT), part(f"{text} ", TEXT)))
+            row.append((styled(f"{name} ", FAINT if row else SOFT), styled(f"{text} ", TEXT)))
         return tuple(segment for pair in row for segment in pair)

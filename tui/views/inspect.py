@@ -7,12 +7,12 @@ import numpy as np
 from ...training.telemetry.description import Description
 from ...training.telemetry.moments import Moment
 from ...training.telemetry.snapshot import Snapshot
-from ..drawing.ink import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, part
 from ..drawing.numbers import decimal, figure, percent, spoken, whole
 from ..drawing.panels import Rows, Section, column, columns
+from ..drawing.styles import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, styled
+from .environment_rows import action_text, seat_of
 from .figures import Entry, hint, pair, pairs, wrapped
 from .observation import observed, planes
-from .thoughts import action_text, seat_of
 
 WIDE, LEFT, HIGH, SHORT, FEW = 70, 34, 44, 30, 4
 NAME = 14
@@ -72,29 +72,29 @@ def _share(about: Description, action: int, share: float, width: int, *, marked:
     color, name = BRIGHT if marked else SOFT, min(NAME, width // 3)
     sign = SIGNS.stepping if marked else " "
     return (
-        part(f"{sign} ", ACCENT, bold=marked),
-        part(fit(action_text(about, np.array(action)), name), color, bold=marked),
+        styled(f"{sign} ", ACCENT, bold=marked),
+        styled(fit(action_text(about, np.array(action)), name), color, bold=marked),
         *bar(share, max(0, width - name - 10), ACCENT),
-        part(f"{percent(100 * share, 1):>8}", color),
+        styled(f"{percent(100 * share, 1):>8}", color),
     )
 
 
 def rewarded(about: Description, moment: Moment, width: int) -> list[Row]:
     """The reward of the step and of the episode, by term."""
     rows: list[Row] = [
-        (blank(width - 18), part(f"{'step':>9}{'episode':>9}", FAINT)),
+        (blank(width - 18), styled(f"{'step':>9}{'episode':>9}", FAINT)),
     ]
     if moment.reward_terms is not None and moment.terms is not None:
         for name, step, total in zip(about.reward_terms, moment.reward_terms, moment.terms, strict=False):
-            rows.append((part(fit(name, width - 18), SOFT), *_amount(float(step)), *_amount(float(total))))
+            rows.append((styled(fit(name, width - 18), SOFT), *_amount(float(step)), *_amount(float(total))))
     step, total = moment.values["reward"], moment.values["episode_return"]
     label = fit("sum" if about.reward_terms else "reward", width - 18)
-    return [*rows, (part(label, SOFT), *_amount(step, bold=True), *_amount(total, bold=True))]
+    return [*rows, (styled(label, SOFT), *_amount(step, bold=True), *_amount(total, bold=True))]
 
 
 def _amount(value: float, *, bold: bool = False) -> Row:
     color = GREEN if value > 0 else RED if value < 0 else FAINT
-    return (part(f"{decimal(value):>9}", color, bold=bold),)
+    return (styled(f"{decimal(value):>9}", color, bold=bold),)
 
 
 def taken(snapshot: Snapshot, env: int, width: int) -> list[Row]:
@@ -109,7 +109,7 @@ def taken(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     name = min(NAME, width // 3)
     room = max(0, (width - name - 14) // 2)
     rows: list[Row] = [
-        (blank(name), part(f"Env {env + 1}".ljust(room + 7), FAINT), part("all".ljust(room + 7), FAINT)),
+        (blank(name), styled(f"Env {env + 1}".ljust(room + 7), FAINT), styled("all".ljust(room + 7), FAINT)),
     ]
     for action in np.argsort(-shares_of.max(axis=0), kind="stable")[:MOST_ACTIONS].tolist():
         if shares_of[:, action].max() == 0:
@@ -117,9 +117,9 @@ def taken(snapshot: Snapshot, env: int, width: int) -> list[Row]:
         bars = [
             segment
             for share in shares_of[:, action].tolist()
-            for segment in (*bar(share, room, ACCENT), part(f"{percent(100 * share):>6} ", TEXT))
+            for segment in (*bar(share, room, ACCENT), styled(f"{percent(100 * share):>6} ", TEXT))
         ]
-        rows.append((part(fit(action_text(snapshot.description, np.array(action)), name), SOFT), *bars))
+        rows.append((styled(fit(action_text(snapshot.description, np.array(action)), name), SOFT), *bars))
     return rows
 
 
@@ -147,7 +147,7 @@ def legal(about: Description, moment: Moment, width: int) -> list[Row]:
         return planes(mask.reshape(shape).astype(np.float32), names, width, 5)
     names = [action_text(about, np.array(action)) for action in np.flatnonzero(mask).tolist()]
     text = " ".join(name.replace(" ", "-") for name in names)
-    lines: list[Row] = [(part(line, TEXT),) for line in wrapped(text, width)]
+    lines: list[Row] = [(styled(line, TEXT),) for line in wrapped(text, width)]
     return lines[:4]
 
 

@@ -7,10 +7,10 @@ from itertools import groupby
 from textual.app import ComposeResult
 
 from ...training.telemetry.snapshot import Look
-from ..drawing.ink import Row
-from ..drawing.lines import Lines
 from ..drawing.panels import columns, shares
-from .base import Shot, View
+from ..drawing.styles import Row
+from ..drawing.widgets import TextLines
+from .base import View, ViewUpdate
 from .curves import Curves, ordered
 from .figures import hint
 
@@ -25,7 +25,7 @@ class LearningView(View):
         super().__init__(id="learning")
         self._names: list[str] = []
         self._wide: list[str] = []
-        self._lines, self._curves = Lines(), Curves()
+        self._lines, self._curves = TextLines(), Curves()
 
     def compose(self) -> ComposeResult:
         """A grid of charts."""
@@ -58,7 +58,7 @@ class LearningView(View):
         """The curves of this page."""
         return Look(count=0, curves=tuple(dict.fromkeys(name for line in self.page for name in line)))
 
-    def show(self, shot: Shot) -> None:
+    def show(self, shot: ViewUpdate) -> None:
         """Draw the curves."""
         if not shot.figures:
             return
@@ -78,7 +78,7 @@ class LearningView(View):
             rows += self._line(lines[indices[0]], shot, width, sum(heights[index] for index in indices))
         self._lines.show(rows)
 
-    def _line(self, names: list[str], shot: Shot, width: int, height: int) -> list[Row]:
+    def _line(self, names: list[str], shot: ViewUpdate, width: int, height: int) -> list[Row]:
         """Charts side by side; what is drawn large has the line for itself."""
         across = 1 if names[0] in self._wide else self.shape[0]
         charts = [[self._curves.section(shot, name)] for name in names]

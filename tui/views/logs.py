@@ -9,10 +9,10 @@ from textual.app import ComposeResult
 
 from ...training.logs import Logs, Printed, Weight
 from ...training.telemetry.snapshot import Snapshot
-from ..drawing.ink import ACCENT, CYAN, FAINT, GROUND, RED, SIGNS, TEXT, YELLOW, Row, fit, part
-from ..drawing.lines import Lines
 from ..drawing.panels import FRAME, framed
-from .base import Shot, View
+from ..drawing.styles import ACCENT, CYAN, FAINT, GROUND, RED, SIGNS, TEXT, YELLOW, Row, fit, styled
+from ..drawing.widgets import TextLines
+from .base import View, ViewUpdate
 from .figures import hint
 
 TITLE = "Output"
@@ -36,13 +36,13 @@ class LogView(View):
         self._shift, self._cut = 0, False
         self._pattern = ""
         self._found: int | None = None
-        self._lines = Lines()
+        self._lines = TextLines()
 
     def compose(self) -> ComposeResult:
         """One panel."""
         yield self._lines
 
-    def show(self, shot: Shot) -> None:
+    def show(self, shot: ViewUpdate) -> None:
         """Read what is new and draw the lines."""
         if not shot.figures:
             return
@@ -88,12 +88,15 @@ class LogView(View):
         sign, color = LOOKS[line.weight]
         text = fit(line.text[self._shift :], max(0, width - SOURCE - SIGN)).rstrip()
         at = text.lower().find(self._pattern) if self._pattern else -1
-        head = (part(f"{line.source:<{SOURCE}}", CYAN if line.source == "training" else FAINT), part(f"{sign} ", color))
+        head = (
+            styled(f"{line.source:<{SOURCE}}", CYAN if line.source == "training" else FAINT),
+            styled(f"{sign} ", color),
+        )
         if at < 0:
-            return (*head, part(text, color))
+            return (*head, styled(text, color))
         to = at + len(self._pattern)
         ground = ACCENT if number == self._found else YELLOW
-        return (*head, part(text[:at], color), part(text[at:to], GROUND, ground=ground), part(text[to:], color))
+        return (*head, styled(text[:at], color), styled(text[at:to], GROUND, ground=ground), styled(text[to:], color))
 
     def _note(self, width: int) -> str:
         if self._pattern:

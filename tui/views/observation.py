@@ -13,10 +13,10 @@ from ...envs.fields import Array
 from ...training.telemetry.description import Description
 from ...training.telemetry.moments import Moment
 from ..drawing.dots import BRAILLE, HALVES, PLAIN_HALVES
-from ..drawing.ink import CYAN, FAINT, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, part
 from ..drawing.numbers import figure
+from ..drawing.styles import CYAN, FAINT, RED, SIGNS, SOFT, TEXT, Row, bar, blank, fit, styled
 from .figures import hint
-from .pictures import channels_first, drawn, pictures_in
+from .images import channels_first, image_rows, images_in
 
 NAME = 14
 TILE, LEAST_TILE = 8, 5
@@ -31,8 +31,8 @@ def observed(about: Description, moment: Moment, width: int, height: int) -> lis
     values = moment.observation
     if values is None:
         return hint(moment.note or "the observation of this step is not kept", width)
-    if not about.slices and (pictures := pictures_in(values)) is not None:
-        return drawn(pictures, width, height)
+    if not about.slices and (pictures := images_in(values)) is not None:
+        return image_rows(pictures, width, height)
     if values.ndim == 3:
         values = values if about.slices else channels_first(values)
         return _planes(about, np.asarray(values, np.float32), width, height)
@@ -91,7 +91,7 @@ def _whole(rows: list[Row], height: int) -> list[Row]:
     """Rows that fit; in place of the others, how many there are."""
     if len(rows) <= height:
         return rows
-    return [*rows[: height - 1], (part(f"{len(rows) - height + 1} more lines do not fit", FAINT),)]
+    return [*rows[: height - 1], (styled(f"{len(rows) - height + 1} more lines do not fit", FAINT),)]
 
 
 def _tiles(tiles: Sequence[list[str]], names: Sequence[str], width: int, least: int) -> list[Row]:
@@ -101,9 +101,9 @@ def _tiles(tiles: Sequence[list[str]], names: Sequence[str], width: int, least: 
     rows: list[Row] = []
     for first in range(0, len(tiles), across):
         group = range(first, min(first + across, len(tiles)))
-        rows.append(tuple(s for at in group for s in (part(_short(names[at], columns), FAINT), blank(1))))
+        rows.append(tuple(s for at in group for s in (styled(_short(names[at], columns), FAINT), blank(1))))
         rows += [
-            tuple(s for at in group for s in (part(fit(tiles[at][line], columns), CYAN), blank(1)))
+            tuple(s for at in group for s in (styled(fit(tiles[at][line], columns), CYAN), blank(1)))
             for line in range(len(tiles[0]))
         ]
     return rows
@@ -136,20 +136,22 @@ def _slice(name: str, values: Array, width: int) -> list[Row]:
         return [_number(name, float(values[0]), most, width)]
     sizes = np.rint(8 * np.abs(known) / most).astype(np.int64).tolist()
     signs = [
-        part(levels[size], RED if value < 0 else CYAN) if math.isfinite(value) else part(SIGNS.broken, RED, bold=True)
+        styled(levels[size], RED if value < 0 else CYAN)
+        if math.isfinite(value)
+        else styled(SIGNS.broken, RED, bold=True)
         for size, value in zip(sizes, values.tolist(), strict=True)
     ]
     wide = _label(width)
     room = max(4, width - wide)
     rows: list[Row] = [
-        (part(fit("" if first else name, wide), SOFT), *Segment.simplify(signs[first : first + room]))
+        (styled(fit("" if first else name, wide), SOFT), *Segment.simplify(signs[first : first + room]))
         for first in range(0, len(signs), room)
     ]
     counted, span = f"{len(values)} values", f"{figure(low)} to {figure(high)}"
     text = f"{counted}, {span}" if len(counted) + len(span) + 2 <= width else span
-    row: Row = (blank(max(0, min(wide, width - len(text)))), part(text, FAINT))
+    row: Row = (blank(max(0, min(wide, width - len(text)))), styled(text, FAINT))
     broken = len(values) - np.count_nonzero(np.isfinite(values))
-    return [*rows, (*row, part(f", {broken:,} not a number", RED)) if broken else row]
+    return [*rows, (*row, styled(f", {broken:,} not a number", RED)) if broken else row]
 
 
 def _label(width: int) -> int:
@@ -161,5 +163,5 @@ def _number(name: str, value: float, most: float, width: int) -> Row:
     """A name, a bar and a number."""
     wide = _label(width)
     room, color = max(0, width - wide - 11), CYAN if value >= 0 else RED
-    number = part(f"{figure(value):>11}", TEXT) if math.isfinite(value) else part(f"{value:>11}", RED, bold=True)
-    return (part(fit(name, wide), SOFT), *bar(abs(value) / (most or 1.0), room, color), number)
+    number = styled(f"{figure(value):>11}", TEXT) if math.isfinite(value) else styled(f"{value:>11}", RED, bold=True)
+    return (styled(fit(name, wide), SOFT), *bar(abs(value) / (most or 1.0), room, color), number)

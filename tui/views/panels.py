@@ -9,9 +9,9 @@ import numpy as np
 
 from ...envs.fields import Array
 from ...training.telemetry.description import PanelLook
-from ..boards import Drawing, Scale, heading, named
-from ..drawing.ink import Row, blank
+from ..boards import Renderer, Scale, heading, named
 from ..drawing.panels import FRAME, Section
+from ..drawing.styles import Row, blank
 
 HIGHEST = 18
 LOW, SLIM = 8, 30
@@ -19,11 +19,11 @@ FEWEST = 5
 USUAL = ("wide", "roomy", "close", "snug", "tight")
 STRETCHED = {"bars", "table", "list"}
 PLANES = 2
-PICTURE = 0.16  # s that each picture of a film stands
-LAST = 1.0  # s that the last one stands at least
+FRAME_SECONDS = 0.16  # s that each picture of a film stands
+LAST_FRAME_SECONDS = 1.0  # s that the last one stands at least
 
 
-class Film:
+class ClipPlayer:
     """Plays a film to its end, then shows the newest one: fights may come faster than anybody can watch them."""
 
     def __init__(self) -> None:
@@ -38,31 +38,31 @@ class Film:
             now: Seconds since the epoch.
         """
         count = next(len(pictures) for pictures in boards.values())
-        running = self._begun <= now < self._begun + PICTURE * count + LAST
+        running = self._begun <= now < self._begun + FRAME_SECONDS * count + LAST_FRAME_SECONDS
         if not running and (
             not self._newest or any(not np.array_equal(boards[name], old) for name, old in self._newest.items())
         ):
             self._newest, self._begun = dict(boards), now
-        shown = min(count - 1, int((now - self._begun) / PICTURE))
+        shown = min(count - 1, int((now - self._begun) / FRAME_SECONDS))
         return {name: pictures[shown] for name, pictures in self._newest.items()}, shown + 1, count
 
 
 class PanelSection:
     """One panel as a section: at a modest scale where it is plain, as large as it may be where its cells say more."""
 
-    def __init__(self, panel: PanelLook, drawing: Drawing) -> None:
-        self.panel, self._drawing = panel, drawing
-        self._film = Film() if panel.kind == "cells" and len(panel.shape) > PLANES else None
+    def __init__(self, panel: PanelLook, renderer: Renderer) -> None:
+        self.panel, self._renderer = panel, renderer
+        self._clip = ClipPlayer() if panel.kind == "cells" and len(panel.shape) > PLANES else None
 
     def scale(self, width: int) -> Scale:
         """Return the scale for `width` columns within the frame."""
-        found = [scale for scale in self._drawing.scales if scale.columns <= width]
+        found = [scale for scale in self._renderer.scales if scale.columns <= width]
         if self.panel.layers or self.panel.kind == "grid":
             found = [scale for scale in found if scale.lines <= HIGHEST]
         elif self.panel.kind in {"cells", "pixels"}:
             found = [scale for scale in found if scale.lines <= LOW and scale.columns <= SLIM]
         usual = [scale for scale in found if scale.name in USUAL and not self.panel.layers]
-        scale = (usual or found or [self._drawing.scales[-1]])[0]
+        scale = (usual or found or [self._renderer.scales[-1]])[0]
         return replace(scale, columns=max(width, scale.columns)) if self.panel.kind in STRETCHED else scale
 
     def height(self, width: int) -> int:
@@ -72,8 +72,8 @@ class PanelSection:
     def section(self, boards: Mapping[str, Array], now: float, width: int) -> Section:
         """Return the section that shows an environment's boards in `width` columns, its frame included."""
         mine, note = {name: boards[name] for name in self.panel.fields}, heading(self.panel.columns, width - FRAME)
-        if self._film is not None:
-            mine, number, count = self._film.frames(mine, now)
+        if self._clip is not None:
+            mine, number, count = self._clip.frames(mine, now)
             note = f"replay {number}/{count}" if number < count else "its end"
 
         def rows(width: int, _: int) -> list[Row]:
@@ -83,10 +83,10 @@ class PanelSection:
 
     def _rows(self, board: Array, width: int) -> list[Row]:
         scale = self.scale(width)
-        prepared = self._drawing.prepare(board[None], scale)[0]
+        prepared = self._renderer.prepare(board[None], scale)[0]
         margin = max(0, width - scale.columns) // 2 if self.panel.layers else 0
         rows: list[Row] = [
-            (blank(margin), *self._drawing.line(prepared[at // scale.span], at % scale.span, scale))
+            (blank(margin), *self._renderer.line(prepared[at // scale.span], at % scale.span, scale))
             for at in range(scale.lines)
         ]
         while rows and self.panel.steps and not "".join(segment.text for segment in rows[-1]).strip():

@@ -9,20 +9,20 @@ from textual.message import Message
 from ...envs.fields import Array
 from ...training.telemetry.description import PanelLook
 from ...training.telemetry.snapshot import Look, Snapshot
-from ..boards import Boards, Drawing, drawing_of
-from ..drawing.ink import Row
-from ..drawing.lines import Lines
+from ..boards import BoardGrid, Renderer, renderer_for
 from ..drawing.panels import FRAME, Section, column, columns, framed, shares
 from ..drawing.plain import PlainVertical
+from ..drawing.styles import Row
+from ..drawing.widgets import TextLines
 from ..messages import EnvironmentOpened
 from . import figures
-from .base import Shot, View
+from .base import View, ViewUpdate
 from .curves import Curves, best
 from .frames import frames_of
 from .headline import Headline
 from .inspect import inspected
 from .panels import stacked
-from .wait import Waiting
+from .status_message import StatusMessage
 
 LEAST_CHARTS = 8
 MORE_CHARTS = 24
@@ -40,19 +40,19 @@ class SummaryView(View):
 
     def __init__(self, *, colors: bool) -> None:
         super().__init__(id="summary")
-        self.grid = Boards(id="grid")
+        self.grid = BoardGrid(id="grid")
         self._colors = colors
         self._panel: PanelLook | None = None
-        self._drawing: Drawing | None = None
+        self._renderer: Renderer | None = None
         self._count = 0
         self._first = 0
-        self._waiting, self._charts, self._side = Waiting(), Lines(id="charts"), Lines(id="side")
-        self._inspector, self._curves = Lines(id="inspector"), Curves()
-        self._stage = PlainVertical(self._waiting, self.grid, self._charts, id="stage")
+        self._waiting, self._charts, self._side = StatusMessage(), TextLines(id="charts"), TextLines(id="side")
+        self._inspector, self._curves = TextLines(id="inspector"), Curves()
+        self._left = PlainVertical(self._waiting, self.grid, self._charts, id="left")
 
     def compose(self) -> ComposeResult:
         """Boards and charts on the left, panels on the right."""
-        yield self._stage
+        yield self._left
         yield self._side
         yield self._inspector
 
@@ -60,7 +60,7 @@ class SummaryView(View):
         """The boards of this page and the learning curve."""
         return Look(self._first, self.grid.page, curves=self.curves)
 
-    def show(self, shot: Shot) -> None:
+    def show(self, shot: ViewUpdate) -> None:
         """Draw the boards, and what else is due."""
         self.curves = best(shot.snapshot)
         self._prepare(shot.snapshot)
@@ -70,7 +70,7 @@ class SummaryView(View):
         if not quiet and shot.snapshot.first == self._first:
             boards = self._boards_of(shot.snapshot)
             frames = frames_of(shot.snapshot, self._first, len(boards), shot.now, shot.env)
-            self.grid.show(boards, self._headline.added(frames, shot.snapshot, self.grid.fitting))
+            self.grid.show(boards, self._headline.added(frames, shot.snapshot, self.grid.grid_layout))
         self._inspector.display = shot.inspecting and not quiet
         if shot.inspecting and shot.closely:
             self._inspector.show(self._inspected(shot))
@@ -79,9 +79,9 @@ class SummaryView(View):
             if self._charts.display:
                 self._show_charts(shot)
 
-    def _inspected(self, shot: Shot) -> list[Row]:
+    def _inspected(self, shot: ViewUpdate) -> list[Row]:
         """All that is known of the selected board, over the panels."""
-        grid = self.grid.fitting
+        grid = self.grid.grid_layout
         if grid is not None:
             beside_it = (
                 2 * grid.place(max(0, shot.env - self._first))[0] >= self.size.width - self._inspector.size.width
@@ -96,13 +96,13 @@ class SummaryView(View):
     def _prepare(self, snapshot: Snapshot) -> None:
         """Take over another task or N."""
         board = snapshot.description.board
-        if self._drawing is None or board != self._panel:
-            self._drawing = drawing_of(board, colors=self._colors)
+        if self._renderer is None or board != self._panel:
+            self._renderer = renderer_for(board, colors=self._colors)
             self._headline = Headline(snapshot.description)
         self._panel = board
         if snapshot.num_envs != self._count:
             self._count, self._first = snapshot.num_envs, 0
-        self.grid.use(self._drawing, self._count, self._headline.notes)
+        self.grid.use(self._renderer, self._count, self._headline.notes)
 
     def _boards_of(self, snapshot: Snapshot) -> Array:
         if self._panel is None:
@@ -111,7 +111,7 @@ class SummaryView(View):
             return np.zeros((0, *self._panel.shape), np.uint8)
         return stacked(self._panel, snapshot.boards)
 
-    def _sections(self, shot: Shot) -> list[Section]:
+    def _sections(self, shot: ViewUpdate) -> list[Section]:
         """The panels of the right column, for its height and for what the charts show already."""
         snapshot, height = shot.snapshot, self._side.size.height
         lines = HIGH_CURVE_LINES if height >= HIGH else CURVE_LINES
@@ -128,7 +128,7 @@ class SummaryView(View):
             return [*sections, trainer]
         return [*sections, self._curves.section(shot, self.curves[0])]
 
-    def _show_charts(self, shot: Shot) -> None:
+    def _show_charts(self, shot: ViewUpdate) -> None:
         """The learning curve below the boards, the time of a step beside it, and other curves, as there is room."""
         width, height = self._charts.size
         goal, *others = (self._curves.section(shot, name) for name in self.curves)
@@ -149,7 +149,7 @@ class SummaryView(View):
 
     def _arrange(self, *, quiet: bool) -> None:
         """Give the boards the lines they take, and the charts what is left."""
-        width, height = self._stage.size
+        width, height = self._left.size
         grid = self.grid.fit_within(width, height)
         used = grid.rows * grid.tile[1] if grid else height
         roomy = not quiet and grid is not None and height - used >= LEAST_CHARTS and width >= SLIMMEST_CHARTS
@@ -159,13 +159,13 @@ class SummaryView(View):
         if self.grid.styles.height is None or self.grid.styles.height.value != wanted:
             self.grid.styles.height = wanted
 
-    def on_boards_refitted(self, event: Boards.Refitted) -> None:
+    def on_board_grid_layout_changed(self, event: BoardGrid.LayoutChanged) -> None:
         """Keep the page within the boards; ask for another look."""
         event.stop()
         self._first = self._first // self.grid.page * self.grid.page
         self.post_message(self.PageTurned())
 
-    def on_boards_picked(self, event: Boards.Picked) -> None:
+    def on_board_grid_clicked(self, event: BoardGrid.Clicked) -> None:
         """Open the board that was clicked."""
         event.stop()
         self.post_message(EnvironmentOpened(self._first + event.index))
@@ -178,7 +178,7 @@ class SummaryView(View):
 
     def moved(self, env: int, columns: int, rows: int) -> int:
         """Return the environment beside `env` in the grid; turns the page where that is on another one."""
-        across = self.grid.fitting.columns if self.grid.fitting else 1
+        across = self.grid.grid_layout.columns if self.grid.grid_layout else 1
         found = min(max(0, self._count - 1), max(0, env + columns + rows * across))
         self._go(found // self.grid.page * self.grid.page)
         return found
@@ -191,7 +191,7 @@ class SummaryView(View):
     @property
     def pages(self) -> tuple[int, int]:
         """The page that is shown, from 1, and how many there are."""
-        if self.grid.fitting is None or not self.grid.display:
+        if self.grid.grid_layout is None or not self.grid.display:
             return 1, 1
         page = self.grid.page
         return self._first // page + 1, max(1, -(-self._count // page))

@@ -6,11 +6,11 @@ from textual.app import ComposeResult
 
 from ...training.telemetry.snapshot import Snapshot
 from ...training.units import Units, plural
-from ..drawing.ink import BRIGHT, FAINT, SOFT, TEXT, Row, bar, blank, fit, part, width_of
-from ..drawing.lines import Lines
 from ..drawing.numbers import duration, steady, whole
 from ..drawing.panels import Section, column
-from .base import Shot, View
+from ..drawing.styles import BRIGHT, FAINT, SOFT, TEXT, Row, bar, blank, fit, styled, width_of
+from ..drawing.widgets import TextLines
+from .base import View, ViewUpdate
 from .figures import COLORS, NAMES, hint, shares, stacked
 
 MEANINGS = {
@@ -31,13 +31,13 @@ class TimingView(View):
 
     def __init__(self) -> None:
         super().__init__(id="timing")
-        self._lines = Lines()
+        self._lines = TextLines()
 
     def compose(self) -> ComposeResult:
         """One panel."""
         yield self._lines
 
-    def show(self, shot: Shot) -> None:
+    def show(self, shot: ViewUpdate) -> None:
         """Draw the bars."""
         if shot.figures:
             steps, wall = float(shot.snapshot.times["steps"]), float(shot.snapshot.times["wall"])
@@ -67,32 +67,32 @@ def rows_of(snapshot: Snapshot, width: int, height: int) -> list[Row]:
         numbers = _figures(seconds / wall, seconds * n / steps, seconds / steps, wide=wide)
         rows.append(_phase(name, seconds / wall, numbers, width))
         if roomy:
-            rows += [(blank(2), part(MEANINGS[name], FAINT)), ()]
+            rows += [(blank(2), styled(MEANINGS[name], FAINT)), ()]
     if not low:
-        rows.append((part("─" * width, FAINT),))
+        rows.append((styled("─" * width, FAINT),))
     total = _figures(1.0, wall * n / steps, wall / steps, wide=wide)
     whole_step = f"one {units.step} of all {plural(units.environment)}" if wide else f"one {units.step}"
-    return [*rows, (part(fit(whole_step, max(0, width - width_of(total))), BRIGHT), *total)]
+    return [*rows, (styled(fit(whole_step, max(0, width - width_of(total))), BRIGHT), *total)]
 
 
 def _head(units: Units, width: int, *, wide: bool) -> Row:
     each = f"{f'per {units.env} {units.step}':>{EACH}}" if wide else ""
     head = f"{f'ms/{units.step}':>{STEP}}{each}{'share':>{SHARE}}"
-    return (blank(width - len(head)), part(head, FAINT))
+    return (blank(width - len(head)), styled(head, FAINT))
 
 
 def _phase(name: str, share: float, numbers: Row, width: int) -> Row:
     left = width - width_of(numbers)
     room = left - NAME - 2
     if room < 4:
-        return (part(fit(NAMES[name], max(0, left)), COLORS[name]), *numbers)
-    return (part(fit(NAMES[name], NAME), SOFT), *bar(share, room, COLORS[name]), blank(2), *numbers)
+        return (styled(fit(NAMES[name], max(0, left)), COLORS[name]), *numbers)
+    return (styled(fit(NAMES[name], NAME), SOFT), *bar(share, room, COLORS[name]), blank(2), *numbers)
 
 
 def _figures(share: float, step: float, env_step: float, *, wide: bool) -> Row:
     """Milliseconds of a step of all environments, where there is room the time of one environment's, and the share."""
     return (
-        part(f"{steady(1000 * step, 3):>{STEP}}", TEXT),
-        *([part(f"{duration(env_step):>{EACH}}", SOFT)] if wide else []),
-        part(f"{steady(100 * share, 1):>{SHARE - 2}} %", TEXT),
+        styled(f"{steady(1000 * step, 3):>{STEP}}", TEXT),
+        *([styled(f"{duration(env_step):>{EACH}}", SOFT)] if wide else []),
+        styled(f"{steady(100 * share, 1):>{SHARE - 2}} %", TEXT),
     )

@@ -12,11 +12,11 @@ from ...envs.fields import Array
 from ...training.telemetry.records import Level
 from ...training.telemetry.snapshot import Event, Snapshot
 from ...training.units import plural
-from ..drawing.ink import BRIGHT, FAINT, GREEN, MAGENTA, RED, SOFT, TEXT, YELLOW, Row, fit, part
-from ..drawing.lines import Lines
 from ..drawing.numbers import figure, percent, spoken, whole
 from ..drawing.panels import Section, column
-from .base import Shot, View
+from ..drawing.styles import BRIGHT, FAINT, GREEN, MAGENTA, RED, SOFT, TEXT, YELLOW, Row, fit, styled
+from ..drawing.widgets import TextLines
+from .base import View, ViewUpdate
 from .figures import hint
 
 LEVELS = {
@@ -53,7 +53,7 @@ class WorkersView(View):
         self._rates: dict[int, float] = {}
         self._first = 0
         self._count = 0
-        self._lines = Lines()
+        self._lines = TextLines()
 
     def compose(self) -> ComposeResult:
         """Two panels."""
@@ -64,7 +64,7 @@ class WorkersView(View):
         """Workers that have room beside the events."""
         return max(1, int(self._lines.size.height * SHARE) - 3)
 
-    def show(self, shot: Shot) -> None:
+    def show(self, shot: ViewUpdate) -> None:
         """Draw both."""
         if not shot.figures:
             return
@@ -127,7 +127,7 @@ def worker_rows(snapshot: Snapshot, rates: dict[int, float], width: int, shown: 
     columns = [column for column in COLUMNS if width >= sum(wide for _, wide in COLUMNS) + 8 or column[0] in NARROW]
     names = "".join(f"{words.get(name, name):>{wide}}" for name, wide in columns)
     room = width - len(names) - 2
-    rows: list[Row] = [(part(names + ("  last error" if room >= LEAST_ERROR else ""), FAINT),)]
+    rows: list[Row] = [(styled(names + ("  last error" if room >= LEAST_ERROR else ""), FAINT),)]
     for index in range(len(workers))[shown]:
         record = workers[index]
         state = record["state"].decode()
@@ -146,10 +146,10 @@ def worker_rows(snapshot: Snapshot, rates: dict[int, float], width: int, shown: 
         rows.append(
             (
                 *(
-                    part(f"{cells[name]:>{wide}}", STATES.get(state, TEXT) if name == "state" else TEXT)
+                    styled(f"{cells[name]:>{wide}}", STATES.get(state, TEXT) if name == "state" else TEXT)
                     for name, wide in columns
                 ),
-                part("  " + fit(error, room).rstrip() if room >= LEAST_ERROR else "", RED),
+                styled("  " + fit(error, room).rstrip() if room >= LEAST_ERROR else "", RED),
             )
         )
     return rows
@@ -172,7 +172,7 @@ def load_rows(snapshot: Snapshot, width: int, shown: slice) -> list[Row]:
         lines.append([str(index), *map(figure, values)])
     count = next((at for at in range(len(wides), 0, -1) if sum(wides[:at]) <= width), 0)
     texts = ["".join(f"{cell:>{wide}}" for cell, wide in list(zip(line, wides, strict=True))[:count]) for line in lines]
-    return [(part(text, TEXT if at else FAINT),) for at, text in enumerate(texts)]
+    return [(styled(text, TEXT if at else FAINT),) for at, text in enumerate(texts)]
 
 
 def event_rows(events: tuple[Event, ...], width: int, height: int) -> list[Row]:
@@ -184,9 +184,9 @@ def event_rows(events: tuple[Event, ...], width: int, height: int) -> list[Row]:
         env = f"env {event.env + 1}: " if event.env >= 0 else ""
         rows.append(
             (
-                part(f"{when} ", FAINT),
-                part(f"{word:<8}", color),
-                part(
+                styled(f"{when} ", FAINT),
+                styled(f"{word:<8}", color),
+                styled(
                     fit(env + event.text, max(0, width - 17)).rstrip(), BRIGHT if event.level >= Level.WARNING else TEXT
                 ),
             )

@@ -3,20 +3,20 @@
 import pytest
 
 from pac.envs import BadParameter
-from pac.tui.play.play import DOWN_FRAMES, Game, Pad, PlayApp
+from pac.tui.play.play import DOWN_FRAMES, ButtonGame, Gamepad, PlayApp
 
-from ..stage import until
+from ..fake_session import until
 
 NOTHING: frozenset[str] = frozenset()
 
 
-def frames(pad: Pad, count: int) -> list[frozenset[str]]:
+def frames(pad: Gamepad, count: int) -> list[frozenset[str]]:
     return [pad.frame() for _ in range(count)]
 
 
 def test_a_press_is_a_tap():
     """A button is held for a frame and released for one, so that two presses are two moves."""
-    pad = Pad()
+    pad = Gamepad()
     for key in ("left", "left", "up"):
         pad.press(key)
     assert frames(pad, 6) == [{"left"}, NOTHING, {"left"}, NOTHING, {"A"}, NOTHING]
@@ -24,7 +24,7 @@ def test_a_press_is_a_tap():
 
 def test_down_is_held_from_one_repeat_to_the_next():
     """A terminal's repeats of the down key join into one long press."""
-    pad = Pad()
+    pad = Gamepad()
     pad.press("down")
     assert frames(pad, 2) == [{"down"}] * 2
     pad.press("down")
@@ -33,7 +33,7 @@ def test_down_is_held_from_one_repeat_to_the_next():
 
 def test_taps_go_with_a_drop():
     """A drop holds down until the piece has locked, and can still be steered."""
-    pad = Pad()
+    pad = Gamepad()
     pad.press("space")
     pad.press("right")
     assert frames(pad, 3) == [{"down", "right"}, {"down"}, {"down"}]
@@ -43,7 +43,7 @@ def test_taps_go_with_a_drop():
 
 def test_what_was_pressed_for_a_piece_ends_with_it():
     """Presses left over when a piece locks are not given to the next."""
-    pad = Pad()
+    pad = Gamepad()
     for _ in range(4):
         pad.press("left")
     pad.frame()
@@ -53,7 +53,7 @@ def test_what_was_pressed_for_a_piece_ends_with_it():
 
 def test_a_game_by_placements_is_played_by_frames():
     """`play drmario:level=2` plays the same game frame by frame, and a dropped pill locks."""
-    game = Game("drmario:level=2", seed=1)
+    game = ButtonGame("drmario:level=2", seed=1)
     assert game.task.name == "drmario-frames"
     assert game.info["viruses"] == 12
     pills = game.info["pills"]
@@ -64,7 +64,7 @@ def test_a_game_by_placements_is_played_by_frames():
 
 def test_a_game_that_ends_keeps_its_last_board():
     """When the bottle is full the game says how it ended and shows the bottle, until the next game."""
-    game = Game("drmario", seed=1)
+    game = ButtonGame("drmario", seed=1)
     while game.ended is None and game.frames < 100_000:
         game.step(frozenset({"down"}))
     assert game.ended is not None
@@ -78,12 +78,12 @@ def test_a_game_that_ends_keeps_its_last_board():
 def test_what_has_no_buttons_is_not_played():
     """A task whose actions are no buttons is refused, with what can be played."""
     with pytest.raises(BadParameter, match="drmario"):
-        Game("CartPole-v1", seed=0)
+        ButtonGame("CartPole-v1", seed=0)
 
 
 async def test_keys_play():
     """In the app, space drops the pill, p holds the game still, q leaves."""
-    app = PlayApp(Game("drmario", seed=1))
+    app = PlayApp(ButtonGame("drmario", seed=1))
 
     async with app.run_test(size=(100, 40)) as pilot:
         pills = app.game.info["pills"]

@@ -12,7 +12,7 @@ from pac.tui.cli.run import ProgressLine
 from pac.tui.console import PrintableConsole
 from pac.tui.output import PrintableStream, guard_streams, json_text
 
-from ..hostile import ATTACK, hostile, smuggled
+from ..attack_text import ATTACK, hostile, smuggled
 
 FILE = ATTACK.replace("/", "")
 

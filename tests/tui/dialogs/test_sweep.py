@@ -9,53 +9,53 @@ from textual.widgets import Input
 
 from pac.training.telemetry.records import Phase
 from pac.training.telemetry.snapshot import Scaling
-from pac.tui.dialogs.sweep import Sweep, said, table
+from pac.tui.dialogs.sweep import SweepDialog, said, table
 
-from ..stage import SIZES, screen_text, seen, until
+from ..fake_session import SIZES, screen_text, seen, until
 
 
-async def test_the_usual_numbers_are_offered_and_sent(stage, open_app):
+async def test_the_usual_numbers_are_offered_and_sent(fake, open_app):
     """Up to twice the present N; others may be typed."""
-    async with open_app(stage, (120, 40)) as (app, pilot):
+    async with open_app(fake, (120, 40)) as (app, pilot):
         await pilot.press("v")
-        await until(lambda: isinstance(app.screen, Sweep))
+        await until(lambda: isinstance(app.screen, SweepDialog))
         await seen(app, "nothing has been measured yet", "1 2 4 8 16")
         await pilot.press("enter")
-        await until(lambda: stage.commands == [("sweep", {"counts": [1, 2, 4, 8, 16]})])
+        await until(lambda: fake.commands == [("sweep", {"counts": [1, 2, 4, 8, 16]})])
         app.screen.query_one(Input).value = ""
         await pilot.press(*"3, x5", "enter")
-        await until(lambda: stage.commands[1:] == [("sweep", {"counts": [3, 5]})])
+        await until(lambda: fake.commands[1:] == [("sweep", {"counts": [3, 5]})])
 
 
-async def test_a_sweep_tells_how_far_it_is_and_can_be_cancelled(stage, open_app):
+async def test_a_sweep_tells_how_far_it_is_and_can_be_cancelled(fake, open_app):
     """Esc cancels it, and closes the screen once it is over."""
-    async with open_app(stage, (120, 40)) as (app, pilot):
+    async with open_app(fake, (120, 40)) as (app, pilot):
         await pilot.press("v")
-        stage.say(phase=Phase.BASELINE, message=b"measuring num_envs=4 (3 of 5)", progress=0.5)
+        fake.say(phase=Phase.BASELINE, message=b"measuring num_envs=4 (3 of 5)", progress=0.5)
         await seen(app, "measuring num_envs=4 (3 of 5)", "Esc cancels")
         await pilot.press("escape")
-        await until(lambda: stage.commands == [("cancel_sweep", {})])
-        stage.say(phase=Phase.RUNNING, message=b"")
+        await until(lambda: fake.commands == [("cancel_sweep", {})])
+        fake.say(phase=Phase.RUNNING, message=b"")
         await seen(app, "Esc closes")
         await pilot.press("escape")
-        await until(lambda: not isinstance(app.screen, Sweep))
+        await until(lambda: not isinstance(app.screen, SweepDialog))
 
 
-async def test_no_key_is_named_that_would_be_typed(stage, open_app):
+async def test_no_key_is_named_that_would_be_typed(fake, open_app):
     """Without a baseline the curve is left out; B measures one elsewhere, here numbers are typed."""
-    stage.scaling(n1=100.0, n8=380.0)
-    stage.say(baseline=float("nan"))
-    async with open_app(stage, (120, 40)) as (app, pilot):
+    fake.scaling(n1=100.0, n8=380.0)
+    fake.say(baseline=float("nan"))
+    async with open_app(fake, (120, 40)) as (app, pilot):
         await pilot.press("v")
         await seen(app, "Speed over N", "380")
-        dialog = app.screen.query_one("Lines")
+        dialog = app.screen.query_one("TextLines")
         assert "press B" not in dialog.text
 
 
-async def test_the_knee_is_marked(stage, open_app):
+async def test_the_knee_is_marked(fake, open_app):
     """In the table and in a sentence, beside fps, speedup and efficiency."""
-    stage.scaling(n1=100.0, n2=190.0, n4=300.0, n8=380.0)
-    async with open_app(stage, (120, 40)) as (app, pilot):
+    fake.scaling(n1=100.0, n2=190.0, n4=300.0, n8=380.0)
+    async with open_app(fake, (120, 40)) as (app, pilot):
         await pilot.press("v")
         await seen(app, "up to N = 4", "3.00x", "75 %", "55 %")
         (line,) = [line for line in screen_text(app).splitlines() if "knee" in line]
@@ -63,12 +63,12 @@ async def test_the_knee_is_marked(stage, open_app):
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_it_stands_at_every_size(stage, open_app, size):
+async def test_it_stands_at_every_size(fake, open_app, size):
     """Nothing breaks where little fits."""
-    stage.scaling(**{f"n{2**power}": 100.0 * 1.7**power for power in range(12)})
-    async with open_app(stage, size) as (app, pilot):
+    fake.scaling(**{f"n{2**power}": 100.0 * 1.7**power for power in range(12)})
+    async with open_app(fake, size) as (app, pilot):
         await pilot.press("v")
-        await until(lambda: isinstance(app.screen, Sweep))
+        await until(lambda: isinstance(app.screen, SweepDialog))
         assert len(screen_text(app).splitlines()) == size[1]
 
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from pac.tui.drawing.ink import part, width_of
 from pac.tui.drawing.panels import Section, beside, column, pages, shares
+from pac.tui.drawing.styles import styled, width_of
 
 
 def lines(count):
-    return lambda _width, _height: [(part(f"row {index}"),) for index in range(count)]
+    return lambda _width, _height: [(styled(f"row {index}"),) for index in range(count)]
 
 
 def text(rows):

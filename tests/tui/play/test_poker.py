@@ -10,9 +10,9 @@ from rich.cells import cell_len
 from pac.envs import BadParameter, find
 from pac.envs.poker.live import uniform
 from pac.envs.poker.tree import FOLD
-from pac.tui.drawing.lines import Lines
+from pac.tui.drawing.widgets import TextLines
 from pac.tui.play.match import Match
-from pac.tui.play.play import Game
+from pac.tui.play.play import ButtonGame
 from pac.tui.play.poker import CardsApp, play_against, play_against_run
 from pac.tui.play.poker_table import money, table
 from pac.tui.terminal import NoTerminal
@@ -111,8 +111,8 @@ def test_a_hand_that_is_over_tells_what_the_opponent_considered():
     """With the hint on: each of its decisions, what it did first, and how often it would do what it could."""
     match = Match(find("leduc"), 1, uniform)
     to_the_end(match)
-    assert match.thought
-    for thought in match.thought:
+    assert match.opponent_decisions
+    for thought in match.opponent_decisions:
         assert thought.done in thought.actions
         assert sum(thought.chances) == pytest.approx(1)
         assert re.search(rf"{thought.done} +{thought.actions[0]} \d+ %", text(match, advice=True))
@@ -130,7 +130,7 @@ async def test_keys_play():
     app = CardsApp(Match(find("holdem:betting=fcpa"), 4, uniform), "against random")
 
     def shown(name: str) -> str:
-        return app.query_one(f"#{name}", Lines).text
+        return app.query_one(f"#{name}", TextLines).text
 
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("r", "3", "escape")
@@ -171,4 +171,4 @@ def test_an_opponent_that_there_is_not():
 def test_what_is_not_played_by_hand():
     """The error names the games with buttons and those with cards."""
     with pytest.raises(BadParameter, match=r"drmario, holdem, kuhn, leduc, liars_dice"):
-        Game("noop", seed=0)
+        ButtonGame("noop", seed=0)

@@ -13,11 +13,11 @@ from pac.training.past.episode import CHECKED, FIRST, LAST, Episode, Step, play,
 from pac.training.past.episode_file import read, write
 from pac.training.telemetry.records import RECORDING, WAITING
 from pac.tui.cli.commands import main
+from pac.tui.replay.episode_session import EpisodeConnection, EpisodeSession
 from pac.tui.replay.export import SCREEN, export_episode
-from pac.tui.replay.film import Film, FilmConnection
 from pac.tui.replay.replay import ReplayApp
 
-from ..stage import screen_text, seen, until
+from ..fake_session import screen_text, seen, until
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def right(task):
 @asynccontextmanager
 async def opened(path, size=(100, 30)):
     """Run the app over a file, until it shows the first state."""
-    app = ReplayApp(FilmConnection(lambda: Film(read(path), path)))
+    app = ReplayApp(EpisodeConnection(lambda: EpisodeSession(read(path), path)))
     async with app.run_test(size=size, notifications=True) as pilot:
         await until(lambda: app.moment is not None and app.moment.step == 0, "the first state")
         yield app, pilot
@@ -160,13 +160,13 @@ def test_an_unknown_ending_is_refused(path, tmp_path):
         export_episode(read(path), path, tmp_path / "pole.mp4")
 
 
-async def test_recording_is_asked_for_and_marked(stage, open_app):
+async def test_recording_is_asked_for_and_marked(fake, open_app):
     """r asks for the next episode of the environment that is shown; its board says that it waits, and that it runs."""
-    async with open_app(stage) as (app, pilot):
+    async with open_app(fake) as (app, pilot):
         await pilot.press("3", "r")
-        await until(lambda: stage.commands == [("record", {"env": 2})])
+        await until(lambda: fake.commands == [("record", {"env": 2})])
         for state, sign in ((WAITING, "○ rec"), (RECORDING, "● rec")):
-            with stage.writer.write("environments") as table:
+            with fake.writer.write("environments") as table:
                 table["recording"][2] = state
-            stage.say()
+            fake.say()
             await until(partial(shows, app, sign))

@@ -9,7 +9,8 @@ from ..backends.segment import human_bytes
 from ..training.telemetry.records import Phase
 from ..training.telemetry.snapshot import Snapshot
 from ..training.units import STEPPED, plural
-from .drawing.ink import (
+from .drawing.numbers import NA, clock, percent, whole
+from .drawing.styles import (
     ACCENT,
     BRIGHT,
     CYAN,
@@ -24,12 +25,11 @@ from .drawing.ink import (
     YELLOW,
     Row,
     blank,
-    part,
     spread,
+    styled,
     width_of,
 )
-from .drawing.lines import Lines
-from .drawing.numbers import NA, clock, percent, whole
+from .drawing.widgets import TextLines
 from .keys import SHOWN, commands
 from .messages import ViewChosen
 
@@ -57,21 +57,21 @@ FIRST_ENVS, RESIZE = f"{SHOWN['env.1']}-{SHOWN['env.9']}", f"{SHOWN['envs.fewer'
 
 def head(snapshot: Snapshot | None, width: int) -> Row:
     """Return the first line: what is trained, with what, and how far it is."""
-    brand = part(" pac-tui ", GROUND, ground=ACCENT, bold=True)
+    brand = styled(" pac-tui ", GROUND, ground=ACCENT, bold=True)
     if snapshot is None:
-        return (brand, part("  starting the session", SOFT))
+        return (brand, styled("  starting the session", SOFT))
     facts, state = snapshot.description, snapshot.state
     color, word = PHASES[snapshot.phase]
     about = (facts.trainer, str(state["backend"]) or facts.backend, str(state["device"]) or facts.device)
-    left = (brand, part(f"  {facts.title}", BRIGHT, bold=True))
-    detail = (part("  " + " · ".join([*filter(None, about), f"N={snapshot.num_envs:,}"]), SOFT),)
+    left = (brand, styled(f"  {facts.title}", BRIGHT, bold=True))
+    detail = (styled("  " + " · ".join([*filter(None, about), f"N={snapshot.num_envs:,}"]), SOFT),)
     units = facts.units
     done = f"{whole(float(state[units.over]))} {units.counted}"
     counters = f"{done}   {clock(float(state['training_seconds']))} "
     if width < NARROW:
         counters = f"{whole(snapshot.fps)} {units.fps} " if snapshot.phase is Phase.RUNNING else f"{done} "
     sign = SIGNS.paused if snapshot.phase is Phase.PAUSED else SIGNS.dot
-    right = (part(f"{sign} {word}   ", color, bold=True), part(counters, TEXT))
+    right = (styled(f"{sign} {word}   ", color, bold=True), styled(counters, TEXT))
     room = width - width_of(right)
     shown = next((row for row in ((*left, *detail), left, (brand,)) if width_of(row) < room), ())
     return spread(shown, right, width)
@@ -79,7 +79,7 @@ def head(snapshot: Snapshot | None, width: int) -> Row:
 
 def system(snapshot: Snapshot | None, cost: float, width: int, controlled_by: str = "") -> Row:
     """Return who controls the session, what it takes of the machine, and what the app itself costs."""
-    own = (part("ui ", FAINT), part(f"{100 * cost:4.1f} % ", TEXT if cost < 0.05 else YELLOW))
+    own = (styled("ui ", FAINT), styled(f"{100 * cost:4.1f} % ", TEXT if cost < 0.05 else YELLOW))
     row = _audience(int(snapshot.audience["viewers"]), controlled_by) if snapshot is not None else ()
     if snapshot is None or not float(snapshot.system["pulse"]):
         return spread(row, own, width)
@@ -93,7 +93,7 @@ def system(snapshot: Snapshot | None, cost: float, width: int, controlled_by: st
         ("run", snapshot.description.run),
     ]
     for name, value in shown:
-        wider = (*row, part(f" {name} ", FAINT), part(f"{value} ", TEXT))
+        wider = (*row, styled(f" {name} ", FAINT), styled(f"{value} ", TEXT))
         if width_of(wider) + width_of(own) > width:
             break
         row = wider
@@ -103,8 +103,8 @@ def system(snapshot: Snapshot | None, cost: float, width: int, controlled_by: st
 def _audience(viewers: int, controlled_by: str) -> Row:
     """Return who controls, where there is anybody else."""
     if controlled_by:
-        return (part(f" {controlled_by} controls ", YELLOW), part("c takes control ", TEXT))
-    return (part(f" you control, {viewers - 1} watch ", GREEN),) if viewers > 1 else ()
+        return (styled(f" {controlled_by} controls ", YELLOW), styled("c takes control ", TEXT))
+    return (styled(f" you control, {viewers - 1} watch ", GREEN),) if viewers > 1 else ()
 
 
 def gpu(snapshot: Snapshot) -> list[tuple[str, str]]:
@@ -126,12 +126,12 @@ def keys(width: int, env: str) -> Row:
     parts = [
         segment
         for shown, word in merged
-        for segment in (part(f" {shown} ", BRIGHT, ground=RAISED, bold=True), part(f"{word} ", SOFT, ground=RAISED))
+        for segment in (styled(f" {shown} ", BRIGHT, ground=RAISED, bold=True), styled(f"{word} ", SOFT, ground=RAISED))
     ]
-    return (*parts, part(" " * max(0, width - width_of(parts)), ground=RAISED))
+    return (*parts, styled(" " * max(0, width - width_of(parts)), ground=RAISED))
 
 
-class Tabs(Lines):
+class Tabs(TextLines):
     """The names of the views; a click opens one."""
 
     def __init__(self) -> None:
@@ -142,7 +142,7 @@ class Tabs(Lines):
         """Mark the current view."""
         count, units = (snapshot.num_envs, snapshot.description.units) if snapshot is not None else (0, STEPPED)
         name = f"{units.env.capitalize()} {min(env + 1, max(1, count)):,}/{count:,}"
-        tail = (part(f"{note} ", FAINT),) if note else (blank(1),)
+        tail = (styled(f"{note} ", FAINT),) if note else (blank(1),)
         row = self._named(view, name, keys=True)
         if width_of(row) + width_of(tail) >= self.size.width:
             row = self._named(view, name, keys=False)
@@ -155,9 +155,9 @@ class Tabs(Lines):
         for name, title, key in TABS:
             label = f" {environment if name == 'environment' else title} "
             active, at = name == view, width_of(row)
-            row += [part("▌" if active else " ", ACCENT), part(label, BRIGHT if active else SOFT, bold=active)]
+            row += [styled("▌" if active else " ", ACCENT), styled(label, BRIGHT if active else SOFT, bold=active)]
             if keys:
-                row.append(part(f"{key} " if key else "", FAINT))
+                row.append(styled(f"{key} " if key else "", FAINT))
             self._spans.append((at, width_of(row), name))
         return tuple(row)
 

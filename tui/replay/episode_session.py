@@ -20,13 +20,13 @@ from ...training.telemetry.description import describe
 from ...training.telemetry.moments import Line, Moment
 from ...training.telemetry.records import Phase
 from ...training.telemetry.snapshot import Look, Snapshot, take
-from ..connection import Connection
-from ..past import as_it_was
+from ..connection import SessionConnection
+from ..past import snapshot_at
 
 UNKNOWN = ("baseline", "progress", "limit", "return_mean", "length_mean")
 
 
-class Film:
+class EpisodeSession:
     """All moments of an episode, and the snapshots that they make; as much of a session as the app asks of one.
 
     Attributes:
@@ -40,7 +40,7 @@ class Film:
         self.directory, self.pid = path.parent, os.getpid()
         self._episode, self._seats = episode, {0: moments(episode)}
         self._blank = _blank(episode, path.stem)
-        newest = as_it_was(self._blank, self.moment(self.length))
+        newest = snapshot_at(self._blank, self.moment(self.length))
         boards = {name: board[None] for name, board in newest.focus_boards.items()}
         self._newest = replace(newest, boards=boards, focus=0)
 
@@ -104,17 +104,17 @@ def _blank(episode: Episode, name: str) -> Snapshot:
         return take(TelemetryReader(Path(folder)), Look())
 
 
-class FilmConnection(Connection):
+class EpisodeConnection(SessionConnection):
     """A film in place of a session."""
 
-    def __init__(self, start: Callable[[], Film]) -> None:
+    def __init__(self, start: Callable[[], EpisodeSession]) -> None:
         super().__init__(start, "thread")
         self._shown: tuple[Look, Snapshot] | None = None
 
     def take(self, look: Look) -> Snapshot:
         """Return what is looked at; the same object as before for the same look."""
         if self._shown is None or self._shown[0] != look:
-            self._shown = look, cast("Film", self.wait()).snapshot(look)
+            self._shown = look, cast("EpisodeSession", self.wait()).snapshot(look)
         return self._shown[1]
 
     def call(self, command: str, **arguments: Any) -> dict[str, Any]:

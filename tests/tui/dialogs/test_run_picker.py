@@ -9,11 +9,11 @@ from functools import partial
 import pytest
 
 from pac.training.runs.folder import RunFolder
-from pac.tui.dialogs.picker import Picker
+from pac.tui.dialogs.run_picker import RunPicker
 
 from ...waiting import until as wait
 from ..commands import QUICK, Terminal, environment, tidy
-from ..stage import SIZES, screen_text, seen, until
+from ..fake_session import SIZES, screen_text, seen, until
 
 
 def kept(folder, name, state="completed", *, saved=True, **card):
@@ -28,10 +28,10 @@ def kept(folder, name, state="completed", *, saved=True, **card):
 
 
 @pytest.fixture
-def runs(stage, tmp_path):
-    """Four runs, one of them damaged, beside that of the stage."""
-    stage.facts = {"folder": str(tmp_path / "toy-run")}
-    stage.restart(8)
+def runs(fake, tmp_path):
+    """Four runs, one of them damaged, beside that of the fake."""
+    fake.facts = {"folder": str(tmp_path / "toy-run")}
+    fake.restart(8)
     kept(tmp_path, "usual")
     kept(tmp_path, "cart", "failed", task="CartPole-v1", saved=False)
     kept(tmp_path, "killed", "running")
@@ -42,28 +42,28 @@ def runs(stage, tmp_path):
 async def opened(app, pilot):
     """Open the screen."""
     await pilot.press("R")
-    await until(lambda: isinstance(app.screen, Picker))
+    await until(lambda: isinstance(app.screen, RunPicker))
 
 
-async def test_runs_are_listed_with_their_state_and_curve(stage, runs, open_app):
+async def test_runs_are_listed_with_their_state_and_curve(fake, runs, open_app):
     """What was killed says so; a damaged card is named with what is wrong, and the others are there."""
-    async with open_app(stage, (120, 40)) as (app, pilot):
+    async with open_app(fake, (120, 40)) as (app, pilot):
         await opened(app, pilot)
         await seen(app, "usual", "completed", "40k", "3.90", "▁▁▂▂▃▃▄▄▅▅▆▆▇▇██", "cart", "failed", "killed", "died")
         await pilot.press(*"broken")
         await seen(app, "damaged", "cannot", "1 of 1", "nothing was saved to resume")
 
 
-async def test_in_a_low_terminal_the_list_has_all_the_room(stage, runs, open_app):
+async def test_in_a_low_terminal_the_list_has_all_the_room(fake, runs, open_app):
     """What is known of one run alone would leave nothing to choose from."""
-    async with open_app(stage, (40, 12)) as (app, pilot):
+    async with open_app(fake, (40, 12)) as (app, pilot):
         await opened(app, pilot)
         await seen(app, "usual", "cart", "killed", "broken")
 
 
-async def test_what_is_typed_filters(stage, runs, open_app):
+async def test_what_is_typed_filters(fake, runs, open_app):
     """Every word must occur; Esc forgets it, and then closes."""
-    async with open_app(stage, (120, 40)) as (app, pilot):
+    async with open_app(fake, (120, 40)) as (app, pilot):
         await opened(app, pilot)
         await seen(app, "1 of 4")
         await pilot.press(*"ppo", "space", *"cartpole")
@@ -73,12 +73,12 @@ async def test_what_is_typed_filters(stage, runs, open_app):
         await pilot.press("escape")
         await seen(app, "1 of 4")
         await pilot.press("escape")
-        await until(lambda: not isinstance(app.screen, Picker))
+        await until(lambda: not isinstance(app.screen, RunPicker))
 
 
-async def test_a_finished_run_is_gone_to_by_leaving_this_one(stage, runs, open_app):
+async def test_a_finished_run_is_gone_to_by_leaving_this_one(fake, runs, open_app):
     """The usual question comes first; Esc stays, `d` detaches, and then the app knows where to go."""
-    async with open_app(stage, (120, 40)) as (app, pilot):
+    async with open_app(fake, (120, 40)) as (app, pilot):
         await opened(app, pilot)
         await pilot.press(*"usual")
         await seen(app, "Enter resumes it", "1 of 1")
@@ -96,22 +96,22 @@ async def test_a_finished_run_is_gone_to_by_leaving_this_one(stage, runs, open_a
 
 
 @pytest.mark.thorough
-async def test_what_saved_nothing_cannot_be_resumed(stage, runs, open_app):
+async def test_what_saved_nothing_cannot_be_resumed(fake, runs, open_app):
     """Enter does nothing, and the frame says why."""
-    async with open_app(stage, (120, 40)) as (app, pilot):
+    async with open_app(fake, (120, 40)) as (app, pilot):
         await opened(app, pilot)
         await pilot.press(*"cart")
         await seen(app, "nothing was saved to resume", "1 of 1")
         await pilot.press("enter")
-        assert isinstance(app.screen, Picker)
+        assert isinstance(app.screen, RunPicker)
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_it_stands_at_every_size(stage, runs, open_app, size):
+async def test_it_stands_at_every_size(fake, runs, open_app, size):
     """Nothing breaks where little fits; the selected run stays in sight."""
     for index in range(30):
         kept(runs, f"more-{index}")
-    async with open_app(stage, size) as (app, pilot):
+    async with open_app(fake, size) as (app, pilot):
         await opened(app, pilot)
         await until(lambda: size[1] < 6 or "more-" in screen_text(app))
         await pilot.press("pagedown", "pagedown", "pagedown", "pagedown")

@@ -11,9 +11,9 @@ from ...envs.fields import Array
 from ...training.telemetry.description import Description
 from ...training.telemetry.snapshot import Snapshot
 from ...training.units import plural
-from ..drawing.ink import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SOFT, TEXT, TONES, Row, bar, blank, fit, part
 from ..drawing.numbers import NA, decimal, figure, percent, spoken, whole
 from ..drawing.panels import beside
+from ..drawing.styles import ACCENT, BRIGHT, CYAN, FAINT, GREEN, RED, SOFT, TEXT, TONES, Row, bar, blank, fit, styled
 from .figures import Entry, hint, pair, pairs, speeds
 
 COLUMN, LABEL = 8, 7
@@ -37,9 +37,9 @@ def episode(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     old, this = TEXT if outcome else FAINT, label + COLUMN
     return [
         _heading(label, count),
-        (part(fit("return", label), SOFT), _cell(now, BRIGHT), _cell(before, old))[: 1 + count],
+        (styled(fit("return", label), SOFT), _cell(now, BRIGHT), _cell(before, old))[: 1 + count],
         (
-            part(fit("length", label), SOFT),
+            styled(fit("length", label), SOFT),
             _cell(counted(int(record["episode_length"])), TEXT),
             _cell(length, old),
         )[: 1 + count],
@@ -57,17 +57,17 @@ def _columns(width: int, least: int) -> tuple[int, int]:
 
 def _heading(label: int, count: int) -> Row:
     """What stands above this episode and the last one."""
-    return (blank(label), *(part(f"{name:>{COLUMN}}", FAINT) for name in ("this", "last")[:count]))
+    return (blank(label), *(styled(f"{name:>{COLUMN}}", FAINT) for name in ("this", "last")[:count]))
 
 
 def _cell(value: str, color: str) -> Segment:
-    return part(f"{value:>{COLUMN}}", color)
+    return styled(f"{value:>{COLUMN}}", color)
 
 
 def _ended(label: str, value: str, width: int, color: str) -> Row:
     """A label on the left and a value that ends at `width`."""
     room = max(0, width - len(label) - 1)
-    return (part(f"{label} ", SOFT), part(fit(value, min(room, len(value))).rjust(room), color))
+    return (styled(f"{label} ", SOFT), styled(fit(value, min(room, len(value))).rjust(room), color))
 
 
 def seat_of(snapshot: Snapshot) -> str:
@@ -151,9 +151,9 @@ def policy(snapshot: Snapshot, env: int, width: int) -> list[Row]:
         room = max(0, width - label - SHARE)
         rows.append(
             (
-                part(fit(name, label), SOFT),
+                styled(fit(name, label), SOFT),
                 *bar(float(share), room, ACCENT),
-                part(f"{percent(100 * float(share), 1):>{SHARE}}", TEXT),
+                styled(f"{percent(100 * float(share), 1):>{SHARE}}", TEXT),
             )
         )
     return rows
@@ -166,13 +166,13 @@ def reward(snapshot: Snapshot, env: int, width: int) -> list[Row]:
     label, count = _columns(width, max(map(len, names), default=0))
     rows = [_heading(label, count)]
     for name, *values in zip(names, now, last, strict=False):
-        rows.append((part(fit(name, label), SOFT), *map(_amount, values[:count])))
+        rows.append((styled(fit(name, label), SOFT), *map(_amount, values[:count])))
     sums = (sum(now), sum(last))[:count]
-    rows.append((part(fit("sum", label), SOFT), *(_amount(value, bold=True) for value in sums)))
+    rows.append((styled(fit("sum", label), SOFT), *(_amount(value, bold=True) for value in sums)))
     return rows
 
 
 def _amount(value: float, *, bold: bool = False) -> Segment:
     text = decimal(value) if math.isfinite(value) else "-"
     color = FAINT if not math.isfinite(value) or value == 0 else GREEN if value > 0 else RED
-    return part(f"{text:>{COLUMN}}", color, bold=bold)
+    return styled(f"{text:>{COLUMN}}", color, bold=bold)

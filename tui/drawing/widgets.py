@@ -10,11 +10,11 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from .ink import Row, padded
 from .panels import FRAME, framed
+from .styles import Row, padded
 
 
-class Painted(Widget):
+class LineWidget(Widget):
     """A widget that paints its own lines, in true colours only: it needs no translation of ANSI colours."""
 
     def get_line_filters(self) -> Sequence[LineFilter]:
@@ -27,7 +27,7 @@ class Painted(Widget):
         return super().render_lines(crop)
 
 
-class Lines(Painted):
+class TextLines(LineWidget):
     """Rows of text. `show` redraws what differs from the last time."""
 
     class Resized(Message):
@@ -63,7 +63,7 @@ class Lines(Painted):
         return Strip(padded(self.rows[y] if y < len(self.rows) else (), width), width)
 
 
-class Panel(Lines):
+class FramedLines(TextLines):
     """Rows of text in a frame, as high as they need."""
 
     def __init__(self, title: str, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name

@@ -7,10 +7,10 @@ import pytest
 
 from pac.envs import Field
 from pac.training.telemetry.moments import Source
-from pac.tui.drawing.ink import width_of
-from pac.tui.views.pictures import drawn, pictures_in
+from pac.tui.drawing.styles import width_of
+from pac.tui.views.images import image_rows, images_in
 
-from .stage import CHESS, Stage, screen_text, seen
+from .fake_session import CHESS, FakeSession, screen_text, seen
 
 
 @pytest.mark.parametrize(
@@ -28,19 +28,19 @@ from .stage import CHESS, Stage, screen_text, seen
 )
 def test_what_is_a_picture(shape, dtype, found):
     """Three channels are its colours, others a grey one each; what is small or flat is none."""
-    pictures = pictures_in(np.zeros(shape, dtype))
+    pictures = images_in(np.zeros(shape, dtype))
     assert (None if pictures is None else pictures.shape) == found
 
 
 def test_colours_and_shades_are_those_that_were_observed():
     """Bytes as they are, numbers from their lowest to their highest, what is none as nothing."""
     picture = np.random.default_rng(0).integers(0, 256, (40, 30, 3), np.uint8)
-    seen = pictures_in(picture)
+    seen = images_in(picture)
     assert seen is not None
     assert np.array_equal(seen[0], picture)
     numbers = np.full((20, 20), -1.0, np.float32)
     numbers[0, 0], numbers[1, 1] = 1.0, np.nan
-    shades = pictures_in(numbers)
+    shades = images_in(numbers)
     assert shades is not None
     assert (shades[0, 0, 0, 0], shades[0, 1, 1, 0], shades[0, 2, 2, 0]) == (255, 127, 0)
 
@@ -49,7 +49,7 @@ def test_colours_and_shades_are_those_that_were_observed():
 @pytest.mark.parametrize("count", [1, 4])
 def test_they_fit(width, height, count):
     """Larger where there is room; down to the smallest there is, never more lines than that."""
-    rows = drawn(np.zeros((count, 84, 84, 3), np.uint8), width, height)
+    rows = image_rows(np.zeros((count, 84, 84, 3), np.uint8), width, height)
     assert len(rows) <= height
     if width >= 30:
         assert all(width_of(row) <= width + 1 for row in rows)
@@ -57,12 +57,14 @@ def test_they_fit(width, height, count):
 
 async def test_inspecting_shows_the_picture_that_is_observed(runtime_directory, open_app):
     """i shows a stack of frames side by side, whole."""
-    stage = Stage(runtime_directory, replace(CHESS, observation=Field("observation", "uint8", (84, 84, 4), per="seat")))
+    fake = FakeSession(
+        runtime_directory, replace(CHESS, observation=Field("observation", "uint8", (84, 84, 4), per="seat"))
+    )
     try:
-        stage.write("detail", env=2, source=Source.NOW, full=1)
-        async with open_app(stage, (120, 40)) as (app, pilot):
+        fake.write("detail", env=2, source=Source.NOW, full=1)
+        async with open_app(fake, (120, 40)) as (app, pilot):
             await pilot.press("3", "i")
             await seen(app, "84 x 84 x 4", " 0 ", " 3 ", "▀" * 21)
             assert "do not fit" not in screen_text(app)
     finally:
-        stage.close()
+        fake.close()

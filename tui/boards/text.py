@@ -12,15 +12,15 @@ from rich.style import Style
 from ...envs.fields import Array
 from ...envs.text import CODE, GROUND, LETTER
 from ...training.telemetry.description import PanelLook
-from ..drawing import ink
+from ..drawing import styles
 from .scale import Scale
 
-COLORS = ("#000000", ink.RED, ink.GREEN, ink.YELLOW, ink.ACCENT, ink.MAGENTA, ink.CYAN, ink.BRIGHT)
+COLORS = ("#000000", styles.RED, styles.GREEN, styles.YELLOW, styles.ACCENT, styles.MAGENTA, styles.CYAN, styles.BRIGHT)
 STRANGER = "·"
 """Stands for a character that is not printable, or does not take one column."""
 
 
-class Letters:
+class TextRenderer:
     """Text as it is, or with a space behind every letter, which makes grids nearly square."""
 
     def __init__(self, panel: PanelLook, *, colors: bool) -> None:
@@ -33,7 +33,7 @@ class Letters:
         """Cells by row."""
         return boards
 
-    def line(self, row: Array, part_of_row: int, scale: Scale) -> ink.Row:  # noqa: ARG002 - the protocol's
+    def line(self, row: Array, part_of_row: int, scale: Scale) -> styles.Row:  # noqa: ARG002 - the protocol's
         """One line, cells of the same colours together."""
         gap = " " if scale.name == "wide" else ""
         colors = row >> np.uint32(GROUND)
@@ -47,11 +47,11 @@ class Letters:
         """The style of a letter's colour on a ground's; without colours, what has a ground is reversed."""
         ground, letter = bits & 15, bits >> (LETTER - GROUND)
         if not self._colors:
-            return Style(reverse=True) if ground else ink.ink()
+            return Style(reverse=True) if ground else styles.style_of()
         if not ground:
-            return ink.ink(COLORS[letter - 1] if letter > 1 else ink.TEXT)
+            return styles.style_of(COLORS[letter - 1] if letter > 1 else styles.TEXT)
         back = COLORS[ground - 1]
-        return ink.ink(COLORS[letter - 1] if letter and letter != ground else ink.GROUND, back)
+        return styles.style_of(COLORS[letter - 1] if letter and letter != ground else styles.GROUND, back)
 
 
 def _letter(code: int) -> str:

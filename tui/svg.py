@@ -13,7 +13,7 @@ from textual.screen import Screen
 from textual.strip import Strip
 
 from .boards.cells import QUADRANTS
-from .drawing.ink import GROUND, TEXT
+from .drawing.styles import GROUND, TEXT
 
 WIDTH, HEIGHT = 8.4, 17.0
 SIZE, BASELINE = 14, 12.9

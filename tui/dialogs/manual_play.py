@@ -11,9 +11,9 @@ from textual.widgets import Input
 
 from ...training.telemetry.description import Description
 from ...training.telemetry.snapshot import Snapshot
-from ..drawing.ink import CYAN, ORANGE, SOFT, Row, fit, part
 from ..drawing.numbers import decimal, percent
-from ..views.thoughts import action_name, seat_of
+from ..drawing.styles import CYAN, ORANGE, SOFT, Row, fit, styled
+from ..views.environment_rows import action_name, seat_of
 from .dialog import Dialog
 from .prompt import KeyedInput
 
@@ -21,7 +21,7 @@ BUTTONS = {"left": ("left",), "right": ("right",), "up": ("up", "a"), "down": ("
 LIKELY = 4
 
 
-class TakeOver(Dialog):
+class ManualPlay(Dialog):
     """Sends what a person does; every action is one step of all environments, and the others play on by policy.
 
     Args:
@@ -76,7 +76,7 @@ class TakeOver(Dialog):
         buttons = "  ".join(f"{key}: {action_name(self._about, action)}" for key, action in self._keys.items())
         text = "   ".join(filter(None, (self._likely(), buttons, "Esc ends")))
         shown, color = (self.error, ORANGE) if self.error else (text, SOFT)
-        return (part(head, CYAN, bold=True), part(fit(shown, max(0, width - len(head))), color))
+        return (styled(head, CYAN, bold=True), styled(fit(shown, max(0, width - len(head))), color))
 
     def _likely(self) -> str:
         """What the policy thinks of first."""

@@ -1,6 +1,6 @@
-"""The governor says what is due, and makes what costs too much rarer."""
+"""The scheduler says what is due, and makes what costs too much rarer."""
 
-from pac.tui.governor import BUDGET, SLOWEST, Governor
+from pac.tui.refresh import BUDGET, SLOWEST, RefreshScheduler
 
 
 class Machine:
@@ -15,14 +15,14 @@ class Machine:
         self.cpu += cpu
 
 
-def governor():
+def scheduler():
     machine = Machine()
-    return machine, Governor(clock=lambda: machine.now, cpu=lambda: machine.cpu)
+    return machine, RefreshScheduler(clock=lambda: machine.now, cpu=lambda: machine.cpu)
 
 
 def test_a_part_is_due_once_per_period():
     """Asked again within the period, it is not due."""
-    machine, found = governor()
+    machine, found = scheduler()
     assert found.due("figures", 0.25)
     machine.spend(0.1, 0)
     assert not found.due("figures", 0.25)
@@ -32,7 +32,7 @@ def test_a_part_is_due_once_per_period():
 
 def test_what_was_asked_for_too_early_is_owed():
     """From the end of its period until it is drawn, and only if somebody asked."""
-    machine, found = governor()
+    machine, found = scheduler()
     assert found.due("figures", 0.25)
     machine.spend(0.3, 0)
     assert not found.owed("figures")
@@ -48,7 +48,7 @@ def test_what_was_asked_for_too_early_is_owed():
 
 def test_a_key_makes_everything_due():
     """After `at_once`, no period is left to wait for."""
-    _, found = governor()
+    _, found = scheduler()
     assert found.due("figures", 10.0)
     found.at_once()
     assert found.due("figures", 10.0)
@@ -56,7 +56,7 @@ def test_a_key_makes_everything_due():
 
 def test_too_high_a_cost_stretches_the_periods():
     """An app that takes half a core draws less often, down to a limit; one that is cheap again recovers."""
-    machine, found = governor()
+    machine, found = scheduler()
     for _ in range(10):
         machine.spend(1.0, 0.5)
         found.measure()

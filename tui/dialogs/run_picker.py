@@ -18,8 +18,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from ...training.runs.overview import Overview, overviews
-from ..drawing.lines import Lines
 from ..drawing.panels import FRAME, beside, framed
+from ..drawing.widgets import TextLines
 from ..views.figures import hint
 from .run_rows import curve, facts, heading, line
 
@@ -27,7 +27,7 @@ PERIOD = 2.0  # s between two looks at the disk
 FACTS, LEAST_CHART = 34, 30
 
 
-class Picker(ModalScreen[Overview | None]):
+class RunPicker(ModalScreen[Overview | None]):
     """Lists the runs that are kept in a folder and those that live; answers with the one to go to.
 
     Args:
@@ -54,7 +54,7 @@ class Picker(ModalScreen[Overview | None]):
         self._folder, self._here = parent, here
         self._runs: list[Overview] | None = None
         self._selected: tuple[str, Path | None] | None = None
-        self._table, self._facts = Lines(id="runs"), Lines(id="run")
+        self._table, self._facts = TextLines(id="runs"), TextLines(id="run")
         self._input = Input(placeholder="type to filter: name, task, trainer, state", select_on_focus=False)
 
     def compose(self) -> ComposeResult:
@@ -74,12 +74,12 @@ class Picker(ModalScreen[Overview | None]):
         with suppress(FileNotFoundError):  # a run was removed just now: the next look does not find it
             self.post_message(self.Listed(overviews(self._folder)))
 
-    def on_picker_listed(self, message: Listed) -> None:
+    def on_run_picker_listed(self, message: Listed) -> None:
         """Take over what was found."""
         self._runs = message.runs
         self._draw()
 
-    def on_lines_resized(self) -> None:
+    def on_text_lines_resized(self) -> None:
         """Draw for the size of the terminal."""
         self._draw()
 

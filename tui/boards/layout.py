@@ -23,7 +23,7 @@ NONE = Notes()
 
 
 @dataclass(frozen=True)
-class Fitting:
+class GridLayout:
     """A grid of boards.
 
     Attributes:
@@ -57,7 +57,7 @@ class Fitting:
         return self.left + column * (wide + GAP), row * tall
 
 
-def fitting(scales: Sequence[Scale], count: int, width: int, height: int, notes: Notes = NONE) -> Fitting:
+def best_layout(scales: Sequence[Scale], count: int, width: int, height: int, notes: Notes = NONE) -> GridLayout:
     """Return the grid of the largest scale at which `count` boards fit, with as many notes as fit; else the fullest."""
     count = max(1, count)
     grids = [
@@ -71,19 +71,19 @@ def fitting(scales: Sequence[Scale], count: int, width: int, height: int, notes:
     return max(grids, key=lambda grid: (grid.page, -grid.scale.columns))
 
 
-def _grid(scale: Scale, count: int, width: int, height: int, notes: int) -> Fitting:
+def _grid(scale: Scale, count: int, width: int, height: int, notes: int) -> GridLayout:
     columns = min(count, (width + GAP) // (scale.columns + FRAME + GAP))
     rows = height // (scale.lines + FRAME + notes)
     if not (columns and rows):
-        return Fitting(scale, 0, 0)
-    return Fitting(scale, columns, rows, _left(scale, columns, width), notes)
+        return GridLayout(scale, 0, 0)
+    return GridLayout(scale, columns, rows, _left(scale, columns, width), notes)
 
 
 def _left(scale: Scale, columns: int, width: int) -> int:
     return max(0, (width - columns * (scale.columns + FRAME + GAP) + GAP) // 2)
 
 
-def _balanced(grid: Fitting, count: int, width: int) -> Fitting:
+def _balanced(grid: GridLayout, count: int, width: int) -> GridLayout:
     """The same boards in rows of equal length."""
     rows = -(-count // grid.columns)
     columns = -(-count // rows)

@@ -6,24 +6,24 @@ import pytest
 
 from pac.training.telemetry.description import describe
 from pac.training.telemetry.records import Notice, Phase
-from pac.tui.dialogs.takeover import TakeOver, action_of, button
+from pac.tui.dialogs.manual_play import ManualPlay, action_of, button
 
-from ..stage import CHESS, FACTS, SIZES, Stage, screen_text, seen, until
+from ..fake_session import CHESS, FACTS, SIZES, FakeSession, screen_text, seen, until
 
 
 @pytest.fixture
 def chess(runtime_directory):
     """Environments whose actions have names: wait, left, right."""
-    stage = Stage(runtime_directory, CHESS)
-    yield stage
-    stage.close()
+    fake = FakeSession(runtime_directory, CHESS)
+    yield fake
+    fake.close()
 
 
 async def test_buttons_names_and_numbers_are_played(chess, open_app):
     """Each is one step; Enter alone is the policy's own; the session is paused first."""
     async with open_app(chess, (120, 40)) as (app, pilot):
         await pilot.press("3", "p")
-        await until(lambda: isinstance(app.screen, TakeOver))
+        await until(lambda: isinstance(app.screen, ManualPlay))
         await seen(app, "you play Env 3", "left: left", "Esc ends")
         await pilot.press("right", *"wait", "enter", "1", "enter", "enter")
         await until(lambda: len(chess.commands) == 5)
@@ -36,7 +36,7 @@ async def test_buttons_names_and_numbers_are_played(chess, open_app):
         await seen(app, "not legal now")
         assert not app._notifications
         await pilot.press("p")
-        await until(lambda: not isinstance(app.screen, TakeOver))
+        await until(lambda: not isinstance(app.screen, ManualPlay))
 
 
 @pytest.mark.thorough
@@ -48,7 +48,7 @@ async def test_a_paused_session_is_not_paused_again(chess, open_app):
         await pilot.press("p")
         await seen(app, "you play Env 1", "by hand")
         await pilot.press("escape")
-        await until(lambda: not isinstance(app.screen, TakeOver))
+        await until(lambda: not isinstance(app.screen, ManualPlay))
         assert not chess.commands
 
 
@@ -57,7 +57,7 @@ async def test_it_stands_at_every_size(chess, open_app, size):
     """The line to type in is always there."""
     async with open_app(chess, size) as (app, pilot):
         await pilot.press("p")
-        await until(lambda: isinstance(app.screen, TakeOver))
+        await until(lambda: isinstance(app.screen, ManualPlay))
         assert len(screen_text(app).splitlines()) == size[1]
 
 
@@ -87,14 +87,14 @@ def test_several_numbers_are_typed_in_a_row():
 @pytest.mark.thorough
 async def test_the_chosen_seat_is_played(runtime_directory, open_app):
     """Down shows the next seat, and what a person does is that seat's."""
-    stage = Stage(runtime_directory, type(CHESS)(**{**vars(CHESS), "players": 4}))
+    fake = FakeSession(runtime_directory, type(CHESS)(**{**vars(CHESS), "players": 4}))
     try:
-        async with open_app(stage, (120, 40)) as (app, pilot):
+        async with open_app(fake, (120, 40)) as (app, pilot):
             await pilot.press("2")
             await seen(app, "seat 1/4")
             await pilot.press("down", "down", "up", "p")
             await seen(app, "you play Env 2, seat 2/4")
             await pilot.press("left")
-            await until(lambda: ("act", {"env": 1, "seat": 1, "action": 1}) in stage.commands)
+            await until(lambda: ("act", {"env": 1, "seat": 1, "action": 1}) in fake.commands)
     finally:
-        stage.close()
+        fake.close()

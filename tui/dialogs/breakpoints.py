@@ -10,8 +10,8 @@ from textual.widgets import Input
 
 from ...envs.fields import Array
 from ...training.telemetry.snapshot import Snapshot
-from ..drawing.ink import ACCENT, BRIGHT, FAINT, ORANGE, RED, SIGNS, SOFT, Row, fit, part
 from ..drawing.panels import FRAME
+from ..drawing.styles import ACCENT, BRIGHT, FAINT, ORANGE, RED, SIGNS, SOFT, Row, fit, styled
 from ..views.figures import hint, wrapped
 from .dialog import Dialog
 from .prompt import KeyedInput
@@ -21,7 +21,7 @@ MOST_COLUMNS, MARGIN = 76, 4
 HITS = 10
 
 
-class Breakpoints(Dialog):
+class BreakpointsDialog(Dialog):
     """Shows the breakpoints that a session has, and asks it for others.
 
     While the line is empty, Space switches the selected one off or on and Delete removes it.
@@ -85,9 +85,12 @@ class Breakpoints(Dialog):
         inner = max(1, width - FRAME)
         rows = [self._row(index, inner) for index in range(first, min(len(self._kept), first + room))]
         if not rows:
-            rows = [(part("there are none; for instance:", SOFT),), *((part(f"  {text}", FAINT),) for text in EMPTY)]
+            rows = [
+                (styled("there are none; for instance:", SOFT),),
+                *((styled(f"  {text}", FAINT),) for text in EMPTY),
+            ]
         if self.error:
-            rows += [(part(line, RED),) for line in wrapped(self.error, inner)]
+            rows += [(styled(line, RED),) for line in wrapped(self.error, inner)]
         elif len(rows) + len(names := self._names(inner)) <= room:
             rows += names
         note = "Space off, on   Delete removes   Esc closes"
@@ -107,9 +110,9 @@ class Breakpoints(Dialog):
         on, text = bool(item["on"]), item["text"].decode(errors="replace")
         hits = f"{int(item['hits']):,} hits" if item["hits"] != 1 else "1 hit"
         return (
-            part("▌" if index == self._selected else " ", ACCENT),
-            part(f"{int(item['number']):>2} ", FAINT),
-            part(f"{SIGNS.dot if on else SIGNS.neutral} ", ORANGE if on else FAINT),
-            part(fit(text, max(0, width - 6 - HITS)), BRIGHT if on else FAINT),
-            part(f"{hits if on or item['hits'] else 'off':>{HITS}}", SOFT),
+            styled("▌" if index == self._selected else " ", ACCENT),
+            styled(f"{int(item['number']):>2} ", FAINT),
+            styled(f"{SIGNS.dot if on else SIGNS.neutral} ", ORANGE if on else FAINT),
+            styled(fit(text, max(0, width - 6 - HITS)), BRIGHT if on else FAINT),
+            styled(f"{hits if on or item['hits'] else 'off':>{HITS}}", SOFT),
         )

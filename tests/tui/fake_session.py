@@ -59,7 +59,7 @@ CHESS = Task(
 )
 
 
-class Stage:
+class FakeSession:
     """A session that a test plays.
 
     Attributes:
@@ -224,12 +224,12 @@ async def seen(app, *texts):
         pytest.fail(f"missing {[text for text in texts if text not in screen_text(app)]} on\n{screen_text(app)}")
 
 
-def play(stage):
+def play(fake):
     """Let a session look as if it had run for a while."""
-    stage.shuffle()
-    stage.say(episodes=12, fps=2400.0, steps=123456, training_seconds=3723.0)
-    stage.scaling(n1=750.0, n4=1800.0, n8=2400.0)
-    stage.write("times", wall=2.0, steps=240, environment=0.5, transport=0.25, inference=0.5, learner=0.5, python=0.15)
-    stage.history(return_mean=list(np.linspace(-1, 1, 50)), **{"loss/policy": [0.1, 0.2], "info/viruses": [4.0, 3.0]})
-    with stage.writer.write("outcomes") as outcomes:
+    fake.shuffle()
+    fake.say(episodes=12, fps=2400.0, steps=123456, training_seconds=3723.0)
+    fake.scaling(n1=750.0, n4=1800.0, n8=2400.0)
+    fake.write("times", wall=2.0, steps=240, environment=0.5, transport=0.25, inference=0.5, learner=0.5, python=0.15)
+    fake.history(return_mean=list(np.linspace(-1, 1, 50)), **{"loss/policy": [0.1, 0.2], "info/viruses": [4.0, 3.0]})
+    with fake.writer.write("outcomes") as outcomes:
         outcomes[:3] = 0, 3, 9

@@ -10,23 +10,23 @@ from rich.style import Style
 
 from ...envs.fields import Array
 from ...training.telemetry.description import PanelLook
-from ..drawing.ink import FAINT, Row, fit, part
-from .cells import CellLooks
-from .letters import Letters
-from .scale import Drawing, Scale
-from .shares import Shares
-from .values import Names, Values, drawn_values
+from ..drawing.styles import FAINT, Row, fit, styled
+from .cells import CellStyles
+from .scale import Renderer, Scale
+from .shares import ShareRenderer
+from .text import TextRenderer
+from .values import NameListRenderer, ValueRenderer, value_renderer
 
 MAX_CACHED = 8192
 LAYERED = 4
 
 
-class Cells:
+class CellRenderer:
     """Codes looked up in glyphs: huge, large, wide, narrow, and two cells to a character."""
 
     def __init__(self, panel: PanelLook, *, colors: bool) -> None:
         height, width = panel.shape[-2:]
-        self._looks = CellLooks(panel.glyphs, panel.layers, colors=colors)
+        self._looks = CellStyles(panel.glyphs, panel.layers, colors=colors)
         self._rows: dict[tuple[str, int, bytes], Row] = {}
         half = (Scale("half", width, -(-height // 2)),) if colors else ()
         self.scales = (
@@ -60,7 +60,7 @@ class Cells:
         return found
 
 
-class Pixels:
+class PixelRenderer:
     """A picture in half blocks, enlarged or reduced by a whole number."""
 
     FACTORS = (8, 6, 4, 3, 2, 1, -2, -3, -4, -6, -8)
@@ -111,7 +111,7 @@ class Pixels:
         return found
 
 
-class Nothing:
+class EmptyRenderer:
     """A task without a board: a line that says so."""
 
     scales: tuple[Scale, ...] = (Scale("line", 18, 1),)
@@ -122,15 +122,24 @@ class Nothing:
 
     def line(self, row: Array, part_of_row: int, scale: Scale) -> Row:  # noqa: ARG002 - the protocol's
         """What stands in place of a board."""
-        return (part(fit("nothing to draw", scale.columns), FAINT),)
+        return (styled(fit("nothing to draw", scale.columns), FAINT),)
 
 
-LETTERED: dict[str, Callable[..., Drawing]] = {"cells": Cells, "text": Letters, "list": Names, "grid": Shares}
-KINDS: dict[str, Callable[[PanelLook], Drawing]] = {"pixels": Pixels, "bars": drawn_values, "table": Values}
+RENDERERS: dict[str, Callable[..., Renderer]] = {
+    "cells": CellRenderer,
+    "text": TextRenderer,
+    "list": NameListRenderer,
+    "grid": ShareRenderer,
+}
+KINDS: dict[str, Callable[[PanelLook], Renderer]] = {
+    "pixels": PixelRenderer,
+    "bars": value_renderer,
+    "table": ValueRenderer,
+}
 
 
-def drawing_of(panel: PanelLook | None, *, colors: bool = True) -> Drawing:
+def renderer_for(panel: PanelLook | None, *, colors: bool = True) -> Renderer:
     """Return how `panel` is drawn; `colors` tells whether the terminal shows any."""
-    if panel is not None and panel.kind in LETTERED:
-        return LETTERED[panel.kind](panel, colors=colors)
-    return KINDS[panel.kind](panel) if panel is not None and panel.kind in KINDS else Nothing()
+    if panel is not None and panel.kind in RENDERERS:
+        return RENDERERS[panel.kind](panel, colors=colors)
+    return KINDS[panel.kind](panel) if panel is not None and panel.kind in KINDS else EmptyRenderer()

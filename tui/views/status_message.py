@@ -7,10 +7,10 @@ from pathlib import Path
 
 from ...training.telemetry.records import Phase
 from ...training.telemetry.snapshot import Snapshot
-from ..drawing.ink import ACCENT, BRIGHT, FAINT, RED, SIGNS, SOFT, TEXT, Row, bar, blank, part, width_of
-from ..drawing.lines import Lines
 from ..drawing.numbers import clock, percent
-from .base import Shot
+from ..drawing.styles import ACCENT, BRIGHT, FAINT, RED, SIGNS, SOFT, TEXT, Row, bar, blank, styled, width_of
+from ..drawing.widgets import TextLines
+from .base import ViewUpdate
 from .figures import wrapped
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -23,12 +23,12 @@ HEADS = {
 NARROW = 64
 
 
-class Waiting(Lines):
+class StatusMessage(TextLines):
     """Says what the session does while there is nothing to draw; hidden otherwise."""
 
-    def take(self, shot: Shot) -> bool:
+    def take(self, shot: ViewUpdate) -> bool:
         """Show the state of the session if it has no boards now; return whether it shows something."""
-        quiet = shot.snapshot.phase in HEADS and not fallen(shot.snapshot)
+        quiet = shot.snapshot.phase in HEADS and not failed_with_boards(shot.snapshot)
         self.display = quiet
         if quiet and self.size:
             self.show(centred(words(shot.snapshot, shot.now, min(NARROW, self.size.width - 2)), *self.size))
@@ -42,18 +42,18 @@ def words(snapshot: Snapshot, now: float, width: int) -> list[Row]:
     if phase is Phase.FAILED:
         return failure(snapshot, width)
     seconds = max(0.0, now - float(state["started"])) if phase is Phase.STARTING else 0.0
-    rows: list[Row] = [(part(head, BRIGHT, bold=True),), ()]
-    rows += [(part(line, SOFT),) for line in wrapped(snapshot.message, width)]
+    rows: list[Row] = [(styled(head, BRIGHT, bold=True),), ()]
+    rows += [(styled(line, SOFT),) for line in wrapped(snapshot.message, width)]
     progress = float(state["progress"])
     if math.isfinite(progress):
-        rows += [(), (*bar(progress, min(32, width - 8), ACCENT), part(f" {percent(100 * progress)}", TEXT))]
+        rows += [(), (*bar(progress, min(32, width - 8), ACCENT), styled(f" {percent(100 * progress)}", TEXT))]
     if seconds:
         turn = SPINNER[int(now * 8) % len(SPINNER)]
-        rows += [(), (part(f"{turn} {clock(seconds)}", FAINT),)]
+        rows += [(), (styled(f"{turn} {clock(seconds)}", FAINT),)]
     return rows
 
 
-def fallen(snapshot: Snapshot) -> bool:
+def failed_with_boards(snapshot: Snapshot) -> bool:
     """Whether a session has failed after steps that can still be looked at."""
     return snapshot.phase is Phase.FAILED and snapshot.state["steps"] > 0
 
@@ -61,19 +61,19 @@ def fallen(snapshot: Snapshot) -> bool:
 def failure(snapshot: Snapshot, width: int) -> list[Row]:
     """Return an error and what can be done now, in place of boards."""
     return [
-        (part(HEADS[Phase.FAILED], RED, bold=True),),
+        (styled(HEADS[Phase.FAILED], RED, bold=True),),
         (),
-        *((part(line, TEXT),) for line in wrapped(snapshot.message, width)),
+        *((styled(line, TEXT),) for line in wrapped(snapshot.message, width)),
         (),
-        *((part(line, FAINT),) for line in wrapped(_advice(snapshot), width)),
+        *((styled(line, FAINT),) for line in wrapped(_advice(snapshot), width)),
     ]
 
 
-def epitaph(snapshot: Snapshot, width: int, height: int) -> list[Row]:
+def failure_rows(snapshot: Snapshot, width: int, height: int) -> list[Row]:
     """Return an error and what can be done now, below boards: as much as `height` lines hold, the error first."""
     head = f"{SIGNS.bad} {HEADS[Phase.FAILED]}: {snapshot.message}"
-    rows: list[Row] = [*((part(f" {line}", RED),) for line in wrapped(head, width - 2))]
-    return [*rows, *((part(f"   {line}", FAINT),) for line in wrapped(_advice(snapshot), width - 4))][:height]
+    rows: list[Row] = [*((styled(f" {line}", RED),) for line in wrapped(head, width - 2))]
+    return [*rows, *((styled(f"   {line}", FAINT),) for line in wrapped(_advice(snapshot), width - 4))][:height]
 
 
 def _advice(snapshot: Snapshot) -> str:

@@ -14,7 +14,7 @@ SLOWEST = 8.0
 MEASURE = 1.0
 
 
-class Governor:
+class RefreshScheduler:
     """Tells what is due, and measures what the app costs.
 
     Attributes:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ...envs.fields import Array
 from ...training.telemetry.description import PanelLook
-from ..boards import Drawing, drawing_of
-from ..drawing.ink import FAINT, Row, blank, fit, part
+from ..boards import Renderer, renderer_for
+from ..drawing.styles import FAINT, Row, blank, fit, styled
 
 CHANNELS = 4
 """The most that the last axis of a picture has."""
@@ -25,7 +25,7 @@ def channels_first(values: Array) -> Array:
     return np.moveaxis(values, 2, 0) if last <= CHANNELS < min(values.shape[:2]) else values
 
 
-def pictures_in(values: Array) -> NDArray[np.uint8] | None:
+def images_in(values: Array) -> NDArray[np.uint8] | None:
     """Return the pictures that an observation is, `(P, H, W, 3)`; None if it is none.
 
     Three channels are one picture in colour, any other number as many grey ones.
@@ -47,29 +47,29 @@ def _shades(values: Array) -> NDArray[np.uint8]:
     return shades
 
 
-def drawn(pictures: NDArray[np.uint8], width: int, height: int) -> list[Row]:
+def image_rows(pictures: NDArray[np.uint8], width: int, height: int) -> list[Row]:
     """Return pictures `(P, H, W, 3)` with their numbers, where there are several; what does not fit is left out."""
-    drawing = _drawing(pictures.shape[1:])
-    for scale in drawing.scales:
+    renderer = _renderer(pictures.shape[1:])
+    for scale in renderer.scales:
         across = min(len(pictures), max(1, (width + 1) // (scale.columns + 1)))
         lines = -(-len(pictures) // across) * (scale.lines + (len(pictures) > 1))
         if scale.columns <= width and lines <= height:
             break
-    prepared = drawing.prepare(pictures, scale)
+    prepared = renderer.prepare(pictures, scale)
     rows: list[Row] = []
     for first in range(0, len(pictures), across):
         group = range(first, min(first + across, len(pictures)))
         if len(pictures) > 1:
-            rows.append(_side_by_side([(part(fit(str(at), scale.columns), FAINT),) for at in group]))
+            rows.append(_side_by_side([(styled(fit(str(at), scale.columns), FAINT),) for at in group]))
         rows += [
-            _side_by_side([drawing.line(prepared[at, line], 0, scale) for at in group]) for line in range(scale.lines)
+            _side_by_side([renderer.line(prepared[at, line], 0, scale) for at in group]) for line in range(scale.lines)
         ]
     return rows[:height]
 
 
 @lru_cache(maxsize=2)
-def _drawing(shape: tuple[int, ...]) -> Drawing:
-    return drawing_of(PanelLook("pixels", "", "", shape=shape))
+def _renderer(shape: tuple[int, ...]) -> Renderer:
+    return renderer_for(PanelLook("pixels", "", "", shape=shape))
 
 
 def _side_by_side(pieces: Sequence[Row]) -> Row:

@@ -33,19 +33,19 @@ TONES = {"good": GREEN, "bad": RED, "neutral": YELLOW}
 
 
 @cache
-def ink(color: str = TEXT, ground: str = GROUND, *, bold: bool = False) -> Style:
+def style_of(color: str = TEXT, ground: str = GROUND, *, bold: bool = False) -> Style:
     """Return the style of a colour on a ground."""
     return Style(color=color, bgcolor=ground, bold=bold or None)
 
 
-def part(text: str, color: str = TEXT, *, ground: str = GROUND, bold: bool = False) -> Segment:
+def styled(text: str, color: str = TEXT, *, ground: str = GROUND, bold: bool = False) -> Segment:
     """Return styled text; what is not printable is written out."""
-    return Segment(printable(text), ink(color, ground, bold=bold))
+    return Segment(printable(text), style_of(color, ground, bold=bold))
 
 
 def blank(width: int, ground: str = GROUND) -> Segment:
     """Return `width` spaces."""
-    return Segment(" " * max(0, width), ink(ground=ground))
+    return Segment(" " * max(0, width), style_of(ground=ground))
 
 
 def width_of(row: Iterable[Segment]) -> int:
@@ -141,4 +141,4 @@ def bar(share: float, width: int, color: str) -> Row:
     halves = round(min(1.0, max(0.0, share if math.isfinite(share) else 0.0)) * 2 * max(0, width))
     whole, rest = divmod(halves, 2)
     filled = SIGNS.full * whole + SIGNS.half * rest
-    return (part(filled, color), part(SIGNS.track * (width - len(filled)), LINE))
+    return (styled(filled, color), styled(SIGNS.track * (width - len(filled)), LINE))

@@ -1,0 +1,154 @@
+"""Starts a session and the app beside it. This module is light: the session starts before Textual is imported."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..training.config import RUNS, Config
+from ..training.exits import INTERRUPTED
+from ..training.imports import importing
+from ..training.loading import load
+from ..training.runs.sessions import AttachedSession, choose
+from ..training.session.host import RunningSession, SessionFailed, SessionThread, launch
+from ..training.telemetry.records import Phase
+from .connection import STOP_LIMIT, SessionConnection
+from .preferences import preferences
+from .terminal import borrowed_terminal
+from .trust import ask
+
+if TYPE_CHECKING:
+    from ..training.runs.overview import Overview
+
+NAP = 0.05
+
+
+def run_app(config: Config, *, in_process: bool = False, report: Path | None = None) -> int:
+    """Run a session behind the app until it ends; return the exit code: 0, 1 failed, 130 interrupted.
+
+    Args:
+        config: What to run.
+        in_process: Whether the session runs in a thread of this process.
+        report: Where the session's report goes at the end, as JSON.
+
+    Raises:
+        PacError: The session refused to begin.
+    """
+
+    def start() -> RunningSession:
+        return SessionThread(config) if in_process else launch(config)
+
+    preferences()  # what is wrong in them is told before anything is started
+    connection = SessionConnection(start, "thread" if in_process else "process")
+    left = _show(connection)
+    if connection.detached:
+        print(f"{left.name} goes on: pac-tui attach {left.name}")  # noqa: T201 - the app is gone, this remains of it
+    else:
+        _report_end(connection, left, report)
+    return _open_next_run(left, in_process=in_process)
+
+
+def attach_app(session: AttachedSession) -> int:
+    """Show a session that runs elsewhere; return 0, 130 interrupted.
+
+    Raises:
+        SessionFailed: It failed.
+    """
+    preferences()
+    connection = SessionConnection(lambda: session, "elsewhere")
+    left = _show(connection)
+    over = session.ended()
+    if over is not None and over.phase is Phase.FAILED and left.wanted is None:
+        raise SessionFailed("Session failed", over.message)
+    said = "has ended, or is watched no more" if over else f"goes on: pac-tui attach {left.name}"
+    print(f"{left.name} {said}")  # noqa: T201 - as above
+    return _open_next_run(left)
+
+
+class AppExit(NamedTuple):
+    """How the app was left.
+
+    Attributes:
+        code: Its exit code.
+        name: The run that it showed.
+        wanted: The run to show next, if one was chosen.
+    """
+
+    code: int
+    name: str
+    wanted: Overview | None
+
+
+def _open_next_run(left: AppExit, *, in_process: bool = False) -> int:
+    """Show the run that was chosen, if one was; return the exit code."""
+    run = left.wanted
+    if run is None or left.code == INTERRUPTED:
+        return left.code
+    if run.pid is not None:
+        return attach_app(AttachedSession(choose(str(run.pid), RUNS)))
+    return run_app(load({"resume": str(run.folder)}, vouch=ask).config, in_process=in_process)
+
+
+def _show(connection: SessionConnection) -> AppExit:
+    """Run the app until it leaves."""
+    try:
+        with borrowed_terminal(lambda: _end_session(connection)):
+            with importing():
+                from .app import PacApp
+                from .drawing.theme import apply_color_preference
+
+            apply_color_preference()
+            app = PacApp(connection)
+            app.run()
+            if connection.detached:
+                connection.call("detach")
+            name = app.snapshot.description.run if app.snapshot else "the session"
+            return AppExit(app.return_code or 0, name, app.wanted)
+    finally:
+        connection.close()
+
+
+def _report_end(connection: SessionConnection, left: AppExit, report: Path | None) -> None:
+    """Write the report and say how it went; a session that was killed by an interrupt has none to give."""
+    from .session_text import summary
+
+    try:
+        answer = connection.report()
+    except SessionFailed as error:
+        if left.code == INTERRUPTED and (connection.over() or 0) < 0:
+            return
+        if left.wanted is None:
+            raise error from None
+        print(f"{error.title}: {error}", file=sys.stderr)  # noqa: T201 - as above
+        return
+    if report is not None:
+        report.write_text(json.dumps(answer, indent=2) + "\n")
+    print(summary(answer))  # noqa: T201 - as above
+
+
+def _end_session(connection: SessionConnection) -> None:
+    """Wait until a session of ours has ended; ask it to, and end it if it does not, or if Ctrl-C says so once more."""
+    if not connection.ours or connection.over() is not None:
+        return
+    try:
+        _wait_for_end(connection)
+    except KeyboardInterrupt:
+        connection.kill()
+        raise
+
+
+def _wait_for_end(connection: SessionConnection) -> None:
+    connection.terminate()
+    limit = time.monotonic() + STOP_LIMIT
+    said = False
+    while connection.running and connection.over() is None:
+        if time.monotonic() > limit:
+            connection.kill()
+            break
+        if not said and time.monotonic() > limit - STOP_LIMIT + 0.5:
+            said = True
+            print("saving and stopping the session...", file=sys.stderr, flush=True)  # noqa: T201 - the app is gone
+        time.sleep(NAP)

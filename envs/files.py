@@ -205,9 +205,19 @@ def read_yaml(path: Path, limit: int, *, pipes: bool = False) -> Any:
     """
     import yaml
 
+    class UniqueKeys(yaml.SafeLoader):
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+            keys: set[str] = set()
+            for key, _ in node.value:
+                if key.value in keys:
+                    raise yaml.MarkedYAMLError(problem=f"the key {key.value} occurs twice", problem_mark=key.start_mark)
+                if isinstance(key, yaml.ScalarNode):
+                    keys.add(key.value)
+            return super().construct_mapping(node, deep)
+
     text = read_text(path, limit, pipes=pipes)
     try:
-        found = yaml.safe_load(text)
+        found = yaml.load(text, UniqueKeys)  # noqa: S506 - a SafeLoader
         _refuse_extremes(found)
     except RecursionError:
         raise UnreadableFile(path, "it is nested too deeply") from None

@@ -1,4 +1,4 @@
-"""The configuration of a run: one validated object, which the command line sets and a run saves."""
+"""The configuration of a run: one validated object."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ MAX_ENVS = 1_000_000
 RUNS = Path("runs")
 """Default folder of the runs."""
 NAME = r"^[^/\p{C}\p{Zl}\p{Zp}]*[^/.\p{C}\p{Zl}\p{Zp}][^/\p{C}\p{Zl}\p{Zp}]*$"
-"""Names of folders: no slash, nothing that is not printable, and not dots alone."""
+"""The name of a run is a folder's name: printable, without a slash, and not only dots."""
 LIMITS = ("steps", "frames", "episodes", "seconds")
 
 
-def _conditions(value: Any) -> Any:
-    """Read `a; b`, as a variable has it; leave everything else to the type."""
+def _split_conditions(value: Any) -> Any:
+    """Split the text `a; b` of an environment variable; return other values as they are."""
     return tuple(text.strip() for text in value.split(";") if text.strip()) if isinstance(value, str) else value
 
 
-class Settings(BaseModel):
-    """Immutable, strictly typed values: a truth value is not a number."""
+class StrictModel(BaseModel):
+    """Immutable values without unknown keys, NaN or infinity; true and false are not numbers or text."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     @field_validator("*", mode="before")
     @classmethod
-    def _of_its_type(cls, value: Any, info: ValidationInfo) -> Any:
+    def _only_switches_are_bool(cls, value: Any, info: ValidationInfo) -> Any:
         if isinstance(value, bool) and cls.model_fields[info.field_name or ""].annotation is not bool:
-            raise PydanticCustomError("truth", "input should be a value, and not true or false")
+            raise PydanticCustomError("not_bool", "input should not be true or false")
         return value
 
 
-class Config(Settings):
-    """What a session trains, how, and for how long."""
+class Config(StrictModel):
+    """What a session trains, how and for how long."""
 
     task: str = Field("drmario", description="Task name or Gymnasium environment. Parameters follow a colon.")
     trainer: str | None = Field(
@@ -76,9 +76,17 @@ class Config(Settings):
         None, description="Stop after this many seconds of training since the start or the resume."
     )
     runs_dir: Path = Field(RUNS, description="Folder that contains the runs.")
-    name: str | None = Field(None, pattern=NAME, description="Name of the run. Default: task, trainer and time.")
+    name: str | None = Field(
+        None,
+        pattern=NAME,
+        description="Name of the run. Default: task, trainer and time.",
+        json_schema_extra={"expected": "the name of a folder, without a slash or unprintable characters"},
+    )
     resume: str | None = Field(
-        None, min_length=1, description="Continue this run. Name or folder of the run, or `latest`."
+        None,
+        min_length=1,
+        description="Continue this run. Name or folder of the run, or `latest`.",
+        json_schema_extra={"expected": "the name or folder of a run"},
     )
     strict: bool = Field(False, description="Fail instead of falling back to another backend or fewer environments.")
     linger: NonNegativeFloat = Field(
@@ -94,7 +102,7 @@ class Config(Settings):
         30.0, description="Seconds without progress after which a stopping session is killed."
     )
     baseline: bool = Field(False, description="Measure the fps of one environment first.")
-    breakpoints: Annotated[tuple[str, ...], BeforeValidator(_conditions)] = Field(
+    breakpoints: Annotated[tuple[str, ...], BeforeValidator(_split_conditions)] = Field(
         (), description="Pause when this condition holds, for example `any: nan(obs)`. Can be repeated."
     )
     alarm_exit: bool = Field(False, description="Save a checkpoint and exit with code 1 when an alarm is raised.")
@@ -103,11 +111,11 @@ class Config(Settings):
     settings: dict[str, Any] = Field(default_factory=dict, description="Settings of the trainer.")
 
     def used_up(self, counts: Mapping[str, int], seconds: float) -> float:
-        """Return the share of the run's nearest limit that is used up, NaN without a limit.
+        """Return the largest used share of the run's limits; NaN if there is no limit.
 
         Args:
             counts: The `steps`, `frames` and `episodes` so far.
-            seconds: Seconds of training since the start, or the resume.
+            seconds: Seconds of training since the start or the resume.
         """
         used = {**counts, "seconds": seconds}
         shares = (used[name] / limit for name in LIMITS if (limit := getattr(self, name)))

@@ -1,4 +1,4 @@
-"""The base class of all trainer settings: frozen and validated, with messages that name the setting."""
+"""The base class of trainer settings, schedules, and the messages about values that do not fit."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Self, TypeAlias
 
 from pydantic import BeforeValidator, ValidationError
-from pydantic_core import PydanticCustomError
+from pydantic_core import ErrorDetails, PydanticCustomError
 
 from ..envs import BadParameter, UnknownName
-from .config import Settings
+from ..envs.errors import brief
+from .config import StrictModel
 
 Point: TypeAlias = tuple[int, float]
+NOUNS = {"integer": "a whole number", "number": "a number", "boolean": "true or false", "array": "a list"}
 
 
 def _read_schedule(value: Any) -> float | tuple[Point, ...]:
-    """Return the number or the points that a value is, or spells."""
+    """Return a schedule from a number, from points, or from the text of either."""
     points: tuple[Point, ...] = ()
     try:
         if isinstance(value, str) and ":" in value:
@@ -30,13 +32,13 @@ def _read_schedule(value: Any) -> float | tuple[Point, ...]:
     times, numbers = [at for at, _ in points], [number for _, number in points]
     if not points or times != sorted(times) or not all(0 <= number < math.inf for number in (*times, *numbers)):
         raise PydanticCustomError(
-            "schedule", "input should be a number of at least 0, or points of such in their order, 0:3e-4,1e6:1e-4"
+            "expected", "a number of at least 0, or points with increasing decisions such as 0:3e-4,1e6:1e-4"
         )
     return points if isinstance(value, list | tuple) else numbers[0]
 
 
 Schedule: TypeAlias = Annotated[float | tuple[Point, ...], BeforeValidator(_read_schedule)]
-"""A constant, or points `(decisions, value)` joined by lines and flat beyond them; as text `0:3e-4,1e6:1e-4`."""
+"""A constant, or points `(decisions, value)` with linear interpolation; as text `0:3e-4,1e6:1e-4`."""
 
 
 def scheduled(schedule: float | tuple[Point, ...], decisions: int) -> float:
@@ -52,16 +54,17 @@ def scheduled(schedule: float | tuple[Point, ...], decisions: int) -> float:
     return before[1]
 
 
-class TrainerSettings(Settings):
-    """Settings of a trainer; this one has none."""
+class TrainerSettings(StrictModel):
+    """Base class of the settings of a trainer; itself without any."""
 
     @classmethod
-    def read(cls, trainer: str, values: Mapping[str, Any]) -> Self:
+    def read(cls, trainer: str, values: Mapping[str, Any], sources: Mapping[str, str] | None = None) -> Self:
         """Return validated settings.
 
         Args:
-            trainer: The trainer's name, for the error.
-            values: Plain data; what is missing has its default.
+            trainer: The trainer's name, for the error message.
+            values: Plain data; a missing value has its default.
+            sources: Where values came from, by key, for the error message.
 
         Raises:
             UnknownName: A key is unknown.
@@ -73,9 +76,46 @@ class TrainerSettings(Settings):
         try:
             return cls.model_validate(dict(values))
         except ValidationError as error:
-            raise BadParameter("; ".join(_sentence(trainer, item) for item in error.errors())) from None
+            labels = {"": trainer, **{key: f"{trainer}.{key}" for key in cls.model_fields}, **(sources or {})}
+            raise BadParameter(explain(cls, error, labels)) from None
 
 
-def _sentence(trainer: str, item: Any) -> str:
-    text = item["msg"].removeprefix("Value error, ").lower()
-    return f"{trainer}.{item['loc'][0]}: {text}, got {item['input']!r}" if item["loc"] else f"{trainer}: {text}"
+def explain(model: type[StrictModel], error: ValidationError, labels: Mapping[str, str]) -> str:
+    """Return one sentence per value that does not fit, with what was expected and what was given.
+
+    Args:
+        model: The class that refused the values.
+        error: Its error.
+        labels: The fields' names for people; that of the whole object has the key "".
+    """
+    return "; ".join(_sentence(model, item, labels) for item in error.errors())
+
+
+def _sentence(model: type[StrictModel], item: ErrorDetails, labels: Mapping[str, str]) -> str:
+    if not item["loc"]:
+        return f"{labels['']}: {item['msg'].removeprefix('Value error, ')}"
+    key = str(item["loc"][0])
+    wanted = item["msg"] if item["type"] == "expected" else expected(model, key)
+    if item["type"] == "finite_number":
+        wanted = wanted.replace("a number", "a finite number")
+    return f"{labels[key]} expects {wanted}, got {brief(item['input'])}"
+
+
+def expected(model: type[StrictModel], key: str) -> str:
+    """Return in words which values the field `key` of `model` accepts."""
+    schema = model.model_json_schema()["properties"][key]
+    if "expected" in schema:
+        return str(schema["expected"])
+    schema = next((part for part in schema.get("anyOf", ()) if part.get("type") != "null"), schema)
+    if "enum" in schema:
+        return f"one of {', '.join(map(str, schema['enum']))}"
+    kind = schema.get("type")
+    noun, low, high = NOUNS.get(kind, "text"), schema.get("minimum"), schema.get("maximum")
+    above = schema.get("exclusiveMinimum")
+    if kind == "integer" and above is not None:
+        low, above = above + 1, None
+    if low is not None and high is not None:
+        return f"{noun} from {low:,} to {high:,}"
+    if above is not None:
+        return f"{noun} above {above:g}" + (f" and of at most {high:g}" if high is not None else "")
+    return f"{noun} of at least {low:g}" if low is not None else noun

@@ -10,7 +10,8 @@ from pac.backends import BACKENDS
 from pac.envs import PacError, UnknownName
 from pac.envs.trust import NotTrusted, accept
 from pac.training.config import Config
-from pac.training.loading import BadConfiguration, effective_settings, expected, load
+from pac.training.loading import BadConfiguration, effective_settings, load
+from pac.training.settings import expected
 
 
 def written(path: Path, text: str) -> Path:
@@ -99,7 +100,7 @@ def test_resume_continues_with_the_run_s_own(tmp_path):
     assert (loaded.task, loaded.num_envs, loaded.seconds) == ("drmario:level=2", 3, None)
     assert loaded.settings == {"clip": 0.1}
     assert load({**flags, "ppo.clip": "0.4"}, environ={}).config.settings == {"clip": "0.4"}
-    assert "first is to go on" in refusal(flags={**flags, "name": "second"})
+    assert "--resume continues first" in refusal(flags={**flags, "name": "second"})
 
 
 @pytest.mark.parametrize(
@@ -117,20 +118,23 @@ def test_resume_continues_with_the_run_s_own(tmp_path):
         ({"num_env": "4"}, ["unknown key 'num_env'", "Did you mean num_envs?"]),
         ({"ppo.learning_rat": "1"}, ["setting of ppo", "Did you mean learning_rate?"]),
         ({"dqn.clip": "1"}, ["unknown trainer 'dqn'"]),
-        ({"ppo.clip": "wide"}, ["ppo.clip", "'wide'"]),
-        ({"ppo.epochs": True}, ["ppo.epochs", "not true or false"]),
-        ({"ppo.learning_rate": "fast"}, ["ppo.learning_rate: input should be a number of at least 0", "'fast'"]),
-        ({"ppo.learning_rate": "-1"}, ["ppo.learning_rate", "at least 0", "'-1'"]),
-        ({"ppo.learning_rate": "nan"}, ["ppo.learning_rate", "'nan'"]),
-        ({"ppo.learning_rate": "9:1e-4,0:3e-4"}, ["ppo.learning_rate", "in their order"]),
-        ({"ppo.learning_rate": "0:3e-4,late:1e-4"}, ["ppo.learning_rate", "points"]),
-        ({"ppo.clip": "inf"}, ["ppo.clip", "finite"]),
+        ({"ppo.clip": "wide"}, ["ppo.clip expects a number above 0, got 'wide'"]),
+        ({"ppo.epochs": True}, ["ppo.epochs expects a whole number of at least 1, got True"]),
+        ({"ppo.learning_rate": "fast"}, ["--ppo.learning-rate expects a number of at least 0", "'fast'"]),
+        ({"ppo.learning_rate": "-1"}, ["--ppo.learning-rate", "at least 0", "'-1'"]),
+        ({"ppo.learning_rate": "nan"}, ["--ppo.learning-rate", "'nan'"]),
+        ({"ppo.learning_rate": "9:1e-4,0:3e-4"}, ["--ppo.learning-rate", "increasing decisions"]),
+        ({"ppo.learning_rate": "0:3e-4,late:1e-4"}, ["--ppo.learning-rate", "points"]),
+        ({"ppo.clip": "inf"}, ["ppo.clip expects a finite number above 0, got 'inf'"]),
         ({"ppo.batch": "8"}, ["ppo: minibatch", "must not exceed batch 8"]),
         ({"resume": "gone"}, ["unknown run 'gone'"]),
-        ({"resume": ""}, ["--resume expects a run's name or folder, got ''"]),
-        ({"name": "../up"}, ["--name expects a folder's name, without a slash or unprintable characters, got '../up'"]),
-        ({"name": ".."}, ["--name expects a folder's name"]),
-        ({"name": ""}, ["--name expects a folder's name"]),
+        ({"resume": ""}, ["--resume expects the name or folder of a run, got ''"]),
+        (
+            {"name": "../up"},
+            ["--name expects the name of a folder, without a slash or unprintable characters, got '../up'"],
+        ),
+        ({"name": ".."}, ["--name expects the name of a folder"]),
+        ({"name": ""}, ["--name expects the name of a folder"]),
     ],
 )
 def test_flags_that_do_not_fit(flags, parts, tmp_path):
@@ -138,6 +142,13 @@ def test_flags_that_do_not_fit(flags, parts, tmp_path):
     text = refusal(flags={"runs_dir": tmp_path, **flags})
     assert "\n" not in text
     assert all(part in text for part in parts)
+
+
+def test_a_setting_that_does_not_fit_names_its_source(tmp_path):
+    """The message about a trainer's setting says in which file, variable or flag it is."""
+    file = written(tmp_path / "a.yaml", "ppo:\n  clip: wide\n")
+    assert f"ppo.clip in {file} expects a number above 0, got 'wide'" in refusal(file=file)
+    assert "PAC_PPO_CLIP expects" in refusal(environ={"PAC_PPO_CLIP": "0"})
 
 
 def test_variables_that_do_not_fit():
@@ -157,10 +168,14 @@ def test_other_variables_are_nobody_s_business():
     [
         ("num_envs: [", ["not valid YAML in line 1"]),
         ("- 1\n- 2\n", ["key: value", "list"]),
+        ("seed: 1\nnum_envs: 2\nseed: 3\n", ["in line 3, column 1", "the key seed occurs twice"]),
+        ("ppo:\n  clip: 0.1\n  clip: 0.2\n", ["in line 3, column 3", "the key clip occurs twice"]),
+        ("num-envs: 1\nnum_envs: 2\n", ["num_envs occurs twice"]),
+        ("ppo: {target-kl: 0.1, target_kl: 0.2}\n", ["ppo.target_kl occurs twice"]),
         ("num_env: 3\n", ["unknown key in", "'num_env'", "Did you mean num_envs?"]),
         ("num_envs: 0\n", ["num_envs in", "expects a whole number from 1"]),
         ("num_envs: yes\n", ["num_envs in", "expects a whole number from 1", "True"]),
-        ("ppo: 3\n", ["ppo is a section"]),
+        ("ppo: 3\n", ["ppo expects a section"]),
         ("learning_rate: 3\n", ["unknown key", "ppo.learning_rate"]),
     ],
 )
@@ -232,7 +247,7 @@ def test_errors_are_bad_usage():
 @pytest.mark.parametrize("name", [name for name in Config.model_fields if name != "settings"])
 def test_expected_says_something(name):
     """Every field can say in words what it takes."""
-    assert expected(name)
+    assert expected(Config, name)
 
 
 def test_the_help_names_every_backend():

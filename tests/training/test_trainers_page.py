@@ -81,7 +81,7 @@ def test_settings_are_explained(installed):
     unknown = pac_tui(installed, "config", *OPTIONS, "--random-search.sprad", "1", code=2).stderr
     assert "unknown setting of random-search 'sprad'. Did you mean spread?" in unknown
     unfit = pac_tui(installed, "config", *OPTIONS, "--random-search.spread", "0", code=2).stderr
-    assert "random-search.spread: input should be greater than 0" in unfit
+    assert "random-search.spread expects a number above 0, got '0'" in unfit
 
 
 def test_an_unknown_name_lists_it(installed):

@@ -21,8 +21,8 @@ from ...backends.memory import check_room
 from ...envs import PacError, UnknownName, find
 from ..config import Config
 from ..device import resolve_device
-from ..flags import unused_flags
 from ..imports import importing
+from ..loading import unused_variables
 from ..past.history import LEAST_DEPTH, step_bytes
 from ..past.recorder import Recorder
 from ..runs.checkpoint import CheckpointNotWritten
@@ -144,7 +144,7 @@ class Session(BaseSession):
         assert self.backend is not None
         if self.task.note:
             self.events.add(Level.WARNING, self.task.note)
-        for text in unused_flags(os.environ, self.device):
+        for text in unused_variables(os.environ, self.device):
             self.events.add(Level.WARNING, text)
         units, num_envs = self.kind.units, self.planner.num_envs
         count = f"{num_envs:,} {units.env if num_envs == 1 else plural(units.env)}"

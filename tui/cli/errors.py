@@ -41,9 +41,9 @@ def told(error: Exception) -> Told:
         usage = BAD_USAGE if isinstance(error, BadParameter) else FAILED
         return Told(error.title, str(error), getattr(error, "code", usage))
     if isinstance(error, Refused) and isinstance(error.__cause__, ValidationError):
-        from ...training.loading import sentence
+        from ...training.loading import refusal
 
-        return Told("Bad configuration", sentence(error.__cause__.errors()[0]), BAD_USAGE)
+        return Told("Bad configuration", refusal(error.__cause__), BAD_USAGE)
     if isinstance(error, CycloptsError):
         return Told("Bad usage", _of_usage(error), BAD_USAGE)
     if isinstance(error, OSError):

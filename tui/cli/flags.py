@@ -1,4 +1,4 @@
-"""The configuration on the command line: its flags, combined with environment variables and files."""
+"""The configuration on the command line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Json = Annotated[bool, Parameter(help="Print one JSON object and nothing else on
 
 
 class Flags(Config):
-    """The configuration as flags."""
+    """The flags of commands that take a configuration."""
 
     model_config = ConfigDict(defer_build=True)
 
@@ -48,7 +48,7 @@ class Flags(Config):
     )
 
     def given(self) -> dict[str, Any]:
-        """Return what the command line gave, by key."""
+        """Return the values from the command line by key."""
         plain = {key: getattr(self, key) for key in self.model_fields_set - {"config", "players", "set", "trust"}}
         if self.players is not None:
             task = str(plain.get("task", self.task))
@@ -60,26 +60,29 @@ AnyFlags = Annotated[Flags | None, Parameter(name="*")]
 
 
 def load_flags(flags: Flags | None, **fixed: Any) -> Loaded:
-    """Return the configuration that flags, variables and files give, and where each value came from.
+    """Return the configuration from all sources, and the source of each value.
 
     Args:
-        flags: What the command line gave.
-        **fixed: Fields that nothing overrides.
+        flags: The flags; None if there are none.
+        **fixed: Values that nothing overrides.
     """
     from ...training.loading import load
     from ..trust import asking
 
-    vouch = asking(trust=flags is not None and flags.trust)
-    return load(flags.given(), file=flags.config, vouch=vouch, **fixed) if flags else load(vouch=vouch, **fixed)
+    flags = flags or Flags()
+    return load(flags.given(), file=flags.config, vouch=asking(trust=flags.trust), **fixed)
 
 
 def load_config(flags: Flags | None, **fixed: Any) -> Config:
-    """Return the configuration that `load_flags` gives."""
+    """Return the configuration from all sources; see `load_flags`."""
     return load_flags(flags, **fixed).config
 
 
 def with_settings(arguments: Sequence[str]) -> list[str]:
-    """Write `--ppo.clip 0.1` and `--ppo.clip=0.1` as `--set=ppo.clip=0.1`: parsing loads no trainer."""
+    """Return the arguments with `--ppo.clip 0.1` and `--ppo.clip=0.1` as `--set=ppo.clip=0.1`.
+
+    So the command line is parsed without importing a trainer.
+    """
     tokens, rest = [], list(arguments)
     while rest:
         found = SETTING.fullmatch(token := rest.pop(0))

@@ -1,7 +1,6 @@
 """How N environments are stepped: `make` gives a backend, a Gymnasium vector environment over one buffer."""
 
-from .cores import default_num_envs, usable_cores
-from .errors import (
+from .core.errors import (
     BackendBroken,
     BackendBusy,
     BackendClosed,
@@ -14,10 +13,11 @@ from .errors import (
     ProtocolError,
     WorkerFailed,
 )
+from .core.memory import TooManyEnvironments
+from .core.status import BackendEvent, WorkerState, WorkerStatus
 from .factory import BACKENDS, make
-from .memory import TooManyEnvironments
-from .segment import SharedMemoryFull, UnsafeDirectory
-from .status import BackendEvent, WorkerState, WorkerStatus
+from .system.cores import default_num_envs, usable_cores
+from .system.segment import SharedMemoryFull, UnsafeDirectory
 
 __all__ = [
     "BACKENDS",

@@ -7,20 +7,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..envs import Task, UnknownName, find
-from .cores import default_num_envs
-from .errors import BackendUnavailable
-from .layout import Layout
-from .memory import check_memory
+from .core.errors import BackendUnavailable
+from .core.layout import Layout
+from .core.memory import check_memory
+from .system.cores import default_num_envs
 
 if TYPE_CHECKING:
-    from .base import Backend
+    from .core.base import Backend
 
 BACKENDS: dict[str, tuple[str, str]] = {
-    "inline": (".inline:InlineBackend", ""),
-    "threads": (".threads:ThreadsBackend", "inline"),
-    "shm": (".shm:ShmBackend", "socket"),
-    "socket": (".sockets:SocketBackend", "http"),
-    "http": (".http:HttpBackend", "inline"),
+    "inline": (".core.inline:InlineBackend", ""),
+    "threads": (".core.threads:ThreadsBackend", "inline"),
+    "shm": (".workers.shm:ShmBackend", "socket"),
+    "socket": (".socket_backend.backend:SocketBackend", "http"),
+    "http": (".http_backend.backend:HttpBackend", "inline"),
 }
 """Every backend's class, and the backend to take where it cannot run."""
 

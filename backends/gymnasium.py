@@ -9,7 +9,7 @@ from .factory import make
 
 if TYPE_CHECKING:
     from ..envs import Task
-    from .base import Backend
+    from .core.base import Backend
 
 
 def vector(

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from ..envs import Task, next_slot
 from ..envs.fields import DECIDES, Array
-from .base import Backend
-from .errors import BackendBroken, BackendTimeout, BackendUnavailable, ProtocolError
-from .exchange import Exchange
-from .hosting import STILL
-from .layout import Buffer, Layout
-from .protocol import ANY, HELLO_REQ, NUMBERS, Code, Kind, error_of, frame, spaces
-from .socket_lines import SocketLines
-from .status import WorkerState, WorkerStatus
+from .core.base import Backend
+from .core.errors import BackendBroken, BackendTimeout, BackendUnavailable, ProtocolError
+from .core.layout import Buffer, Layout
+from .core.status import WorkerState, WorkerStatus
+from .servers.exchange import Exchange
+from .servers.hosting import STILL
+from .socket_backend.client import SocketLines
+from .socket_backend.protocol import ANY, HELLO_REQ, NUMBERS, Code, Kind, error_of, frame, spaces
 
 NO_VERSION = 0
 

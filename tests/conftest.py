@@ -6,7 +6,7 @@ import os
 import hypothesis
 import pytest
 
-from pac.backends.cores import usable_cores
+from pac.backends.system.cores import usable_cores
 
 from .folders import runtime, sweep
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pac.backends.segment import SHM, is_owned, start_ticks
+from pac.backends.system.segment import SHM, is_owned, start_ticks
 
 MARK = "pact"
 PARENT = SHM if SHM.is_dir() else Path(tempfile.gettempdir())

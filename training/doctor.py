@@ -15,8 +15,8 @@ from pathlib import Path
 import psutil
 
 from ..backends import usable_cores
-from ..backends.memory import available_memory
-from ..backends.segment import directories, human_bytes, runtime_directory
+from ..backends.core.memory import available_memory
+from ..backends.system.segment import directories, human_bytes, runtime_directory
 from ..envs import PacError
 from .session.gpu import Gpu
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.segment import Segment
 from textual.events import Click
 
-from ..backends.segment import human_bytes
+from ..backends.system.segment import human_bytes
 from ..training.telemetry.records import Phase
 from ..training.telemetry.snapshot import Snapshot
 from ..training.units import STEPPED, plural

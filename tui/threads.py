@@ -9,7 +9,7 @@ from typing import Any
 
 from textual.message import Message
 
-from ..backends.errors import ending
+from ..backends.core.errors import ending
 from ..envs import PacError
 from ..training.runs.sessions import UNSEEN
 from ..training.session.control import SessionGone

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pac.backends.segment import own_directory
+from pac.backends.system.segment import own_directory
 from pac.envs import Task
 from pac.envs.gym.task import describe
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from pac.backends.protocol import HEADER, Frame, Kind, Sizes, frame, parse
+from pac.backends.socket_backend.protocol import HEADER, Frame, Kind, Sizes, frame, parse
 from pac.envs import Task, find
 
 from ..waiting import LIMIT

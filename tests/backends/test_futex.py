@@ -6,7 +6,7 @@ import threading
 import psutil
 import pytest
 
-from pac.backends import futex
+from pac.backends.system import futex
 
 from ..waiting import LIMIT, until
 

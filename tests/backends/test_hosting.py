@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pac.backends import BackendBusy, BadAction, make
-from pac.backends.hosting import STILL, Host
+from pac.backends.servers.hosting import STILL, Host
 from pac.envs import PacError, allocate, find
 from pac.envs.task import ASKED
 

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pac.backends import BackendUnavailable, http_format, make
-from pac.backends.http_server import HOME, MOST_BODY, Server, listen
+from pac.backends import BackendUnavailable, make
+from pac.backends.http_backend import messages
+from pac.backends.http_backend.server import HOME, MOST_BODY, Server, listen
 from pac.envs import find
 
 TOKEN = "a-token-of-tests"
@@ -260,7 +261,7 @@ def test_numbers_come_back_bit_for_bit(dtype):
     finite = bits[np.isfinite(bits)]
     odd = np.array([np.nan, np.inf, -np.inf, -0.0, np.finfo(dtype).tiny / 4, np.finfo(dtype).max], dtype)
     for values in (finite, odd):
-        text = json.dumps(http_format.numbers(values), allow_nan=False)
+        text = json.dumps(messages.numbers(values), allow_nan=False)
         assert np.array(json.loads(text), dtype).tobytes() == values.tobytes()
 
 

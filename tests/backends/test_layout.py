@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pac.backends import LayoutMismatch
-from pac.backends.layout import ALIGNMENT, MAGIC, Layout
+from pac.backends.core.layout import ALIGNMENT, MAGIC, Layout
 from pac.envs import find
 
 TASK = find("drmario")

@@ -9,8 +9,8 @@ import threading
 
 import pytest
 
-from pac.backends import http_server
-from pac.backends.client_log import OneLine, client_log
+from pac.backends.http_backend import server as http_server
+from pac.backends.servers.client_log import OneLine, client_log
 
 from .test_http_server import TOKEN, serve
 
@@ -137,7 +137,7 @@ def test_a_hundred_malformed_requests_are_one_line(server, caplog):
 
 def test_a_later_line_counts_those_that_were_left_out(caplog, monkeypatch):
     """So nobody thinks that it was one request."""
-    monkeypatch.setattr("pac.backends.client_log.QUIET", 0.0)
+    monkeypatch.setattr("pac.backends.servers.client_log.QUIET", 0.0)
     one, logger = OneLine(), logging.getLogger("of a test")
     logger.addFilter(one)
     one._due, one._left_out = 0.0, 7

@@ -9,8 +9,10 @@ import numpy as np
 import psutil
 import pytest
 
-from pac.backends import BACKENDS, TooManyEnvironments, cgroups, make, memory
-from pac.backends.layout import Layout
+from pac.backends import BACKENDS, TooManyEnvironments, make
+from pac.backends.core import memory
+from pac.backends.core.layout import Layout
+from pac.backends.system import cgroups
 from pac.envs import find
 
 MIB = 1 << 20

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from pac.backends import BACKENDS, make, usable_cores
-from pac.backends.cores import own_cores
-from pac.backends.segment import own_directory, remove_stale, runtime_directory
+from pac.backends.system.cores import own_cores
+from pac.backends.system.segment import own_directory, remove_stale, runtime_directory
 from pac.envs import Task
 
 from ..waiting import until
@@ -141,14 +141,17 @@ def test_more_connections_than_files_may_be_open():
 
 def test_a_segment_that_does_not_fit(small):
     """It is refused with a sentence, before the first write and not with SIGBUS."""
-    error = told("from pac.backends.segment import Segment; Segment.create('large', 1 << 21)")
+    error = told("from pac.backends.system.segment import Segment; Segment.create('large', 1 << 21)")
     assert "SharedMemoryFull: 2.0 MiB of shared memory are needed" in error
     assert f"{small} has" in error
 
 
 @pytest.mark.parametrize(
     ("module", "absent"),
-    [("pac.backends", ("torch", "numba", "gymnasium")), ("pac.backends.serve", ("torch", "numba", "gymnasium"))],
+    [
+        ("pac.backends", ("torch", "numba", "gymnasium")),
+        ("pac.backends.workers.serve", ("torch", "numba", "gymnasium")),
+    ],
 )
 def test_imports_stay_light(module, absent):
     """Importing the backends, or what a worker runs, loads no library that is not needed yet."""

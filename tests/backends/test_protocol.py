@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from pac.backends import ProtocolError
-from pac.backends.answers import Answers
-from pac.backends.hosting import Host
-from pac.backends.layout import Layout
-from pac.backends.protocol import (
+from pac.backends.core.layout import Layout
+from pac.backends.servers.hosting import Host
+from pac.backends.socket_backend.answers import Answers
+from pac.backends.socket_backend.client import SocketLines
+from pac.backends.socket_backend.protocol import (
     ANY,
     ERROR,
     HEADER,
@@ -36,7 +37,6 @@ from pac.backends.protocol import (
     parse,
     spaces,
 )
-from pac.backends.socket_lines import SocketLines
 from pac.envs import Field, Task, find
 from pac.envs.autochess.bag import player
 from pac.envs.autochess.layout import GOLD, LEVEL, LIFE, RANK

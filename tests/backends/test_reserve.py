@@ -9,9 +9,9 @@ from contextlib import closing
 import pytest
 
 from pac.backends import make
-from pac.backends import member as spawned
-from pac.backends.reserve import Reserve
-from pac.backends.segment import own_directory
+from pac.backends.system.segment import own_directory
+from pac.backends.workers import member as spawned
+from pac.backends.workers.reserve import Reserve
 
 from ..waiting import until
 
@@ -70,8 +70,8 @@ def test_what_cannot_be_loaded_is_told_when_it_is_needed(reserve) -> None:
 
 PARENT = """
 import sys
-from pac.backends import member
-from pac.backends.reserve import Reserve
+from pac.backends.workers import member
+from pac.backends.workers.reserve import Reserve
 reserve = Reserve("time:localtime", 2)
 assert reserve.loaded(60)
 print(*(process.pid for process, _ in member._ahead), flush=True)

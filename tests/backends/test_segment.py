@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pac.backends.segment import (
+from pac.backends.system.segment import (
     UnsafeDirectory,
     human_bytes,
     is_owned,
@@ -95,7 +95,7 @@ def test_what_a_dead_process_told_of_itself_is_left_to_who_keeps_it(elsewhere):
 @pytest.mark.session
 def test_who_has_ended_owns_nothing_though_its_parent_has_not_noticed():
     """A killed process keeps its number until its parent asks how it ended."""
-    code = "from pac.backends.segment import new_directory; print(new_directory(), flush=True); input()"
+    code = "from pac.backends.system.segment import new_directory; print(new_directory(), flush=True); input()"
     with subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:

@@ -7,7 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pac.backends import BackendUnavailable, TooManyEnvironments, make, memory, shm
+from pac.backends import BackendUnavailable, TooManyEnvironments, make
+from pac.backends.core import memory
+from pac.backends.workers import shm
 from pac.envs import allocate, find
 from pac.envs.task import dressed
 

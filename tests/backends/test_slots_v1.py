@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 
-from pac.backends.slots_v1 import SLOT, Slots, compare_layouts, gather
+from pac.backends.bench.slots_v1 import SLOT, Slots, compare_layouts, gather
 from pac.envs import allocate, find
 
 NUM_ENVS = 3

@@ -15,10 +15,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as some
 
 from pac.backends import BackendUnavailable
-from pac.backends.hosting import Host
-from pac.backends.protocol import ANY, HEADER, HELLO_REQ, HELLO_RESP, VERSION, Code, Kind, Sizes, frame
-from pac.backends.socket_loop import SPARE
-from pac.backends.socket_server import listen
+from pac.backends.servers.hosting import Host
+from pac.backends.socket_backend.loop import SPARE
+from pac.backends.socket_backend.protocol import ANY, HEADER, HELLO_REQ, HELLO_RESP, VERSION, Code, Kind, Sizes, frame
+from pac.backends.socket_backend.server import listen
 
 from ..waiting import LIMIT, until
 from .peer import ENVS, TASK, Peer, Running

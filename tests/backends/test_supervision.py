@@ -10,8 +10,8 @@ import psutil
 import pytest
 
 from pac.backends import BackendError, BackendTimeout, WorkerFailed, WorkerState, make
-from pac.backends.segment import own_directory
-from pac.backends.status import Status
+from pac.backends.core.status import Status
+from pac.backends.system.segment import own_directory
 from pac.envs import EnvironmentFailed
 
 from ..waiting import until
@@ -213,7 +213,7 @@ def test_closing_does_not_wait_for_a_hung_worker(toy, backend, alive):
 
 def test_a_game_of_numbers_that_are_none(toy, monkeypatch):
     """A reward or an observation that is not finite is one warning that names the environment, not an end."""
-    monkeypatch.setattr("pac.backends.watch.QUIET", 0.0)
+    monkeypatch.setattr("pac.backends.core.watch.QUIET", 0.0)
     for what, slots in (("reward", 1), ("observation", 1), ("reward", 4), ("observation", 4)):
         envs = make(toy("NotANumber", what=what), 2, "inline", slots=slots)
         envs.reset()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pac.backends import BACKENDS, BackendUnavailable
-from pac.backends.traces import compare_traces
+from pac.backends.bench.traces import compare_traces
 from pac.envs import BadParameter
 
 

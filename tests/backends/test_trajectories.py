@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pac.backends import make
-from pac.backends.bench import RandomLegal
+from pac.backends.bench.rates import RandomLegal
 from pac.envs import Task, find
 
 SLOTS = 5

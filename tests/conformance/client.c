@@ -1,4 +1,4 @@
-/* A client of the binary protocol that knows the twelve plain types only (see backends/protocol.py).
+/* A client of the binary protocol that knows the twelve plain types only (see backends/socket_backend/protocol.py).
  *
  *     client PATH STEPS
  *

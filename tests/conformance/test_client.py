@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pac.backends.hosting import Host
+from pac.backends.servers.hosting import Host
 from pac.envs import find
 
 SOURCE = Path(__file__).parent / "client.c"

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from pac.backends.status import Status
+from pac.backends.core.status import Status
 from pac.training.telemetry.records import Level, Phase
 from pac.training.units import RETURN, Figure, Units
 

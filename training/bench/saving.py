@@ -50,7 +50,7 @@ def saving_cost(*, every: float = 30.0, times: int = 4, progress: Progress) -> F
 
 def _measure(task: str, num_envs: int, every: float, seconds: float, folder: Path) -> Figures:
     """Train in this process, and look at the counters while something is written and while nothing is."""
-    from ...backends.segment import own_directory
+    from ...backends.system.segment import own_directory
     from ..config import Config
     from ..session.session import Session
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ...backends.status import Status
+from ...backends.core.status import Status
 from ...envs import Field, Task
 from ...envs.fields import Array, Buffers
 from ..config import MAX_ENVS

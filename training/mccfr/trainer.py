@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...backends import TooManyEnvironments
-from ...backends.memory import check_memory
-from ...backends.segment import human_bytes
+from ...backends.core.memory import check_memory
+from ...backends.system.segment import human_bytes
 from ...envs.fields import Array
 from ...envs.poker.task import game_of
 from ..runs.stream import Stream

@@ -6,7 +6,7 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from ...backends.segment import directories
+from ...backends.system.segment import directories
 from ...envs import PacError
 from .folder import DIED, UNFINISHED, RunFolder
 from .sessions import read_session

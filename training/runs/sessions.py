@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...backends.segment import directories, is_owned, owner_of
+from ...backends.system.segment import directories, is_owned, owner_of
 from ...envs import BadParameter, PacError, UnknownName
 from ..telemetry.blocks import TelemetryReader
 from ..telemetry.segment_layout import MALFORMED

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from typing import Any
 
-from ...backends.base import Backend
+from ...backends.core.base import Backend
 from ...envs import BadParameter, PacError, Task
 from ...envs.errors import ImpossibleState
 from ..config import Config

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 
-from ...backends.base import Backend
+from ...backends.core.base import Backend
 from ...envs import PacError
 from ..guards.alarms import Alarms
 from ..telemetry.events import EventLog

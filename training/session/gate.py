@@ -19,9 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ...backends.control import MASK_32
-from ...backends.futex import fence, wait_on, wake_up
-from ...backends.segment import Segment, is_owned
+from ...backends.system.futex import fence, wait_on, wake_up
+from ...backends.system.segment import Segment, is_owned
+from ...backends.workers.control import MASK_32
 from ..trainer import Interrupted, Stopped
 from .control import SessionGone
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...backends.base import Backend
+from ...backends.core.base import Backend
 from ..trainer import Timer
 from .checkpoint_manager import CheckpointManager
 from .monitor import Monitor

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...backends.segment import human_bytes
+from ...backends.system.segment import human_bytes
 from ..telemetry.records import SYSTEM, within
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"

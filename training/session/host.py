@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ...backends.errors import ending
+from ...backends.core.errors import ending
 from ...envs import BadParameter, PacError
 from ...envs.files import open_regular
 from ..config import Config
@@ -212,7 +212,7 @@ class SessionThread:
 
 def _open(config: Config, *, headless: bool) -> tuple[Session, Any]:
     """Make a session that listens; return it and what closes it."""
-    from ...backends.segment import own_directory
+    from ...backends.system.segment import own_directory
     from ..runs.last import sweep_dead
     from .commands import Commands
     from .control import ControlServer

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Self
 
 from ...backends import usable_cores
-from ...backends.reserve import Reserve
+from ...backends.workers.reserve import Reserve
 from ...envs import Task
 from ..config import Config
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from ...backends import BACKENDS, TooManyEnvironments, default_num_envs
 from ...backends import make as make_backend
-from ...backends.base import Backend
-from ...backends.memory import check_room
+from ...backends.core.base import Backend
+from ...backends.core.memory import check_room
 from ...envs import PacError, UnknownName, find
 from ..config import Config
 from ..device import resolve_device

@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 
 from ...backends import WorkerStatus, usable_cores
-from ...backends.base import Backend
+from ...backends.core.base import Backend
 from ..telemetry.blocks import TelemetryWriter
 from ..telemetry.events import EventLog
 from ..telemetry.records import AUDIENCE, SYSTEM, WORKER, Level, within

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from ...backends.segment import remove_directory
+from ...backends.system.segment import remove_directory
 from ...envs import PacError
 from ..exits import FAILED, INTERRUPTED
 from ..runs.last import keep_last

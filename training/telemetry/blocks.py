@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from ...backends.futex import fence
-from ...backends.segment import Segment, is_owned
+from ...backends.system.futex import fence
+from ...backends.system.segment import Segment, is_owned
 from ...envs import PacError, Task
 from ...envs.fields import Array
 from .description import Description

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...backends.layout import Buffer
+from ...backends.core.layout import Buffer
 from ...envs import Task
 from ...envs.fields import DECIDES, Array
 from .moments import scalars, terms_width

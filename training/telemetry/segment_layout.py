@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...backends.segment import Segment
+from ...backends.system.segment import Segment
 from ...envs import PacError, Task
 from ...envs.fields import Array
 from ...envs.files import parse_json

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from ...backends import WorkerStatus
-from ...backends.layout import Buffer
+from ...backends.core.layout import Buffer
 
 
 class Stepped(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...backends.layout import Buffer
+from ...backends.core.layout import Buffer
 from ...envs import Task
 from ...envs.fields import Array
 from ...envs.task import first_seats

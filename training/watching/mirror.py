@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...backends import WorkerStatus
-from ...backends.layout import Layout
+from ...backends.core.layout import Layout
 from ...envs import Task
 from ...envs.fields import DECIDES, WAITS, Array
 from .tape import Tape

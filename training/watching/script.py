@@ -15,7 +15,7 @@ from typing import Any
 
 import gymnasium
 
-from ...backends.segment import new_directory, remove_directory
+from ...backends.system.segment import new_directory, remove_directory
 from ...envs import BadParameter, Task
 from ...envs.printable import printable
 from ..runs.last import sweep_dead

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
-from ...backends.segment import human_bytes
+from ...backends.system.segment import human_bytes
 from ...envs import BadParameter
 from ...training.config import RUNS
 from ...training.exits import DONE, FAILED

@@ -43,7 +43,7 @@ def serve_environments(
         raise BadParameter(f"--seed expects a whole number from 0 to 2^64 - 1, got {seed}")
     if backend not in KINDS:
         raise UnknownName("kind of server", backend, KINDS)
-    from ...backends.memory import check_memory
+    from ...backends.core.memory import check_memory
 
     task = find(spec)
     check_memory(task, num_envs, 1)
@@ -87,7 +87,7 @@ def _ended_tidily() -> Iterator[Callable[[], None]]:
 def _serve_http(
     task: Task, num_envs: int, seed: int, port: int, token_file: Path | None, *, stop_asked: Callable[[], None]
 ) -> int:
-    from ...backends.http_server import HOME, listen, serve
+    from ...backends.http_backend.server import HOME, listen, serve
 
     if not 0 <= port < 1 << 16:
         raise BadParameter(f"--port expects a whole number from 0 to 65535, got {port}")
@@ -103,12 +103,12 @@ def _serve_http(
 
 
 def _serve_socket(task: Task, num_envs: int, seed: int, path: Path | None, *, stop_asked: Callable[[], None]) -> int:
-    from ...backends.segment import own_directory
-    from ...backends.socket_server import serve
+    from ...backends.socket_backend.server import serve
+    from ...backends.system.segment import own_directory
 
     named = path or os.environ.get(SOCKET_PATH)
     place = Path(named) if named else own_directory() / SOCKET_NAME
-    line = f"serving {num_envs} x {task.spec} at {place}; the frames are those of pac.backends.protocol"
+    line = f"serving {num_envs} x {task.spec} at {place}; the frames are those of pac.backends.socket_backend.protocol"
     task.prepare()
     stop_asked()
     return serve(task, place, 0, num_envs, seed, ready=lambda: _say(line))

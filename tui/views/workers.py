@@ -7,7 +7,7 @@ import time
 import numpy as np
 from textual.app import ComposeResult
 
-from ...backends.segment import human_bytes
+from ...backends.system.segment import human_bytes
 from ...envs.fields import Array
 from ...training.telemetry.records import Level
 from ...training.telemetry.snapshot import Event, Snapshot

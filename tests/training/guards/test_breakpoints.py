@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pac.backends.status import Status
+from pac.backends.core.status import Status
 from pac.envs import Field, Outcome, Task, UnknownName
 from pac.envs.fields import DECIDES
 from pac.envs.task import allocate

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pac.backends.segment import runtime_directory
+from pac.backends.system.segment import runtime_directory
 
 HERE = Path(__file__).parent
 

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pac.backends import TooManyEnvironments, make, memory
-from pac.backends.base import Backend
+from pac.backends import TooManyEnvironments, make
+from pac.backends.core import memory
+from pac.backends.core.base import Backend
 from pac.envs import find
 from pac.envs.poker.task import game_of
 from pac.training.mccfr.solving.exact import average_strategy, nash_conv

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from pac.backends.segment import runtime_directory
+from pac.backends.system.segment import runtime_directory
 from pac.envs import BadParameter, find
 from pac.training.runs.folder import LAST, RunFolder
 from pac.training.runs.last import sweep_dead

@@ -86,7 +86,7 @@ def test_a_sweep_can_be_cancelled(tmp_path):
 @pytest.fixture
 def crowd(tmp_path, monkeypatch):
     """Run many environments in this process, which believes that 400 KiB are free."""
-    monkeypatch.setattr("pac.backends.memory.available_memory", lambda: 400 << 10)
+    monkeypatch.setattr("pac.backends.core.memory.available_memory", lambda: 400 << 10)
 
     def run(*, num_envs=1000, restart=0, **options):
         options |= {"task": "CartPole-v1", "trainer": "random", "backend": "inline", "runs_dir": tmp_path}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pac.backends.segment import new_directory, remove_directory
+from pac.backends.system.segment import new_directory, remove_directory
 from pac.training.config import Config
 from pac.training.session import system_sampler
 from pac.training.session.commands import Commands

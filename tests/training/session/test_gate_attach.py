@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pac.backends.segment import new_directory, remove_directory
+from pac.backends.system.segment import new_directory, remove_directory
 from pac.training.session.control import SessionGone
 from pac.training.session.gate import Gate
 from pac.training.telemetry.records import Phase

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pac.backends.segment import new_directory, remove_directory
+from pac.backends.system.segment import new_directory, remove_directory
 from pac.envs import Field, Glyph, Outcome, Panel, Task
 from pac.training.telemetry.blocks import TelemetryReader, TelemetryWriter, Torn
 from pac.training.telemetry.description import describe

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from pac.backends.layout import Layout
+from pac.backends.core.layout import Layout
 from pac.envs import Field, Outcome, Task
 from pac.envs.fields import DECIDES, WAITS
 from pac.training.telemetry.counts import Counts

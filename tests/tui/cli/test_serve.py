@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pac.backends.protocol import HEADER, Kind
+from pac.backends.socket_backend.protocol import HEADER, Kind
 from pac.tui.cli.commands import main
 from pac.tui.cli.serve import token_of
 

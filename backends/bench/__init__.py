@@ -1,0 +1,1 @@
+"""Measures the backends and compares their trajectories."""

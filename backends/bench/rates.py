@@ -1,0 +1,130 @@
+"""Measures the backends: ratios of two ways taken in turn in one run, medians."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...envs import Task, find
+from ...envs.actions import random_actions
+from ..factory import make
+
+if TYPE_CHECKING:
+    from ..core.base import Backend
+
+BURN = "pac.backends.bench.toys:Burn"
+Figures = dict[str, Any]
+SLOTS = 65
+"""A rollout of 64 steps, as trainers collect them."""
+KEYS = 64
+"""Random keys are drawn once and used in turn: drawing should not be what is measured."""
+
+
+class RandomLegal:
+    """Draws random legal actions for a backend at a few microseconds per step.
+
+    Every action has a random key; the legal one with the highest is taken, and keys change with every step. Actions
+    that are not a single number are drawn one by one.
+    """
+
+    def __init__(self, task: Task, rows: int, *, seed: int = 0) -> None:
+        self._generator = generator = np.random.default_rng(seed)
+        self._keys = generator.integers(1, 256, (KEYS, rows, task.num_actions), np.uint8)
+        self._plain = self._keys.argmax(axis=2)
+        self._masked = task.masked
+        self._turn = 0
+
+    def __call__(self, backend: Backend, slot: int) -> None:
+        """Write one action per row into `slot`."""
+        self._turn = turn = (self._turn + 1) % KEYS
+        legal = None
+        if self._masked:
+            masks = backend.buffer["action_mask"][slot]
+            legal = np.unpackbits(masks, axis=-1, count=self._keys.shape[2], bitorder="little")
+        if backend.task.action.shape:
+            flags = None if legal is None else legal.view(np.bool_)
+            backend.buffer["action"][slot] = random_actions(backend.task, self._generator, backend.num_envs, flags)
+        else:
+            backend.buffer["action"][slot] = (
+                self._plain[turn] if legal is None else (legal * self._keys[turn]).argmax(axis=1)
+            )
+
+
+def async_ratio(
+    task: str = "drmario", num_envs: int = 16, workers: int = 2, seconds: float = 1.0, rounds: int = 3
+) -> Figures:
+    """Compare `shm` with Gymnasium's AsyncVectorEnv over the same single environments, random legal actions.
+
+    Returns:
+        `ratio`: the median over the rounds of the two rates, each pair taken one after the other.
+    """
+    from gymnasium.vector import AsyncVectorEnv
+
+    from ...envs.gym.single import TaskEnv
+
+    described = find(task)
+    envs = make(described, num_envs, "shm", workers=workers, slots=SLOTS)
+    peer = AsyncVectorEnv([lambda: TaskEnv(task) for _ in range(num_envs)], context="spawn")
+    try:
+        step_peer = _peer(peer, described, num_envs)
+        pairs = [(step_peer(seconds), drive(envs, seconds)[0]) for _ in range(rounds)]
+    finally:
+        envs.close()
+        peer.close()
+    return _compared(pairs, "async_sps", "shm_sps", num_envs=num_envs, workers=workers, task=task)
+
+
+def drive(envs: Backend, seconds: float) -> tuple[float, float]:
+    """Step with random actions; return the steps per second of wall time, and of the time spent in the backend."""
+    choose, clock = RandomLegal(envs.task, envs.num_envs), time.perf_counter
+    inside, steps, slots, slot = 0.0, 0, envs.slots, 0
+    envs.start()
+    begun = now = clock()
+    while now - begun < seconds:
+        choose(envs, slot)
+        before = clock()
+        envs.advance(slot)
+        now = clock()
+        inside += now - before
+        steps += envs.environments
+        slot = slot + 1 if slots > 1 else 0
+        if slots > 1 and slot == slots - 1:
+            envs.carry()
+            slot = 0
+    return steps / (now - begun), steps / inside
+
+
+def _peer(peer: Any, task: Task, num_envs: int) -> Callable[[float], float]:
+    """Return what steps a Gymnasium vector environment with random legal actions and gives the rate."""
+    _, infos = peer.reset(seed=0)
+    keys = np.random.default_rng(0).integers(1, 256, (KEYS, num_envs, task.num_actions), np.uint8)
+    masks: NDArray[np.bool_] = infos["action_mask"]
+
+    def run(seconds: float) -> float:
+        nonlocal masks
+        begun, rounds = time.perf_counter(), 0
+        while (now := time.perf_counter()) - begun < seconds:
+            infos = peer.step((masks * keys[rounds % KEYS]).argmax(axis=1))[4]
+            masks = infos["action_mask"]
+            rounds += 1
+        return rounds * num_envs / (now - begun)
+
+    return run
+
+
+def _compared(pairs: list[tuple[float, float]], first: str, second: str, **facts: Any) -> Figures:
+    ratios = sorted(ours / theirs for theirs, ours in pairs)
+    return {
+        **facts,
+        "ratio": round(median(ratios), 3),
+        "ratio_min": round(ratios[0], 3),
+        "ratio_max": round(ratios[-1], 3),
+        first: round(median(pair[0] for pair in pairs)),
+        second: round(median(pair[1] for pair in pairs)),
+        "rounds": len(pairs),
+    }

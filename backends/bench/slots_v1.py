@@ -1,0 +1,141 @@
+"""The layout that version 2 replaced: everything of one environment in one slot of 5,120 bytes, measured against it.
+
+In slots, the observations of a batch stand 5,120 bytes apart, so a learner has to gather every field at every step;
+by field, they are one block already, in the very rollout that it learns from.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...envs import Environments, Task, allocate, find
+from ...envs.fields import Array
+from ..core.layout import ALIGNMENT, MAGIC
+from .rates import SLOTS, Figures
+
+VERSION = 1
+SLOT = np.dtype(
+    {
+        "names": [
+            "action_ready",
+            "result_ready",
+            "command",
+            "action",
+            "reward",
+            "done",
+            "rank",
+            "life",
+            "money",
+            "stage",
+            "board_size",
+            "level",
+            "synergy_count",
+            "items_held",
+            "observation",
+            "action_mask",
+        ],
+        "formats": [
+            *("<u4", "<u4", "<u4", "<i4", "<f4", "u1", "u1", "<u2", "<u2", "<u2", "u1", "u1", "u1", "u1"),
+            ("<f4", (612,)),
+            ("u1", (92,)),
+        ],
+        "offsets": [0, 4, 8, 12, 16, 20, 21, 22, 24, 26, 28, 29, 30, 31, 32, 2480],
+        "itemsize": 5120,
+    }
+)
+GATHERED = {"observation": "observation", "action_mask": "action_mask", "reward": "reward", "terminated": "done"}
+"""What a learner reads at every step: our fields, and theirs."""
+COUNTS = (1, 8, 32, 64)
+ROUNDS = 15
+
+
+class Slots:
+    """N slots behind a control block, in memory of this process.
+
+    Attributes:
+        memory: All bytes.
+        slots: `(N,)` records of type `SLOT`.
+    """
+
+    def __init__(self, num_envs: int) -> None:
+        self.memory = np.zeros(ALIGNMENT + num_envs * SLOT.itemsize, np.uint8)
+        control = (MAGIC, VERSION, num_envs, *SLOT["observation"].shape, *SLOT["action_mask"].shape, SLOT.itemsize)
+        self.memory[:24].view("<u4")[:] = control
+        self.slots = np.frombuffer(self.memory, SLOT, num_envs, ALIGNMENT)
+
+    def buffers(self, task: Task) -> dict[str, Array]:
+        """Return arrays that environments of `task` can be stepped in; what a slot has no place for is elsewhere.
+
+        The mask's bits stand in the first of its bytes.
+        """
+        found = allocate(task, len(self.slots))
+        for ours, theirs in GATHERED.items():
+            stored = self.slots[theirs][None]
+            found[ours] = stored[..., : found[ours].shape[2]] if stored.ndim > 2 else stored
+        return found
+
+
+def compare_layouts(progress: Callable[[str, float], None] = lambda _what, _share: None, steps: int = 2000) -> Figures:
+    """Fill rollouts with steps of `noop`, gathered from slots and written in place, in turn.
+
+    Args:
+        progress: Told what is being measured.
+        steps: Steps of each layout at each N, in 15 rounds.
+
+    Returns:
+        `rows`: `num_envs`, `slots_us` and `fields_us`, medians per step of all environments, and `gather_us`, the
+        difference.
+    """
+    rows = []
+    for index, num_envs in enumerate(COUNTS):
+        progress(f"slots and fields, N={num_envs}", index / len(COUNTS))
+        slots, fields = _from_slots(num_envs), _in_place(num_envs)
+        rounds = [(slots(steps // ROUNDS), fields(steps // ROUNDS)) for _ in range(ROUNDS)]
+        ours, theirs = (median(side) for side in zip(*rounds, strict=True))
+        rows.append({"num_envs": num_envs, "slots_us": ours, "fields_us": theirs, "gather_us": ours - theirs})
+    return {"rows": rows}
+
+
+def gather(slots: NDArray[np.void], rollout: dict[str, Array], slot: int) -> None:
+    """Copy what the learner reads from `slots` into `slot` of a rollout."""
+    for ours, theirs in GATHERED.items():
+        target = rollout[ours][slot]
+        target[...] = slots[theirs][..., : target.shape[1]] if target.ndim > 1 else slots[theirs]
+
+
+def _begun(task: Task, num_envs: int, buffers: dict[str, Array]) -> Environments:
+    environments = task.make(0, num_envs, buffers, 0)
+    environments.reset(np.ones(num_envs, np.bool_), 0)
+    return environments
+
+
+def _from_slots(num_envs: int) -> Callable[[int], float]:
+    """Return what steps in slots, gathers every step, and tells the microseconds of one."""
+    task, memory = find("noop"), Slots(num_envs)
+    environments, rollout = _begun(task, num_envs, memory.buffers(task)), allocate(task, num_envs, SLOTS)
+
+    def step(index: int) -> None:
+        environments.step(0)
+        gather(memory.slots, rollout, 1 + index % (SLOTS - 1))
+
+    return lambda count: _timed(step, count)
+
+
+def _in_place(num_envs: int) -> Callable[[int], float]:
+    """Return what steps in the rollout itself, and tells the microseconds of one."""
+    task = find("noop")
+    rollout = allocate(task, num_envs, SLOTS)
+    environments = _begun(task, num_envs, rollout)
+    return lambda count: _timed(lambda index: environments.step(index % (SLOTS - 1)), count)
+
+
+def _timed(step: Callable[[int], None], count: int) -> float:
+    begun = time.perf_counter()
+    for index in range(count):
+        step(index)
+    return 1e6 * (time.perf_counter() - begun) / count

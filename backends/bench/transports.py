@@ -1,0 +1,102 @@
+"""Measures what carrying a step costs: the round trip of every backend on the same task, taken in turn in one run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from typing import Any
+
+import numpy as np
+
+from ...envs import Task, find
+from ..core.base import Backend
+from ..core.errors import BackendUnavailable
+from ..factory import BACKENDS, make
+from .rates import Figures, RandomLegal
+
+COUNTS = (1, 32)
+BLOCKS = 20
+WARM_UP = 20
+"""Steps before a block that are not counted: whoever waited for long has gone to sleep."""
+
+
+def compare_transports(
+    spec: str = "noop",
+    *,
+    trips: int = 10_000,
+    progress: Callable[[str, float], None] = lambda _what, _share: None,
+) -> Figures:
+    """Time steps of one environment and of 32, with random legal actions, in blocks that take turns.
+
+    Args:
+        spec: The task.
+        trips: Environment steps of each transport at each N: as many round trips at N = 1, a 32nd of them at N = 32.
+        progress: Told what is being measured.
+
+    Returns:
+        `rows`: `transport`, `num_envs`, `workers`, `trips`, percentiles of a step of all environments in microseconds
+        and `sps`, environment steps per second of the time in the backend; `p50_us` at N = 1 by transport;
+        `http_over_shm`, the ratio of the two, where both run; `absent`: why a backend cannot run this task here.
+    """
+    task = find(spec)
+    task.prepare()
+    rows: list[Figures] = []
+    absent: dict[str, str] = {}
+    for index, num_envs in enumerate(COUNTS):
+
+        def told(what: str, share: float, done: int = index) -> None:
+            progress(what, (done + share) / len(COUNTS))
+
+        rows += _at(task, num_envs, trips, absent, told)
+    p50 = {row["transport"]: row["p50_us"] for row in rows if row["num_envs"] == 1}
+    both = "http" in p50 and "shm" in p50
+    return {
+        "task": spec,
+        "rows": rows,
+        "p50_us": p50,
+        "http_over_shm": p50["http"] / p50["shm"] if both else None,
+        "absent": absent,
+    }
+
+
+def _at(
+    task: Task, num_envs: int, trips: int, absent: dict[str, str], progress: Callable[[str, float], None]
+) -> list[Figures]:
+    """Measure every backend that runs `task` at one N."""
+    count = max(1, trips // num_envs // BLOCKS)
+    with ExitStack() as stack:
+        opened: dict[str, Backend] = {}
+        for name in BACKENDS:
+            try:
+                opened[name] = stack.enter_context(closing(make(task, num_envs, name, strict=True)))
+            except BackendUnavailable as error:
+                absent[name] = str(error)
+        times: dict[str, list[int]] = {name: [] for name in opened}
+        choosers = {name: RandomLegal(task, envs.num_envs) for name, envs in opened.items()}
+        for envs in opened.values():
+            envs.start()
+        for block in range(BLOCKS):
+            for number, (name, envs) in enumerate(opened.items()):
+                progress(f"{name}, N={num_envs}", (block + number / len(opened)) / BLOCKS)
+                _trips(envs, choosers[name], min(WARM_UP, count))
+                times[name] += _trips(envs, choosers[name], count)
+        return [_row(envs, times[name]) for name, envs in opened.items()]
+
+
+def _trips(envs: Backend, choose: RandomLegal, count: int) -> list[int]:
+    """Step `count` times in place; return how long each took, in ns."""
+    advance, clock, times = envs.advance, time.perf_counter_ns, []
+    for _ in range(count):
+        choose(envs, 0)
+        begun = clock()
+        advance(0)
+        times.append(clock() - begun)
+    return times
+
+
+def _row(envs: Backend, times: list[int]) -> Figures:
+    p50, p95, p99 = (np.percentile(times, [50, 95, 99]) / 1000).tolist()
+    row: dict[str, Any] = {"transport": envs.name, "num_envs": envs.environments, "workers": len(envs.workers)}
+    row |= {"trips": len(times), "p50_us": p50, "p95_us": p95, "p99_us": p99}
+    return row | {"sps": 1e9 * envs.environments * len(times) / sum(times)}

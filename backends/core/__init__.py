@@ -1,0 +1,1 @@
+"""The buffer, and the stepping of environments in the same process."""

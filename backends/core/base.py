@@ -1,0 +1,127 @@
+"""A backend as Gymnasium knows it: a vector environment whose batches are rows of the buffer."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from gymnasium import Space
+from gymnasium.spaces import Box
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from ...envs import BadParameter, Task, next_slot
+from ...envs.fields import Array
+from ...envs.gym.single import action_space, observation_space
+from .errors import BackendBusy, BadAction
+from .stepping import State, Stepping
+from .views import Views
+
+Batch = tuple[Array, Array, NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]
+
+
+class Backend(Stepping, VectorEnv[Array, Array, Array]):
+    """N environments of a task: trainers step them slot by slot, everybody else by Gymnasium's `reset` and `step`.
+
+    Args:
+        task: What is stepped.
+        num_envs: Number of environments N.
+        copy: Whether batches are copies rather than views.
+        **options: Those of `Stepping`.
+    """
+
+    def __init__(self, task: Task, num_envs: int, *, copy: bool = False, **options: Any) -> None:
+        super().__init__(task, num_envs, **options)
+        self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_modes": []}
+        self.single_observation_space = observation_space(task.observation)
+        self.single_action_space = action_space(task)
+        self._views = Views(task, self.buffer, copy=copy)
+
+    @cached_property
+    def action_space(self) -> Space[Array]:  # type: ignore[override]
+        """The space of a batch's actions."""
+        return batch_space(self.single_action_space, self.num_envs)
+
+    @cached_property
+    def observation_space(self) -> Box:  # type: ignore[override]
+        """The space of a batch; its bounds are as large as the batch, and few ask."""
+        return observation_space(self.task.observation, (self.num_envs,))
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
+        """Begin the next episode, in every environment or where `options["reset_mask"]` is true.
+
+        Args:
+            seed: Begin at episode 0 of another seed.
+            options: `reset_mask`, a bool array `(num_envs,)`; all seats of an environment alike.
+
+        Returns:
+            Observations and infos.
+        """
+        self._expect(State.NEW, State.READY)
+        mask = self._reset_mask((options or {}).get("reset_mask"))
+        if seed is not None:
+            self.seed = seed
+            self._reseed(seed)
+        if self._slot and not mask.all():
+            self.buffer.carry()
+        self._slot = 0
+        self._run_reset(mask, 0)
+        return self._views.field("observation", 0), self._views.infos(0, ends=False)
+
+    def step_async(self, actions: Array) -> None:
+        """Let all environments step by `actions`, `(num_envs, *shape)` of the space of actions."""
+        self._expect(State.READY)
+        if self._slot and self._slot == self.slots - 1:
+            self.buffer.carry()
+            self._slot = 0
+        given, wanted = np.asarray(actions), self.buffer["action"][self._slot]
+        kinds, kind = ("iuf", "numbers") if self.task.bounds else ("iu", "integers")
+        if given.shape != wanted.shape or given.dtype.kind not in kinds:
+            raise BadAction(f"actions must be {kind} of shape {wanted.shape}, got {given.dtype} of shape {given.shape}")
+        wanted[...] = given
+        self.send(self._slot)
+
+    def step_wait(self, timeout: float | None = None) -> Batch:
+        """Wait for `step_async`; return observations, rewards, terminations, truncations and infos."""
+        self.wait(timeout)
+        slot = self._slot = next_slot(self._slot, self.slots)
+        self._look((slot,))
+        views = self._views
+        flags = views.flag("terminated", slot), views.flag("truncated", slot)
+        return views.field("observation", slot), views.field("reward", slot), *flags, views.infos(slot)
+
+    def step(self, actions: Array) -> Batch:
+        """Step all environments; what ended begins anew at once, its last observation stands in `final_obs`."""
+        self.step_async(actions)
+        return self.step_wait()
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Return which actions are legal now, `(num_envs, num_actions)`."""
+        return self._views.masks(self._slot)
+
+    def render(self) -> None:
+        """Draw nothing: boards stand in the buffer."""
+
+    def close_extras(self, **_: Any) -> None:
+        """Stop the workers and release everything."""
+        self._state = State.CLOSED
+        self._stop()
+
+    def _reset_mask(self, mask: Any) -> NDArray[np.bool_]:
+        if mask is None:
+            return np.ones(self.environments, np.bool_)
+        if (
+            not isinstance(mask, np.ndarray)
+            or mask.shape != (self.num_envs,)
+            or mask.dtype != np.bool_
+            or not mask.any()
+        ):
+            raise BadParameter(
+                f"reset_mask must be a bool array of shape ({self.num_envs},) with a true value, got {mask!r}"
+            )
+        if self._state is State.NEW and not mask.all():
+            raise BackendBusy("the first reset must begin all environments; leave reset_mask out")
+        seats: NDArray[np.bool_] = np.any(mask.reshape(self.environments, -1), axis=1)
+        return seats

@@ -1,0 +1,70 @@
+"""The reference: all environments in one loop, in this process."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from typing import ClassVar, cast
+
+import numpy as np
+import psutil
+from numpy.typing import NDArray
+
+from ...envs.task import Savable
+from .base import Backend
+from .layout import Buffer, Layout
+from .status import WorkerState, WorkerStatus
+
+
+class InlineBackend(Backend):
+    """Steps all environments in the calling thread; every other backend is tested against it."""
+
+    name: ClassVar[str] = "inline"
+
+    def _open(self, layout: Layout) -> Buffer:
+        buffer = layout.map()
+        self._environments = self.task.make(0, self.environments, buffer, self.seed)
+        self._pending = 0
+        self._steps = 0
+        self._beat = time.monotonic()
+        return buffer
+
+    def _reset(self, mask: NDArray[np.bool_], slot: int) -> None:
+        self._environments.reset(mask, slot)
+        self._beat = time.monotonic()
+
+    def _save(self, slot: int) -> bool:
+        cast("Savable", self._environments).save(slot)
+        return True
+
+    def _load(self, slot: int) -> bool:
+        cast("Savable", self._environments).load(slot)
+        return True
+
+    def _reseed(self, seed: int) -> None:
+        self._environments.close()
+        self.buffer.forget()
+        self._environments = self.task.make(0, self.environments, self.buffer, seed)
+
+    def _begin(self, slot: int) -> None:
+        self._pending = slot
+
+    def _finish(self, timeout: float | None) -> None:  # noqa: ARG002
+        begun = time.perf_counter()
+        self._environments.step(self._pending)
+        self.busy_seconds += time.perf_counter() - begun
+        self._steps += 1
+        self._beat = time.monotonic()
+
+    def _stop(self) -> None:
+        self._environments.close()
+
+    @property
+    def workers(self) -> Sequence[WorkerStatus]:
+        """This process, as the one worker."""
+        process = psutil.Process()
+        times, age = process.cpu_times(), time.monotonic() - self._beat
+        used, rss = times.user + times.system, process.memory_info().rss
+        state = WorkerState.READY
+        return (WorkerStatus(0, os.getpid(), 0, self.environments, state, self._steps, age, 0, used, rss, ""),)

@@ -1,0 +1,139 @@
+"""Where everything stands in the buffer: one contiguous, 64-byte aligned block per field, behind a control block."""
+
+from __future__ import annotations
+
+import mmap
+import struct
+import zlib
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...envs import Task
+from ...envs.fields import Array, rows
+from ...envs.task import LAST_DRAWN, LOOKED_AT
+from .errors import LayoutMismatch
+
+ALIGNMENT = 64
+MAGIC = 0x50414354
+VERSION = 2
+HEADER = struct.Struct("<8IQ")
+"""magic, version, num_envs, obs_size, act_size, slots, players, checksum of the fields, size in bytes."""
+
+
+class Buffer(dict[str, Array]):
+    """The arrays of a task's fields by name, `(S, rows, *stored_shape)`; untimed fields have S = 1.
+
+    Attributes:
+        slots: Number of slots S of the timed fields.
+        num_envs: Number of environments N.
+    """
+
+    def __init__(self, arrays: dict[str, Array], slots: int, num_envs: int) -> None:
+        super().__init__(arrays)
+        self.slots = slots
+        self.num_envs = num_envs
+
+    def carry(self) -> None:
+        """Copy the last slot of the timed fields to slot 0, between two rollouts."""
+        if self.slots > 1:
+            for array in self.values():
+                if len(array) == self.slots:
+                    array[0] = array[-1]
+
+    def looked_at(self) -> bytes:
+        """Return for each environment of a task that draws only for viewers whether it is to: a byte, 0 or 1."""
+        wanted: Array = (self[LOOKED_AT][0] != 0) | (self[LAST_DRAWN][0] != 0)
+        return wanted.tobytes()
+
+    def forget(self) -> None:
+        """Count no episode as begun, neither in the buffer nor in the environments' own states."""
+        self["episode"].fill(-1)
+        if "state" in self:
+            self["state"].fill(0)
+
+
+class Layout:
+    """The places of a task's fields for `num_envs` environments and `slots` time steps.
+
+    Attributes:
+        task: Whose fields they are.
+        num_envs: Number of environments N.
+        slots: Number of slots S of the timed fields.
+        offsets: Byte offset of every field.
+        size: Bytes in all, the control block included.
+    """
+
+    def __init__(self, task: Task, num_envs: int, slots: int = 1) -> None:
+        self.task = task
+        self.num_envs = num_envs
+        self.slots = slots
+        self.offsets: dict[str, int] = {}
+        self._shapes: dict[str, tuple[int, ...]] = {}
+        end = ALIGNMENT
+        for item in task.fields:
+            count = rows(item, num_envs, task.players)
+            self._shapes[item.name] = (slots if item.timed else 1, count, *item.stored_shape)
+            self.offsets[item.name] = end
+            end = _aligned(end + self._shapes[item.name][0] * count * item.row_bytes)
+        self.size = end
+
+    def stamp(self, memory: mmap.mmap | NDArray[np.uint8]) -> None:
+        """Write the control block into zeroed memory and count no episode as begun."""
+        memoryview(memory)[: HEADER.size] = self._header()  # type: ignore[arg-type]
+        self._view(memory).forget()
+
+    def check(self, memory: mmap.mmap) -> None:
+        """Make sure that `memory` was stamped for this very layout.
+
+        Raises:
+            LayoutMismatch: Its magic number, version, size or fields are others.
+        """
+        if len(memory) < HEADER.size:
+            raise LayoutMismatch(f"a control block of {HEADER.size} bytes was expected, the segment has {len(memory)}")
+        found, wanted = HEADER.unpack_from(memory), HEADER.unpack(self._header())
+        names = ("magic", "version", "num_envs", "obs_size", "act_size", "slots", "players", "fields", "size")
+        for name, have, want in zip(names, found, wanted, strict=True):
+            if have != want:
+                raise LayoutMismatch(
+                    f"the segment's {name} is {have:#x}, {want:#x} was expected: it belongs to another version"
+                )
+        if len(memory) < self.size:
+            raise LayoutMismatch(f"the segment has {len(memory)} bytes, its control block promises {self.size}")
+
+    def map(self, memory: mmap.mmap | None = None) -> Buffer:
+        """Return the arrays, in a stamped segment or in fresh memory of this process.
+
+        Raises:
+            LayoutMismatch: The segment is not one of this layout.
+        """
+        if memory is None:
+            return self._view(self._private())
+        self.check(memory)
+        return self._view(memory)
+
+    def _private(self) -> NDArray[np.uint8]:
+        raw = np.zeros(self.size + ALIGNMENT, np.uint8)
+        start = -raw.ctypes.data % ALIGNMENT
+        memory = raw[start : start + self.size]
+        self.stamp(memory)
+        return memory
+
+    def _view(self, memory: mmap.mmap | NDArray[np.uint8]) -> Buffer:
+        arrays = {}
+        for item in self.task.fields:
+            shape = self._shapes[item.name]
+            flat: Array = np.frombuffer(memory, np.dtype(item.dtype), prod(shape), self.offsets[item.name])
+            arrays[item.name] = flat.reshape(shape)
+        return Buffer(arrays, self.slots, self.num_envs)
+
+    def _header(self) -> bytes:
+        task = self.task
+        fields = zlib.crc32(repr([(item.name, item.dtype, self._shapes[item.name]) for item in task.fields]).encode())
+        sizes = (self.num_envs, prod(task.observation.shape), task.num_actions, self.slots, task.players)
+        return HEADER.pack(MAGIC, VERSION, *sizes, fields, self.size)
+
+
+def _aligned(offset: int) -> int:
+    return -(-offset // ALIGNMENT) * ALIGNMENT

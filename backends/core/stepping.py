@@ -1,0 +1,274 @@
+"""What every backend is: N environments over one buffer, stepped slot by slot."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...envs import BadParameter, Task
+from ...envs.errors import ImpossibleState
+from ...envs.fields import Array
+from ...envs.task import Restorable
+from .actions import guard_of
+from .errors import BackendBusy, BackendClosed, BackendError
+from .layout import Buffer, Layout
+from .status import BackendEvent, WorkerStatus
+from .watch import NumberWatch
+
+
+class State(Enum):
+    """What a backend can be asked for."""
+
+    NEW = "new"
+    """To begin episodes."""
+    READY = "ready"
+    """To step."""
+    STEPPING = "stepping"
+    """To wait for the pending step."""
+    BROKEN = "broken"
+    """To close."""
+    CLOSED = "closed"
+    """Nothing."""
+
+
+READY, STEPPING = State.READY, State.STEPPING  # looked up in the enumeration, they cost more than a step's other checks
+
+
+class Stepping(ABC):
+    """N environments of a task, stepped in place: `start`, then `send` and `wait` (or both, `advance`), slot by slot.
+
+    Attributes:
+        name: The backend's name.
+        shares_state: Whether the environments' states are those in the buffer, and nowhere else.
+        task: What is stepped.
+        buffer: The arrays of the task's fields, `(slots, rows, *stored_shape)`.
+        environments: Number of environments N.
+        num_envs: Number of rows, N x players.
+        seed: The run's seed; environment i's episode k is seeded by `episode_seed(seed, i, k)`.
+        timeout: Time limit of a start or a step, in s.
+        hang_timeout: Time after which a worker without a sign of life is replaced, in s.
+        busy_seconds: Time that the environments themselves took: per step, that of the slowest worker.
+    """
+
+    name: ClassVar[str] = ""
+    shares_state: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        task: Task,
+        num_envs: int,
+        *,
+        slots: int = 1,
+        seed: int = 0,
+        workers: int | None = None,
+        timeout: float = 60.0,
+        hang_timeout: float = 10.0,
+    ) -> None:
+        if num_envs < 1:
+            raise BadParameter(f"the number of environments must be at least 1, got {num_envs}")
+        if workers is not None and workers < 1:
+            raise BadParameter(f"the number of workers must be at least 1, got {workers}")
+        self.task, self.environments, self.seed, self.timeout = task, num_envs, seed, timeout
+        self.hang_timeout = hang_timeout
+        self.num_envs = num_envs * task.players
+        self.busy_seconds = 0.0
+        self._state = State.NEW
+        self._events: list[BackendEvent] = []
+        self._share = min(workers, num_envs) if workers else None
+        self.buffer = self._open(Layout(task, num_envs, slots))
+        self._slot = 0
+        self._watch = NumberWatch(task, self.buffer)
+        self._admit = guard_of(task, self.buffer["action"]).admit
+
+    # What a backend provides.
+
+    @abstractmethod
+    def _open(self, layout: Layout) -> Buffer:
+        """Make the environments and return their buffer; leave nothing behind on failure."""
+
+    @abstractmethod
+    def _reset(self, mask: NDArray[np.bool_], slot: int) -> None:
+        """Begin the next episode of the masked environments and wait for it."""
+
+    @abstractmethod
+    def _reseed(self, seed: int) -> None:
+        """Make the environments anew with another seed."""
+
+    def _save(self, slot: int) -> bool:  # noqa: ARG002
+        """Have states written that are not in the buffer at all times; return whether that was done."""
+        return False
+
+    def _load(self, slot: int) -> bool:  # noqa: ARG002
+        """Have the environments go on from such states; return whether they do."""
+        return False
+
+    @abstractmethod
+    def _begin(self, slot: int) -> None:
+        """Let the environments step by the actions of `slot`."""
+
+    @abstractmethod
+    def _finish(self, timeout: float | None) -> None:
+        """Wait for the pending step."""
+
+    @abstractmethod
+    def _stop(self) -> None:
+        """Release everything; never hang."""
+
+    @property
+    @abstractmethod
+    def workers(self) -> Sequence[WorkerStatus]:
+        """The workers at this moment."""
+
+    @classmethod
+    def unavailable(cls, layout: Layout) -> str:  # noqa: ARG003
+        """Return why this backend cannot have environments of that layout on this machine, or nothing."""
+        return ""
+
+    # The slots, for trainers.
+
+    @property
+    def slots(self) -> int:
+        """Number of slots of the timed fields."""
+        return self.buffer.slots
+
+    def start(self, slot: int = 0) -> None:
+        """Begin the next episode in every environment and write the first observations into `slot`."""
+        self._expect(State.NEW, State.READY)
+        self._run_reset(np.ones(self.environments, np.bool_), slot)
+
+    def send(self, slot: int) -> None:
+        """Let all environments step by the actions of `slot`, continuous ones clipped to their bounds; `wait` for it.
+
+        Raises:
+            BadAction: An action is out of range, or no finite number; nothing was stepped.
+            BackendBusy: A step is pending, or no episode has begun.
+        """
+        if self._state is not READY:
+            self._expect(READY)
+        self._admit(slot)
+        self._slot = slot
+        self._begin(slot)
+        self._state = STEPPING
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Wait for the pending step; its results stand in the next slot.
+
+        Args:
+            timeout: Time limit in s; the backend's own if None.
+
+        Raises:
+            BackendTimeout: It takes longer; the step stays pending.
+            WorkerFailed: A worker failed too often.
+            BackendBusy: No step is pending.
+        """
+        if self._state is not STEPPING:
+            self._expect(STEPPING)
+        try:
+            self._finish(timeout)
+        except BackendError as error:
+            if not isinstance(error, TimeoutError):
+                self._state = State.BROKEN
+            raise
+        except BaseException:
+            self._state = State.BROKEN
+            raise
+        self._state = READY
+
+    def advance(self, slot: int) -> None:
+        """Step all environments by the actions of `slot`; the results stand in the next slot."""
+        self.send(slot)
+        self.wait()
+
+    def redraw(self, slot: int) -> None:
+        """Let environments that were asked to draw themselves do so between two steps; `slot` was written last."""
+        self._expect(State.READY)
+        self._run_reset(np.zeros(self.environments, np.bool_), slot)
+
+    def carry(self) -> None:
+        """Copy the last slot to slot 0, between two rollouts, and look at the numbers of the full one."""
+        self.buffer.carry()
+        self._look(range(1, self.slots))
+
+    def save(self, slot: int) -> bool:
+        """Have the environments' whole states in the buffer, as of the newest `slot`; return whether they are there."""
+        if not self.shares_state or self.task.state is None:
+            return False
+        return not self.task.saves or (self._state is State.READY and self._save(slot))
+
+    def restore(self, states: Array, slot: int = 0) -> bool:
+        """Go on from states that were saved, and write what they show into `slot`; return whether that can be done.
+
+        Args:
+            states: `(environments, *stored_shape)` of the task's field `state`.
+            slot: Where to write the observations.
+
+        Raises:
+            ImpossibleState: The task can never be in one of them; all go on as if nothing had been asked.
+        """
+        self._expect(State.READY)
+        if not self.shares_state or self.task.state is None or self.buffer["state"][0].shape != states.shape:
+            return False
+        if self.task.saves and not states.any(axis=1).all():
+            return False
+        before = {name: self.buffer[name][0].copy() for name in ("state", "episode")}
+        self.buffer["state"][0] = states
+        if self.task.saves:
+            return self._load(slot)
+        environments = cast("Restorable", self.task.make(0, self.environments, self.buffer, self.seed))
+        try:
+            environments.restore(slot)
+        except ImpossibleState:
+            for name, values in before.items():
+                self.buffer[name][0] = values
+            raise
+        finally:
+            environments.close()
+        return True
+
+    def drain_events(self) -> list[BackendEvent]:
+        """Return what happened since the last call, oldest first."""
+        events, self._events = self._events, []
+        return events
+
+    def announce(self, text: str) -> None:
+        """Add a warning to the events."""
+        self._event("warning", text)
+
+    # Inside.
+
+    def _run_reset(self, mask: NDArray[np.bool_], slot: int) -> None:
+        self._slot = slot
+        try:
+            self._reset(mask, slot)
+        except BaseException:
+            self._state = State.BROKEN
+            raise
+        self._state = State.READY
+
+    def _look(self, slots: Iterable[int]) -> None:
+        found = [slot for slot in slots if self._watch.look(slot)]
+        if found:
+            self._events += self._watch.events()
+
+    def _expect(self, *states: State) -> None:
+        if self._state in states:
+            return
+        if self._state is State.CLOSED:
+            raise BackendClosed(f"the {self.name} backend was closed; make another one")
+        reasons = {
+            State.NEW: "no episode has begun; call start() or reset() first",
+            State.READY: "no step is pending; call send() or step_async() first",
+            State.STEPPING: "a step is pending; call wait() or step_wait() first",
+            State.BROKEN: "it failed before; close it and make another one",
+        }
+        error = BackendError if self._state is State.BROKEN else BackendBusy
+        raise error(f"the {self.name} backend cannot do that now: {reasons[self._state]}")
+
+    def _event(self, level: Any, text: str, worker: int | None = None, lo: int = 0, hi: int | None = None) -> None:
+        self._events.append(BackendEvent(time.time(), level, text, worker, lo, self.environments if hi is None else hi))

@@ -1,0 +1,166 @@
+"""Threads of this process: for tasks whose steps release the interpreter's lock."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+import psutil
+from numpy.typing import NDArray
+
+from ...envs.task import Environments
+from ..system.cores import usable_cores
+from .base import Backend
+from .errors import BackendTimeout
+from .layout import Buffer, Layout
+from .status import WorkerState, WorkerStatus
+
+JOIN = 2.0
+"""Seconds that a thread has to end."""
+HANDOVER = 60e-6
+"""Seconds that it takes to wake a thread; a slice that is cheaper is stepped by the calling thread."""
+
+
+class Helper:
+    """A slice, and a thread that steps it whenever it is told to; the thread starts with the first such step.
+
+    Attributes:
+        environments: The slice.
+        error: What the last step raised.
+        busy: Seconds that the last step took.
+        steps: Steps done.
+        pending: Whether the thread owes a step.
+    """
+
+    def __init__(self, environments: Environments, name: str) -> None:
+        self.environments = environments
+        self.error: BaseException | None = None
+        self.busy = 0.0
+        self.steps = 0
+        self.pending = False
+        self._slot: int | None = 0
+        self._go, self._done = threading.Lock(), threading.Lock()
+        self._go.acquire()
+        self._done.acquire()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def send(self, slot: int) -> None:
+        """Step by the actions of `slot`, in the thread."""
+        self._slot, self.pending = slot, True
+        if not self._thread.is_alive():
+            self._thread.start()
+        self._go.release()
+
+    def wait(self, timeout: float) -> bool:
+        """Wait for the step; return whether it was done in time."""
+        if self.pending and not self._done.acquire(timeout=timeout):
+            return False
+        self.pending = False
+        return True
+
+    def step(self, slot: int) -> None:
+        """Step by the actions of `slot`, in the calling thread."""
+        begun = time.perf_counter()
+        self.environments.step(slot)
+        self.busy = time.perf_counter() - begun
+        self.steps += 1
+
+    def stop(self, timeout: float) -> None:
+        """End the thread, unless it hangs in a step."""
+        if self._thread.is_alive() and self.wait(timeout):
+            self._slot = None
+            self._go.release()
+            self._thread.join(timeout)
+
+    def _run(self) -> None:
+        while True:
+            self._go.acquire()
+            if self._slot is None:
+                return
+            try:
+                self.step(self._slot)
+            except BaseException as error:
+                self.error = error
+            self._done.release()
+
+
+class ThreadsBackend(Backend):
+    """Steps contiguous slices in threads, one of them in the calling thread.
+
+    Where a slice costs less than waking a thread does, the calling thread steps them all.
+    """
+
+    name: ClassVar[str] = "threads"
+
+    @classmethod
+    def unavailable(cls, layout: Layout) -> str:
+        """Return why threads don't pay: Python environments hold the interpreter's lock."""
+        return "" if layout.task.native else "its steps do not release Python's global lock"
+
+    def _open(self, layout: Layout) -> Buffer:
+        buffer = layout.map()
+        count, total = min(self._share or usable_cores(), self.environments), self.environments
+        self._bounds = [total * index // count for index in range(count + 1)]
+        self._helpers: list[Helper] = []
+        self._fill(buffer, self.seed)
+        self._alone = False
+        self._beat = time.monotonic()
+        return buffer
+
+    def _fill(self, buffer: Buffer, seed: int) -> None:
+        for index, (lo, hi) in enumerate(pairwise(self._bounds)):
+            self._helpers.append(Helper(self.task.make(lo, hi, buffer, seed), f"pac-envs-{index}"))
+
+    def _reset(self, mask: NDArray[np.bool_], slot: int) -> None:
+        for helper, lo, hi in zip(self._helpers, self._bounds, self._bounds[1:], strict=False):
+            helper.environments.reset(mask[lo:hi], slot)
+
+    def _reseed(self, seed: int) -> None:
+        self._stop()
+        self.buffer.forget()
+        self._fill(self.buffer, seed)
+
+    def _begin(self, slot: int) -> None:
+        self._slot_pending = slot
+        self._mine = list(self._helpers) if self._alone else self._helpers[:1]
+        for helper in self._helpers[len(self._mine) :]:
+            helper.send(slot)
+
+    def _finish(self, timeout: float | None) -> None:
+        alone = len(self._mine) == len(self._helpers)
+        while self._mine:
+            self._mine.pop().step(self._slot_pending)
+        for helper in self._helpers:
+            if not helper.wait(self.timeout if timeout is None else timeout):
+                raise BackendTimeout(
+                    "a thread did not finish its step within the limit; wait again, or close the backend"
+                )
+            if helper.error is not None:
+                raise helper.error
+        costs = [helper.busy for helper in self._helpers]
+        self.busy_seconds += sum(costs) if alone else max(costs)
+        self._alone = sum(costs) < HANDOVER * len(costs)
+        self._beat = time.monotonic()
+
+    def _stop(self) -> None:
+        for helper in self._helpers:
+            helper.stop(JOIN)
+            helper.environments.close()
+        self._helpers.clear()
+
+    @property
+    def workers(self) -> Sequence[WorkerStatus]:
+        """The slices; their process is this one."""
+        process, age = psutil.Process(), time.monotonic() - self._beat
+        times, rss = process.cpu_times(), process.memory_info().rss
+        used = (times.user + times.system) / max(1, len(self._helpers))
+        spans = zip(self._helpers, self._bounds, self._bounds[1:], strict=False)
+        return tuple(
+            WorkerStatus(index, os.getpid(), lo, hi, WorkerState.READY, helper.steps, age, 0, used, rss, "")
+            for index, (helper, lo, hi) in enumerate(spans)
+        )

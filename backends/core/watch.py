@@ -1,0 +1,77 @@
+"""Notices rewards and observations that are not finite numbers, at a bounded cost per step."""
+
+from __future__ import annotations
+
+import time
+from math import isfinite, prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...envs import Task
+from .layout import Buffer
+from .status import BackendEvent
+
+ELEMENTS = 1024
+"""So many elements of the observations are looked at per step; larger batches take turns."""
+FEW = 2
+"""Up to so many rewards, Python's `sum` is quicker than NumPy's `dot`."""
+QUIET = 10.0
+"""Seconds between two reports."""
+
+
+class NumberWatch:
+    """Looks for NaN and infinity in the floating-point fields of a buffer.
+
+    Attributes:
+        count: How often something was found.
+    """
+
+    def __init__(self, task: Task, buffer: Buffer) -> None:
+        self.count = 0
+        self._players = task.players
+        self._rewards = list(buffer["reward"])
+        rows = len(self._rewards[0])
+        self._few = [memoryview(row) for row in self._rewards] if rows <= FEW else []
+        self._floating = np.dtype(task.observation.dtype).kind == "f"
+        share = min(rows, max(1, ELEMENTS // max(1, prod(task.observation.shape))))
+        self._starts = range(0, rows, share)
+        observations = buffer["observation"] if self._floating else buffer["observation"][:, :0]
+        self._parts = [[slot[lo : lo + share].reshape(-1) for lo in self._starts] for slot in observations]
+        self._dots = [[part.dot for part in parts] for parts in self._parts]
+        self._turn = 0
+        self._reported = -QUIET
+        self._found: tuple[str, int] | None = None
+
+    def look(self, slot: int) -> bool:
+        """Look at the results that stand in `slot`; return whether there is something to report."""
+        total = sum(self._few[slot]) if self._few else self._rewards[slot].dot(self._rewards[slot])
+        found = not isfinite(total) and self._find("reward", self._rewards[slot], 0)
+        if self._floating:
+            self._turn = turn = (self._turn + 1) % len(self._starts)
+            part = self._parts[slot][turn]
+            if not isfinite(self._dots[slot][turn](part)):
+                rows = part.reshape(-1, max(1, part.size // max(1, self._share(turn))))
+                found = self._find("observation", rows, self._starts[turn]) or found
+        return found and time.monotonic() - self._reported >= QUIET
+
+    def events(self) -> list[BackendEvent]:
+        """Return the report that is due."""
+        assert self._found is not None
+        what, row = self._found
+        env = row // self._players
+        self._reported = time.monotonic()
+        text = f"environment {env + 1} gave a {what} that is not a finite number (seen {self.count} times so far)"
+        return [BackendEvent(time.time(), "warning", text, None, env, env + 1)]
+
+    def _find(self, what: str, rows: NDArray[np.floating], lo: int) -> bool:
+        """Tell an overflow of the sum of squares from a bad number."""
+        bad = ~np.isfinite(rows.reshape(len(rows), -1)).all(axis=1)
+        if not bad.any():
+            return False
+        self.count += 1
+        self._found = what, lo + int(np.flatnonzero(bad)[0])
+        return True
+
+    def _share(self, turn: int) -> int:
+        return min(self._starts.step, len(self._rewards[0]) - self._starts[turn])

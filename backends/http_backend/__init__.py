@@ -1,0 +1,1 @@
+"""Environments behind HTTP: the server, its client and the backend `http`."""

@@ -1,0 +1,32 @@
+"""Server processes asked by HTTP: JSON, one request per environment and step. The baseline that everybody knows."""
+
+from __future__ import annotations
+
+import secrets
+from typing import ClassVar
+
+from ..core.layout import Buffer, Layout
+from ..servers.served import ServedBackend
+from ..workers.control import NUMBER
+from ..workers.member import Member
+from .client import HttpLines
+
+
+class HttpBackend(ServedBackend):
+    """Servers on ports of 127.0.0.1, which want a token."""
+
+    name: ClassVar[str] = "http"
+    _lines: HttpLines
+
+    def _open(self, layout: Layout) -> Buffer:
+        buffer, token = layout.map(), secrets.token_urlsafe(24)
+        told = {"spec": self.task.spec, "seed": self.seed, "token": token}
+        spans = [{**told, "lo": lo, "hi": hi} for lo, hi in self._spans()]
+        lines = HttpLines(self.task, self.environments, buffer, token)
+        self._open_lines("pac.backends.http_backend.server:work", spans, lines, buffer)
+        return buffer
+
+    def _connect(self, member: Member) -> None:
+        port = member.block.quads[NUMBER]
+        for env in range(*member.span):
+            self._lines.connect(env, port, member.arguments["seed"], self.timeout)

@@ -1,0 +1,215 @@
+"""A trainer's end of the HTTP protocol: requests go out together, answers are decoded into the buffer one by one."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import select
+from base64 import b64decode
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...envs import BadParameter, Field, Task
+from ...envs.fields import Array
+from ...envs.task import LAST, LAST_DRAWN, LOOKED_AT
+from ..core.layout import Buffer
+from ..workers.supervised import LOOK
+
+HOME = "127.0.0.1"
+OK, BUSY = 200, 500
+"""The status of an answer; from the second on it is the server that failed."""
+
+
+class HttpLines:
+    """One connection per environment of a buffer, kept open, with one request at a time.
+
+    Args:
+        task: The task.
+        num_envs: Number of environments N.
+        buffer: Where answers are decoded to.
+        token: What the servers want to be told.
+
+    Attributes:
+        ended: Which environments' last answer was the last of an episode, `(N,)`.
+        took: Nanoseconds that each environment took for it, `(N,)`.
+    """
+
+    def __init__(self, task: Task, num_envs: int, buffer: Buffer, token: str) -> None:
+        self._task, self._count, self._buffer = task, num_envs, buffer
+        self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        self._connections: list[http.client.HTTPConnection | None] = [None] * num_envs
+        self._polls = [select.poll() for _ in range(num_envs)]
+        self._answers: list[Mapping[str, Any]] = [{}] * num_envs
+        self._first: dict[int, dict[str, int]] = {}
+        self._looked = bytes(num_envs)
+        self._path, self._key = ("/step", "action") if task.players == 1 else ("/step-multi", "actions")
+        self._outcomes = [None, *(outcome.name for outcome in task.outcomes)].index
+        self._fields = {item.name: item for item in task.fields}
+        self.ended, self.took = np.zeros(num_envs, np.uint8), np.zeros(num_envs, np.uint64)
+
+    def connect(self, env: int, port: int, seed: int, timeout: float) -> None:
+        """Connect an environment to the server on `port`; its next episode is the one after its last.
+
+        Raises:
+            OSError: There is no such server, or it went away.
+        """
+        self.drop(env)
+        connection = http.client.HTTPConnection(HOME, port, timeout=timeout)
+        connection.connect()
+        self._connections[env] = connection
+        self._polls[env] = select.poll()
+        self._polls[env].register(connection.sock, select.POLLIN)
+        self._first[env] = {"seed": seed, "episode": int(self._buffer["episode"][0, env]) + 1}
+
+    def greet(self, env: int, seed: int, timeout: float) -> None:  # noqa: ARG002
+        """Begin an environment anew with another seed at its next reset."""
+        self._first[env] = {"seed": seed}
+
+    def connected(self, env: int) -> bool:
+        """Whether an environment has a connection."""
+        return self._connections[env] is not None
+
+    def drop(self, env: int) -> None:
+        """Close an environment's connection, if it has one."""
+        connection, self._connections[env] = self._connections[env], None
+        self.took[env] = self.ended[env] = 0
+        self._answers[env] = {}
+        if connection is not None:
+            connection.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        for env in range(self._count):
+            self.drop(env)
+
+    def ask_reset(self, envs: Iterable[int]) -> None:
+        """Ask environments for their next episode."""
+        for env in envs:
+            self._ask(env, "/reset", self._first.pop(env, {}))
+
+    def ask_step(self, envs: Iterable[int], slot: int) -> None:
+        """Ask environments for a step by the actions of `slot`."""
+        players, actions = self._task.players, self._buffer["action"][slot].tolist()
+        for env in envs:
+            mine = actions[env] if players == 1 else actions[env * players : (env + 1) * players]
+            self._ask(env, self._path, {self._key: mine})
+
+    def tell_looks(self) -> None:
+        """Tell the environments, with the next request, whether somebody looks at them."""
+        if LOOKED_AT in self._buffer:
+            self._looked = self._buffer.looked_at()
+
+    def receive(self, env: int) -> bool:
+        """Receive an environment's answer; return whether it came, False after `LOOK` s of silence.
+
+        Raises:
+            OSError: The connection is gone, or the server will be.
+            BadParameter: The environment refuses what it was asked for.
+        """
+        if not self._polls[env].poll(1000 * LOOK):
+            return False
+        connection = self._connections[env]
+        assert connection is not None, "an environment without a connection was asked"
+        try:
+            response = connection.getresponse()
+            data = response.read()
+        except http.client.HTTPException as error:
+            raise ConnectionResetError(str(error)) from error
+        if response.status >= BUSY:
+            raise ConnectionResetError
+        self._answers[env] = told = json.loads(data)
+        if response.status != OK:
+            raise BadParameter(told["error"])
+        return True
+
+    def answered(self, env: int) -> bool:
+        """Whether an answer came, received or not."""
+        return self._connections[env] is not None and bool(self._polls[env].poll(0))
+
+    def decode(self, slot: int, envs: NDArray[np.intp] | None = None) -> None:
+        """Write the received answers of all environments, or of `envs`, into `slot`."""
+        for env in range(self._count) if envs is None else envs.tolist():
+            self._decode(env, slot)
+
+    def decode_last(self, slot: int, envs: NDArray[np.intp]) -> None:
+        """Write the observations of answers that ended episodes as final ones, and boards where they are wanted."""
+        for env in envs.tolist():
+            for row, told in self._seats(env):
+                self._write("final_observation", slot, row, told["observation"])
+            last_drawn = self._buffer[LAST_DRAWN][0] if LAST_DRAWN in self._buffer else None
+            if last_drawn is not None and last_drawn[env] and (boards := self._boards(env)):
+                for name, text in boards.items():
+                    self._write_field(LAST + name, env, text)
+                last_drawn[env] = self._buffer["episode"][0, env]
+
+    def decode_first(self, slot: int, envs: NDArray[np.intp]) -> None:
+        """Write the observations, masks and boards with which episodes begin, and nothing else."""
+        for env in envs.tolist():
+            self._see(env, slot)
+            for name, text in self._boards(env).items():
+                self._write_field(name, env, text)
+
+    def _ask(self, env: int, path: str, body: Mapping[str, Any]) -> None:
+        """Send a request; that a server has gone is found out where its answer is missed."""
+        connection = self._connections[env]
+        assert connection is not None, "an environment without a connection was asked"
+        asked = {**body, "env": env, "fields": True, "look": bool(self._looked[env])}
+        try:
+            connection.request("POST", path, json.dumps(asked), self._headers)
+        except OSError:
+            return
+
+    def _seats(self, env: int) -> Iterable[tuple[int, Mapping[str, Any]]]:
+        """Return each row of an environment and what its seat was told."""
+        told, players = self._answers[env], self._task.players
+        return enumerate([told] if players == 1 else told["results"], env * players)
+
+    def _see(self, env: int, slot: int) -> None:
+        for row, told in self._seats(env):
+            self._write("observation", slot, row, told["observation"])
+            if self._task.masked:
+                self._write("action_mask", slot, row, told["action_mask"])
+
+    def _decode(self, env: int, slot: int) -> None:
+        told, buffer = self._answers[env], self._buffer
+        self._see(env, slot)
+        for row, seat in self._seats(env):
+            for name in ("reward", "terminated", "truncated", "active", "episode_return"):
+                buffer[name][slot, row] = float(seat[name])
+            if self._task.reward_terms:
+                self._write("reward_terms", slot, row, list(seat["reward_terms"].values()))
+        for name, values in told["info"].items():
+            self._write_info(self._fields[name], slot, env, values)
+        for name in ("frames", "episode_length"):
+            buffer[name][slot, env] = told[name]
+        buffer["outcome"][slot, env] = self._outcomes(told["outcome"])
+        for name, text in told["fields"].items():
+            self._write_field(name, env, text)
+        self.ended[env], self.took[env] = told["ended"], told["nanoseconds"]
+
+    def _boards(self, env: int) -> dict[str, str]:
+        """Return the boards in an environment's answer, if they were asked for."""
+        fields = self._answers[env]["fields"]
+        return {item.name: fields[item.name] for item in self._task.boards if item.name in fields}
+
+    def _write_field(self, name: str, env: int, text: str) -> None:
+        """Write a field without slots."""
+        row = self._buffer[name][0, env]
+        self._buffer[name][0, env] = np.frombuffer(b64decode(text), row.dtype).reshape(row.shape)
+
+    def _write(self, name: str, slot: int, row: int, values: list[Any]) -> None:
+        """Write a field of a seat as the buffer stores it."""
+        item, into = self._fields[name], self._buffer[name]
+        if item.encoding == "bits":
+            into[slot, row] = np.packbits(np.array(values, np.uint8), bitorder="little")
+        else:
+            into[slot, row] = np.array(values, into.dtype).reshape(item.shape)
+
+    def _write_info(self, item: Field, slot: int, env: int, values: Any) -> None:
+        into: Array = self._buffer[item.name][slot if item.timed else 0]
+        width = len(into) // self._count
+        mine = into[env * width : (env + 1) * width]
+        mine[...] = np.array(values, into.dtype).reshape(mine.shape)

@@ -1,0 +1,283 @@
+"""Environments behind HTTP: JSON, a token, 127.0.0.1 only. How most people begin, and how to look with curl.
+
+docs/transports.md lists the endpoints. Nothing resets itself: a step that ends the episode is answered with its last
+observation, and the next episode begins with POST /reset.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import logging
+import socket
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar
+
+from aiohttp import web
+from pydantic import ValidationError
+
+from ...envs import BadParameter, EnvironmentFailed, PacError, Task, allocate, find
+from ..core.errors import BackendBusy, BackendUnavailable
+from ..servers.client_log import client_log
+from ..servers.hosting import Host, endings
+from ..workers.control import IDLE, Link
+from ..workers.serve import warm_up
+from .messages import LONGEST, Action, Asked, Reset, Step, StepMulti, health, observed, refusal, result, spaces
+
+ENDPOINTS = "GET /health, GET /spaces, GET or POST /observe, POST /reset, POST /step, POST /step-multi"
+HOME = "127.0.0.1"
+MOST_BODY = 1 << 20
+BACKLOG = 4096
+KEEP = 7 * 24 * 3600.0
+"""Seconds that an idle connection is kept: a paused training may come back."""
+PULSE = 0.1
+"""Seconds between two looks at whether to end."""
+
+Kind = TypeVar("Kind", bound=Asked)
+Answer = Callable[[Kind, Host], Mapping[str, Any]]
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+log = logging.getLogger(__name__)
+clients = client_log(__name__)
+
+
+class Server:
+    """Environments `lo..hi` of a run, for whoever has the token.
+
+    Args:
+        task: The task.
+        lo: First environment.
+        hi: One past the last.
+        seed: The run's seed.
+        token: What `Authorization: Bearer TOKEN` must say.
+        beat: Called after every reset and step.
+        raises: Whether an environment that fails ends the server, rather than being told to the client.
+
+    Attributes:
+        steps: Steps done in all environments.
+        failure: Why the server must end.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        lo: int,
+        hi: int,
+        *,
+        seed: int,
+        token: str,
+        beat: Callable[[], None] = lambda: None,
+        raises: bool = False,
+    ) -> None:
+        self._task, self._lo, self._beat, self._raises = task, lo, beat, raises
+        self._bearer = f"Bearer {token}".encode()
+        buffers = allocate(task, hi)
+        self._hosts = [Host(task, env, seed, buffers) for env in range(lo, hi)]
+        self.steps = 0
+        self.failure: Exception | None = None
+
+    async def run(self, listener: socket.socket, ended: Callable[[], bool]) -> None:
+        """Serve until `ended` says so, or an environment has failed; then close every environment.
+
+        Raises:
+            EnvironmentFailed: One has.
+        """
+        asyncio.get_running_loop().set_exception_handler(_note)
+        runner = web.AppRunner(
+            self._application(),
+            access_log=None,
+            logger=clients,
+            keepalive_timeout=KEEP,
+            handle_signals=False,
+            shutdown_timeout=0,
+        )
+        await runner.setup()
+        try:
+            await web.SockSite(runner, listener, backlog=BACKLOG).start()
+            while self.failure is None and not ended():  # noqa: ASYNC110 - neither signal nor shared word wakes a loop
+                await asyncio.sleep(PULSE)
+        finally:
+            await runner.cleanup()
+            for host in self._hosts:
+                host.close()
+        if self.failure is not None:
+            raise self.failure
+
+    def _application(self) -> web.Application:
+        application = web.Application(client_max_size=MOST_BODY, middlewares=[self._guard])
+        observe = self._answer(Asked, lambda _, host: observed(host))
+        application.add_routes(
+            [
+                web.get("/health", self._health),
+                web.get("/spaces", self._spaces),
+                web.get("/observe", observe),
+                web.post("/observe", observe),
+                web.post("/reset", self._answer(Reset, self._reset)),
+                web.post("/step", self._answer(Step, self._step)),
+                web.post("/step-multi", self._answer(StepMulti, self._step_multi)),
+            ]
+        )
+        return application
+
+    @web.middleware
+    async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Let nobody in without the token, and nothing out but JSON."""
+        if not hmac.compare_digest(
+            request.headers.get("Authorization", "").encode(errors="surrogateescape"), self._bearer
+        ):
+            return _refused(401, "the header `Authorization: Bearer TOKEN` is missing or holds another token")
+        try:
+            return await handler(request)
+        except web.HTTPRequestEntityTooLarge:
+            return _refused(413, f"a body has at most {MOST_BODY:,} bytes")
+        except web.HTTPException as error:
+            return _refused(error.status, f"there is no {request.method} {request.path}; there are {ENDPOINTS}")
+        except BackendBusy as error:
+            return _refused(409, str(error))
+        except PacError as error:
+            if isinstance(error, ValueError):
+                return _refused(400, str(error))
+            return self._failed(error)
+        except Exception as error:
+            return self._failed(error)
+
+    def _failed(self, error: Exception) -> web.Response:
+        """Tell that an environment failed, or this program; only the former's own words go out."""
+        if self._raises:
+            self.failure = self.failure or error
+        log.error("%s", error, exc_info=error)
+        told = isinstance(error, EnvironmentFailed)
+        return _refused(500, str(error) if told else "the server failed; its standard error says how")
+
+    def _answer(self, kind: type[Kind], answer: Answer[Kind]) -> Handler:
+        """Return a handler that reads what is asked, finds its environment and lets `answer` answer."""
+
+        async def handle(request: web.Request) -> web.Response:
+            try:
+                if request.method == "GET":
+                    asked = kind.model_validate_strings(dict(request.query))
+                else:
+                    asked = kind.model_validate_json(await _body(request) or b"{}")
+            except ValidationError as error:
+                raise BadParameter(refusal(error, kind)) from None
+            return _said(answer(asked, self._host(asked.env)))
+
+        return handle
+
+    def _host(self, env: int) -> Host:
+        if not 0 <= env - self._lo < len(self._hosts):
+            last = self._lo + len(self._hosts) - 1
+            raise BadParameter(f"environments {self._lo} to {last} are served here, got {env}")
+        return self._hosts[env - self._lo]
+
+    async def _health(self, _: web.Request) -> web.Response:
+        return _said(health(self._hosts))
+
+    async def _spaces(self, _: web.Request) -> web.Response:
+        return _said(spaces(self._task))
+
+    def _reset(self, asked: Reset, host: Host) -> Mapping[str, Any]:
+        begun = time.monotonic_ns()
+        host.look(watched=asked.look)
+        host.reset(asked.seed, asked.episode)
+        self._beat()
+        return result(host, asked, time.monotonic_ns() - begun)
+
+    def _step(self, asked: Step, host: Host) -> Mapping[str, Any]:
+        if self._task.players > 1:
+            raise BadParameter(f"{self._task.name} has {self._task.players} seats: POST /step-multi with `actions`")
+        return self._stepped(asked, host, [asked.action])
+
+    def _step_multi(self, asked: StepMulti, host: Host) -> Mapping[str, Any]:
+        return self._stepped(asked, host, asked.actions)
+
+    def _stepped(self, asked: Asked, host: Host, actions: list[Action]) -> Mapping[str, Any]:
+        if not self._task.action.shape and not all(isinstance(action, int) for action in actions):
+            raise BadParameter(f"an action is a whole number, got {actions!r:.{LONGEST}}")
+        begun = time.monotonic_ns()
+        host.look(watched=asked.look)
+        host.step(actions)
+        self.steps += 1
+        self._beat()
+        return result(host, asked, time.monotonic_ns() - begun)
+
+
+async def _body(request: web.Request) -> bytes:
+    """Return a request's body; whatever goes wrong meanwhile was the client's doing.
+
+    Raises:
+        BadParameter: It is not encoded as its headers say, or the client went away.
+    """
+    try:
+        return await request.read()
+    except web.HTTPException:
+        raise
+    except Exception as error:
+        clients.warning("the body of a request could not be read", exc_info=error)
+        raise BadParameter("the body could not be read: send all of it, encoded as the headers say") from None
+
+
+def _note(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log what happened to a connection outside of any request."""
+    clients.warning("%s", context["message"], exc_info=context.get("exception"))
+
+
+def _said(data: Mapping[str, Any], status: int = 200) -> web.Response:
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return web.Response(text=text, status=status, content_type="application/json")
+
+
+def _refused(status: int, sentence: str) -> web.Response:
+    return _said({"error": sentence}, status)
+
+
+def listen(port: int) -> socket.socket:
+    """Return a socket bound to a port of this machine alone; any free one if `port` is 0.
+
+    Raises:
+        BackendUnavailable: It is taken, or not this user's to take.
+    """
+    try:
+        return socket.create_server((HOME, port), backlog=BACKLOG)
+    except OSError as error:
+        raise BackendUnavailable(f"{HOME}:{port} cannot be listened on: {error.strerror}; name another port") from error
+
+
+def serve(task: Task, listener: socket.socket, lo: int, hi: int, *, seed: int, token: str) -> int:
+    """Serve environments `lo..hi` until SIGTERM or SIGINT; return which of them came."""
+    with listener:
+        server = Server(task, lo, hi, seed=seed, token=token)
+        with endings() as came:
+            asyncio.run(server.run(listener, lambda: bool(came)))
+    return came[0]
+
+
+def work(link: Link, told: Mapping[str, Any]) -> None:
+    """Serve environments `told["lo"]..told["hi"]` on a free port until the fleet says to close."""
+    task, lo, hi = find(told["spec"]), told["lo"], told["hi"]
+    if task.native:
+        warm_up(task)
+    server = Server(
+        task,
+        lo,
+        hi,
+        seed=told["seed"],
+        token=told["token"],
+        beat=lambda: link.beat(server.steps // (hi - lo)),
+        raises=True,
+    )
+    due = 0.0
+
+    def ended() -> bool:
+        nonlocal due
+        if time.monotonic() > due:
+            due = time.monotonic() + IDLE
+            link.idle()
+        return link.closing
+
+    listener = listen(0)
+    link.tell(listener.getsockname()[1])
+    link.ready()
+    asyncio.run(server.run(listener, ended))

@@ -1,0 +1,1 @@
+"""What the servers of environments and their clients share, whatever the protocol."""

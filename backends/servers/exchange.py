@@ -1,0 +1,167 @@
+"""Asking environments by message: for a reset, or for a step and then for what follows where episodes ended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Lines(Protocol):
+    """One connection per environment of a buffer.
+
+    Attributes:
+        ended: Which environments' last answer was the last of an episode, `(N,)`.
+        took: Nanoseconds that each environment took for it, `(N,)`.
+    """
+
+    ended: NDArray[np.uint8]
+    took: NDArray[np.uint64]
+
+    def greet(self, env: int, seed: int, timeout: float) -> None:
+        """Begin a connected environment anew with another seed."""
+
+    def connected(self, env: int) -> bool:
+        """Whether an environment has a connection."""
+
+    def drop(self, env: int) -> None:
+        """Close an environment's connection, if it has one."""
+
+    def close(self) -> None:
+        """Close all connections."""
+
+    def ask_reset(self, envs: list[int]) -> None:
+        """Ask environments for their next episode."""
+
+    def ask_step(self, envs: list[int], slot: int) -> None:
+        """Ask environments for a step by the actions of `slot`."""
+
+    def tell_looks(self) -> None:
+        """Tell the environments whether somebody looks at them, where that has changed."""
+
+    def receive(self, env: int) -> bool:
+        """Receive an environment's answer; return whether it is whole, False after some silence.
+
+        Raises:
+            OSError: The connection is gone.
+            ProtocolError: Something else came.
+            BadParameter: The environment refuses what it was asked for.
+        """
+
+    def answered(self, env: int) -> bool:
+        """Whether something of the answer came, received or not."""
+
+    def decode(self, slot: int, envs: NDArray[np.intp] | None = None) -> None:
+        """Write the received answers of all environments, or of `envs`, into `slot`."""
+
+    def decode_last(self, slot: int, envs: NDArray[np.intp]) -> None:
+        """Write the observations of answers that ended episodes as final ones, and boards where they are wanted."""
+
+    def decode_first(self, slot: int, envs: NDArray[np.intp]) -> None:
+        """Write the observations, masks and boards with which episodes begin, and nothing else."""
+
+
+Missed = Callable[[int, bool, bool], None]
+"""Told of an environment that owes an answer, whether its connection is gone (else it was silent for a while), and
+whether the time limit is over; raises, or lets the exchange `forget` it, or wait on."""
+
+
+class Exchange:
+    """The requests that are out.
+
+    Args:
+        lines: The connections.
+        starts: The first environment of each server, which answers one after the other.
+        missed: Told of an answer that does not come.
+
+    Attributes:
+        owing: The environments that owe an answer, the next that is waited for last.
+        turned: Whether the step itself is done, and only new episodes are waited for.
+    """
+
+    def __init__(self, lines: Lines, starts: NDArray[np.intp], missed: Missed) -> None:
+        self._lines, self._starts, self._missed = lines, starts, missed
+        self._ended: list[int] = []
+        self.owing: list[int] = []
+        self.turned = False
+
+    def reset(self, envs: list[int], slot: int, timeout: float) -> None:
+        """Begin the next episode of some environments, wait for it for `timeout` s, and write it into `slot`."""
+        self._lines.tell_looks()
+        self.owing = envs[::-1]
+        self._lines.ask_reset(envs)
+        self.collect(timeout)
+        self._lines.decode(slot, self._connected(envs))
+
+    def ask_step(self, envs: list[int], slot: int) -> None:
+        """Ask environments for a step by the actions of `slot`."""
+        self.turned, self._ended = False, []
+        self._lines.tell_looks()
+        self.owing = envs[::-1]
+        self._lines.ask_step(envs, slot)
+
+    def collect(self, timeout: float) -> None:
+        """Wait for all answers that are owed, for `timeout` s.
+
+        Raises:
+            BadParameter: An environment refuses what it was asked for.
+        """
+        receive, end = self._lines.receive, 0.0
+        while self.owing:
+            env = self.owing[-1]
+            try:
+                if receive(env):
+                    self.owing.pop()
+                    continue
+                gone = False
+            except OSError:
+                gone = True
+            now = time.monotonic()
+            end = end or now + timeout
+            self._missed(env, gone, now > end)
+
+    def forget(self, lo: int, hi: int) -> None:
+        """Drop the connections of environments `lo..hi`, and wait for none of them."""
+        for env in range(lo, hi):
+            self._lines.drop(env)
+        self.owing = [env for env in self.owing if not lo <= env < hi]
+
+    def turn(self, slot: int, envs: NDArray[np.intp] | None = None) -> float:
+        """Write the step's answers, of all environments or of `envs`, into `slot`; ask what ended for its next episode.
+
+        Returns:
+            The time that the slowest server's environments took, in s.
+        """
+        lines, self.turned = self._lines, True
+        lines.decode(slot, envs)
+        took = lines.took
+        slowest = np.add.reduceat(took, self._starts).max() if len(took) > 1 else took[0]
+        if b"\x01" in lines.ended.tobytes():
+            ended = np.flatnonzero(lines.ended)
+            lines.decode_last(slot, ended)
+            self._ended = ended.tolist()
+            self.owing = self._ended[::-1]
+            lines.ask_reset(self._ended)
+        return int(slowest) * 1e-9
+
+    def begin_anew(self, slot: int, timeout: float) -> None:
+        """Wait for the first observations of what ended, and write them into `slot`."""
+        if self._ended:
+            self.collect(timeout)
+            self._lines.decode_first(slot, self._connected(self._ended))
+
+    def close(self) -> None:
+        """Close the connections, and let go of who was told: that one holds the buffer, which may be large."""
+        self._lines.close()
+        self._missed = _nobody
+
+    def _connected(self, envs: list[int]) -> NDArray[np.intp]:
+        return np.array([env for env in envs if self._lines.connected(env)], np.intp)
+
+
+def _nobody(env: int, gone: bool, late: bool) -> None:
+    """Nothing is owed any more."""
+    del env, gone, late

@@ -1,0 +1,224 @@
+"""One environment, stepped by request: what every server does with a task, whatever its frames look like.
+
+On the wire nothing resets itself. A step that ends an episode is answered with its last observation, and the next
+episode begins when a reset asks for it. The episodes are those of every other backend: episode k of environment i is
+seeded by `episode_seed(seed, i, k)`.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...envs import Task, allocate
+from ...envs.fields import Array, Buffers
+from ...envs.task import ASKED, LAST, LAST_DRAWN, LOOKED_AT, MASK_64
+from ..core.actions import guard_of
+from ..core.errors import BackendBusy, BadAction
+
+STILL = ("reward", "reward_terms", "terminated", "truncated", "outcome", "frames", "episode_return", "episode_length")
+"""What is zero until an episode's first step."""
+
+
+@contextmanager
+def endings() -> Iterator[list[int]]:
+    """Yield a list to which the SIGTERMs and SIGINTs that come are added, instead of ending the process."""
+    came: list[int] = []
+    names = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.signal(name, lambda number, _: came.append(number)) for name in names]
+    try:
+        yield came
+    finally:
+        for name, handler in zip(names, before, strict=True):
+            signal.signal(name, handler)
+
+
+class Host:
+    """Environment `env` of a run, in this process.
+
+    Args:
+        task: The task.
+        env: Its number in the run, which its seeds depend on.
+        seed: The run's seed.
+        buffers: Arrays for at least `env + 1` environments and one slot, where several hosts share them; its own if
+            None. Rows that nobody touches cost address space, no memory.
+
+    Attributes:
+        task: The task.
+        env: Its number in the run.
+        seed: The run's seed, modulo 2**64.
+        begun: Whether an episode has begun.
+        ended: Whether the episode has ended, so that only a reset can follow.
+        rows: The fields as they lie in memory, always the same memory; see `stored` for what to read at an end.
+    """
+
+    def __init__(self, task: Task, env: int = 0, seed: int = 0, buffers: Buffers | None = None) -> None:
+        self.task, self.env = task, env
+        self.seed = seed & MASK_64
+        self._buffers = allocate(task, env + 1) if buffers is None else buffers
+        self.rows = {item.name: self._part(item.name, per_seat=item.per == "seat") for item in task.fields}
+        self._fields = {item.name: item for item in task.fields}
+        self._chosen = np.ones(1, np.bool_)
+        self.begun = self.ended = self._closed = False
+        self._no_mask = np.zeros_like(self.rows["action_mask"]) if task.masked else None
+        self._episodes = self._buffers["episode"][0].data
+        self._actions = self.rows["action"].data
+        self._admit = guard_of(task, self.rows["action"][None]).admit
+        self._watched, self._asks_for_boards = False, LOOKED_AT in self.rows
+        self._open()
+
+    def reset(self, seed: int | None = None, episode: int | None = None) -> None:
+        """Begin the next episode, or that one; with `seed`, the first of that seed."""
+        if seed is not None:
+            self.renew(seed)
+        if episode is not None:
+            self.rows["episode"][...] = episode - 1
+            self.ended = False
+        if self.ended:
+            self._turn()
+        else:
+            self._environments.reset(self._chosen, 0)
+        self.begun, self.ended = True, False
+
+    def step(self, actions: Sequence[Any]) -> None:
+        """Take one action per seat.
+
+        Raises:
+            BackendBusy: No episode has begun, or it has ended.
+            BadAction: There are more or fewer actions than seats, or one is out of range or of another kind.
+            PacError: The environment refuses an action, or failed.
+        """
+        if self.ended or not self.begun:
+            raise BackendBusy(f"environment {self.env} cannot step: {self._why()}; reset it first")
+        mine = self._actions
+        if len(actions) != len(mine):
+            raise BadAction(f"{len(mine)} actions were expected, one per seat, got {len(actions)}")
+        if self.task.action.shape:
+            self._take(actions)
+        else:
+            count = self.task.num_actions
+            for seat, action in enumerate(actions):
+                if not 0 <= action < count:
+                    raise BadAction(f"seat {seat} was given action {action}; actions are 0 to {count - 1}")
+                mine[seat] = action
+        if self._asks_for_boards:
+            self.rows[LOOKED_AT][...] = self._watched
+            self._ask_for_last_boards(wanted=self._watched)
+        episodes, env = self._episodes, self.env
+        episode = episodes[env]
+        self._environments.step(0)
+        self.ended = episodes[env] != episode
+
+    def _take(self, actions: Sequence[Any]) -> None:
+        """Take actions that have several components or are continuous."""
+        mine, kinds = self.rows["action"], "iuf" if self.task.bounds else "iu"
+        given = np.asarray(actions)
+        if given.shape != mine.shape or given.dtype.kind not in kinds:
+            raise BadAction(f"actions of shape {mine.shape} were expected, one per seat, got {actions}")
+        mine[...] = given
+        self._admit(0)
+
+    def observe(self) -> tuple[Array, NDArray[np.bool_]]:
+        """Return the seats' observations, `(players, *shape)`, and which actions are legal, `(players, num_actions)`.
+
+        Raises:
+            BackendBusy: No episode has begun.
+        """
+        if not self.begun:
+            raise BackendBusy(f"environment {self.env} cannot be observed: {self._why()}; reset it first")
+        return self.wide("observation"), self.mask()
+
+    def stored(self, name: str) -> Array:
+        """Return a field as it lies in memory, a view that the next step overwrites.
+
+        Its shape is `(players, *stored_shape)` for fields of seats and `stored_shape` for those of the environment.
+        After an end the observation and the boards are the last ones and the mask allows nothing; what else is there is
+        as the field's description says of a step that ended an episode.
+        """
+        if self.ended:
+            if name == "action_mask" and self._no_mask is not None:
+                return self._no_mask
+            if LAST + name in self.rows:
+                return self.rows[LAST + name]
+        return self.rows[name]
+
+    def wide(self, name: str) -> Array:
+        """Return a field in its logical shape, `(players, *shape)` for fields of seats, else `shape`."""
+        return self._fields[name].decode(self.stored(name))
+
+    def mask(self) -> NDArray[np.bool_]:
+        """Return which actions are legal, `(players, num_actions)`; none after an end, until the reset."""
+        if self.task.masked:
+            return self.wide("action_mask").astype(np.bool_)
+        return np.full((self.task.players, self.task.num_actions), not self.ended)
+
+    def look(self, *, watched: bool) -> None:
+        """Say whether somebody looks at the boards from now on; some environments draw them only then."""
+        self._watched = watched
+
+    def renew(self, seed: int | None = None) -> None:
+        """Make the environment anew, as if it had never been played."""
+        self.close()
+        if seed is not None:
+            self.seed = seed & MASK_64
+        self._open()
+
+    def go_on(self, episode: int, state: bytes | memoryview = b"") -> None:
+        """Forget what was played here: the next reset begins the episode after `episode` of an environment elsewhere.
+
+        Args:
+            episode: The number of the last episode that began there.
+            state: The bytes of the field `state`, where the task has one.
+        """
+        self.close()
+        self.rows["episode"][...] = episode
+        if "state" in self.rows:
+            self.rows["state"][...] = np.frombuffer(state, self.rows["state"].dtype)
+        self._make()
+
+    def close(self) -> None:
+        """Release the environment."""
+        if not self._closed:
+            self._closed = True
+            self._environments.close()
+
+    def _part(self, name: str, *, per_seat: bool) -> Array:
+        players, env = self.task.players, self.env
+        if per_seat:
+            return self._buffers[name][0, env * players : (env + 1) * players]
+        return self._buffers[name][0, env, ...]
+
+    def _open(self) -> None:
+        self.rows["episode"][...] = -1
+        if "state" in self.rows:
+            self.rows["state"][...] = 0
+        self._make()
+
+    def _make(self) -> None:
+        self._environments = self.task.make(self.env, self.env + 1, self._buffers, self.seed)
+        self._closed = False
+        self._show = getattr(self._environments, "show", None)
+        self._ask_for_last_boards(wanted=not self._asks_for_boards)
+        self.begun = self.ended = False
+
+    def _ask_for_last_boards(self, *, wanted: bool) -> None:
+        """Have the boards of the last state written when an episode ends, or no longer."""
+        if LAST_DRAWN in self.rows:
+            drawn = self.rows[LAST_DRAWN]
+            drawn[...] = np.where(drawn, drawn, ASKED) if wanted else 0
+
+    def _turn(self) -> None:
+        """Turn to the episode that began in the very step that ended the last one."""
+        for name in STILL:
+            if name in self.rows:
+                self.rows[name][...] = 0
+        if self._show is not None:
+            self._show(0)
+
+    def _why(self) -> str:
+        return "its episode has ended" if self.ended else "no episode has begun"

@@ -1,0 +1,153 @@
+"""Backends whose environments live in server processes and are asked by message, over a connection each."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...envs import next_slot
+from ..core.errors import BackendTimeout, Failure
+from ..core.layout import Buffer, Layout
+from ..workers.control import CLOSE
+from ..workers.member import Member, kill
+from ..workers.supervised import SupervisedBackend
+from .exchange import Exchange, Lines
+
+GRACE = 1.0
+"""Seconds that a server has to end once it closed a connection."""
+OTHER_FILES = 256
+"""Files that a process has open besides its connections."""
+
+
+class ServedBackend(SupervisedBackend):
+    """Servers of this program's own, one per worker, and a connection for every environment.
+
+    A subclass makes its lines in `_open` and hands them to `_open_lines`.
+    """
+
+    shares_state: ClassVar[bool] = False
+    _lines: Lines
+
+    @classmethod
+    def unavailable(cls, layout: Layout) -> str:
+        """Return what no connection can carry, or by how many open files too few are allowed; raises their limit."""
+        if layout.task.shared:
+            return "its environments work on tables that they share"
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = layout.num_envs + OTHER_FILES
+        if soft == resource.RLIM_INFINITY or soft >= wanted:
+            return ""
+        if hard != resource.RLIM_INFINITY and hard < wanted:
+            return f"it needs {wanted:,} open files and {hard:,} are allowed; raise the limit with ulimit -n"
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        return ""
+
+    @abstractmethod
+    def _connect(self, member: Member) -> None:
+        """Connect to a server that is ready."""
+
+    def _open_lines(self, target: str, told: Sequence[Mapping[str, Any]], lines: Lines, buffer: Buffer) -> None:
+        """Start one server for each of `told` and connect its environments."""
+        self._lines = lines
+        self._chosen = np.zeros(self.environments, np.bool_)
+        self._start_fleet(target, told, buffer)
+        starts = np.array([member.span[0] for member in self._fleet.members])
+        self._exchange = Exchange(lines, starts, self._look_after)
+        self._order, self._looked = 0, -1
+        try:
+            for member in self._fleet.members:
+                self._connect(member)
+        except BaseException:
+            self._stop()
+            raise
+        self._gather()
+
+    def _gather(self) -> None:
+        away = [member.span for member in self._members_away()]
+        self._present = [env for env in range(self.environments) if not any(lo <= env < hi for lo, hi in away)]
+        self._rows = np.array(self._present, np.intp) if away else None
+
+    def _begin(self, slot: int) -> None:
+        if self._away:
+            self._call_back(slot)
+        self._order, self._looked = slot, -1
+        self._exchange.ask_step(self._present, slot)
+
+    def _finish(self, timeout: float | None) -> None:
+        exchange, slot = self._exchange, self._order
+        into, limit = next_slot(slot, self.slots), self.timeout if timeout is None else timeout
+        exchange.collect(limit)
+        if not exchange.turned:
+            self.busy_seconds += exchange.turn(into, self._rows)
+        exchange.begin_anew(into, limit)
+        if self._away:
+            self._fill(slot)
+
+    def _look_after(self, env: int, gone: bool, late: bool) -> None:
+        """Replace the server of an environment that does not answer, if it failed."""
+        member, slot = self._member_of(env), self._order
+        if member.index != self._looked:
+            self._fleet.observe(member)
+            self._looked = member.index
+        if not (self._gone(member, slot) if gone else self._lost(member, slot)) and late:
+            raise BackendTimeout(
+                f"worker {member.index + 1} did not finish within its limit; wait again, or close the backend"
+            )
+
+    def _gone(self, member: Member, slot: int) -> bool:
+        """Replace a server that closed a connection."""
+        assert member.process is not None
+        with suppress(subprocess.TimeoutExpired):
+            member.process.wait(GRACE)
+        if not self._lost(member, slot):
+            kill(member.process)
+            self._lost(member, slot)
+        return True
+
+    def _lost(self, member: Member, slot: int) -> bool:
+        lost = super()._lost(member, slot)
+        if lost:
+            self._exchange.forget(*member.span)
+        return lost
+
+    def _blame(self, failure: Failure, slot: int) -> Failure:
+        """Count a beat for those that answered, so that the one that did not stands out."""
+        beats = self.buffer["heartbeat"][0]
+        for env in range(failure.lo, failure.hi):
+            beats[env] += env not in self._exchange.owing or self._lines.answered(env)
+        return super()._blame(failure, slot)
+
+    def _member_of(self, env: int) -> Member:
+        return next(member for member in self._fleet.members if member.span[0] <= env < member.span[1])
+
+    def _begin_anew(self, members: Sequence[Member], slot: int) -> None:
+        for member in members:
+            if not self._lines.connected(member.span[0]):
+                try:
+                    self._connect(member)
+                except OSError:
+                    self._gone(member, slot)
+        chosen = [env for member in members for env in range(*member.span) if self._chosen[env]]
+        self._order, self._looked = slot, -1
+        self._exchange.reset([env for env in chosen if self._lines.connected(env)], slot, self.timeout)
+
+    def _reseed(self, seed: int) -> None:
+        self._await_all(0)
+        self.buffer.forget()
+        for member in self._fleet.members:
+            member.arguments["seed"] = seed
+            for env in range(*member.span):
+                if self._lines.connected(env):
+                    self._lines.greet(env, seed, self.timeout)
+
+    def _stop(self) -> None:
+        for member in self._fleet.members:
+            member.block.post(CLOSE)
+        self._exchange.close()
+        self._fleet.stop()

@@ -1,0 +1,1 @@
+"""Environments behind a socket: the binary protocol, its server, its client and the backend `socket`."""

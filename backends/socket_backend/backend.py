@@ -1,0 +1,66 @@
+"""Server processes behind Unix sockets: the binary protocol, which environments in any language can speak."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from pathlib import Path
+from typing import ClassVar
+
+from ..core.layout import Buffer, Layout
+from ..servers.served import ServedBackend
+from ..system.cores import usable_cores
+from ..system.segment import own_directory
+from ..workers.control import LONG_SPIN
+from ..workers.member import Member
+from .client import SocketLines
+
+LONGEST_PATH = 103
+"""Bytes of a socket's path, on the system that takes the fewest."""
+MOST_SERVERS = 9999
+
+
+class SocketBackend(ServedBackend):
+    """Servers behind Unix sockets."""
+
+    name: ClassVar[str] = "socket"
+    _lines: SocketLines
+
+    @classmethod
+    def unavailable(cls, layout: Layout) -> str:
+        """Return why there can be no Unix socket here, or too few."""
+        if not hasattr(socket, "AF_UNIX"):
+            return "the system has no Unix sockets"
+        length = len(bytes(own_directory() / _name("0" * 8, MOST_SERVERS)))
+        if length > LONGEST_PATH:
+            return f"a socket's path may have {LONGEST_PATH} bytes and would have {length}; set PAC_RUNTIME_DIR"
+        return super().unavailable(layout)
+
+    def _open(self, layout: Layout) -> Buffer:
+        buffer, folder, token = layout.map(), own_directory(), secrets.token_hex(4)
+        told = {"spec": self.task.spec, "seed": self.seed}
+        spans = [
+            {**told, "lo": lo, "hi": hi, "path": str(folder / _name(token, index))}
+            for index, (lo, hi) in enumerate(self._spans())
+        ]
+        roomy = len(spans) < usable_cores()
+        lines = SocketLines(self.task, self.environments, buffer, spin=LONG_SPIN if roomy else 0)
+        self._open_lines("pac.backends.socket_backend.server:work", spans, lines, buffer)
+        return buffer
+
+    def _connect(self, member: Member) -> None:
+        """Connect to a server that is ready; then nobody else needs to find it."""
+        path = Path(member.arguments["path"])
+        for env in range(*member.span):
+            self._lines.connect(env, path, member.arguments["seed"], self.timeout)
+            self._lines.go_on(env)
+        path.unlink(missing_ok=True)
+
+    def _stop(self) -> None:
+        super()._stop()
+        for member in self._fleet.members:
+            Path(member.arguments["path"]).unlink(missing_ok=True)
+
+
+def _name(token: str, index: int) -> str:
+    return f"socket-{token}-{index}"

@@ -1,0 +1,247 @@
+"""A trainer's end of the binary protocol: requests go out together, answers are decoded into the buffer together."""
+
+from __future__ import annotations
+
+import select
+import socket
+import struct
+import time
+from pathlib import Path
+
+import numpy as np
+
+from ...envs import BadParameter, Task
+from ...envs.fields import Array
+from ...envs.task import LOOKED_AT, MASK_64
+from ..core.errors import BackendTimeout, ProtocolError
+from ..core.layout import Buffer
+from ..workers.control import Patience
+from ..workers.supervised import LOOK
+from .decoding import Decoder
+from .protocol import (
+    EPISODE,
+    HEADER,
+    HELLO_REQ,
+    HELLO_RESP,
+    VERSION,
+    Code,
+    Frame,
+    Kind,
+    error_of,
+    frame,
+    parse,
+)
+
+PATIENCE = struct.pack("@ll", 0, int(LOOK * 1e6))
+
+
+class SocketLines(Decoder):
+    """One connection per environment of a buffer.
+
+    Args:
+        task: The task.
+        num_envs: Number of environments N.
+        buffer: Where answers are decoded to.
+        spin: Nanoseconds to yield at most before a wait blocks; 0 never to yield.
+        plain: Whether the servers know the twelve plain types only: then no greeting is sent, and no RECORD comes.
+    """
+
+    def __init__(self, task: Task, num_envs: int, buffer: Buffer, *, spin: int = 0, plain: bool = False) -> None:
+        super().__init__(task, num_envs, buffer, plain=plain)
+        self._patience = Patience(spin)
+        self._rows = [row.data for row in self._answers]
+        self._wires: list[socket.socket | None] = [None] * num_envs
+        self._got, self._needs = [0] * num_envs, [self._needed()] * num_envs
+        self._ident = 0
+        self._head = self._next = b""
+        self._kind, self._answer = (
+            (Kind.STEP_REQ, Kind.STEP_RESP) if task.players == 1 else (Kind.STEP_MULTI_REQ, Kind.STEP_MULTI_RESP)
+        )
+        sizes = self._sizes
+        self._acting = task.players * sizes.acting
+        self._requests = np.zeros((num_envs, HEADER.size + self._acting), np.uint8)
+        self._frames = [row.data for row in self._requests]
+        shape = (num_envs, self._acting // sizes.action.itemsize)
+        self._actions: Array = np.ndarray(
+            shape, sizes.action, self._requests.data, HEADER.size, (self._requests.strides[0], sizes.action.itemsize)
+        )
+        self._told = bytes(num_envs)
+
+    def connect(self, env: int, path: Path, seed: int, timeout: float) -> None:
+        """Connect an environment to the server at `path`, and begin it anew with the seed.
+
+        Raises:
+            OSError: There is no such server, or it went away.
+            ProtocolError: It does not serve this environment, or another task.
+            BackendTimeout: It does not answer within `timeout` s.
+        """
+        self.drop(env)
+        wire = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._wires[env] = wire
+        wire.connect(str(path))
+        wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, PATIENCE)
+        if not self._plain:
+            self.greet(env, seed, timeout)
+
+    def go_on(self, env: int) -> None:
+        """Let an environment go on behind the last episode that the buffer knows."""
+        episode = int(self._buffer["episode"][0, env])
+        if episode >= 0:
+            state = self._buffer["state"][0, env].tobytes() if "state" in self._buffer else b""
+            self.send(env, frame(Kind.STATE, 0, EPISODE.pack(episode) + state))
+
+    def greet(self, env: int, seed: int, timeout: float) -> None:
+        """Begin a connected environment anew with another seed; the errors are those of `connect`."""
+        self._wire(env).sendall(frame(Kind.HELLO_REQ, 0, HELLO_REQ.pack(VERSION, env, seed & MASK_64)))
+        answer = self.next_frame(env, timeout)
+        if answer.kind != Kind.HELLO_RESP:
+            raise error_of(answer.body) if answer.kind == Kind.ERROR else self._unexpected(answer.kind)
+        if HELLO_RESP.unpack(answer.body)[-1] != self._sizes.checksum:
+            raise ProtocolError(Code.VERSION, f"the server has another task than {self._task.spec}, or another version")
+        self._needs[env] = self._needed()
+        self._told = self._told[:env] + b"\x00" + self._told[env + 1 :]
+
+    def next_frame(self, env: int, timeout: float) -> Frame:
+        """Return the next frame of an environment that owes no result; the errors are those of `connect`."""
+        wire, data, end = self._wire(env), b"", time.monotonic() + timeout
+        while (answer := parse(data, self._sizes.answers)) is None:
+            # No byte beyond the frame is taken.
+            length = HEADER.unpack(data)[2] if len(data) >= HEADER.size else 0
+            try:
+                more = wire.recv(HEADER.size + length - len(data))
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    raise BackendTimeout(f"environment {env + 1} got no answer within {timeout:g} s") from None
+                continue
+            if not more:
+                raise ConnectionResetError
+            data += more
+        return answer
+
+    def connected(self, env: int) -> bool:
+        """Whether an environment has a connection."""
+        return self._wires[env] is not None
+
+    def drop(self, env: int) -> None:
+        """Close an environment's connection, if it has one."""
+        wire, self._wires[env] = self._wires[env], None
+        self._got[env] = 0
+        self.took[env] = self.ended[env] = 0
+        if wire is not None:
+            wire.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        for env in range(self._count):
+            self.drop(env)
+
+    def ask_reset(self, envs: list[int]) -> None:
+        """Ask environments for their next episode."""
+        self._begin(Kind.RESET_RESP)
+        asked = frame(Kind.RESET_REQ, self._ident)
+        for env in envs:
+            self.send(env, asked)
+
+    def ask_step(self, envs: list[int], slot: int) -> None:
+        """Ask environments for a step by the actions of `slot`."""
+        self._begin(self._answer)
+        self._actions[...] = self._buffer["action"][slot].reshape(self._actions.shape)
+        head = HEADER.pack(self._kind, self._ident, self._acting)
+        for env in envs:
+            asked = self._frames[env]
+            asked[: HEADER.size] = head
+            self.send(env, asked)
+
+    def tell_looks(self) -> None:
+        """Tell the environments whether somebody looks at them, where that has changed."""
+        looked = self._buffer.looked_at() if LOOKED_AT in self._buffer else self._told
+        if looked == self._told:
+            return
+        for env, (now, before) in enumerate(zip(looked, self._told, strict=True)):
+            if now != before and self._wires[env] is not None:
+                self.send(env, frame(Kind.LOOK, 0, bytes((now,))))
+                self._needs[env] = self._whole if now else self._third
+        self._told = looked
+        self._watched = np.flatnonzero(np.frombuffer(looked, np.uint8))
+
+    def receive(self, env: int) -> bool:
+        """Receive an environment's answer; return whether it is whole, False after `LOOK` s of silence.
+
+        Raises:
+            OSError: The connection is gone.
+            ProtocolError: Something else came; the error that an ERROR frame tells, where it was one.
+        """
+        wire, row, got, need = self._wire(env), self._rows[env], self._got[env], self._needs[env]
+        if not got and not self.answered(env):
+            self._wait(env)
+        while got < need:
+            try:
+                count = wire.recv_into(row[got:need])
+            except BlockingIOError:
+                self._got[env] = got
+                return False
+            if count == 0:
+                raise ConnectionResetError
+            got += count
+            if got - count < HEADER.size <= got and row[: HEADER.size] != self._head:
+                raise self._wrong(wire, bytes(row[:got]))
+        self._got[env] = 0
+        if not self._plain and row[self._second : self._second + HEADER.size] != self._next:
+            raise self._unexpected(row[self._second])
+        return True
+
+    def _wait(self, env: int) -> None:
+        """Yield for a while, if the last answer came soon, then block until something comes, or for `LOOK` s."""
+        begun = time.monotonic_ns()
+        if not self._patience.sees(lambda: self.answered(env)):
+            select.select([self._wire(env)], [], [], LOOK)
+            self._patience.learn(time.monotonic_ns() - begun)
+
+    def answered(self, env: int) -> bool:
+        """Whether something of the answer came, received or not."""
+        wire = self._wires[env]
+        if wire is None or self._got[env]:
+            return self._got[env] > 0
+        try:
+            return len(wire.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)) > 0
+        except OSError:
+            return False
+
+    def _needed(self) -> int:
+        """Bytes of an answer, where nobody said anything about looking."""
+        if self._plain:
+            return self._second
+        return self._whole if self._sizes.always_drawn else self._third
+
+    def _begin(self, answer: Kind) -> None:
+        self._ident = ident = (self._ident + 1) & 0xFFFF_FFFF
+        self._head = HEADER.pack(answer, ident, self._body)
+        self._next = HEADER.pack(Kind.RECORD, ident, self._sizes.record)
+
+    def send(self, env: int, asked: bytes | memoryview) -> None:
+        """Send a request; that a server has gone is found out where its answer is missed."""
+        try:
+            self._wire(env).sendall(asked)
+        except OSError:
+            return
+
+    def _wire(self, env: int) -> socket.socket:
+        wire = self._wires[env]
+        assert wire is not None, "an environment without a connection was asked"
+        return wire
+
+    def _wrong(self, wire: socket.socket, data: bytes) -> ProtocolError | BadParameter:
+        """Return the error that came instead of an answer, or the one that nothing else came."""
+        kind = data[0]
+        if kind != Kind.ERROR:
+            return self._unexpected(kind)
+        while (found := parse(data, self._sizes.answers)) is None:
+            more = wire.recv(1 << 12)
+            if not more:
+                raise ConnectionResetError
+            data += more
+        error = error_of(found.body)
+        return BadParameter(str(error)) if error.code == Code.REFUSED else error
+
+    def _unexpected(self, kind: int) -> ProtocolError:
+        return ProtocolError(Code.MALFORMED, f"a frame of type {kind:#04x} came where another one was due")

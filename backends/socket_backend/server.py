@@ -1,0 +1,119 @@
+"""Serves environments over a Unix socket: to anybody, from the command line, or to the backend that started it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ...envs import Task, find
+from ..core.errors import BackendUnavailable
+from ..servers.hosting import endings
+from ..workers.control import IDLE, Link
+from ..workers.serve import warm_up
+from .loop import Server
+
+BACKLOG = 4096
+
+
+def listen(path: Path) -> socket.socket:
+    """Return a socket that is bound to `path`, mode 0600; replaces the file that a dead server left.
+
+    Raises:
+        BackendUnavailable: Somebody listens there, there is something else, or it cannot be bound.
+    """
+    if path.exists():
+        if not stat.S_ISSOCK(path.lstat().st_mode):
+            raise BackendUnavailable(f"{path} exists and is no socket; name another path or remove it")
+        if _answers(path):
+            raise BackendUnavailable(f"{path} is served by another process; end that one or name another path")
+        path.unlink()
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        listener.bind(str(path))
+    except OSError as error:
+        listener.close()
+        raise BackendUnavailable(
+            f"a socket cannot be made at {path}: {error.strerror or error}; name a short path in a folder that exists"
+        ) from error
+    finally:
+        os.umask(before)
+    listener.listen(BACKLOG)
+    return listener
+
+
+def serve(task: Task, path: Path, lo: int, hi: int, seed: int, *, ready: Callable[[], None] = lambda: None) -> int:
+    """Serve environments `lo..hi` at `path` until SIGTERM or SIGINT; then remove the socket.
+
+    Args:
+        task: The task.
+        path: Where to listen.
+        lo: First environment.
+        hi: One past the last.
+        seed: The seed of those who do not say hello.
+        ready: Called once clients can connect.
+
+    Returns:
+        The signal that came.
+
+    Raises:
+        BackendUnavailable: It cannot listen there.
+    """
+    task.prepare()
+    listener = listen(path)
+    try:
+        server = Server(task, listener, lo, hi, seed)
+        try:
+            with endings() as came:
+                ready()
+                while not came:
+                    server.turn(IDLE)
+        finally:
+            server.close()
+    finally:
+        listener.close()
+        path.unlink(missing_ok=True)
+    return came[0]
+
+
+def work(link: Link, told: Mapping[str, Any]) -> None:
+    """Serve environments `told["lo"]..told["hi"]` at `told["path"]` until the fleet says to close."""
+    task, lo, hi = find(told["spec"]), told["lo"], told["hi"]
+    if task.native:
+        warm_up(task)
+    path = Path(told["path"])
+    listener = listen(path)
+    try:
+        server = Server(
+            task,
+            listener,
+            lo,
+            hi,
+            told["seed"],
+            patience=link.patience,
+            beat=lambda: link.beat(server.steps // (hi - lo)),
+            raises=True,
+        )
+        link.ready()
+        while not link.closing:
+            if not server.turn(IDLE):
+                link.idle()
+        server.close()
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _answers(path: Path) -> bool:
+    """Whether somebody listens at a socket's path."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(str(path))
+        except ConnectionRefusedError:
+            return False
+        except OSError:
+            return True
+    return True

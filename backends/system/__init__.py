@@ -1,0 +1,1 @@
+"""What the operating system offers: cores, control groups, futexes, shared memory."""

@@ -1,0 +1,280 @@
+"""Shared memory as files, mapped: who may see it, what happens when it is full, and what a crash leaves behind.
+
+Every process that shares something owns one directory, `PID-START-TOKEN`, mode 0700, below the per-user runtime
+directory, and locks it. Segments (0600) and sockets stand in it. A directory whose owner is dead is removed at the next
+start; one that is locked has an owner, though it be in a container whose processes nobody else sees.
+"""
+
+from __future__ import annotations
+
+import atexit
+import errno
+import fcntl
+import mmap
+import os
+import pwd
+import secrets
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from ...envs import PacError
+from ...envs.files import open_regular
+
+SHM = Path("/dev/shm")  # noqa: S108
+UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+PUBLISHED = "telemetry.*"
+"""What a process tells of itself; who keeps that of a dead one removes its directory."""
+ENDED = (b"Z", b"X")
+"""States of processes that have ended, in /proc."""
+_locks: dict[Path, int] = {}
+"""The open file by which each directory of this process is locked."""
+
+
+class SharedMemoryFull(PacError):
+    """The file system for shared memory has too little room."""
+
+    title = "Shared memory is full"
+
+
+class UnsafeDirectory(PacError):
+    """The runtime directory belongs to somebody else, or others may write to it."""
+
+    title = "Unsafe runtime directory"
+
+
+def human_bytes(count: float) -> str:
+    """Return a number of bytes with a binary unit, such as `64.0 MiB`."""
+    for unit in UNITS[:-1]:
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} {UNITS[-1]}"
+
+
+def runtime_directory() -> Path:
+    """Return the per-user directory, mode 0700, below `PAC_RUNTIME_DIR`, /dev/shm or the temporary directory.
+
+    Raises:
+        UnsafeDirectory: It cannot be made, or is not a directory of this user's alone.
+    """
+    base = os.environ.get("PAC_RUNTIME_DIR") or (SHM if SHM.is_dir() else tempfile.gettempdir())
+    path = Path(base) / f"pac-{os.getuid()}"
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise UnsafeDirectory(
+            f"{path} cannot be made: {error.strerror}; set PAC_RUNTIME_DIR to a directory that you may write to"
+        ) from error
+    found = path.lstat()
+    if found.st_uid != os.getuid():
+        raise UnsafeDirectory(
+            f"{path} belongs to {_user(found.st_uid)}: set PAC_RUNTIME_DIR to a directory of your own"
+        )
+    if not stat.S_ISDIR(found.st_mode) or found.st_mode & 0o077:
+        raise UnsafeDirectory(
+            f"{path} must be a directory with mode 0700: remove it, or set PAC_RUNTIME_DIR to another directory"
+        )
+    return path
+
+
+def _user(number: int) -> str:
+    """Return a user's name, as far as it is known."""
+    try:
+        return f"the user {pwd.getpwuid(number).pw_name}"
+    except KeyError:
+        return f"user {number}"
+
+
+def start_ticks(pid: int) -> int | None:
+    """Return when process `pid` started, as a number that no change of the clock moves, or None if it has ended.
+
+    One that has ended may still be waited for by its parent: that is no life.
+    """
+    if sys.platform == "linux":  # psutil adds the time of the boot, which moves with the clock
+        with suppress(OSError):
+            state, *facts = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+            return None if state in ENDED else int(facts[18])
+        return None
+    import psutil
+
+    try:
+        process = psutil.Process(pid)
+        return None if process.status() == psutil.STATUS_ZOMBIE else int(process.create_time() * 1000)
+    except psutil.Error:
+        return None
+
+
+@cache
+def _directory_of(_pid: int) -> Path:
+    return new_directory()
+
+
+def new_directory() -> Path:
+    """Make one more directory of this process, removed at exit."""
+    pid = os.getpid()
+    path = runtime_directory() / f"{pid}-{start_ticks(pid)}-{secrets.token_hex(8)}"
+    path.mkdir(mode=0o700)
+    _locks[path] = os.open(path, os.O_RDONLY)
+    with suppress(OSError):  # a file system without locks
+        fcntl.flock(_locks[path], fcntl.LOCK_EX)
+    atexit.register(remove_directory, path)
+    return path
+
+
+def remove_directory(path: Path) -> None:
+    """Remove a directory of this process, if it has not been removed yet; a fork leaves its parent's alone."""
+    if path in _locks:
+        shutil.rmtree(path, ignore_errors=True)
+        os.close(_locks.pop(path))
+
+
+def _unlock_fork() -> None:
+    """Leave the locks to the parent: they hold as long as one process has their files open."""
+    while _locks:
+        os.close(_locks.popitem()[1])
+
+
+os.register_at_fork(after_in_child=_unlock_fork)
+
+
+def own_directory() -> Path:
+    """Return this process's directory, made at the first call and removed at exit."""
+    return _directory_of(os.getpid())
+
+
+def owner_of(path: Path) -> int | None:
+    """Return the process that a directory belongs to; None if it has ended, or cannot be seen from here."""
+    pid, started, *_ = (*path.name.split("-"), "", "")
+    known = pid.isdigit() and started.isdigit() and start_ticks(int(pid)) == int(started)
+    return int(pid) if known else None
+
+
+def is_owned(path: Path) -> bool:
+    """Whether the process that a directory belongs to lives, here or in another container."""
+    return owner_of(path) is not None or _is_locked(path)
+
+
+def _is_locked(path: Path) -> bool:
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _is_readable(path: Path) -> bool:
+    try:
+        return any(path.glob(PUBLISHED))
+    except OSError:
+        return False
+
+
+def directories() -> Iterator[tuple[Path, int, bool]]:
+    """Yield every process's directory, the process, and whether it lives."""
+    for path in runtime_directory().iterdir():
+        pid = path.name.partition("-")[0]
+        if pid.isdigit():
+            yield path, int(pid), is_owned(path)
+
+
+def remove_stale() -> list[Path]:
+    """Remove the directories of dead processes, but those that can still be read; return those removed."""
+    stale = [path for path, _, alive in directories() if not alive and not _is_readable(path)]
+    for path in stale:
+        shutil.rmtree(path, ignore_errors=True)
+    return stale
+
+
+class Segment:
+    """A file in memory, mapped into this process.
+
+    Attributes:
+        path: Where it stands.
+        map: The mapping; `numpy.frombuffer(segment.map, ...)` gives arrays that live in it.
+    """
+
+    def __init__(self, path: Path, mapping: mmap.mmap) -> None:
+        self.path = path
+        self.map = mapping
+
+    @classmethod
+    def create(cls, name: str, size: int, *, directory: Path | None = None) -> Segment:
+        """Create and map a zeroed segment of `size` bytes, its pages reserved.
+
+        Raises:
+            SharedMemoryFull: There is no room; nothing is left behind.
+        """
+        folder = directory or own_directory()
+        path = folder / name
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            _reserve(descriptor, size)
+            return cls(path, mmap.mmap(descriptor, size))
+        except OSError as error:
+            path.unlink()
+            if error.errno not in {errno.ENOSPC, errno.EFBIG, errno.ENOMEM, errno.EINVAL}:
+                raise
+            raise SharedMemoryFull(
+                f"{_room_for(size, folder)}: use fewer environments, set PAC_RUNTIME_DIR to a larger file system, or "
+                "give the container more (--shm-size)"
+            ) from error
+        finally:
+            os.close(descriptor)
+
+    @classmethod
+    def attach(cls, path: Path, *, writable: bool = False) -> Segment:
+        """Map an existing segment; read-only unless `writable`.
+
+        Raises:
+            OSError: It is missing, or not a regular file.
+            ValueError: It is empty.
+        """
+        descriptor = open_regular(path, os.O_RDWR if writable else os.O_RDONLY)
+        try:
+            access = mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ
+            return cls(path, mmap.mmap(descriptor, os.fstat(descriptor).st_size, access=access))
+        finally:
+            os.close(descriptor)
+
+    def unlink(self) -> None:
+        """Remove the name; the memory lives until the last mapping goes."""
+        self.path.unlink(missing_ok=True)
+
+
+def lack_of_room(folder: Path, size: int) -> str:
+    """Return by how much the file system of `folder` is too small for `size` bytes, or nothing if it is not."""
+    room = os.statvfs(folder)
+    return _room_for(size, folder) if room.f_blocks and size > room.f_bavail * room.f_frsize else ""
+
+
+def _room_for(size: int, folder: Path) -> str:
+    """Say what is needed and what is there."""
+    room = os.statvfs(folder)
+    mount = next(path for path in (folder, *folder.parents) if path.is_mount())
+    free = human_bytes(room.f_bavail * room.f_frsize)
+    return f"{human_bytes(size)} of shared memory are needed and {mount} has {free} free"
+
+
+def _reserve(descriptor: int, size: int) -> None:
+    """Give a file its size and its pages, so that a full file system is an error here and not a SIGBUS later."""
+    room = os.fstatvfs(descriptor)
+    if room.f_blocks and size > room.f_bavail * room.f_frsize:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, 0, size)
+    else:
+        os.ftruncate(descriptor, size)

@@ -1,0 +1,52 @@
+"""The rows of environments whose worker is being replaced: what the learner sees meanwhile, and at the return."""
+
+from __future__ import annotations
+
+from ...envs import Task, next_slot
+from ...envs.fields import Array
+from ..core.layout import Buffer
+
+KEPT = ("observation", "episode_return", "episode_length")
+"""What the interrupted episodes had reached, reported when they are marked truncated."""
+STILL = ("active", "reward", "terminated", "truncated", "outcome", "frames")
+"""What is zero while nothing is stepped."""
+
+
+class Absence:
+    """Environments `lo..hi` from the step of `slot`, which was interrupted, to their return.
+
+    The interrupted step and the one of the return do not belong in the loss, since nobody answered those actions.
+
+    Attributes:
+        lo: First environment.
+        hi: One past the last.
+        returning: Whether they have begun anew in the present step.
+    """
+
+    def __init__(self, task: Task, buffer: Buffer, lo: int, hi: int, slot: int) -> None:
+        self.lo, self.hi, self.returning = lo, hi, False
+        self._buffer = buffer
+        self._spans = {
+            item.name: slice(lo * task.players, hi * task.players) if item.per == "seat" else slice(lo, hi)
+            for item in task.fields
+            if item.timed
+        }
+        self._kept = {name: self._rows(name, slot).copy() for name in KEPT}
+        self._rows("active", slot)[...] = 0
+
+    def fill(self, slot: int) -> None:
+        """Write the rows of the step of `slot`: as before, or at the return, as after a truncation."""
+        target = next_slot(slot, self._buffer.slots)
+        if not self.returning and target != slot:
+            for name in self._spans:
+                self._rows(name, target)[...] = self._rows(name, slot)
+        for name in STILL:
+            self._rows(name, target)[...] = 0
+        if self.returning:
+            self._rows("truncated", target)[...] = 1
+            self._rows("final_observation", target)[...] = self._kept["observation"]
+            for name in ("episode_return", "episode_length"):
+                self._rows(name, target)[...] = self._kept[name]
+
+    def _rows(self, name: str, slot: int) -> Array:
+        return self._buffer[name][slot, self._spans[name]]

@@ -1,0 +1,230 @@
+"""Worker processes for any function over a shared segment: spawn, ready within a limit, supervision, stop."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from ..core.errors import Failure, WorkerFailed, ending
+from ..core.status import WorkerStatus
+from ..system.cores import usable_cores
+from ..system.futex import fence
+from ..system.segment import Segment, own_directory, remove_stale
+from .control import (
+    AWAITED,
+    BEAT,
+    CLOSE,
+    FAILED,
+    LONG_SPIN,
+    READY,
+    REFUSED,
+    REPLY,
+    REQUEST,
+    STARTING,
+    STATE,
+    STEPS,
+    Block,
+    size_of,
+)
+from .member import Member, kill, start, status, tail
+
+GRACE = 2.0
+"""Seconds that workers have to close."""
+DUMP = 0.2
+"""Seconds that a hung worker has to say where it hangs."""
+LOOK = 0.02
+"""Seconds between two looks at starting workers."""
+MOST_FAILURES = 3
+WINDOW = 60.0
+"""So many failures of one worker within so many seconds are too many."""
+
+
+class Fleet:
+    """Workers that run one function, each over its own words of a control segment.
+
+    Args:
+        target: `module:function`, called in the worker as `(link, arguments)`.
+        arguments: Plain data for each worker; the fleet adds `report`, the path of its failure report.
+        ready_timeout: Seconds until a worker must be ready.
+        hang_timeout: Seconds without a sign of life after which a worker hangs, once it has done a step.
+        signs: A number per worker that changes while it works, besides its own beats.
+    """
+
+    def __init__(
+        self,
+        target: str,
+        arguments: Sequence[Mapping[str, Any]],
+        *,
+        ready_timeout: float = 60.0,
+        hang_timeout: float = 10.0,
+        signs: Callable[[int], int] = lambda _: 0,
+    ) -> None:
+        remove_stale()
+        self._target, self._signs = target, signs
+        self.ready_timeout, self.hang_timeout = ready_timeout, hang_timeout
+        name = f"fleet-{secrets.token_hex(6)}"
+        self._segment = Segment.create(name, size_of(len(arguments)))
+        folder = own_directory()
+        self.members = [
+            Member(
+                index,
+                {**given, "report": str(folder / f"{name}-{index}.json")},
+                Block(self._segment, index),
+                folder / f"{name}-{index}.log",
+                folder / f"{name}-{index}.json",
+            )
+            for index, given in enumerate(arguments)
+        ]
+        self._end = weakref.finalize(self, _end, self.members, self._segment)
+        try:
+            for member in self.members:
+                self.spawn(member)
+        except BaseException:
+            self.stop()
+            raise
+
+    def spawn(self, member: Member) -> None:
+        """Start a worker, or start it anew; it says later that it is ready."""
+        words = member.block.words
+        words[STATE], words[REPLY], words[AWAITED] = STARTING, words[REQUEST], 0
+        member.block.quads[STEPS] = 0
+        member.report.unlink(missing_ok=True)
+        told = {
+            "parent": os.getpid(),
+            "path": sys.path,
+            "target": self._target,
+            "control": str(self._segment.path),
+            "index": member.index,
+            "spin": LONG_SPIN if len(self.members) <= usable_cores() else 0,
+            "report": str(member.report),
+            "arguments": member.arguments,
+        }
+        member.spawned = time.monotonic()
+        member.process = start(member.log, json.dumps(told).encode())
+        member.hung = False
+
+    def wait_ready(self) -> None:
+        """Wait until all workers are ready.
+
+        Raises:
+            WorkerFailed: One failed at its start, or is not ready within the limit; all are stopped.
+        """
+        for member in self.members:
+            while not member.ready:
+                failure = self.failure_of(member)
+                if failure is not None:
+                    self.stop()
+                    raise WorkerFailed(failure, "It could not start: mend what the text above names and start again.")
+                member.block.block_on_reply(member.block.words[REPLY] ^ 1, LOOK)
+        fence()  # what the workers wrote before they were ready is read after this
+
+    def observe(self, member: Member) -> None:
+        """Begin to count a worker's silence from now."""
+        member.progress = self._sign(member), time.monotonic()
+
+    def failure_of(self, member: Member) -> Failure | None:
+        """Return how a worker failed: by itself, by dying, by hanging, or by not getting ready."""
+        state, process = member.block.words[STATE], member.process
+        assert process is not None
+        if state == FAILED:
+            return self._failure(member, "it failed")
+        code = process.poll()
+        if code is not None:
+            return self._failure(member, ending(code))
+        now = time.monotonic()
+        if state == STARTING:
+            late = now - member.spawned > self.ready_timeout
+            return self._failure(member, f"not ready within {self.ready_timeout:g} s") if late else None
+        sign = self._sign(member)
+        if sign != member.progress[0]:
+            member.progress = sign, now
+        elif now - member.progress[1] > self._patience(member):
+            member.hung = True
+            self._dump(member)
+            return self._failure(member, f"no sign of life for {self._patience(member):g} s")
+        return None
+
+    def refusal_of(self, member: Member) -> str | None:
+        """Return why a worker refused its order, if it did; it takes orders again."""
+        if member.block.words[STATE] != REFUSED:
+            return None
+        reason: str = json.loads(member.report.read_text())["reason"]
+        member.block.words[STATE] = READY
+        return reason
+
+    def replace(self, member: Member, failure: Failure) -> None:
+        """Kill what is left of a worker and start it anew.
+
+        Raises:
+            WorkerFailed: It failed too often.
+        """
+        now = time.monotonic()
+        member.last_error = failure.summary()
+        member.failures.append(now)
+        kill(member.process)
+        if sum(now - then < WINDOW for then in member.failures) >= MOST_FAILURES:
+            raise WorkerFailed(
+                failure, f"It failed {MOST_FAILURES} times within {WINDOW:g} s, so it was not started again."
+            )
+        self.spawn(member)
+
+    def statuses(self) -> tuple[WorkerStatus, ...]:
+        """Return all workers as they are now; shortens logs that have grown too long."""
+        return tuple(status(member) for member in self.members)
+
+    def stop(self) -> None:
+        """End all workers, by force where they don't end themselves, and remove every file."""
+        self._end()
+
+    def _sign(self, member: Member) -> int:
+        return hash((member.block.quads[BEAT], self._signs(member.index)))
+
+    def _patience(self, member: Member) -> float:
+        """Until its first step is done a worker may be compiling or loading what it needs."""
+        return self.hang_timeout if member.block.quads[STEPS] else max(self.hang_timeout, self.ready_timeout)
+
+    def _failure(self, member: Member, reason: str) -> Failure:
+        lo, hi = member.span
+        known = json.loads(member.report.read_text()) if member.report.exists() else {"reason": reason}
+        facts = {
+            "seed": member.arguments.get("seed", 0),
+            "step": member.block.quads[STEPS],
+            "output": tail(member.log),
+        }
+        return Failure(member.index, lo, hi, **{**facts, **known})
+
+    def _dump(self, member: Member) -> None:
+        """Let a hung worker write where it hangs; its signal handler needs no interpreter."""
+        assert member.process is not None
+        size, end = member.log.stat().st_size, time.monotonic() + DUMP
+        member.process.send_signal(signal.SIGUSR1)
+        while member.log.stat().st_size == size and time.monotonic() < end:
+            os.sched_yield()
+
+
+def _end(members: list[Member], segment: Segment) -> None:
+    running = [member for member in members if member.process is not None]
+    for member in running:
+        member.block.post(CLOSE)
+    fence()
+    for member in running:
+        member.block.wake()
+    end = time.monotonic() + GRACE
+    for member in running:
+        assert member.process is not None
+        with suppress(subprocess.TimeoutExpired):
+            member.process.wait(max(0.0, end - time.monotonic()) if member.ready else 0.0)
+        kill(member.process)
+    for member in members:
+        member.log.unlink(missing_ok=True)
+        member.report.unlink(missing_ok=True)
+    segment.unlink()

@@ -1,0 +1,204 @@
+"""Worker processes over shared memory: any Python environment in parallel, and isolation from its crashes."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import ClassVar
+
+import numpy as np
+
+from ...envs.task import MASK_64
+from ..core.errors import BackendTimeout
+from ..core.layout import Buffer, Layout
+from ..system.cores import core_reader, own_cores, usable_cores
+from ..system.futex import STRONGLY_ORDERED, fence, wake_up
+from ..system.segment import Segment, lack_of_room, runtime_directory
+from .control import (
+    ASLEEP,
+    BUSY,
+    LOAD,
+    LONG_SPIN,
+    MASK_32,
+    NOWHERE,
+    ORDER,
+    PLACE,
+    POLLS,
+    REPLY,
+    REQUEST,
+    RESEED,
+    RESET,
+    SAVE,
+    SEED,
+    SHORT_SPIN,
+    STEP,
+    Patience,
+)
+from .member import Member
+from .supervised import LOOK, SupervisedBackend
+
+NO_POLLS, FEW_POLLS, MANY_POLLS = range(0), range(20), range(10_000)
+"""How often this process looks for a reply before it blocks: to that of the worker on its own core; without a core to
+spare; and to the others' when the worker on its core has blocked."""
+
+
+class ShmBackend(SupervisedBackend):
+    """Worker processes that write into the buffer itself."""
+
+    name: ClassVar[str] = "shm"
+
+    @classmethod
+    def unavailable(cls, layout: Layout) -> str:
+        """Return by how much shared memory is too small: 64 MiB are normal in a container."""
+        return lack_of_room(runtime_directory(), layout.size)
+
+    def _open(self, layout: Layout) -> Buffer:
+        spans, total = self._spans(), self.environments
+        self._segment = Segment.create(f"envs-{secrets.token_hex(6)}", layout.size + total)
+        try:
+            layout.stamp(self._segment.map)
+            buffer = layout.map(self._segment.map)
+            self._chosen = np.frombuffer(self._segment.map, np.bool_, total, layout.size)
+            told = {"spec": self.task.spec, "dress": self.task.dress, "num_envs": total, "slots": layout.slots}
+            told |= {"seed": self.seed, "segment": str(self._segment.path)}
+            cores = own_cores(len(spans))
+            own = [{"lo": lo, "hi": hi, "core": core} for (lo, hi), core in zip_longest(spans, cores)]
+            self._start_fleet("pac.backends.workers.serve:serve", [{**told, **one} for one in own], buffer)
+        except BaseException:
+            self._segment.unlink()
+            raise
+        self._ticket = 0
+        self._core = core_reader() if cores else None
+        self._place = NOWHERE
+        if cores:
+            self._polls, self._more_polls, self._patience = NO_POLLS, MANY_POLLS, Patience(0)
+        elif len(spans) < usable_cores():
+            self._polls, self._more_polls, self._patience = POLLS, POLLS, Patience(LONG_SPIN)
+        else:
+            self._polls, self._more_polls, self._patience = FEW_POLLS, FEW_POLLS, Patience(SHORT_SPIN)
+        self._gather()
+        self._pending = self._present
+        return buffer
+
+    def _gather(self) -> None:
+        """List the workers that step, first the one on the core where this process is."""
+        members = [member for member in self._fleet.members if member.index not in self._away]
+        members.sort(key=lambda member: member.arguments["core"] != self._place)
+        self._present = [(member.block.words, member.block.quads, member) for member in members]
+
+    def _move(self, place: int) -> None:
+        """Tell the workers which core this process runs on: the one there makes room when it has replied."""
+        self._place = place
+        for member in self._fleet.members:
+            member.block.words[PLACE] = place
+        self._gather()
+
+    def _post(self, order: int) -> None:
+        """Give an order to all pending workers."""
+        self._ticket = ticket = (self._ticket + 1) & MASK_32
+        pending = self._pending
+        for words, _, _ in pending:
+            words[ORDER] = order
+            if not STRONGLY_ORDERED:
+                fence()
+            words[REQUEST] = ticket
+        fence()
+        for words, _, member in reversed(pending):  # one woken on this core may run at once
+            if words[ASLEEP]:
+                wake_up(member.block.request)
+
+    def _begin(self, slot: int) -> None:
+        self._order = slot
+        if self._away:
+            self._call_back(slot)
+        if self._core and (place := self._core()) != self._place:
+            self._move(place)
+        self._pending = self._present
+        self._post(STEP | slot)
+
+    def _finish(self, timeout: float | None) -> None:
+        slot = self._order
+        self._collect(slot, timeout)
+        if self._away:
+            self._fill(slot)
+
+    def _collect(self, slot: int, timeout: float | None) -> None:
+        """Wait for the replies of all pending workers.
+
+        First for the one that was last the last time; or for the one on this core, which ends last, as it begins last.
+        """
+        ticket, polls, longest, last, pending = self._ticket, self._polls, 0, 0, self._pending
+        for index, (words, quads, member) in enumerate(pending):
+            for _ in polls:
+                if words[REPLY] == ticket:
+                    break
+            else:
+                if not self._replies(member, slot, timeout):
+                    continue
+                last = index
+            polls = self._more_polls
+            busy = quads[BUSY]
+            if busy > longest:  # noqa: PLR1730
+                longest = busy
+        if last and not self._core:
+            pending.insert(0, pending.pop(last))
+        if not STRONGLY_ORDERED:
+            fence()
+        self._patience.learn(longest)
+        self.busy_seconds += longest * 1e-9
+
+    def _replies(self, member: Member, slot: int, timeout: float | None) -> bool:
+        """Wait for a reply: yield while there is a core to spare, then block; return whether one came."""
+        words, ticket = member.block.words, self._ticket
+        old = words[REPLY]
+        if old == ticket or (not self._core and self._patience.outlasts(words, REPLY, old)):
+            return True
+        member.block.block_on_reply(ticket, LOOK)
+        return words[REPLY] == ticket or self._answers(member, slot, timeout)
+
+    def _answers(self, member: Member, slot: int, timeout: float | None) -> bool:
+        """Look at a worker that takes long, again and again, until it replies; return whether it did."""
+        words, ticket = member.block.words, self._ticket
+        limit = time.monotonic() + (self.timeout if timeout is None else timeout)
+        self._fleet.observe(member)
+        while not self._lost(member, slot):
+            if time.monotonic() > limit:
+                raise BackendTimeout(
+                    f"worker {member.index + 1} did not finish within its limit; wait again, or close the backend"
+                )
+            member.block.block_on_reply(ticket, LOOK)
+            if words[REPLY] == ticket:
+                return True
+        return False
+
+    def _begin_anew(self, members: Sequence[Member], slot: int) -> None:
+        self._pending = [(member.block.words, member.block.quads, member) for member in members]
+        self._post(RESET | slot)
+        self._collect(slot, None)
+
+    def _save(self, slot: int) -> bool:
+        return not self._away and self._all_do(SAVE, slot)
+
+    def _load(self, slot: int) -> bool:
+        return not self._away and self._all_do(LOAD, slot)
+
+    def _all_do(self, order: int, slot: int) -> bool:
+        """Give an order to all workers; return whether none was lost."""
+        self._pending = self._present
+        self._post(order | slot)
+        self._collect(slot, None)
+        return not self._away
+
+    def _reseed(self, seed: int) -> None:
+        self._await_all(0)
+        self.buffer.forget()
+        for member in self._fleet.members:
+            member.arguments["seed"] = seed
+            member.block.quads[SEED] = seed & MASK_64
+        self._all_do(RESEED, 0)
+
+    def _stop(self) -> None:
+        self._fleet.stop()
+        self._segment.unlink()

@@ -1,0 +1,167 @@
+"""Backends whose environments live in worker processes, which are replaced when they fail."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...envs import BadParameter, next_slot
+from ..core.base import Backend
+from ..core.errors import BackendClosed, Failure
+from ..core.layout import Buffer
+from ..core.status import Status, WorkerStatus
+from ..core.stepping import State
+from ..system.cores import usable_cores
+from .absence import Absence
+from .control import REPLY
+from .fleet import Fleet
+from .member import Member
+
+COMPILING = 5
+"""How much longer workers of native tasks may take to get ready: the very first start compiles."""
+LOOK = 0.05
+"""Seconds between two looks at a worker that does not reply."""
+
+
+class SupervisedBackend(Backend):
+    """Steps contiguous slices of the environments in worker processes.
+
+    While a worker is being replaced the others go on; the rows of its environments are not `active`, and at its return
+    their running episodes are marked truncated.
+
+    A subclass starts its fleet in `_open`, calls `_call_back` before a step and `_fill` behind it while somebody is
+    `_away`, and asks `_lost` about a worker that does not answer.
+    """
+
+    _fleet: Fleet
+    _away: dict[int, Absence]
+    _chosen: NDArray[np.bool_]
+    """Which environments the next `_begin_anew` is for."""
+
+    @abstractmethod
+    def _begin_anew(self, members: Sequence[Member], slot: int) -> None:
+        """Begin the next episode of these workers' chosen environments and wait for it."""
+
+    @abstractmethod
+    def _gather(self) -> None:
+        """List the workers that step: those that are not away."""
+
+    def _spans(self) -> list[tuple[int, int]]:
+        """Return each worker's environments."""
+        count, total = min(self._share or usable_cores(), self.environments), self.environments
+        return list(pairwise(total * index // count for index in range(count + 1)))
+
+    def _start_fleet(self, target: str, arguments: Sequence[Mapping[str, Any]], buffer: Buffer) -> None:
+        """Start one worker for each of `arguments`, and wait until they are ready."""
+        beats = [buffer["heartbeat"][0, told["lo"] : told["hi"]] for told in arguments]
+        self._away = {}
+        self._fleet = Fleet(
+            target,
+            arguments,
+            ready_timeout=self.timeout * (COMPILING if self.task.native else 1),
+            hang_timeout=self.hang_timeout,
+            signs=lambda index: int(beats[index].sum()),
+        )
+        self._fleet.wait_ready()
+
+    def _lost(self, member: Member, slot: int) -> bool:
+        """Replace a worker if it failed; return whether it did."""
+        if self._state is State.CLOSED:
+            raise BackendClosed(f"the {self.name} backend was closed while a step was pending")
+        refusal = self._fleet.refusal_of(member)
+        if refusal is not None:
+            raise BadParameter(refusal)
+        failure = self._fleet.failure_of(member)
+        if failure is None:
+            return False
+        failure = self._blame(failure, slot)
+        lo, hi = member.span
+        if member.index not in self._away:
+            self._away[member.index] = Absence(self.task, self.buffer, lo, hi, slot)
+        self._away[member.index].returning = False
+        self.buffer["status"][0, lo:hi] = Status.HUNG if member.hung else Status.DEAD
+        self._gather()
+        self._fleet.replace(member, failure)
+        self._event("warning", f"{failure.report()}\nIt is being replaced.", member.index, lo, hi)
+        return True
+
+    def _blame(self, failure: Failure, slot: int) -> Failure:
+        """Add the environment that did not finish its step, as the beats tell, and its action."""
+        lo, hi = failure.lo, failure.hi
+        beats = self.buffer["heartbeat"][0, lo:hi]
+        environment = failure.environment
+        if environment is None and (beats.min() < beats.max() or self._fleet.members[failure.worker].hung):
+            environment = lo + int(np.argmin(beats))
+        beats[:] = beats.max()
+        if environment is None or failure.action is not None:
+            return failure
+        action = self.buffer["action"][slot, environment * self.task.players].tolist()
+        return replace(failure, environment=environment, action=action)
+
+    def _call_back(self, slot: int) -> None:
+        """Give those that are ready again their environments, to begin anew; wait for one if nobody else is left."""
+        while True:
+            for member in [self._fleet.members[index] for index in self._away]:
+                if not member.ready:
+                    self._lost(member, slot)
+            returning = [member for member in self._members_away() if member.ready]
+            if returning or len(self._away) < len(self._fleet.members):
+                break
+            self._nap()
+        for member in returning:
+            self._away[member.index].returning = True
+            lo, hi = member.span
+            self._chosen[lo:hi] = True
+        if returning:
+            self._begin_anew(returning, next_slot(slot, self.slots))
+
+    def _fill(self, slot: int) -> None:
+        """Write the rows of those who are away, or just returned."""
+        for index, absence in list(self._away.items()):
+            absence.fill(slot)
+            if absence.returning:
+                del self._away[index]
+                lo, hi = self._fleet.members[index].span
+                self.buffer["status"][0, lo:hi] = Status.READY
+                self._event("info", f"worker {index + 1} (environments {lo + 1}..{hi}) is back", index, lo, hi)
+        self._gather()
+
+    def _reset(self, mask: NDArray[np.bool_], slot: int) -> None:
+        self._chosen[:] = mask
+        waiting = set(range(len(self._fleet.members)))
+        while waiting:
+            for absence in self._await_all(slot):
+                self._chosen[absence.lo : absence.hi] = True
+            self._begin_anew([self._fleet.members[index] for index in sorted(waiting)], slot)
+            waiting = set(self._away)
+
+    def _await_all(self, slot: int) -> list[Absence]:
+        """Wait until nobody is away; return those who were."""
+        while any(not member.ready and not self._lost(member, slot) for member in self._members_away()):
+            self._nap()
+        absences = list(self._away.values())
+        self._away.clear()
+        self.buffer["status"][0] = Status.READY
+        self._gather()
+        return absences
+
+    def _members_away(self) -> list[Member]:
+        return [self._fleet.members[index] for index in self._away]
+
+    def _nap(self) -> None:
+        """Block until a worker that starts says that it is ready, or for a moment."""
+        for member in self._members_away():
+            if not member.ready:
+                member.block.block_on_reply(member.block.words[REPLY] ^ 1, LOOK)
+                return
+
+    @property
+    def workers(self) -> Sequence[WorkerStatus]:
+        """The worker processes."""
+        return self._fleet.statuses()

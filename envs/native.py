@@ -52,15 +52,16 @@ def compiler(*folders: Path, inlined: bool = False) -> Callable[[Function], Func
     """Return a decorator for kernels whose rules stand in `folders`: cached on disk until any source there changes.
 
     Numba looks at a function's own file only, and would go on using a kernel into which another file's older rules were
-    built. The GIL is released.
+    built. The hash of all sources is part of the cache's version: where the version differs, Numba does not unpickle the
+    rest of the index, which may name modules that no longer exist. The GIL is released.
     """
     stamp = stamp_of(*folders)
 
     def compiled(function: Function) -> Function:
         made: Any = kernel(function, inlined=inlined)
         if hasattr(made, "_cache"):
-            index = made._cache._cache_file  # noqa: SLF001 - numba has no public way to add to a cache's stamp
-            index._source_stamp = (index._source_stamp, stamp)  # noqa: SLF001
+            index = made._cache._cache_file  # noqa: SLF001 - numba has no public way to add to a cache's version
+            index._version = (index._version, stamp)  # noqa: SLF001
         return cast("Function", made)
 
     return compiled

@@ -248,7 +248,7 @@ def test_the_falling_pill_is_observed_by_frames():
 def test_the_cache_counts_every_source():
     """A kernel that is kept on disk is stamped with all of the folder's sources, its callees' too."""
     stamp = stamp_of(Path(driver.__file__).parent)
-    assert step_placements._cache._cache_file._source_stamp[1] == stamp  # type: ignore[attr-defined]
+    assert step_placements._cache._cache_file._version[1] == stamp  # type: ignore[attr-defined]
 
 
 def test_the_state_is_one_block_of_words():

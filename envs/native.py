@@ -52,8 +52,8 @@ def compiler(*folders: Path, inlined: bool = False) -> Callable[[Function], Func
     """Return a decorator for kernels whose rules stand in `folders`: cached on disk until any source there changes.
 
     Numba looks at a function's own file only, and would go on using a kernel into which another file's older rules were
-    built. The hash of all sources is part of the cache's version: where the version differs, Numba does not unpickle the
-    rest of the index, which may name modules that no longer exist. The GIL is released.
+    built. The hash of all sources is part of the cache's version: where the version differs, Numba does not unpickle
+    the rest of the index, which may name modules that no longer exist. The GIL is released.
     """
     stamp = stamp_of(*folders)
 

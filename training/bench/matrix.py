@@ -118,10 +118,10 @@ def matrix(
 def network(config: Config) -> Figures:
     """Return the kind and the number of parameters of the network that a trainer gives to the task; loads PyTorch."""
     from ..ppo.networks import build_network
-    from ..ppo.settings import Settings
+    from ..ppo.settings import PpoSettings
 
     task = find(config.task)
-    settings = Settings.for_task(task, config.settings)
+    settings = PpoSettings.for_task(task, config.settings)
     made = build_network(task, settings)
     return {
         "kind": type(made).__name__,

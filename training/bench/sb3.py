@@ -102,9 +102,9 @@ def parameters_and_flops(task: Task, *, scalars: bool = False) -> Figures:
     """
     from ..nets.line_convolution import REACH
     from ..ppo.networks import VALUE_CHANNELS, build_network
-    from ..ppo.settings import Settings
+    from ..ppo.settings import PpoSettings
 
-    settings = Settings.for_task(task, SETTINGS)
+    settings = PpoSettings.for_task(task, SETTINGS)
     network = build_network(task, settings)
     planes, height, width = task.observation.shape
     cells = height * width

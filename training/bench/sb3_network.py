@@ -40,12 +40,12 @@ def sb3_policy() -> Any:
 
     from ..nets.line_convolution import REACH
     from ..ppo.networks import VALUE_CHANNELS
-    from ..ppo.settings import Settings
+    from ..ppo.settings import PpoSettings
 
     class Trunk(BaseFeaturesExtractor):
         """The convolutions."""
 
-        def __init__(self, space: Any, settings: Settings) -> None:
+        def __init__(self, space: Any, settings: PpoSettings) -> None:
             planes, height, width = space.shape
             super().__init__(space, settings.channels * height * width)
             size, channels = 2 * REACH + 1, settings.channels
@@ -67,7 +67,7 @@ def sb3_policy() -> Any:
         value_net: Any
 
         def __init__(self, *args: Any, task: Task, **kwargs: Any) -> None:
-            self.task, self.settings = task, Settings.for_task(task, SETTINGS)
+            self.task, self.settings = task, PpoSettings.for_task(task, SETTINGS)
             kwargs |= {"net_arch": [], "features_extractor_class": Trunk, "normalize_images": False}
             kwargs["features_extractor_kwargs"] = {"settings": self.settings}
             super().__init__(*args, **kwargs)
@@ -98,9 +98,9 @@ def check_same(theirs: nn.Module, task: Task) -> None:
 
     from ...envs.check import Play
     from ..ppo.policy import Policy
-    from ..ppo.settings import Settings
+    from ..ppo.settings import PpoSettings
 
-    ours = Policy(task, Settings.for_task(task, SETTINGS), torch.Generator().manual_seed(0))
+    ours = Policy(task, PpoSettings.for_task(task, SETTINGS), torch.Generator().manual_seed(0))
     _copy_weights(ours, theirs)
     play = Play(task, (0, 4), seed=0)
     play.begin()

@@ -13,12 +13,12 @@ from ...envs.fields import DECIDES, Array, Buffers, next_slot
 from ...envs.poker.driver import compile_all as compile_hands
 from ...envs.poker.game import Game
 from ...envs.poker.task import game_of
-from .pictures.boards import Boards
-from .settings import Settings
+from .pictures.boards import SolverBoards
+from .settings import MccfrSettings
+from .solving.assignments import Assignments
 from .solving.exact import average_strategy, game_value, nash_conv
 from .solving.full import Cfr
-from .solving.orders import Orders
-from .solving.sampling import Batch, Sampler
+from .solving.sampling import IterationStats, SamplingSolver
 from .task import INFO
 
 SHARE = 0.01
@@ -29,17 +29,17 @@ PIECE_SECONDS = 0.5
 """Between two signs of life, where a batch takes longer."""
 
 
-class Solver(Protocol):
+class TableSolver(Protocol):
     """What makes iterations."""
 
-    def run(self, first: int, count: int) -> Batch:
+    def run(self, first: int, count: int) -> IterationStats:
         """Make `count` iterations, the first of which has the number `first`, and learn in place."""
 
     def reach(self, iteration: int) -> None:
         """Do to its share of the tables what is due before an iteration, whoever makes it."""
 
 
-class Exact:
+class ExactSolver:
     """Makes exact iterations, and writes what they come to into the tables.
 
     Args:
@@ -48,12 +48,12 @@ class Exact:
         method: Which algorithm.
     """
 
-    def __init__(self, game: Game, tables: Tables, method: str) -> None:
+    def __init__(self, game: Game, tables: SolverTables, method: str) -> None:
         self._game, self._cfr = game, Cfr(game, method)
         self._tables, self._nodes = tables, int(game.tree.decisions.sum())
         self._begun = False
 
-    def run(self, first: int, count: int) -> Batch:
+    def run(self, first: int, count: int) -> IterationStats:
         """Go on from what stands in the tables, `first` iterations after nothing."""
         table, updates = self._tables
         if not self._begun:
@@ -63,20 +63,20 @@ class Exact:
         table[:, 0], table[:, 1] = self._cfr.regrets, self._cfr.sums
         updates += np.uint32(count)
         utility = count * game_value(self._game, self._cfr.average())
-        return Batch(utility, 2 * count * self._nodes, count * len(updates))
+        return IterationStats(utility, 2 * count * self._nodes, count * len(updates))
 
     def reach(self, iteration: int) -> None:
         """Nothing is due between two iterations."""
 
 
-class Tables(NamedTuple):
+class SolverTables(NamedTuple):
     """What is learned: `(entries, 2)` regrets and sums of the average strategy, and `(rows,)` counts of updates."""
 
     table: Array
     updates: NDArray[np.uint32]
 
     @classmethod
-    def private(cls, game: Game, settings: Settings) -> Tables:
+    def private(cls, game: Game, settings: MccfrSettings) -> SolverTables:
         """Return tables of this process's own; of large ones only the pages exist that somebody touches."""
         kind = np.float32 if settings.sampled else np.float64
         return cls(np.zeros((game.entries, 2), kind), np.zeros(game.rows, np.uint32))
@@ -98,7 +98,7 @@ class Partition(NamedTuple):
         return cls(part(game.rows), part(game.entries))
 
 
-class Worker:
+class SolverWorker:
     """One row of the buffers.
 
     Args:
@@ -116,7 +116,7 @@ class Worker:
     """
 
     def __init__(
-        self, solver: Solver, rows: tuple[int, int], updates: NDArray[np.uint32], beats: NDArray[np.uint64]
+        self, solver: TableSolver, rows: tuple[int, int], updates: NDArray[np.uint32], beats: NDArray[np.uint64]
     ) -> None:
         self.solver = solver
         self.rows, self._mine, self._beats = rows, updates[slice(*rows)], beats
@@ -126,9 +126,9 @@ class Worker:
 
     def begin(self) -> None:
         """Forget what the step before was."""
-        self.made, self.count, self.seconds = Batch(0.0, 0, 0), 0, 0.0
+        self.made, self.count, self.seconds = IterationStats(0.0, 0, 0), 0, 0.0
 
-    def work(self, orders: Orders, of: int) -> None:
+    def work(self, orders: Assignments, of: int) -> None:
         """Make what is left of a worker's order, be it this one's or another's."""
         while True:
             first, count = orders.take(of, self._piece)
@@ -164,13 +164,13 @@ class Worker:
             self._due = now + (now - begun) / SHARE
 
 
-class Traversals:
+class SolverEnvironments:
     """Workers `lo..hi` of a solver; see `Environments`."""
 
     def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
         game = game_of(task)
-        settings = Settings.read("mccfr", task.settings["mccfr"])
-        tables, workers = Tables(buffers["table"][0, 0], buffers["updates"][0, 0]), buffers["first"].shape[1]
+        settings = MccfrSettings.read("mccfr", task.settings["mccfr"])
+        tables, workers = SolverTables(buffers["table"][0, 0], buffers["updates"][0, 0]), buffers["first"].shape[1]
         self._span, self._all, self._shared = range(lo, hi), range(workers), hi - lo < workers
         self._orders: dict[str, Array] = {name: buffers[name] for name in ("action", "first", "taken")}
         lock = buffers["lock"][0, 0] if self._shared else None
@@ -182,8 +182,8 @@ class Traversals:
             part = Partition.of(game, worker, workers)
             solver = _solver(game, tables, seed, settings, share=part.entries, lock=lock)
             beats = buffers["heartbeat"][0, worker : worker + 1]
-            self._workers.append(Worker(solver, part.rows, tables.updates, beats))
-        self._boards = Boards(task, lo, hi, buffers, seed)
+            self._workers.append(SolverWorker(solver, part.rows, tables.updates, beats))
+        self._boards = SolverBoards(task, lo, hi, buffers, seed)
         warm_up(game, settings)
 
     def reset(self, mask: NDArray[np.bool_], slot: int) -> None:
@@ -201,7 +201,7 @@ class Traversals:
         part["active"][target], part["terminated"][target], part["truncated"][target] = DECIDES, 1, 0
         part["outcome"][target], part["episode_length"][target] = 0, 1
         action, first, taken = (self._orders[name] for name in ("action", "first", "taken"))
-        orders = Orders(first[0], action[slot, :, 0], taken[0], self._shared)
+        orders = Assignments(first[0], action[slot, :, 0], taken[0], self._shared)
         for worker, own in zip(self._workers, self._span, strict=True):
             worker.begin()
             worker.solver.reach(orders.begin)
@@ -230,16 +230,16 @@ class Traversals:
 
 def _solver(
     game: Game,
-    tables: Tables,
+    tables: SolverTables,
     seed: int,
-    settings: Settings,
+    settings: MccfrSettings,
     *,
     share: tuple[int, int] | None = None,
     lock: NDArray[np.int32] | None = None,
-) -> Solver:
+) -> TableSolver:
     if not settings.sampled:
-        return Exact(game, tables, settings.method)
-    return Sampler(
+        return ExactSolver(game, tables, settings.method)
+    return SamplingSolver(
         game,
         *tables,
         seed,
@@ -251,31 +251,31 @@ def _solver(
     )
 
 
-def warm_up(game: Game, settings: Settings) -> None:
+def warm_up(game: Game, settings: MccfrSettings) -> None:
     """Make an iteration for nothing: the kernels are then there."""
-    _solver(game, Tables.private(game, settings), 0, settings, lock=np.zeros(1, np.int32)).run(0, 1)
+    _solver(game, SolverTables.private(game, settings), 0, settings, lock=np.zeros(1, np.int32)).run(0, 1)
     nothing = np.zeros(1, np.int64)
-    Orders(nothing, np.zeros(1, np.float32), nothing, shared=True).take(0, 1)
+    Assignments(nothing, np.zeros(1, np.float32), nothing, shared=True).take(0, 1)
 
 
 def compile_external() -> None:
     """Compile what external sampling needs."""
-    _compile(Settings(method="external"))
+    _compile(MccfrSettings(method="external"))
 
 
 def compile_outcome() -> None:
     """Compile what outcome sampling needs."""
-    _compile(Settings(method="outcome"))
+    _compile(MccfrSettings(method="outcome"))
 
 
 def compile_exact() -> None:
     """Compile what exact iterations need."""
-    _compile(Settings(method="cfr"))
+    _compile(MccfrSettings(method="cfr"))
 
 
-def _compile(settings: Settings) -> None:
+def _compile(settings: MccfrSettings) -> None:
     """Compile a method's kernels on the smallest game, those that judge a strategy, and those of hands shown."""
     game = game_of(find("kuhn"))
     warm_up(game, settings)
-    nash_conv(game, average_strategy(game, Tables.private(game, settings).table))
+    nash_conv(game, average_strategy(game, SolverTables.private(game, settings).table))
     compile_hands()

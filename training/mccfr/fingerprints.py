@@ -13,7 +13,7 @@ from ...envs import BadParameter
 from ...envs.poker.cards.abstraction import CardAbstraction
 from ...envs.poker.game import Game
 from ...envs.poker.tree import Tree
-from .settings import Settings
+from .settings import MccfrSettings
 from .solving.dealing import HOLDEM, abstraction_of
 
 BETTING, CARDS, NUMBERS = "betting", "cards", "numbers"
@@ -25,23 +25,23 @@ WHAT = {
 """What differs, and what to do, by mark."""
 
 
-def marks_of(game: Game, settings: Settings) -> dict[str, str]:
+def fingerprints_of(game: Game, settings: MccfrSettings) -> dict[str, str]:
     """Return all marks of a game that is prepared."""
-    cards = cards_mark(abstraction_of(game)) if game.name == HOLDEM else {}
-    return {**betting_mark(game), **cards, NUMBERS: "float32" if settings.sampled else "float64"}
+    cards = cards_fingerprint(abstraction_of(game)) if game.name == HOLDEM else {}
+    return {**betting_fingerprint(game), **cards, NUMBERS: "float32" if settings.sampled else "float64"}
 
 
-def betting_mark(game: Game) -> dict[str, str]:
+def betting_fingerprint(game: Game) -> dict[str, str]:
     """Return the mark of a game's betting: a checksum of all its nodes and actions."""
     return {BETTING: _checksum(game.tree)}
 
 
-def cards_mark(abstraction: CardAbstraction) -> dict[str, str]:
+def cards_fingerprint(abstraction: CardAbstraction) -> dict[str, str]:
     """Return the mark of hold'em's buckets."""
     return {CARDS: abstraction.checksum}
 
 
-def refuse_others(saved: Mapping[str, str], ours: Mapping[str, str], spec: str) -> None:
+def check_fingerprints(saved: Mapping[str, str], ours: Mapping[str, str], spec: str) -> None:
     """Compare the marks that were saved with those of now, as far as both are known.
 
     Raises:

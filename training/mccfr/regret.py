@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ...envs.poker.game import Game
 from ...envs.poker.tree import DECISION
-from .settings import Settings
+from .settings import MccfrSettings
 from .solving.discounting import weight_of
 
 MOST = 1 << 20
@@ -35,7 +35,7 @@ def average_regret(game: Game, table: NDArray[np.float32], weight: float) -> flo
     return total / weight
 
 
-def iterations_weight(settings: Settings, iterations: int) -> float:
+def iterations_weight(settings: MccfrSettings, iterations: int) -> float:
     """Return what so many iterations of sampling weigh together, as their regrets stand in the table."""
     if settings.weighting == "linear":
         return iterations * (iterations + 1) / 2

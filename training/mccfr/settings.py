@@ -11,7 +11,7 @@ from ..settings import TrainerSettings
 SAMPLED = ("external", "outcome")
 
 
-class Settings(TrainerSettings):
+class MccfrSettings(TrainerSettings):
     """Settings of counterfactual regret minimization, named as in the papers. None depends on the number of workers."""
 
     method: Literal["external", "outcome", "cfr", "cfr+", "dcfr", "lcfr"] = Field(

@@ -16,7 +16,7 @@ from ...envs import Field, Task
 from ...envs.poker.game import Game
 from ...envs.poker.task import game_of
 from .pictures.boards import shown
-from .settings import Settings
+from .settings import MccfrSettings
 
 LARGEST = 1 << 24
 """Iterations of a batch; as many as an action, a float32, can tell exactly."""
@@ -37,7 +37,7 @@ A partition is a range of rows that a worker counts and discounts; it learns in 
 """
 
 
-def most_workers(game: Game, settings: Settings) -> tuple[int, str]:
+def most_workers(game: Game, settings: MccfrSettings) -> tuple[int, str]:
     """Return how many workers can share the tables of a game, and why no more; 0 where there is no limit."""
     if not settings.sampled:
         return 1, f"{settings.method} goes over the whole tree, which one worker does alone"
@@ -56,7 +56,7 @@ def traversals(task: Task, given: Mapping[str, Any]) -> Task:
     Raises:
         BadParameter: The task is no game that can be solved.
     """
-    game, settings = game_of(task), Settings.read("mccfr", given)
+    game, settings = game_of(task), MccfrSettings.read("mccfr", given)
     panels, boards = shown(task)
     kind = "float32" if settings.sampled else "float64"
     table = Field("table", kind, (game.entries, 2), per="all", timed=False)
@@ -65,7 +65,7 @@ def traversals(task: Task, given: Mapping[str, Any]) -> Task:
     first, taken = Field("first", "int64", timed=False), Field("taken", "int64", timed=False)
     return replace(
         task,
-        factory=f"{__package__}.driver:Traversals",
+        factory=f"{__package__}.driver:SolverEnvironments",
         kernels=f"{__package__}.driver:compile_{settings.method if settings.sampled else 'exact'}",
         observation=Field("observation", "float32", (1,), per="seat"),
         num_actions=1,

@@ -16,9 +16,9 @@ from ...envs.fields import Array
 from ...envs.poker.task import game_of
 from ..runs.stream import Stream
 from ..trainer import Context, Envs, Interrupted, Metrics, Stopped, Trainer
-from .marks import marks_of, refuse_others, table_of
+from .fingerprints import check_fingerprints, fingerprints_of, table_of
 from .regret import average_regret, iterations_weight
-from .settings import Settings
+from .settings import MccfrSettings
 from .solving.dealing import prepare
 from .solving.exact import average_strategy, nash_conv
 from .task import LARGEST, most_workers
@@ -49,7 +49,7 @@ class MCCFR(Trainer):
     """
 
     def __init__(self, context: Context) -> None:
-        self._context, self._settings = context, Settings.read("mccfr", context.settings)
+        self._context, self._settings = context, MccfrSettings.read("mccfr", context.settings)
         self._game = game_of(context.task)
         self.iterations = 0
         self._next = 0
@@ -64,7 +64,7 @@ class MCCFR(Trainer):
         self._untold = most_workers(self._game, self._settings)[1]
         check_memory(context.task, 1, 1)  # what is prepared may take minutes
         prepare(self._game, context.notify, context.progress)
-        self._marks = marks_of(self._game, self._settings)
+        self._marks = fingerprints_of(self._game, self._settings)
 
     def start(self, num_envs: int) -> None:
         """Let `num_envs` workers begin, on the tables that there were.
@@ -177,7 +177,7 @@ class MCCFR(Trainer):
             BadParameter: It was learned on another betting tree, with other buckets, or by another kind of method, or
             holds no table of this game.
         """
-        refuse_others(data.get("marks", {}), self._marks, self._context.task.spec)
+        check_fingerprints(data.get("marks", {}), self._marks, self._context.task.spec)
         table = table_of(tensors, self._game, self._context.task.spec)
         self._kept = {"table": table, "updates": np.asarray(tensors["updates"])}
         self.iterations, self._next = int(data["iterations"]), int(data["next"])

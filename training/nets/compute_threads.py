@@ -19,7 +19,7 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 
-class Team:
+class ComputeThreads:
     """A number of threads, the calling one among them.
 
     Attributes:

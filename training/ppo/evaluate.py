@@ -9,19 +9,19 @@ import torch
 
 from ..nets.weights import copied
 from ..trainer import Context, Metrics
-from .acting import Acting
 from .policy import Policy
-from .settings import Settings
+from .policy_trainer import PolicyTrainer
+from .settings import PpoSettings
 from .state import load_policy
 
 STEPS = 16
 
 
-class Player(Acting):
+class PpoPlayer(PolicyTrainer):
     """Only plays: its iterations are a few steps each, its state the weights alone."""
 
     def __init__(self, context: Context, greedy: bool = True) -> None:
-        settings = Settings.read("ppo", context.settings)
+        settings = PpoSettings.read("ppo", context.settings)
         torch.set_num_threads(settings.threads or 1)
         super().__init__(context, Policy(context.task, settings, torch.Generator().manual_seed(context.seed)))
         self._greedy = greedy

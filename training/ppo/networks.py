@@ -12,7 +12,7 @@ from torch.nn import functional
 from ...envs import Task
 from ..nets.decoding import image_shape, is_image
 from ..nets.torsos import PIXEL_FEATURES, BoardTorso, PixelTorso, is_large_image, tower
-from .settings import Settings
+from .settings import PpoSettings
 
 VALUE_CHANNELS = 4
 
@@ -40,7 +40,7 @@ class BoardNetwork(BoardTorso, ActorCritic):
 
     rows_at_once = 64
 
-    def __init__(self, task: Task, settings: Settings) -> None:
+    def __init__(self, task: Task, settings: PpoSettings) -> None:
         super().__init__(task.observation, settings.channels, settings.layers)
         _, height, width = image_shape(task.observation)
         self.spatial = len(task.action_shape) == 3 and task.action_shape[1:] == (height, width)
@@ -92,7 +92,7 @@ class VectorNetwork(ActorCritic):
 
     rows_at_once = 256
 
-    def __init__(self, task: Task, settings: Settings) -> None:
+    def __init__(self, task: Task, settings: PpoSettings) -> None:
         super().__init__()
         inputs = math.prod(task.observation.shape)
         self.action = tower(inputs, task.num_actions, settings.hidden, settings.layers)
@@ -108,7 +108,7 @@ class VectorNetwork(ActorCritic):
         return {self.action[-1]: 0.01, self.value[-1]: 1.0}
 
 
-def build_network(task: Task, settings: Settings) -> ActorCritic:
+def build_network(task: Task, settings: PpoSettings) -> ActorCritic:
     """Return the network for the task's observation and actions."""
     if not is_image(task.observation):
         return VectorNetwork(task, settings)

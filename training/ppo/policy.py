@@ -12,7 +12,7 @@ from ..nets.decoding import decoder, mask_decoder
 from ..nets.distribution import distribution_of
 from ..nets.torsos import initialize
 from .networks import build_network
-from .settings import Settings
+from .settings import PpoSettings
 
 FIRST_DEVIATION = 0.5
 """Of a continuous action before anything is learned, in units of its reach (Andrychowicz et al., 2021)."""
@@ -29,7 +29,7 @@ class Policy(nn.Module):
         network: Float32 rows to logits and values.
     """
 
-    def __init__(self, task: Task, settings: Settings, generator: torch.Generator) -> None:
+    def __init__(self, task: Task, settings: PpoSettings, generator: torch.Generator) -> None:
         super().__init__()
         self.distribution = distribution_of(task)
         first = torch.full((len(task.bounds),), math.log(FIRST_DEVIATION))

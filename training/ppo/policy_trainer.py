@@ -9,10 +9,10 @@ from ..nets.output import policy_output
 from ..nets.weights import placed
 from ..trainer import Context, Envs, PolicyOutput, Trainer
 from .policy import Policy
-from .storage import Storage
+from .storage import RolloutStorage
 
 
-class Acting(Trainer):
+class PolicyTrainer(Trainer):
     """A trainer whose policy acts, rollout by rollout.
 
     Attributes:
@@ -23,12 +23,12 @@ class Acting(Trainer):
         self.policy = placed(policy, torch.device(context.device))
         self._context = context
         self._envs: Envs | None = None
-        self._storage: Storage | None = None
+        self._storage: RolloutStorage | None = None
 
     def _open(self, num_envs: int, steps: int) -> None:
         """Make the environments, and room for a rollout of `steps`; begin an episode in each."""
         self._envs = self._context.make_envs(num_envs, steps + 1)
-        self._storage = Storage(self._context.task, self._envs.buffer, self._context.device)
+        self._storage = RolloutStorage(self._context.task, self._envs.buffer, self._context.device)
         self._envs.start(0)
 
     def inspect(self, row: int) -> PolicyOutput | None:

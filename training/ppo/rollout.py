@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ..nets.compute_threads import ComputeThreads
 from ..trainer import Envs, Timer
 from .policy import Policy
-from .storage import Storage
-from .team import Team
+from .storage import RolloutStorage
 
 FEW_ROWS = 16
 """Rows per thread below which threads lose more by waiting for the interpreter's lock than they gain."""
@@ -24,18 +24,18 @@ class Actor:
 
     Attributes:
         policy: The network.
-        team: Shares the rows of a step.
-        samplers: A random generator per thread of the team, on the policy's device.
+        threads: Shares the rows of a step.
+        samplers: A random generator per thread, on the policy's device.
     """
 
     policy: Policy
-    team: Team
+    threads: ComputeThreads
     samplers: Sequence[torch.Generator]
 
-    def decide(self, storage: Storage, slot: int) -> None:
+    def decide(self, storage: RolloutStorage, slot: int) -> None:
         """Draw the actions of a slot into the storage, with values, log-probabilities and outputs."""
         observation, mask = storage.load(slot)
-        parts = split(storage.rows, self.team.size)
+        parts = split(storage.rows, self.threads.size)
 
         @torch.inference_mode()
         def part(index: int) -> Tensor:
@@ -47,13 +47,13 @@ class Actor:
             storage.logprobs[slot, rows] = logprob
             return torch.as_tensor(logits)
 
-        logits = self.team.run(part, range(len(parts)))
+        logits = self.threads.run(part, range(len(parts)))
         storage.logits = torch.cat(logits) if len(logits) > 1 else logits[0]
         storage.decided = slot
 
 
 @torch.inference_mode()
-def rollout(actor: Actor, envs: Envs, storage: Storage, timer: Timer) -> None:
+def rollout(actor: Actor, envs: Envs, storage: RolloutStorage, timer: Timer) -> None:
     """Step the environments once per slot but the last.
 
     Afterwards `storage.values` holds T + 1 values and the buffer T transitions; observation t leads to reward t + 1.
@@ -77,7 +77,7 @@ def split(rows: int, threads: int) -> list[slice]:
 
 
 @torch.inference_mode()
-def final_values(policy: Policy, storage: Storage) -> Tensor:
+def final_values(policy: Policy, storage: RolloutStorage) -> Tensor:
     """Return `(T, R)`: the value of the last observation of every episode that was cut short, 0 elsewhere."""
     values = torch.zeros_like(storage.logprobs)
     where, observations = storage.final_observations()

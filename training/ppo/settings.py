@@ -14,7 +14,7 @@ from ..settings import Schedule, TrainerSettings
 MIN_STEPS = 8
 
 
-class Settings(TrainerSettings):
+class PpoSettings(TrainerSettings):
     """Settings of PPO, named as in the paper. `batch` counts the decisions of all rows, so no setting depends on N."""
 
     learning_rate: Schedule = Field(3e-4, description="Learning rate of Adam, or a schedule over decisions.")

@@ -21,7 +21,7 @@ PER_ROLLOUT = ("reward", "terminated", "truncated", "active", "frames")
 
 
 @dataclass(frozen=True)
-class Experience:
+class RolloutData:
     """A finished rollout, on the policy's device; T steps of R rows, flattened to T x R but for the first three.
 
     Attributes:
@@ -49,7 +49,7 @@ class Experience:
     logprobs: Tensor
 
 
-class Storage:
+class RolloutStorage:
     """The tensors of one rollout of T steps and R rows over a buffer of T + 1 slots.
 
     Attributes:
@@ -118,12 +118,12 @@ class Storage:
         """Return which rows no reward follows for in this episode, `(R,)` bool, on the device."""
         return (self._host["active"][slot] == OUT).to(self._device)
 
-    def experience(self) -> Experience:
+    def experience(self) -> RolloutData:
         """Return the rollout for the learner. Copies little on a GPU and next to nothing on the CPU."""
         reward, terminated, truncated, active, frames = (self._host[name].to(self._device) for name in PER_ROLLOUT)
         ended = terminated[1:] > 0
         masks = self._here["action_mask"][:-1].flatten(0, 1) if self._masked else None
-        return Experience(
+        return RolloutData(
             rewards=reward[1:],
             terminated=ended,
             truncated=(truncated[1:] > 0) & ~ended,

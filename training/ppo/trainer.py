@@ -10,21 +10,21 @@ from torch import Tensor
 
 from ..device import keep_memory
 from ..nets.adam import Adam
+from ..nets.compute_threads import ComputeThreads
 from ..nets.weights import copied
 from ..settings import scheduled
 from ..trainer import Context, Metrics, NonFiniteWeights
-from .acting import Acting
 from .gae import gae
 from .policy import Policy
+from .policy_trainer import PolicyTrainer
 from .rollout import Actor, final_values, rollout
-from .settings import Settings
+from .settings import PpoSettings
 from .state import load_adam, load_policy, save_tensors
-from .storage import Experience
-from .team import Team
-from .update import Batch, Learner, explained_variance, update
+from .storage import RolloutData
+from .update import PpoBatch, PpoLearner, explained_variance, update
 
 
-class PPO(Acting):
+class PPO(PolicyTrainer):
     """Maskable PPO.
 
     Attributes:
@@ -33,16 +33,16 @@ class PPO(Acting):
     """
 
     def __init__(self, context: Context) -> None:
-        self._settings = Settings.read("ppo", context.settings)
+        self._settings = PpoSettings.read("ppo", context.settings)
         device = torch.device(context.device)
         keep_memory()
-        team = Team(device, self._settings.threads)
+        threads = ComputeThreads(device, self._settings.threads)
         self._shuffle = torch.Generator().manual_seed(context.seed)
-        self._samplers = [torch.Generator(device).manual_seed(context.seed + i) for i in range(team.size)]
+        self._samplers = [torch.Generator(device).manual_seed(context.seed + i) for i in range(threads.size)]
         super().__init__(context, Policy(context.task, self._settings, self._shuffle))
-        self._actor = Actor(self.policy, team, self._samplers)
+        self._actor = Actor(self.policy, threads, self._samplers)
         self._adam = Adam(self.policy, fused=device.type in {"cpu", "cuda"})
-        self._learner = Learner(self.policy, self._adam, self._settings, team, self._shuffle)
+        self._learner = PpoLearner(self.policy, self._adam, self._settings, threads, self._shuffle)
         self.decisions = 0
         self.updates = 0
         self._begun = False
@@ -76,7 +76,7 @@ class PPO(Acting):
         named = {"generator.shuffle": self._shuffle, **samplers}
         return {name: copied(generator.get_state()) for name, generator in named.items()}
 
-    def _learn(self, experience: Experience, finals: Tensor) -> Metrics:
+    def _learn(self, experience: RolloutData, finals: Tensor) -> Metrics:
         settings = self._settings
         discounts = torch.full_like(experience.rewards, settings.gamma)
         if settings.gamma_per_frame:
@@ -91,7 +91,7 @@ class PPO(Acting):
             discounts=discounts,
             gae_lambda=settings.gae_lambda,
         )
-        batch = Batch.of(experience, advantages, returns)
+        batch = PpoBatch.of(experience, advantages, returns)
         if not len(batch.index):
             return {}
         self._adam.learning_rate = scheduled(settings.learning_rate, self.decisions)

@@ -11,25 +11,25 @@ from torch import Tensor, nn
 
 from ...envs import PacError
 from ..nets.adam import Adam
+from ..nets.compute_threads import ComputeThreads
 from ..nets.weights import laid_out_like
 from ..trainer import Metrics
 from .policy import Policy
-from .settings import Settings
-from .storage import Experience
-from .team import Team
+from .settings import PpoSettings
+from .storage import RolloutData
 
 STATISTICS = ("loss/policy", "loss/value", "loss/entropy", "approx_kl", "clip_fraction", "grad_norm")
 KL = STATISTICS.index("approx_kl")
 
 
-class NotFinite(PacError):
+class NonFiniteRollout(PacError):
     """A number is infinite or none; nothing was learned from it."""
 
     title = "Not a number"
 
 
 @dataclass(frozen=True)
-class Batch:
+class PpoBatch:
     """The decisions of a rollout that are learned from, B of them.
 
     Attributes:
@@ -51,7 +51,7 @@ class Batch:
     returns: Tensor
 
     @classmethod
-    def of(cls, experience: Experience, advantages: Tensor, returns: Tensor) -> Batch:
+    def of(cls, experience: RolloutData, advantages: Tensor, returns: Tensor) -> PpoBatch:
         """Leave out the rows that took no decision.
 
         Raises:
@@ -70,7 +70,7 @@ class Batch:
         batch._check(experience)
         return batch
 
-    def _check(self, experience: Experience) -> None:
+    def _check(self, experience: RolloutData) -> None:
         bad = self.index[~self.advantages.isfinite()]
         if len(bad):
             rows = experience.rewards.shape[1]
@@ -79,12 +79,12 @@ class Batch:
                 for numbers in (experience.rewards, experience.values, experience.observations)
             )
             if rewards and seen and not values:
-                raise NotFinite(
+                raise NonFiniteRollout(
                     "the policy's own estimates are no finite numbers any more: an update has spoiled its weights, "
                     "which are not saved. Lower the learning rate"
                 )
             what = "an observation" if rewards else "a reward"
-            raise NotFinite(
+            raise NonFiniteRollout(
                 f"finite numbers were expected and {what} was not one, in a rollout of row {int(bad[0]) % rows} of "
                 f"{rows}; the weights are those from before. Look for a division by zero or an overflow in the "
                 "environment"
@@ -92,25 +92,25 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class Learner:
+class PpoLearner:
     """What an update needs beside the batch.
 
     Attributes:
         policy: Is improved.
         optimizer: Improves it.
         settings: Say how.
-        team: Shares the rows of a gradient step.
+        threads: Shares the rows of a gradient step.
         shuffle: Orders the minibatches; on the CPU.
     """
 
     policy: Policy
     optimizer: Adam
-    settings: Settings
-    team: Team
+    settings: PpoSettings
+    threads: ComputeThreads
     shuffle: torch.Generator
 
 
-def update(learner: Learner, batch: Batch, entropy_coefficient: float) -> Metrics:
+def update(learner: PpoLearner, batch: PpoBatch, entropy_coefficient: float) -> Metrics:
     """Improve the policy by `epochs` passes over the batch; return means over the gradient steps.
 
     The device is waited for once, at the end, and once a pass if there is a `target_kl`.
@@ -130,7 +130,7 @@ def update(learner: Learner, batch: Batch, entropy_coefficient: float) -> Metric
     return dict(zip(STATISTICS, (totals / max(steps, 1)).tolist(), strict=True))
 
 
-def gradient_step(learner: Learner, batch: Batch, chosen: Tensor, entropy_coefficient: float) -> Tensor:
+def gradient_step(learner: PpoLearner, batch: PpoBatch, chosen: Tensor, entropy_coefficient: float) -> Tensor:
     """Take one step on the decisions `chosen` of the batch; return `STATISTICS` as a tensor on the device."""
     policy, settings = learner.policy, learner.settings
     parameters = list(policy.parameters())
@@ -141,7 +141,7 @@ def gradient_step(learner: Learner, batch: Batch, chosen: Tensor, entropy_coeffi
         return list(torch.autograd.grad(loss * share, parameters)), statistics * share
 
     count = max(1, math.ceil(len(chosen) / policy.network.rows_at_once)) if chosen.device.type == "cpu" else 1
-    (gradients, statistics), *others = learner.team.run(part, chosen.tensor_split(count))
+    (gradients, statistics), *others = learner.threads.run(part, chosen.tensor_split(count))
     for more, figures in others:
         torch._foreach_add_(gradients, more)
         statistics += figures
@@ -153,7 +153,7 @@ def gradient_step(learner: Learner, batch: Batch, chosen: Tensor, entropy_coeffi
 
 
 def part_loss(
-    policy: Policy, batch: Batch, rows: Tensor, settings: Settings, entropy_coefficient: float
+    policy: Policy, batch: PpoBatch, rows: Tensor, settings: PpoSettings, entropy_coefficient: float
 ) -> tuple[Tensor, Tensor]:
     """Return the mean loss over some decisions of the batch, and `STATISTICS` but for the gradient's norm."""
     places = batch.index[rows]

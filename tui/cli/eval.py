@@ -65,7 +65,7 @@ def evaluate_solved(
     wanted = hands or (HANDS if resolver is None else RESOLVED_HANDS)
     with progress_bar(f"eval {run.name}") as tell:
         found = evaluate(
-            run, config.runs_dir, hands=wanted, against=against, resolver=resolver, seed=config.seed, heard=tell
+            run, config.runs_dir, hands=wanted, against=against, resolver=resolver, seed=config.seed, on_progress=tell
         )
     if json:
         return show_json(found.plain())

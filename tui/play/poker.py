@@ -182,7 +182,7 @@ def play_against_run(spec: str, seed: int, name: str, runs_dir: Path, resolver: 
     check_terminal(ADVICE)
     found = trained(run_for(find(spec), name, runs_dir))
     with progress_bar(f"play {found.run}") as tell:
-        opponent = opponent_of(found, resolver, heard=tell)
+        opponent = opponent_of(found, resolver, on_progress=tell)
     for sentence in found.skipped:
         sys.stderr.write(f"{sentence}\n")
     after = f"against {found.run} at {short(found.iterations)} it"

@@ -10,7 +10,7 @@ from ...fields import Array
 from .build import NAMES, build
 from .deal import Tables
 from .notation import CLASSES
-from .parallel import Crew, Progress, unheard
+from .parallel import Crew, Progress, no_progress
 from .store import cache_folder, checksum_of, kept, opened
 
 VERSION = 1
@@ -51,7 +51,7 @@ def card_abstraction(
     *,
     seed: int = 0,
     workers: int = 1,
-    progress: Progress = unheard,
+    progress: Progress = no_progress,
     folder: Path | None = None,
 ) -> CardAbstraction:
     """Load a card abstraction, wholly verified, or build it and keep it.

@@ -12,7 +12,7 @@ Progress = Callable[[str, float], None]
 """Is told what is being done, and the share of it that is done, up to 1."""
 
 
-def unheard(what: str, share: float) -> None:
+def no_progress(what: str, share: float) -> None:
     """Tell nobody."""
     del what, share
 
@@ -20,7 +20,7 @@ def unheard(what: str, share: float) -> None:
 class Crew:
     """Threads, and whom they tell how far they are."""
 
-    def __init__(self, workers: int, progress: Progress = unheard) -> None:
+    def __init__(self, workers: int, progress: Progress = no_progress) -> None:
         self.progress = progress
         self._pool = ThreadPoolExecutor(workers)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pac.training.mccfr.solving.sampling import Sampler
+from pac.training.mccfr.solving.sampling import SamplingSolver
 
 
 def tables(game):
@@ -15,5 +15,5 @@ def tables(game):
 def learned(game, iterations, seed=0, **options):
     """Return the tables after some iterations of one sampler."""
     table, updates = tables(game)
-    Sampler(game, table, updates, seed, **options).run(0, iterations)
+    SamplingSolver(game, table, updates, seed, **options).run(0, iterations)
     return table, updates

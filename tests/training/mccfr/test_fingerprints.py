@@ -12,7 +12,7 @@ from pac.envs import BadParameter
 from pac.envs.poker.cards.store import checksum_of, kept
 from pac.envs.poker.holdem import holdem
 from pac.envs.poker.sizes import PRESETS, sizes_of
-from pac.training.mccfr.marks import BETTING, CARDS, NUMBERS, betting_mark, refuse_others
+from pac.training.mccfr.fingerprints import BETTING, CARDS, NUMBERS, betting_fingerprint, check_fingerprints
 from pac.training.mccfr.playing.trained import trained
 from pac.training.runs.checkpoint import load_newest, save
 
@@ -35,8 +35,8 @@ def test_an_edited_menu_of_bets_is_another_betting(tmp_path):
     edited = menu(path, blinds=(10, 20), preflop_templates=template)
     whole = menu(path, blinds=(10, 20))
     assert (whole.rows, whole.entries) == (edited.rows, edited.entries)
-    assert betting_mark(before) == betting_mark(again)
-    assert betting_mark(whole) != betting_mark(edited)
+    assert betting_fingerprint(before) == betting_fingerprint(again)
+    assert betting_fingerprint(whole) != betting_fingerprint(edited)
 
 
 def test_other_buckets_have_another_checksum(tmp_path):
@@ -55,10 +55,10 @@ def test_other_buckets_have_another_checksum(tmp_path):
 def test_what_differs_is_told(mark, sentence):
     """With the task, and with what to do; marks of which only one side knows are no matter."""
     ours = {BETTING: "1", CARDS: "2", NUMBERS: "3"}
-    refuse_others({}, ours, "holdem")
-    refuse_others(ours, {BETTING: "1"}, "holdem")
+    check_fingerprints({}, ours, "holdem")
+    check_fingerprints(ours, {BETTING: "1"}, "holdem")
     with pytest.raises(BadParameter, match=f"holdem was learned with {sentence}.*start a new run"):
-        refuse_others({**ours, mark: "4"}, ours, "holdem")
+        check_fingerprints({**ours, mark: "4"}, ours, "holdem")
 
 
 def test_a_solver_goes_on_with_its_own_tables_only():

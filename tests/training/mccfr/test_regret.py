@@ -11,7 +11,7 @@ from pac.envs.poker.small import leduc, liars_dice
 from pac.envs.poker.tree import DECISION
 from pac.training.mccfr import regret, trainer
 from pac.training.mccfr.regret import average_regret, iterations_weight
-from pac.training.mccfr.settings import Settings
+from pac.training.mccfr.settings import MccfrSettings
 from pac.training.mccfr.solving.discounting import ALPHA, weight_of
 from pac.training.mccfr.solving.exact import average_strategy, nash_conv
 
@@ -52,7 +52,7 @@ def test_of_a_large_table_some_buckets_stand_for_all(monkeypatch):
 @pytest.mark.parametrize("weighting", ["vanilla", "linear", "discounted"])
 def test_it_stands_above_nash_conv_and_falls_with_it(weighting):
     """However iterations are weighed."""
-    game, settings, found = leduc(), Settings(weighting=weighting, discount_interval=500), []
+    game, settings, found = leduc(), MccfrSettings(weighting=weighting, discount_interval=500), []
     for iterations in (1000, 10_000, 100_000):
         table, _ = learned(game, iterations, weighting=weighting, interval=500)
         found.append(average_regret(game, table, iterations_weight(settings, iterations)))

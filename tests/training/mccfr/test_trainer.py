@@ -17,7 +17,7 @@ from pac.backends.core.base import Backend
 from pac.envs import find
 from pac.envs.poker.task import game_of
 from pac.training.mccfr.solving.exact import average_strategy, nash_conv
-from pac.training.mccfr.solving.sampling import Sampler
+from pac.training.mccfr.solving.sampling import SamplingSolver
 from pac.training.mccfr.trainer import MCCFR
 from pac.training.trainer import Context, Interrupted, Timer
 from pac.training.trainers import dressed_for, trainer_settings
@@ -80,7 +80,7 @@ def test_one_worker_makes_what_a_sampler_makes():
     """Iterations 0 to n - 1 in their order, however they are cut into batches."""
     game = game_of(find("leduc"))
     table, updates = np.zeros((game.entries, 2), np.float32), np.zeros(game.rows, np.uint32)
-    Sampler(game, table, updates, SEED).run(0, 1200)
+    SamplingSolver(game, table, updates, SEED).run(0, 1200)
     for batch in (100, 400):
         with solving(batch=batch) as (trainer, backend):
             for _ in range(1200 // batch):

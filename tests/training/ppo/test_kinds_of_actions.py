@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from pac.training.ppo.evaluate import Player
+from pac.training.ppo.evaluate import PpoPlayer
 from pac.training.random_policy import RandomPolicy
 
 from ..aim import aim
@@ -65,7 +65,7 @@ def test_what_was_learned_plays(continuous: bool) -> None:
     with training(task, num_envs=4) as trainer:
         trainer.iterate()
         state = trainer.state()
-    player = Player(context(task))
+    player = PpoPlayer(context(task))
     player.load_state(*state)
     player.start(4)
     assert np.isfinite(player.iterate()["value_mean"])

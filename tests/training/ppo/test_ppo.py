@@ -14,10 +14,10 @@ from pac.backends import make
 from pac.envs import Task, allocate
 from pac.envs.fields import OUT
 from pac.training.nets.weights import WrongCheckpoint
-from pac.training.ppo.evaluate import Player
-from pac.training.ppo.storage import Storage
+from pac.training.ppo.evaluate import PpoPlayer
+from pac.training.ppo.storage import RolloutStorage
 from pac.training.ppo.trainer import PPO
-from pac.training.ppo.update import NotFinite
+from pac.training.ppo.update import NonFiniteRollout
 from pac.training.trainer import Context, Envs, NonFiniteWeights, Timer
 from pac.training.trainers import trainer_settings
 
@@ -204,7 +204,7 @@ def test_a_reward_that_is_no_number_is_refused_before_it_is_learned() -> None:
             envs.buffer["reward"][3, 5] = np.nan
 
         envs.advance = advance
-        with pytest.raises(NotFinite, match="a reward was not one, in a rollout of row 5 of 8"):
+        with pytest.raises(NonFiniteRollout, match="a reward was not one, in a rollout of row 5 of 8"):
             trainer.iterate()
         assert equal(before, weights(trainer))
 
@@ -218,7 +218,7 @@ def test_weights_that_an_update_spoiled_are_told_and_not_saved() -> None:
             next(trainer.policy.parameters()).fill_(np.nan)
         with pytest.raises(NonFiniteWeights, match="no finite numbers"):
             trainer.state()
-        with pytest.raises(NotFinite, match="the policy's own estimates are no finite"):
+        with pytest.raises(NonFiniteRollout, match="the policy's own estimates are no finite"):
             trainer.iterate()
 
 
@@ -256,7 +256,7 @@ def test_inspect_shows_only_legal_actions_as_likely() -> None:
 def test_player_plays_the_weights_and_does_not_learn(trained) -> None:
     """A player given a trained state walks straight, and its weights stay."""
     tensors, data, _ = trained
-    player = Player(context(corridor()), greedy=True)
+    player = PpoPlayer(context(corridor()), greedy=True)
     player.start(4)
     player.load_state(tensors, data)
     player.iterate()
@@ -275,6 +275,6 @@ def test_last_observations_are_taken_where_episodes_were_cut_short() -> None:
     buffer["truncated"][3, 1] = buffer["truncated"][4, 2] = buffer["terminated"][4, 2] = 1
     buffer["truncated"][0, 0] = 1
     buffer["final_observation"][3, 1] = [5, 7]
-    where, last = Storage(task, buffer, "cpu").final_observations()
+    where, last = RolloutStorage(task, buffer, "cpu").final_observations()
     assert where.tolist() == [[2, 1]]
     assert last.tolist() == [[5, 7]]

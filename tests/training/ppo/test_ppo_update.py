@@ -8,14 +8,14 @@ import torch
 
 from pac.envs import BadParameter, UnknownName, find
 from pac.training.nets.adam import Adam
+from pac.training.nets.compute_threads import ComputeThreads
 from pac.training.nets.weights import placed
 from pac.training.ppo.gae import gae
 from pac.training.ppo.policy import Policy
-from pac.training.ppo.settings import Settings
-from pac.training.ppo.team import Team
+from pac.training.ppo.settings import PpoSettings
 from pac.training.ppo.update import (
-    Batch,
-    Learner,
+    PpoBatch,
+    PpoLearner,
     clipped_surrogate,
     explained_variance,
     minibatches,
@@ -28,7 +28,7 @@ from pac.training.settings import scheduled
 from ..corridor import corridor
 
 T, R = 12, 5
-TEAM = Team(torch.device("cpu"), 1)
+TEAM = ComputeThreads(torch.device("cpu"), 1)
 
 
 def experience(seed: int = 0, ends: float = 0.2, idle: float = 0.0) -> dict[str, torch.Tensor]:
@@ -148,7 +148,7 @@ def test_minibatches_are_a_partition_in_random_order() -> None:
 def learned(active: np.ndarray, poison: float) -> tuple[dict[str, torch.Tensor], dict[str, float]]:
     """Update a fresh policy on a batch whose inactive rows hold `poison`."""
     task = corridor()
-    settings = Settings.for_task(task)
+    settings = PpoSettings.for_task(task)
     policy = Policy(task, settings, torch.Generator().manual_seed(0))
     optimizer = Adam(policy, learning_rate=1e-2)
     random = np.random.default_rng(0)
@@ -156,7 +156,7 @@ def learned(active: np.ndarray, poison: float) -> tuple[dict[str, torch.Tensor],
     values = torch.tensor(random.normal(size=(3, len(active))), dtype=torch.float32)
     values[:, ~flags] = poison
     advantages, returns, logprobs = normalized(values[0][flags]), values[1][flags], values[2][flags] - 1.5
-    batch = Batch(
+    batch = PpoBatch(
         index=flags.nonzero().squeeze(-1),
         observations=torch.tensor(random.integers(0, 256, (len(active), 2)), dtype=torch.uint8),
         masks=torch.full((len(active), 1), 63, dtype=torch.uint8),
@@ -166,7 +166,7 @@ def learned(active: np.ndarray, poison: float) -> tuple[dict[str, torch.Tensor],
         returns=returns,
     )
     generator = torch.Generator().manual_seed(0)
-    metrics = update(Learner(policy, optimizer, settings, TEAM, generator), batch, 0.01)
+    metrics = update(PpoLearner(policy, optimizer, settings, TEAM, generator), batch, 0.01)
     return policy.state_dict(), metrics
 
 
@@ -184,7 +184,7 @@ def test_the_fused_optimiser_learns_what_the_plain_one_does() -> None:
     task = find("drmario")
     random = np.random.default_rng(0)
     count = 64
-    batch = Batch(
+    batch = PpoBatch(
         index=torch.arange(count),
         observations=torch.tensor(random.integers(0, 256, (count, *task.observation.stored_shape)), dtype=torch.uint8),
         masks=None,
@@ -195,10 +195,10 @@ def test_the_fused_optimiser_learns_what_the_plain_one_does() -> None:
     )
     weights = []
     for fused in (True, False):
-        settings = Settings.for_task(task)
+        settings = PpoSettings.for_task(task)
         policy = placed(Policy(task, settings, torch.Generator().manual_seed(0)), torch.device("cpu"))
         optimizer = Adam(policy, learning_rate=1e-3, fused=fused)
-        update(Learner(policy, optimizer, settings, TEAM, torch.Generator().manual_seed(0)), batch, 0.01)
+        update(PpoLearner(policy, optimizer, settings, TEAM, torch.Generator().manual_seed(0)), batch, 0.01)
         weights.append(torch.cat([parameter.detach().flatten() for parameter in policy.parameters()]))
     assert torch.allclose(weights[0], weights[1], atol=1e-5)
 
@@ -208,10 +208,10 @@ def test_target_kl_stops_an_update() -> None:
     task = corridor()
     changed = []
     for limit in (None, 1e-9):
-        settings = Settings.for_task(task, {"target_kl": limit})
+        settings = PpoSettings.for_task(task, {"target_kl": limit})
         policy = Policy(task, settings, torch.Generator().manual_seed(0))
         before = torch.cat([p.detach().flatten().clone() for p in policy.parameters()])
-        batch = Batch(
+        batch = PpoBatch(
             index=torch.arange(64),
             observations=torch.randint(0, 256, (64, 2), dtype=torch.uint8),
             masks=None,
@@ -222,7 +222,7 @@ def test_target_kl_stops_an_update() -> None:
         )
         optimizer = Adam(policy, learning_rate=0.1)
         generator = torch.Generator().manual_seed(0)
-        update(Learner(policy, optimizer, settings, TEAM, generator), batch, 0.0)
+        update(PpoLearner(policy, optimizer, settings, TEAM, generator), batch, 0.0)
         after = torch.cat([p.detach().flatten() for p in policy.parameters()])
         changed.append(float((after - before).norm()))
     assert changed[1] < changed[0]
@@ -237,26 +237,26 @@ def test_explained_variance_of_perfect_and_of_constant_values() -> None:
 
 def test_settings_merge_defaults_task_and_overrides() -> None:
     """Overrides beat the task, the task beats the defaults."""
-    settings = Settings.for_task(corridor(), {"gamma": 0.5})
+    settings = PpoSettings.for_task(corridor(), {"gamma": 0.5})
     assert (settings.gamma, settings.minibatch, settings.clip) == (0.5, 32, 0.2)
 
 
 def test_an_unknown_setting_names_the_nearest() -> None:
     """A typo is an error that guesses what was meant."""
     with pytest.raises(UnknownName, match="Did you mean learning_rate"):
-        Settings.for_task(corridor(), {"lerning_rate": 1})
+        PpoSettings.for_task(corridor(), {"lerning_rate": 1})
 
 
 @pytest.mark.parametrize("bad", [{"gamma": 2}, {"gamma": "much"}, {"epochs": 0}, {"minibatch": 10**6}])
 def test_a_setting_that_does_not_fit_is_one_sentence(bad: dict[str, object]) -> None:
     """Out of range, of another type, or in conflict with another setting."""
     with pytest.raises(BadParameter, match=r"^ppo.*(got|must not exceed)"):
-        Settings.for_task(corridor(), bad)
+        PpoSettings.for_task(corridor(), bad)
 
 
 def test_schedules_are_lines_between_points() -> None:
     """Warm-up, plateau and decay; as text or as points; a number is constant."""
-    settings = Settings.for_task(corridor(), {"learning_rate": "0:0,100:1e-3,200:1e-3,300:0"})
+    settings = PpoSettings.for_task(corridor(), {"learning_rate": "0:0,100:1e-3,200:1e-3,300:0"})
     at = [scheduled(settings.learning_rate, decisions) for decisions in (0, 50, 150, 250, 900)]
     assert at == pytest.approx([0, 5e-4, 1e-3, 5e-4, 0])
     assert scheduled(0.5, 10**9) == 0.5
@@ -264,5 +264,5 @@ def test_schedules_are_lines_between_points() -> None:
 
 def test_the_rollout_scales_with_the_rows() -> None:
     """As many steps as the batch needs, and at least eight."""
-    settings = Settings(batch=512, minibatch=128)
+    settings = PpoSettings(batch=512, minibatch=128)
     assert [settings.steps(rows) for rows in (1, 16, 100, 1000)] == [512, 32, 8, 8]

@@ -9,7 +9,7 @@ from pac.envs import Field, Task
 from pac.envs.fields import DECIDES, WAITS
 from pac.envs.task import allocate
 from pac.training.ppo.gae import gae
-from pac.training.ppo.storage import Storage
+from pac.training.ppo.storage import RolloutStorage
 from pac.training.session.manual_control import ManualControl
 
 TOY = Task(
@@ -54,7 +54,7 @@ def test_nothing_is_learned_from_it_nor_from_what_it_finds(buffer):
 
     def advantages(rewards):
         buffer["reward"][3:, 2] = rewards
-        experience = Storage(TOY, buffer, "cpu").experience()
+        experience = RolloutStorage(TOY, buffer, "cpu").experience()
         finals = torch.zeros(4, 6)
         finals[1, 2] = values[2, 2]  # of the observation that the person found
         found, _ = gae(

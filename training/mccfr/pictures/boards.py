@@ -18,7 +18,7 @@ from ....envs.poker.layout import BOARD, DEAL, HANDS, NODE
 from ....envs.task import allocate
 from ..solving.dealing import abstraction_of
 from .actions import glyphs_of
-from .grids import SIDE, Buckets, Decision, Holes, Listed, Whole
+from .grids import SIDE, BucketLookup, DecisionStrategy, HoldemBuckets, SmallGameBuckets, StreetStrategy
 
 PACE = 1.0
 """Seconds between two actions of a hand that somebody watches."""
@@ -31,7 +31,7 @@ OPEN_CARDS = (0, 3, 4, 5)
 HERE, OPENING = "grid", "opening"
 
 
-class Grid(NamedTuple):
+class StrategyGrid(NamedTuple):
     """A grid of shares: the field that holds it, its title, and the names of its rows and columns, or of its cells."""
 
     field: str
@@ -41,23 +41,23 @@ class Grid(NamedTuple):
     columns: tuple[str, ...] = ()
 
 
-def _grids(task: Task, wholes: list[Whole]) -> list[Grid]:
+def _grids(task: Task, wholes: list[StreetStrategy]) -> list[StrategyGrid]:
     if not wholes:
         titles = {HERE: "Strategy at this decision", OPENING: "First decision"}
-        return [Grid(field, title, (SIDE, SIDE), CLASSES) for field, title in titles.items()]
+        return [StrategyGrid(field, title, (SIDE, SIDE), CLASSES) for field, title in titles.items()]
     streets = FAMILIES[task.name].streets
     titled = [f"Strategy, {name} round" if name else "Strategy" for name in streets]
     return [
-        Grid(f"street{at}", title, (len(whole.rows), len(whole.columns)), whole.rows, whole.columns)
+        StrategyGrid(f"street{at}", title, (len(whole.rows), len(whole.columns)), whole.rows, whole.columns)
         for at, (title, whole) in enumerate(zip(titled, wholes, strict=True))
     ]
 
 
-def _wholes(task: Task, game: Game) -> list[Whole]:
+def _wholes(task: Task, game: Game) -> list[StreetStrategy]:
     """The whole strategy by street, of a game whose deals are few."""
     if game.deals is None:
         return []
-    return [Whole(game, street, len(task.action_names)) for street in range(game.tree.streets)]
+    return [StreetStrategy(game, street, len(task.action_names)) for street in range(game.tree.streets)]
 
 
 def shown(task: Task) -> tuple[tuple[Panel, ...], tuple[Field, ...]]:
@@ -91,7 +91,7 @@ def shown(task: Task) -> tuple[tuple[Panel, ...], tuple[Field, ...]]:
     return panels, fields
 
 
-class Hand:
+class DisplayedHand:
     """A hand of the game, played as somebody says.
 
     Attributes:
@@ -131,7 +131,7 @@ class Hand:
         self._hands.step(0)
 
 
-class Worker:
+class WorkerBoards:
     """Draws one worker's boards.
 
     Args:
@@ -145,8 +145,10 @@ class Worker:
         self._game, self._actions = game_of(task), len(task.action_names)
         self._table, self._updates = table, updates
         self._wholes = _wholes(task, self._game)
-        self._buckets: Buckets = Listed(self._game) if self._wholes else Holes(abstraction_of(self._game).tables)
-        self._hand, self._random = Hand(task, self._game, seed), np.random.default_rng(seed)
+        self._buckets: BucketLookup = (
+            SmallGameBuckets(self._game) if self._wholes else HoldemBuckets(abstraction_of(self._game).tables)
+        )
+        self._hand, self._random = DisplayedHand(task, self._game, seed), np.random.default_rng(seed)
         self._due = 0.0
 
     def draw(self, out: dict[str, Array]) -> None:
@@ -167,12 +169,12 @@ class Worker:
         out["decision"][...] = np.round([decision.hands[self._hand.held], decision.overall], 3).T
         out["streets"][...] = self._statistics()
 
-    def _decision(self) -> Decision:
+    def _decision(self) -> DecisionStrategy:
         return self._at(self._hand.node, self._hand.board)
 
-    def _at(self, node: int, board: tuple[int, ...]) -> Decision:
+    def _at(self, node: int, board: tuple[int, ...]) -> DecisionStrategy:
         held = self._buckets.of(int(self._game.tree.street[node]), board)
-        return Decision(self._game, self._table, node, held, self._actions)
+        return DecisionStrategy(self._game, self._table, node, held, self._actions)
 
     def _statistics(self) -> NDArray[np.float64]:
         found = []
@@ -184,7 +186,7 @@ class Worker:
         return np.round(found, 3)
 
 
-class Boards:
+class SolverBoards:
     """Draws the boards of workers `lo..hi` that somebody asks for.
 
     Args:
@@ -200,7 +202,7 @@ class Boards:
         self._shared = buffers["table"][0, 0], buffers["updates"][0, 0]
         self._asked = buffers["looked_at"][0, lo:hi]
         self._out = [{item.name: buffers[item.name][0, lo + at] for item in task.boards} for at in range(hi - lo)]
-        self._workers: dict[int, Worker] = {}
+        self._workers: dict[int, WorkerBoards] = {}
 
     def draw(self) -> None:
         """Draw what was asked for."""
@@ -209,6 +211,6 @@ class Boards:
         for at in np.flatnonzero(self._asked).tolist():
             if at not in self._workers:
                 seed = self._seed + self._lo + at
-                self._workers[at] = Worker(self._task, *self._shared, seed)
+                self._workers[at] = WorkerBoards(self._task, *self._shared, seed)
             self._workers[at].draw(self._out[at])
             self._asked[at] = 0

@@ -22,14 +22,14 @@ MOST_COLUMNS = 32
 SIDE = len(RANKS)
 
 
-Held: TypeAlias = tuple[NDArray[np.int64], NDArray[np.bool_]]
+HeldBuckets: TypeAlias = tuple[NDArray[np.int64], NDArray[np.bool_]]
 """Every hand's bucket, `(hands,)`, and whether it can be held."""
 
 
-class Buckets(Protocol):
+class BucketLookup(Protocol):
     """What tells who knows what."""
 
-    def of(self, street: int, board: tuple[int, ...]) -> Held:
+    def of(self, street: int, board: tuple[int, ...]) -> HeldBuckets:
         """Return every hand's bucket on a street, and whether it can be held with that board."""
 
 
@@ -57,7 +57,7 @@ def _rank(name: str) -> str:
     return str("⚀⚁⚂⚃⚄⚅".index(name) + 1) if name in "⚀⚁⚂⚃⚄⚅" else name[0]
 
 
-class Whole:
+class StreetStrategy:
     """The strategy of a street of a small game: a row for each hand up to suits, a column for each history.
 
     Attributes:
@@ -117,19 +117,19 @@ def _streets(names: list[str]) -> list[list[str]]:
     return streets
 
 
-class Listed:
+class SmallGameBuckets:
     """Buckets of a small game's hands, which are its buckets."""
 
     def __init__(self, game: Game) -> None:
         self._counts = game.buckets
 
-    def of(self, street: int, board: tuple[int, ...]) -> Held:
-        """All buckets; see `Buckets`."""
+    def of(self, street: int, board: tuple[int, ...]) -> HeldBuckets:
+        """All buckets; see `BucketLookup`."""
         del board
         return np.arange(self._counts[street]), np.ones(self._counts[street], np.bool_)
 
 
-class Holes:
+class HoldemBuckets:
     """Buckets of all pairs of cards on the streets of hold'em."""
 
     def __init__(self, tables: Tables) -> None:
@@ -137,8 +137,8 @@ class Holes:
         self._streets = {3: flop, 4: turn, 5: river}
         self._pairs, self._rows = renamings()
 
-    def of(self, street: int, board: tuple[int, ...]) -> Held:
-        """See `Buckets`; hands are pairs in the order of `HOLE_CARDS`."""
+    def of(self, street: int, board: tuple[int, ...]) -> HeldBuckets:
+        """See `BucketLookup`; hands are pairs in the order of `HOLE_CARDS`."""
         del street
         free = np.array(~np.isin(HOLE_CARDS, board).any(axis=1), np.bool_)
         if not board:
@@ -161,7 +161,7 @@ HOLE_CLASSES = _classes()
 """`(1326,)`: the class of each pair of cards, an index into `CLASSES`."""
 
 
-class Decision:
+class DecisionStrategy:
     """The strategy at one decision, for all hands that can be held there.
 
     Attributes:
@@ -169,7 +169,7 @@ class Decision:
         free: `(hands,)`, which can be held.
     """
 
-    def __init__(self, game: Game, table: Array, node: int, held: Held, count: int) -> None:
+    def __init__(self, game: Game, table: Array, node: int, held: HeldBuckets, count: int) -> None:
         tree = game.tree
         bucket, self.free = held
         start = game.entry(node, 0) + bucket * int(tree.width[tree.street[node], tree.player[node]])

@@ -10,7 +10,7 @@ import numpy as np
 
 from ....envs.fields import Array
 
-Heard: TypeAlias = Callable[[float], None]
+OnProgress: TypeAlias = Callable[[float], None]
 """Is told the share that is done."""
 
 Z_95 = 1.959964
@@ -50,22 +50,22 @@ class Estimate(NamedTuple):
         return cls(float(results.mean()), float(margin), each * len(results))
 
 
-def unheard(share: float) -> None:
+def no_progress(share: float) -> None:
     """Tell nobody."""
 
 
-def gathered(measure: Callable[[int], Array], parts: int, threads: int, heard: Heard) -> Array:
+def measure_parts(measure: Callable[[int], Array], parts: int, threads: int, on_progress: OnProgress) -> Array:
     """Return what all parts of a measurement bring, in their order, whichever is done first.
 
     Args:
         measure: Returns the results of a part, `(n,)`; called by several threads.
         parts: How many there are.
         threads: How many are measured at once.
-        heard: Is told the share that is done.
+        on_progress: Is told the share that is done.
     """
     results = []
     with ThreadPoolExecutor(threads) as pool:
         for done, result in enumerate(pool.map(measure, range(parts))):
             results.append(result)
-            heard((done + 1) / parts)
+            on_progress((done + 1) / parts)
     return np.concatenate(results)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ....backends import usable_cores
 from ....envs import BadParameter, PacError, Task, UnknownName
-from ....envs.poker.cards.parallel import Progress, unheard
+from ....envs.poker.cards.parallel import Progress, no_progress
 from ....envs.poker.game import Game
 from ....envs.poker.live import rules_of
 from ...runs.folder import RunFolder
@@ -18,9 +18,8 @@ from ..solving.exact import Strategy, nash_conv
 from .estimate import Estimate
 from .holdings import Holdings
 from .local_best_response import local_best_response
-from .matches import BOTS, Follower, Thinker, bot, exact_match, match, thoughtful_match
-from .resolving import Resolver
-from .resolving import Settings as Thinking
+from .matches import BOTS, ResolvingPlayer, StrategyPlayer, bot, exact_match, match, player_match
+from .resolving import Resolver, ResolverSettings
 from .trained import Trained, holdings_of, learned, trained
 
 RESPONSES = 500
@@ -77,7 +76,7 @@ def evaluate(
     against: str = "uniform",
     resolver: Mapping[str, Any] | None = None,
     seed: int = 0,
-    heard: Progress = unheard,
+    on_progress: Progress = no_progress,
 ) -> Evaluation:
     """Measure what a run has learned.
 
@@ -88,7 +87,7 @@ def evaluate(
         against: One of `matches.BOTS`, or another run of the same game.
         resolver: Settings with which the run's strategy thinks again at its decisions; None if it does not.
         seed: Seed of the deals.
-        heard: Is told what is done, and the share of it that is done.
+        on_progress: Is told what is done, and the share of it that is done.
 
     Raises:
         BadParameter: The run is none of a solver, the other one's game is another, a setting does not fit, or hands are
@@ -98,12 +97,16 @@ def evaluate(
     """
     mine = trained(run)
     other = _opponent(mine, runs_dir, against)
-    holdings = holdings_of(mine, heard)
+    holdings = holdings_of(mine, on_progress)
     thinking = (
-        None if resolver is None else Resolver(mine.game, mine.strategy, holdings, Thinking.read("resolver", resolver))
+        None
+        if resolver is None
+        else Resolver(mine.game, mine.strategy, holdings, ResolverSettings.read("resolver", resolver))
     )
     measured = _exactly if holdings.exact else _by_playing
-    won, gained, response = measured(Job(mine.game, mine.strategy, other, holdings, hands, thinking, seed, heard))
+    won, gained, response = measured(
+        Measurement(mine.game, mine.strategy, other, holdings, hands, thinking, seed, on_progress)
+    )
     return Evaluation(
         run=mine.run,
         task=mine.task.spec,
@@ -120,7 +123,7 @@ def evaluate(
     )
 
 
-class Job(NamedTuple):
+class Measurement(NamedTuple):
     """What is to be measured; see `evaluate`."""
 
     game: Game
@@ -130,36 +133,44 @@ class Job(NamedTuple):
     hands: int
     resolver: Resolver | None
     seed: int
-    heard: Progress
+    on_progress: Progress
 
 
 Measured = tuple[Estimate, float | None, Estimate | None]
 
 
-def _exactly(job: Job) -> Measured:
+def _exactly(job: Measurement) -> Measured:
     """Go through all deals."""
     strategy = job.strategy
     if job.resolver is not None:
-        strategy = job.resolver.strategy_with(lambda share: job.heard("thinking", share))
+        strategy = job.resolver.strategy_with(lambda share: job.on_progress("thinking", share))
     return exact_match(job.game, strategy, job.other), nash_conv(job.game, strategy), None
 
 
-def _by_playing(job: Job) -> Measured:
+def _by_playing(job: Measurement) -> Measured:
     """Play hands, and let a local best response play some, if its opponent does not think."""
     game, strategy, holdings = job.game, job.strategy, job.holdings
     threads = usable_cores()
 
-    def heard(share: float) -> None:
-        job.heard("playing", share)
+    def on_progress(share: float) -> None:
+        job.on_progress("playing", share)
 
     if job.resolver is not None:
-        thinker = Thinker(job.resolver)
-        follower = Follower(game, job.other, holdings)
-        won = thoughtful_match(
-            game, thinker, follower, holdings, job.hands, guess=strategy, seed=job.seed, threads=threads, heard=heard
+        thinker = ResolvingPlayer(job.resolver)
+        follower = StrategyPlayer(game, job.other, holdings)
+        won = player_match(
+            game,
+            thinker,
+            follower,
+            holdings,
+            job.hands,
+            guess=strategy,
+            seed=job.seed,
+            threads=threads,
+            on_progress=on_progress,
         )
         return won, None, None
-    won = match(game, strategy, job.other, holdings, job.hands, seed=job.seed, threads=threads, heard=heard)
+    won = match(game, strategy, job.other, holdings, job.hands, seed=job.seed, threads=threads, on_progress=on_progress)
     response = local_best_response(
         game,
         strategy,
@@ -167,7 +178,7 @@ def _by_playing(job: Job) -> Measured:
         max(2, job.hands // RESPONSES),
         seed=job.seed,
         threads=threads,
-        heard=lambda share: job.heard("local best response", share),
+        on_progress=lambda share: job.on_progress("local best response", share),
     )
     return won, None, response
 

@@ -20,7 +20,7 @@ from ....envs import BadParameter
 from ....envs.fields import Array
 from ....envs.poker.game import Game
 from ....envs.poker.tree import FOLD, SHOWDOWN, STREET
-from .estimate import Estimate, Heard, gathered, unheard
+from .estimate import Estimate, OnProgress, measure_parts, no_progress
 from .holdings import Board, Holdings
 from .ranges import folds, probabilities, raises
 from .rollout import Nodes, nodes_of, played_below
@@ -46,7 +46,7 @@ def local_best_response(
     *,
     seed: int = 0,
     threads: int = 1,
-    heard: Heard = unheard,
+    on_progress: OnProgress = no_progress,
 ) -> Estimate:
     """Return what a local best response wins against a strategy, the mean of both seats, in chips per hand.
 
@@ -57,7 +57,7 @@ def local_best_response(
         hands: Hands to play; two at a time, one from each seat with the same cards.
         seed: Seed of the cards; the result does not depend on the number of threads.
         threads: How many hands are played at once.
-        heard: Is told the share that is done.
+        on_progress: Is told the share that is done.
 
     Raises:
         BadParameter: In this game nobody can check and call to the end.
@@ -73,11 +73,11 @@ def local_best_response(
         random = np.random.default_rng((seed, pair))
         hand, board = holdings.draw(random)
         seats = [Seat(player, hand, board) for player in range(PLAYERS)]
-        won = sum(Response(game, strategy, holdings, seat, random).wins() for seat in seats)
+        won = sum(LocalResponder(game, strategy, holdings, seat, random).wins() for seat in seats)
         luck = sum(_worth(nodes, strategy, holdings, seat, random) for seat in seats)
         return np.array([[won / PLAYERS, luck / PLAYERS]])
 
-    won, luck = gathered(both, max(2, hands // PLAYERS), threads, heard).T
+    won, luck = measure_parts(both, max(2, hands // PLAYERS), threads, on_progress).T
     return Estimate.of(won, PLAYERS, luck)
 
 
@@ -102,12 +102,12 @@ def _exactly(game: Game, strategy: Array, holdings: Holdings) -> float:
                 weight = float(holdings.against(player, hand, board).sum())
                 if weight:
                     seat = Seat(player, hand, board)
-                    won += weight * Response(game, strategy, holdings, seat, random).wins()
+                    won += weight * LocalResponder(game, strategy, holdings, seat, random).wins()
                     weights += weight
     return won / weights
 
 
-class Response:
+class LocalResponder:
     """One hand of a player who responds locally.
 
     Args:

@@ -12,7 +12,7 @@ from ....envs.fields import Array
 from ....envs.poker.game import Game
 from ....envs.poker.tree import DECISION, FOLD, STREET
 from ..solving.exact import Strategy
-from .estimate import Estimate, Heard, gathered, unheard
+from .estimate import Estimate, OnProgress, measure_parts, no_progress
 from .holdings import Board, Holdings
 from .ranges import folds, probabilities, raises
 from .resolving import Resolver
@@ -27,15 +27,15 @@ BLOCK = 4096
 PLAYERS = 2
 
 
-class Player(Protocol):
+class MatchPlayer(Protocol):
     """Decides in one seat or the other."""
 
     def acts(self, node: int, board: Board, hand: int) -> Array:
         """Return `(actions,)` probabilities."""
 
 
-class Follower:
-    """A `Player` that follows a strategy.
+class StrategyPlayer:
+    """A `MatchPlayer` that follows a strategy.
 
     Args:
         game: The game.
@@ -53,8 +53,8 @@ class Follower:
         return found
 
 
-class Thinker:
-    """A `Player` that thinks again at every decision, but once only if it is asked again at once."""
+class ResolvingPlayer:
+    """A `MatchPlayer` that thinks again at every decision, but once only if it is asked again at once."""
 
     def __init__(self, resolver: Resolver) -> None:
         self._resolve = lru_cache(REMEMBERED)(resolver.resolve)
@@ -121,7 +121,7 @@ def match(
     *,
     seed: int = 0,
     threads: int = 1,
-    heard: Heard = unheard,
+    on_progress: OnProgress = no_progress,
 ) -> Estimate:
     """Return what one strategy wins of another per hand, from hands that are played.
 
@@ -133,7 +133,7 @@ def match(
         hands: Hands to play, two for each deal.
         seed: Seed of the deals; the result does not depend on the number of threads.
         threads: How many blocks of deals are played at once.
-        heard: Is told the share that is done.
+        on_progress: Is told the share that is done.
 
     Raises:
         BadParameter: The number of hands is odd, or less than four.
@@ -148,7 +148,7 @@ def match(
         duel(nodes, one, other, buckets, signs, state, results)
         return results
 
-    return Estimate.of(gathered(play, -(-deals // BLOCK), threads, heard), PLAYERS)
+    return Estimate.of(measure_parts(play, -(-deals // BLOCK), threads, on_progress), PLAYERS)
 
 
 def deals_of(hands: int) -> int:
@@ -175,17 +175,17 @@ def _dealt(holdings: Holdings, deals: int, random: np.random.Generator) -> tuple
     return np.concatenate([sample.bucket for sample in drawn]), np.concatenate([sample.sign for sample in drawn])
 
 
-def thoughtful_match(
+def player_match(
     game: Game,
-    one: Player,
-    other: Player,
+    one: MatchPlayer,
+    other: MatchPlayer,
     holdings: Holdings,
     hands: int,
     *,
     guess: Strategy,
     seed: int = 0,
     threads: int = 1,
-    heard: Heard = unheard,
+    on_progress: OnProgress = no_progress,
 ) -> Estimate:
     """Return what one player wins of another per hand, where they decide as they go; other arguments as in `match`.
 
@@ -203,7 +203,7 @@ def thoughtful_match(
         guess: `(entries,)` probabilities near those of both: hands are worth what they win if both follow them.
         seed: Seed of the deals.
         threads: How many hands are played at once.
-        heard: Is told the share that is done.
+        on_progress: Is told the share that is done.
 
     Raises:
         BadParameter: The number of hands is odd, or less than four.
@@ -221,7 +221,7 @@ def thoughtful_match(
         second = _played(game, holdings, (other, one), deal, worth, random)
         return np.array([(first - second) / PLAYERS])
 
-    return Estimate.of(gathered(play, deals_of(hands), threads, heard), PLAYERS)
+    return Estimate.of(measure_parts(play, deals_of(hands), threads, on_progress), PLAYERS)
 
 
 class Deal(NamedTuple):
@@ -244,7 +244,7 @@ def _worth(nodes: Nodes, strategy: Strategy, holdings: Holdings, deal: Deal) -> 
 def _played(
     game: Game,
     holdings: Holdings,
-    players: tuple[Player, Player],
+    players: tuple[MatchPlayer, MatchPlayer],
     deal: Deal,
     worth: Array,
     random: np.random.Generator,

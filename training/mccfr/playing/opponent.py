@@ -11,13 +11,13 @@ import numpy as np
 
 from ....envs import BadParameter, PacError, Task
 from ....envs.fields import Array
-from ....envs.poker.cards.parallel import Progress, unheard
+from ....envs.poker.cards.parallel import Progress, no_progress
 from ....envs.poker.live import LiveHand
 from ....envs.poker.tree import DECISION
 from ...runs.folder import LATEST, RunFolder
 from .holdings import Holdings
-from .matches import Follower, Player, Thinker
-from .resolving import Resolver, Settings
+from .matches import MatchPlayer, ResolvingPlayer, StrategyPlayer
+from .resolving import Resolver, ResolverSettings
 from .trained import Trained, holdings_of, learned
 
 
@@ -29,7 +29,7 @@ class Opponent:
         holdings: The game's hands.
     """
 
-    def __init__(self, player: Player, holdings: Holdings) -> None:
+    def __init__(self, player: MatchPlayer, holdings: Holdings) -> None:
         self._player, self._holdings = player, holdings
 
     def __call__(self, hand: LiveHand, seat: int) -> Array:
@@ -38,25 +38,27 @@ class Opponent:
         return self._player.acts(hand.node, hand.board, self._holdings.number(hand.hands[seat]))
 
 
-def opponent_of(found: Trained, resolver: Mapping[str, Any] | None = None, *, heard: Progress = unheard) -> Opponent:
+def opponent_of(
+    found: Trained, resolver: Mapping[str, Any] | None = None, *, on_progress: Progress = no_progress
+) -> Opponent:
     """Return who plays what was trained.
 
     Args:
         found: What was trained.
         resolver: Settings with which to think again at every decision; None to play what was trained.
-        heard: Is told what takes long, and the share of it that is done.
+        on_progress: Is told what takes long, and the share of it that is done.
 
     Raises:
         UnknownName: A setting is unknown.
         BadParameter: A setting does not fit.
     """
     game, strategy = found.game, found.strategy
-    thinking = None if resolver is None else Settings.read("resolver", resolver)
-    holdings = holdings_of(found, heard)
-    player: Player = Follower(game, strategy, holdings)
+    thinking = None if resolver is None else ResolverSettings.read("resolver", resolver)
+    holdings = holdings_of(found, on_progress)
+    player: MatchPlayer = StrategyPlayer(game, strategy, holdings)
     if thinking is not None:
-        player = Thinker(Resolver(game, strategy, holdings, thinking))
-    heard("loading", 1.0)
+        player = ResolvingPlayer(Resolver(game, strategy, holdings, thinking))
+    on_progress("loading", 1.0)
     node = int(np.flatnonzero(game.tree.kind == DECISION)[-1])
     hand, board = holdings.draw(np.random.default_rng(0))
     player.acts(node, board[: holdings.shown[game.tree.street[node]]], hand)

@@ -27,7 +27,7 @@ from ....envs.fields import Array
 from ....envs.poker.game import Game
 from ....envs.poker.tree import DECISION
 from ...settings import TrainerSettings
-from .estimate import Heard, unheard
+from .estimate import OnProgress, no_progress
 from .holdings import Board, Holdings, Sample
 from .ranges import ends, probabilities, ranges
 from .rollout import expected_below, nodes_of, played_below
@@ -39,7 +39,7 @@ DOUBT = 0.01
 """The share of a player's range that is taken to be any hand: who thinks may hold what the blueprint would not."""
 
 
-class Settings(TrainerSettings):
+class ResolverSettings(TrainerSettings):
     """Settings of the resolver."""
 
     time_budget_ms: float = Field(300, gt=0, description="time for a decision, in milliseconds")
@@ -58,7 +58,7 @@ class Settings(TrainerSettings):
 
 
 @dataclass(frozen=True)
-class Resolved:
+class ResolvedDecision:
     """What a resolver found for a decision.
 
     Attributes:
@@ -91,15 +91,15 @@ class Resolver:
         game: Game,
         strategy: Array,
         holdings: Holdings,
-        settings: Settings | None = None,
+        settings: ResolverSettings | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.game, self.strategy, self.holdings = game, strategy, holdings
-        self.settings = settings or Settings()
+        self.settings = settings or ResolverSettings()
         self._clock = clock
         self._nodes, self._ends = nodes_of(game), ends(game)
 
-    def resolve(self, node: int, board: Board = ()) -> Resolved:
+    def resolve(self, node: int, board: Board = ()) -> ResolvedDecision:
         """Return what to do at a decision, for every hand that its player may hold.
 
         Args:
@@ -111,7 +111,7 @@ class Resolver:
         blueprint = probabilities(self.game, self.strategy, node, buckets[player])
         opening = self.game.tree.street[node] == 0 and self.game.tree.streets > 1
         if opening or self.settings.policy_blend_alpha == 0:
-            return Resolved(blueprint, blueprint)
+            return ResolvedDecision(blueprint, blueprint)
         tree = subtree(self.game, node, self.settings.max_depth, self.settings.max_raises_per_street)
         kinds = [np.unique(bucket, return_inverse=True) for bucket in buckets]
         keys = kinds[0][1], kinds[1][1]
@@ -124,13 +124,13 @@ class Resolver:
             made += 1
         met = np.abs(payoff).sum(axis=(0, 2 - player)) > 0
         found = np.where(met[:, None], subgame.average(), acts[0])[keys[player]]
-        return Resolved(self._mixed(tree, blueprint, found), blueprint, made, deals)
+        return ResolvedDecision(self._mixed(tree, blueprint, found), blueprint, made, deals)
 
-    def strategy_with(self, heard: Heard = unheard) -> Array:
+    def strategy_with(self, on_progress: OnProgress = no_progress) -> Array:
         """Return `(entries,)` what is done at every decision of a small game if each is thought about.
 
         Args:
-            heard: Is told the share that is done.
+            on_progress: Is told the share that is done.
         """
         game, found = self.game, self.strategy.copy()
         nodes = np.flatnonzero(game.tree.kind == DECISION)
@@ -141,7 +141,7 @@ class Resolver:
                 for hand in np.flatnonzero(buckets >= 0):
                     entry = game.entry(node, int(buckets[hand]))
                     found[entry : entry + int(game.tree.degree[node])] = resolved.probabilities[hand]
-            heard((done + 1) / len(nodes))
+            on_progress((done + 1) / len(nodes))
         return found
 
     def _ranges(self, node: int, board: Board) -> Array:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from ....backends import usable_cores
 from ....envs import BadParameter, Task, families, find
-from ....envs.poker.cards.parallel import Progress, unheard
+from ....envs.poker.cards.parallel import Progress, no_progress
 from ....envs.poker.game import Game
 from ....envs.poker.task import game_of
 from ....envs.registry import split_spec
 from ...runs.checkpoint import load_newest
 from ...runs.folder import RunFolder
-from ..marks import betting_mark, cards_mark, refuse_others, table_of
+from ..fingerprints import betting_fingerprint, cards_fingerprint, check_fingerprints, table_of
 from ..solving.exact import Strategy, average_strategy
 from .holdings import Holdings, SmallHoldings
 
@@ -78,17 +78,17 @@ def trained(run: RunFolder) -> Trained:
     found = load_newest(run.checkpoints, {"task": task.spec, "trainer": "mccfr"}, {"data": dict})
     data = found.data["data"]
     marks = data.get("marks", {})
-    refuse_others(marks, betting_mark(game_of(task)), task.spec)
+    check_fingerprints(marks, betting_fingerprint(game_of(task)), task.spec)
     strategy = average_strategy(game_of(task), table_of(found.tensors, game_of(task), task.spec))
     return Trained(run.name, task, strategy, int(data["iterations"]), marks, found.skipped)
 
 
-def holdings_of(found: Trained, heard: Progress = unheard) -> Holdings:
+def holdings_of(found: Trained, on_progress: Progress = no_progress) -> Holdings:
     """Return the hands of the game that was trained.
 
     Args:
         found: What was trained.
-        heard: Is told what is built for hold'em if the cache has no card abstraction, and the share that is done.
+        on_progress: Is told what is built for hold'em if the cache has no card abstraction, and the share that is done.
 
     Raises:
         BadParameter: It was trained with other buckets of cards than the cache has.
@@ -100,6 +100,6 @@ def holdings_of(found: Trained, heard: Progress = unheard) -> Holdings:
     from .card_holdings import CardHoldings
 
     _, flop, turn, river = game.buckets
-    abstraction = card_abstraction((flop, turn, river), workers=usable_cores(), progress=heard)
-    refuse_others(found.marks, cards_mark(abstraction), found.task.spec)
+    abstraction = card_abstraction((flop, turn, river), workers=usable_cores(), progress=on_progress)
+    check_fingerprints(found.marks, cards_fingerprint(abstraction), found.task.spec)
     return CardHoldings(abstraction.tables)

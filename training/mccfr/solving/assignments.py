@@ -17,7 +17,7 @@ LEAST = 64
 """Iterations that are worth being taken alone."""
 
 
-class Orders(NamedTuple):
+class Assignments(NamedTuple):
     """The order of every worker; `(workers,)` each, in shared memory.
 
     Attributes:

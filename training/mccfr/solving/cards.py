@@ -9,7 +9,7 @@ from ....envs.poker.cards.abstraction import CardAbstraction
 from ....envs.poker.cards.deal import DEALT, PLAYERS, STREETS, deal_many, look_up_many
 from ....envs.poker.game import Game
 from ..compiled import compiled
-from .plan import Hands
+from .sampling_tree import DealtHands
 
 
 class CardDealer:
@@ -29,7 +29,7 @@ class CardDealer:
         self._bases = np.array([game.entry_base.ravel(), game.row_base.ravel()], np.uint64)
         self._sizes = np.array([game.tree.width.ravel(), game.tree.decisions.ravel()], np.uint64)
         shape = (self.block, STREETS * PLAYERS)
-        self._hands = Hands(
+        self._hands = DealtHands(
             np.zeros(shape, np.uint64), np.zeros(shape, np.uint64), np.ones((self.block, 2), np.float32)
         )
         self._cards = np.zeros((self.block, DEALT), np.int64)
@@ -37,7 +37,7 @@ class CardDealer:
         self._signs = np.zeros(self.block, np.int8)
         self._chosen = np.arange(self.block, dtype=np.uint32)
 
-    def deal(self, seed: int, first: int, count: int) -> tuple[Hands, NDArray[np.uint32]]:
+    def deal(self, seed: int, first: int, count: int) -> tuple[DealtHands, NDArray[np.uint32]]:
         """Deal anew for each iteration."""
         cards, buckets, signs = self._cards[:count], self._buckets[:count], self._signs[:count]
         deal_many(np.uint64(seed), np.uint64(first), cards)
@@ -48,7 +48,7 @@ class CardDealer:
 
 
 @compiled
-def place(bases: NDArray[np.uint64], sizes: NDArray[np.uint64], buckets: NDArray[np.int32], hands: Hands) -> None:
+def place(bases: NDArray[np.uint64], sizes: NDArray[np.uint64], buckets: NDArray[np.int32], hands: DealtHands) -> None:
     """Write where the tables of both players' buckets begin.
 
     Args:

@@ -12,7 +12,7 @@ from ....backends import usable_cores
 from ....envs.native import GOLDEN, mixed, stream
 from ....envs.poker.game import Game
 from ..compiled import compiled
-from .plan import Hands, hands_of
+from .sampling_tree import DealtHands, all_deals
 
 if TYPE_CHECKING:
     from ....envs.poker.cards.abstraction import CardAbstraction
@@ -29,7 +29,7 @@ class Dealer(Protocol):
 
     block: int
 
-    def deal(self, seed: int, first: int, count: int) -> tuple[Hands, NDArray[np.uint32]]:
+    def deal(self, seed: int, first: int, count: int) -> tuple[DealtHands, NDArray[np.uint32]]:
         """Return deals, and which of them each of `count` iterations takes; iteration k draws from stream k."""
 
 
@@ -39,10 +39,10 @@ class ListDealer:
     block = 4096
 
     def __init__(self, game: Game) -> None:
-        self._hands = hands_of(game)
+        self._hands = all_deals(game)
         self._chosen = np.zeros(self.block, np.uint32)
 
-    def deal(self, seed: int, first: int, count: int) -> tuple[Hands, NDArray[np.uint32]]:
+    def deal(self, seed: int, first: int, count: int) -> tuple[DealtHands, NDArray[np.uint32]]:
         """Draw one of all deals for each iteration."""
         chosen = self._chosen[:count]
         choose_deals(np.uint64(seed), np.uint64(first), len(self._hands.entries), chosen)
@@ -64,10 +64,10 @@ def prepare(game: Game, tell: Callable[[str], None], progress: Callable[[str, fl
         if not path_of((flop, turn, river)).exists():
             tell(f"building the card abstraction of {flop} / {turn} / {river} buckets, once")
 
-        def heard(what: str, share: float) -> None:
+        def on_progress(what: str, share: float) -> None:
             progress(f"building the card abstraction: {what}", share)
 
-        card_abstraction((flop, turn, river), workers=usable_cores(), progress=heard)
+        card_abstraction((flop, turn, river), workers=usable_cores(), progress=on_progress)
 
 
 def dealer_of(game: Game) -> Dealer:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ....envs.poker.game import Game
 from ....envs.poker.tree import DECISION
 from ..compiled import compiled
-from .public import PLAYERS, Public, public_of
+from .public_tree import PLAYERS, PublicTree, public_tree
 from .sweeps import evaluate, spread
 
 Strategy = NDArray[np.float64]
@@ -55,7 +55,7 @@ def game_value(game: Game, strategy: Strategy) -> float:
     Raises:
         TooManyDeals: The game is too large.
     """
-    return _against(public_of(game), strategy, 0, best=False)[0]
+    return _against(public_tree(game), strategy, 0, best=False)[0]
 
 
 def nash_conv(game: Game, strategy: Strategy) -> float:
@@ -64,7 +64,7 @@ def nash_conv(game: Game, strategy: Strategy) -> float:
     Raises:
         TooManyDeals: The game is too large.
     """
-    return sum(_against(public_of(game), strategy, player, best=True)[0] for player in range(PLAYERS))
+    return sum(_against(public_tree(game), strategy, player, best=True)[0] for player in range(PLAYERS))
 
 
 def best_response(game: Game, strategy: Strategy, player: int) -> tuple[float, Strategy]:
@@ -73,7 +73,7 @@ def best_response(game: Game, strategy: Strategy, player: int) -> tuple[float, S
     Raises:
         TooManyDeals: The game is too large.
     """
-    public = public_of(game)
+    public = public_tree(game)
     won, values = _against(public, strategy, player, best=True)
     response = strategy.copy()
     for node in np.flatnonzero((public.kind == DECISION) & (public.player == player)):
@@ -84,7 +84,7 @@ def best_response(game: Game, strategy: Strategy, player: int) -> tuple[float, S
     return won, response
 
 
-def _against(public: Public, strategy: Strategy, player: int, *, best: bool) -> tuple[float, NDArray[np.float64]]:
+def _against(public: PublicTree, strategy: Strategy, player: int, *, best: bool) -> tuple[float, NDArray[np.float64]]:
     """Return a player's value of the game and of all nodes, `(n, b)`."""
     reach = np.zeros((len(public.kind), int(public.buckets.max())))
     values = np.zeros_like(reach)

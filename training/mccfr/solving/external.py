@@ -12,14 +12,16 @@ from numpy.typing import NDArray
 from ....envs.native import GOLDEN, mixed, stream
 from ..compiled import compiled, inlined
 from .matching import ONE, TWO, ZERO, follow
-from .plan import CHILDREN, DEGREE, ORDER, PLACE, SEAT, SEATS, TERMINAL
 from .prefetching import prefetch
+from .sampling_tree import CHILDREN, DEGREE, ORDER, PLACE, SEAT, SEATS, TERMINAL
 from .sharing import exchange
-from .work import Work
+from .traversal import TraversalArrays
 
 
 @inlined
-def visit(w: Work, deal: np.uint64, player: np.uint64, random: np.uint64, weight: np.float32) -> tuple[np.uint64, int]:
+def visit(
+    w: TraversalArrays, deal: np.uint64, player: np.uint64, random: np.uint64, weight: np.float32
+) -> tuple[np.uint64, int]:
     """List what a traversal visits, with the values of terminals; return the list's length and the other's decisions.
 
     What the other does at a decision comes from the output of that number of the random stream. Rows are asked for
@@ -57,7 +59,7 @@ def visit(w: Work, deal: np.uint64, player: np.uint64, random: np.uint64, weight
 
 
 @inlined
-def learn(w: Work, deal: np.uint64, count: np.uint64, weight: np.float32) -> int:
+def learn(w: TraversalArrays, deal: np.uint64, count: np.uint64, weight: np.float32) -> int:
     """Compute the values of all that was visited, from the end, and update the traverser's regrets; return how many."""
     plan, hands, visits, table = w.plan, w.hands, w.visits, w.table
     learned, place = 0, count
@@ -89,7 +91,7 @@ def learn(w: Work, deal: np.uint64, count: np.uint64, weight: np.float32) -> int
 
 @compiled
 def sample_external(
-    w: Work, chosen: NDArray[np.uint32], seed: np.uint64, first: np.uint64, linear: bool
+    w: TraversalArrays, chosen: NDArray[np.uint32], seed: np.uint64, first: np.uint64, linear: bool
 ) -> tuple[float, int, int]:
     """Make an iteration per deal: a traversal for each player, the second one against what the first has learned.
 

@@ -16,7 +16,7 @@ from ....envs.poker.game import Game
 from ....envs.poker.tree import DECISION
 from ..compiled import compiled, inlined
 from .exact import Strategy, normalised
-from .public import PLAYERS, Public, public_of
+from .public_tree import PLAYERS, PublicTree, public_tree
 from .sweeps import evaluate, spread
 
 
@@ -68,10 +68,10 @@ class Cfr:
     def __init__(self, game: Game, variant: str = "cfr") -> None:
         if variant not in VARIANTS:
             raise UnknownName("variant of CFR", variant, VARIANTS)
-        self._game, self._public, self._variant = game, public_of(game), VARIANTS[variant]
+        self._game, self._public, self._variant = game, public_tree(game), VARIANTS[variant]
         self._strategy = normalised(game, np.zeros(game.entries))
         shape = (len(self._public.kind), int(self._public.buckets.max()))
-        self._passes = Passes(np.zeros((PLAYERS, *shape)), np.zeros(shape))
+        self._passes = TreePasses(np.zeros((PLAYERS, *shape)), np.zeros(shape))
         self.regrets, self.sums = np.zeros(game.entries), np.zeros(game.entries)
         self.iterations = 0
 
@@ -82,7 +82,7 @@ class Cfr:
 
     def iterate(self, count: int = 1) -> None:
         """Make some iterations."""
-        learned = Learned(self._strategy, self.regrets, self.sums)
+        learned = StrategySums(self._strategy, self.regrets, self.sums)
         improve(self._public, self._variant, learned, self._passes, self.iterations + 1, count)
         self.iterations += count
 
@@ -91,7 +91,7 @@ class Cfr:
         return normalised(self._game, self.sums)
 
 
-class Learned(NamedTuple):
+class StrategySums(NamedTuple):
     """What is learned, `(entries,)` each: the strategy of now, regrets, sums of the average strategy."""
 
     strategy: Strategy
@@ -99,7 +99,7 @@ class Learned(NamedTuple):
     sums: Strategy
 
 
-class Passes(NamedTuple):
+class TreePasses(NamedTuple):
     """What the last passes over the tree have found, n nodes and b hands.
 
     Attributes:
@@ -111,7 +111,7 @@ class Passes(NamedTuple):
     value: NDArray[np.float64]
 
 
-class Step(NamedTuple):
+class IterationWeights(NamedTuple):
     """What an iteration does with sums: the weight with which it counts, and what is kept of what was there."""
 
     weight: float
@@ -121,17 +121,21 @@ class Step(NamedTuple):
 
 
 @inlined
-def step_of(variant: Variant, iteration: int) -> Step:
+def weights_at(variant: Variant, iteration: int) -> IterationWeights:
     """What iteration number `iteration` does, the first being 1."""
     weight = float(iteration) if variant.linear else 1.0
     if not variant.discounted:
-        return Step(weight, 1.0, 1.0, 1.0)
+        return IterationWeights(weight, 1.0, 1.0, 1.0)
     above, below = iteration**variant.alpha, iteration**variant.beta
-    return Step(weight, above / (above + 1), below / (below + 1), (iteration / (iteration + 1)) ** variant.gamma)
+    return IterationWeights(
+        weight, above / (above + 1), below / (below + 1), (iteration / (iteration + 1)) ** variant.gamma
+    )
 
 
 @inlined
-def learn(p: Public, floor: bool, step: Step, learned: Learned, passes: Passes, node: int, hand: int) -> None:
+def learn(
+    p: PublicTree, floor: bool, step: IterationWeights, learned: StrategySums, passes: TreePasses, node: int, hand: int
+) -> None:
     """Update a hand's regrets, average and strategy at a decision of the player who learns."""
     at, first, degree = p.entry[node] + hand * p.stride[node], p.first[node], p.degree[node]
     reach, total = passes.reach[p.player[node], node, hand], 0.0
@@ -150,10 +154,10 @@ def learn(p: Public, floor: bool, step: Step, learned: Learned, passes: Passes, 
 
 
 @compiled
-def improve(p: Public, variant: Variant, learned: Learned, passes: Passes, first: int, count: int) -> None:
+def improve(p: PublicTree, variant: Variant, learned: StrategySums, passes: TreePasses, first: int, count: int) -> None:
     """Make `count` iterations from number `first` on; players learn in turn, each against what the other has then."""
     for iteration in range(first, first + count):
-        step = step_of(variant, iteration)
+        step = weights_at(variant, iteration)
         for player in range(PLAYERS):
             for who in range(PLAYERS):
                 spread(p, learned.strategy, who, passes.reach[who])

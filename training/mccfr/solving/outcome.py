@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from ....envs.native import GOLDEN, mixed, stream
 from ..compiled import compiled, inlined
 from .matching import LOW, ONE, TWO, UNIT, ZERO, chance, follow, matched, pick, uniform
-from .plan import CHILDREN, DEGREE, ORDER, PLACE, SEAT, SEATS, TERMINAL
+from .sampling_tree import CHILDREN, DEGREE, ORDER, PLACE, SEAT, SEATS, TERMINAL
 from .sharing import exchange
-from .work import Work
+from .traversal import TraversalArrays
 
 EXPLORE = np.float32(0.6)
 """How often the traverser tries any action instead of following its strategy."""
@@ -32,7 +32,7 @@ def explore(
 
 @inlined
 def play(
-    w: Work, deal: np.uint64, player: np.uint64, random: np.uint64, weight: np.float32
+    w: TraversalArrays, deal: np.uint64, player: np.uint64, random: np.uint64, weight: np.float32
 ) -> tuple[np.uint64, int, np.float32]:
     """Play one line; return how many decisions the traverser and the other made, and the line's worth to the traverser.
 
@@ -60,7 +60,9 @@ def play(
 
 
 @inlined
-def learn_line(w: Work, deal: np.uint64, depth: np.uint64, value: np.float32, weight: np.float32) -> np.float32:
+def learn_line(
+    w: TraversalArrays, deal: np.uint64, depth: np.uint64, value: np.float32, weight: np.float32
+) -> np.float32:
     """Update the traverser's regrets along a line, from its end; return what the game is worth by this sample."""
     plan, hands, table = w.plan, w.hands, w.table
     while depth > np.uint64(0):
@@ -78,7 +80,7 @@ def learn_line(w: Work, deal: np.uint64, depth: np.uint64, value: np.float32, we
 
 @compiled
 def sample_outcome(
-    w: Work, chosen: NDArray[np.uint32], seed: np.uint64, first: np.uint64, linear: bool
+    w: TraversalArrays, chosen: NDArray[np.uint32], seed: np.uint64, first: np.uint64, linear: bool
 ) -> tuple[float, int, int]:
     """Make an iteration per deal; arguments and results are those of `sample_external`."""
     utility, visited, updated = 0.0, 0, 0

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ....envs import PacError
 from ....envs.poker.game import Deals, Game
 from ....envs.poker.tree import FOLD, SHOWDOWN
-from .plan import worth
+from .sampling_tree import worth
 
 PLAYERS = 2
 
@@ -26,7 +26,7 @@ class TooManyDeals(PacError):
     title = "No exact solution"
 
 
-class Public(NamedTuple):
+class PublicTree(NamedTuple):
     """A game of n nodes, e edges and at most b buckets on a street, as kernels read it.
 
     Attributes:
@@ -65,7 +65,7 @@ class Public(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def public_of(game: Game) -> Public:
+def public_tree(game: Game) -> PublicTree:
     """Return `game` in vector form.
 
     Raises:
@@ -80,7 +80,7 @@ def public_of(game: Game) -> Public:
     amount, result = np.zeros(len(tree.kind)), np.zeros(len(tree.kind), np.int32)
     amount[ends], result[ends] = worth(game, np.flatnonzero(ends))
     bounds, hands, weight = _pairs(game.deals)
-    return Public(
+    return PublicTree(
         kind=tree.kind,
         player=tree.player,
         street=tree.street,

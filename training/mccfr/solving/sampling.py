@@ -15,9 +15,9 @@ from .dealing import Dealer, dealer_of
 from .discounting import discount
 from .external import sample_external
 from .outcome import sample_outcome
-from .plan import plan_of
+from .sampling_tree import sampling_tree
 from .sharing import alone, copied, exchange_surely, held
-from .work import Work, visits_for
+from .traversal import TraversalArrays, visits_for
 
 METHODS = {"external": sample_external, "outcome": sample_outcome}
 WEIGHTINGS = ("vanilla", "linear", "discounted")
@@ -29,7 +29,7 @@ STRETCH = 32
 """Iterations between exchanges. The more, the older is what a worker knows of what the others have learned."""
 
 
-class Batch(NamedTuple):
+class IterationStats(NamedTuple):
     """What some iterations were.
 
     Attributes:
@@ -42,12 +42,12 @@ class Batch(NamedTuple):
     nodes: int
     updates: int
 
-    def and_then(self, more: Batch) -> Batch:
+    def and_then(self, more: IterationStats) -> IterationStats:
         """Return what these and some more iterations were together."""
-        return Batch(self.utility_sum + more.utility_sum, self.nodes + more.nodes, self.updates + more.updates)
+        return IterationStats(self.utility_sum + more.utility_sum, self.nodes + more.nodes, self.updates + more.updates)
 
 
-class Sampler:
+class SamplingSolver:
     """Makes iterations of MCCFR, each of a deal and a traversal for each player, and learns in place.
 
     Iteration k draws from stream k of the seed, so what it does depends on nothing but the tables it finds. One sampler
@@ -90,7 +90,7 @@ class Sampler:
         if weighting not in WEIGHTINGS:
             raise UnknownName("weighting", weighting, WEIGHTINGS)
         self._sample, self._linear = METHODS[method], weighting == "linear"
-        self._plan = plan_of(game)
+        self._plan = sampling_tree(game)
         self._visits = visits_for(self._plan)
         self._dealer = dealer or dealer_of(game)
         self._table = table
@@ -102,9 +102,9 @@ class Sampler:
         self._share = share or (0, game.entries)
         self._periods: int | None = None
 
-    def run(self, first: int, count: int) -> Batch:
+    def run(self, first: int, count: int) -> IterationStats:
         """Make `count` iterations from number `first` on."""
-        batch, done = Batch(0.0, 0, 0), 0
+        batch, done = IterationStats(0.0, 0, 0), 0
         self._exchange()
         while done < count:
             self.reach(first + done)
@@ -117,10 +117,10 @@ class Sampler:
         if self._shared.stretch:
             exchange_surely(self._shared, self._flat, self._updates)
 
-    def _block(self, first: int, count: int) -> Batch:
+    def _block(self, first: int, count: int) -> IterationStats:
         hands, chosen = self._dealer.deal(self._seed, first, count)
-        work = Work(self._plan, hands, self._flat, self._updates, self._visits, self._shared)
-        return Batch(*self._sample(work, chosen, np.uint64(self._seed), np.uint64(first), self._linear))
+        work = TraversalArrays(self._plan, hands, self._flat, self._updates, self._visits, self._shared)
+        return IterationStats(*self._sample(work, chosen, np.uint64(self._seed), np.uint64(first), self._linear))
 
     def _until_discounting(self, iteration: int) -> int:
         return self._interval - iteration % self._interval if self._interval else self._dealer.block

@@ -11,13 +11,15 @@ from ....envs.poker.game import Game
 from ....envs.poker.tree import DECISION, FOLD, SHOWDOWN, STREET, Tree
 
 SEAT, PLACE, ORDER, DEGREE, CHILDREN = (np.uint64(column) for column in range(5))
-"""Columns of `Plan.nodes`: 2 x street + player, the first entry and the row within a bucket, number of actions; then a
-child per action: a decision, or a terminal t as `TERMINAL + t`."""
+"""Columns of `SamplingTree.nodes`.
+
+They are 2 x street + player, the first entry and the row within a bucket, and the number of actions. Then comes a child
+per action: the line of a decision, or `TERMINAL + t` for terminal t."""
 TERMINAL = np.uint32(1 << 31)
 SEATS = np.uint64(2)
 
 
-class Plan(NamedTuple):
+class SamplingTree(NamedTuple):
     """The betting of a game: n decisions and t terminals, the root first. Dealing has no node.
 
     Attributes:
@@ -31,7 +33,7 @@ class Plan(NamedTuple):
     results: NDArray[np.uint32]
 
 
-class Hands(NamedTuple):
+class DealtHands(NamedTuple):
     """Deals as the kernels read them, one per line.
 
     Attributes:
@@ -45,7 +47,7 @@ class Hands(NamedTuple):
     signs: NDArray[np.float32]
 
 
-def plan_of(game: Game) -> Plan:
+def sampling_tree(game: Game) -> SamplingTree:
     """Return the betting of `game` for the kernels."""
     tree = game.tree
     decisions = np.flatnonzero(tree.kind == DECISION)
@@ -62,7 +64,7 @@ def plan_of(game: Game) -> Plan:
         first, degree = int(tree.first[node]), int(tree.degree[node])
         line[int(CHILDREN) : int(CHILDREN) + degree] = child[first : first + degree]
     amounts, results = worth(game, terminals)
-    return Plan(nodes, amounts.astype(np.float32), results.astype(np.uint32))
+    return SamplingTree(nodes, amounts.astype(np.float32), results.astype(np.uint32))
 
 
 def worth(game: Game, terminals: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -88,7 +90,7 @@ def _after_dealing(tree: Tree) -> NDArray[np.int32]:
         child[dealing] = tree.child[tree.first[child[dealing]]]
 
 
-def hands_of(game: Game) -> Hands:
+def all_deals(game: Game) -> DealtHands:
     """Return all deals of a small game.
 
     Raises:
@@ -99,7 +101,7 @@ def hands_of(game: Game) -> Hands:
         raise ValueError(f"{game.name} does not list its deals")
     count = len(deals.sign)
     bucket = deals.bucket.reshape(count, -1).astype(np.uint64)
-    return Hands(
+    return DealtHands(
         entries=game.entry_base.ravel().astype(np.uint64) + bucket * game.tree.width.ravel().astype(np.uint64),
         rows=game.row_base.ravel().astype(np.uint64) + bucket * game.tree.decisions.ravel().astype(np.uint64),
         signs=np.column_stack([deals.sign, np.ones(count)]).astype(np.float32),

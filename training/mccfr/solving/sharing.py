@@ -28,7 +28,7 @@ NAP = 50e-6
 """Seconds between two tries to get the lock at the end of a batch."""
 
 
-class Shared(NamedTuple):
+class SharedTables(NamedTuple):
     """What all workers share, and what this one has seen of it.
 
     Attributes:
@@ -80,7 +80,7 @@ leave: Any = intrinsic(_leave)
 
 
 @inlined
-def exchange(shared: Shared, table: NDArray[np.float32], updates: NDArray[np.uint32]) -> bool:
+def exchange(shared: SharedTables, table: NDArray[np.float32], updates: NDArray[np.uint32]) -> bool:
     """Add what a copy has gained to the shared tables, and take over what others have added.
 
     Returns:
@@ -94,7 +94,7 @@ def exchange(shared: Shared, table: NDArray[np.float32], updates: NDArray[np.uin
 
 
 @inlined
-def add(shared: Shared, table: NDArray[np.float32], updates: NDArray[np.uint32]) -> None:
+def add(shared: SharedTables, table: NDArray[np.float32], updates: NDArray[np.uint32]) -> None:
     """Add what a copy has gained, and take over what others have added; the lock is held."""
     for place in range(len(table)):
         now = shared.table[place] + (table[place] - shared.seen[place])
@@ -106,27 +106,27 @@ def add(shared: Shared, table: NDArray[np.float32], updates: NDArray[np.uint32])
 
 def copied(
     table: NDArray[np.float32], updates: NDArray[np.uint32], lock: NDArray[np.int32], stretch: int
-) -> tuple[Shared, NDArray[np.float32], NDArray[np.uint32]]:
+) -> tuple[SharedTables, NDArray[np.float32], NDArray[np.uint32]]:
     """Return copies for a worker to learn into and exchange every `stretch` iterations, and what it needs for that."""
     copy = table.reshape(-1).copy()
-    shared = Shared(table.reshape(-1), updates, lock, np.int32(os.getpid()), copy.copy(), np.uint64(stretch))
+    shared = SharedTables(table.reshape(-1), updates, lock, np.int32(os.getpid()), copy.copy(), np.uint64(stretch))
     return shared, copy, np.zeros_like(updates)
 
 
-def alone(table: NDArray[np.float32], updates: NDArray[np.uint32]) -> Shared:
+def alone(table: NDArray[np.float32], updates: NDArray[np.uint32]) -> SharedTables:
     """Return what a worker needs that learns into the tables themselves."""
     nobody = np.zeros(1, np.int32)
-    return Shared(table.reshape(-1), updates, nobody, FREE, np.zeros(0, np.float32), np.uint64(0))
+    return SharedTables(table.reshape(-1), updates, nobody, FREE, np.zeros(0, np.float32), np.uint64(0))
 
 
-def exchange_surely(shared: Shared, table: NDArray[np.float32], updates: NDArray[np.uint32]) -> None:
+def exchange_surely(shared: SharedTables, table: NDArray[np.float32], updates: NDArray[np.uint32]) -> None:
     """`exchange`, as soon as no other worker does."""
     with held(shared):
         _add(shared, table, updates)
 
 
 @contextmanager
-def held(shared: Shared) -> Iterator[None]:
+def held(shared: SharedTables) -> Iterator[None]:
     """Hold the lock, as soon as no other worker does; one that died while it did is no hindrance."""
     while not _take(shared.lock, shared.process):
         time.sleep(NAP)
@@ -140,7 +140,7 @@ def held(shared: Shared) -> Iterator[None]:
 
 
 @compiled
-def _add(shared: Shared, table: NDArray[np.float32], updates: NDArray[np.uint32]) -> None:
+def _add(shared: SharedTables, table: NDArray[np.float32], updates: NDArray[np.uint32]) -> None:
     add(shared, table, updates)
 
 

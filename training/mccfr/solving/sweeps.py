@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from ....envs.poker.tree import DECISION, STREET
 from ..compiled import compiled
-from .public import Public
+from .public_tree import PublicTree
 
 Vector = NDArray[np.float64]
 
 
 @compiled
-def spread(p: Public, strategy: Vector, player: int, reach: Vector) -> None:
+def spread(p: PublicTree, strategy: Vector, player: int, reach: Vector) -> None:
     """Write how much of each hand of a player reaches every node by its own decisions.
 
     Args:
@@ -43,7 +43,7 @@ def spread(p: Public, strategy: Vector, player: int, reach: Vector) -> None:
 
 
 @compiled
-def settle(p: Public, node: int, player: int, reach: Vector, value: Vector) -> None:
+def settle(p: PublicTree, node: int, player: int, reach: Vector, value: Vector) -> None:
     """Write what a terminal is worth to each hand of a player against the hands of the other that reach it."""
     street, weights = p.street[node], p.weight[p.result[node]]
     amount = p.amount[node] if player == 0 else -p.amount[node]
@@ -54,7 +54,7 @@ def settle(p: Public, node: int, player: int, reach: Vector, value: Vector) -> N
 
 
 @compiled
-def evaluate(p: Public, strategy: Vector, player: int, reach: Vector, value: Vector, best: bool) -> float:
+def evaluate(p: PublicTree, strategy: Vector, player: int, reach: Vector, value: Vector, best: bool) -> float:
     """Write what every node is worth to each hand of a player, counterfactually; return what the game is.
 
     Args:

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .plan import Hands, Plan
-from .sharing import Shared
+from .sampling_tree import DealtHands, SamplingTree
+from .sharing import SharedTables
 
 
-class Visits(NamedTuple):
+class VisitList(NamedTuple):
     """What is visited in a traversal, in the order of visiting; `(m,)` each, m the nodes of the plan.
 
     Attributes:
@@ -25,7 +25,7 @@ class Visits(NamedTuple):
     value: NDArray[np.float32]
 
 
-class Work(NamedTuple):
+class TraversalArrays(NamedTuple):
     """All that a traversal reads and writes.
 
     Attributes:
@@ -37,15 +37,15 @@ class Work(NamedTuple):
         shared: What other workers see of `table` and `updates`, if those are copies.
     """
 
-    plan: Plan
-    hands: Hands
+    plan: SamplingTree
+    hands: DealtHands
     table: NDArray[np.float32]
     updates: NDArray[np.uint32]
-    visits: Visits
-    shared: Shared
+    visits: VisitList
+    shared: SharedTables
 
 
-def visits_for(plan: Plan) -> Visits:
+def visits_for(plan: SamplingTree) -> VisitList:
     """Return memory for traversals of `plan`."""
     most = len(plan.nodes) + len(plan.amounts)
-    return Visits(np.zeros(most, np.uint32), np.zeros(most, np.uint32), np.zeros(most, np.float32))
+    return VisitList(np.zeros(most, np.uint32), np.zeros(most, np.uint32), np.zeros(most, np.float32))

@@ -11,8 +11,8 @@ from pac.envs.poker.cards.notation import CLASSES, card_text
 from pac.envs.poker.cards.words import HOLE_CARDS
 from pac.envs.poker.layout import NODE
 from pac.envs.poker.task import game_of
-from pac.training.mccfr.pictures.boards import Boards, Hand, shown
-from pac.training.mccfr.pictures.grids import HOLE_CLASSES, WHOLE, Decision, Whole
+from pac.training.mccfr.pictures.boards import DisplayedHand, SolverBoards, shown
+from pac.training.mccfr.pictures.grids import HOLE_CLASSES, WHOLE, DecisionStrategy, StreetStrategy
 from pac.training.mccfr.solving.exact import average_strategy
 from pac.training.mccfr.solving.full import Cfr
 
@@ -34,13 +34,13 @@ def drawing(task, table, updates, workers=2):
     dressed = replace(task, panels=panels, boards=boards)
     buffers = {item.name: np.zeros((1, workers, *item.stored_shape), item.dtype) for item in boards}
     buffers |= {"table": table[None, None], "updates": updates[None, None]}
-    return Boards(dressed, 0, workers, buffers, 0), buffers
+    return SolverBoards(dressed, 0, workers, buffers, 0), buffers
 
 
 def test_the_whole_of_kuhn_is_what_its_average_strategy_says():
     """A king never folds to a bet, a jack always does; the columns are the four histories."""
     task, game, table, _ = solved("kuhn")
-    whole = Whole(game, 0, len(task.action_names))
+    whole = StreetStrategy(game, 0, len(task.action_names))
     assert (whole.rows, whole.columns) == (("J", "Q", "K"), ("·", "k", "b", "kb"))
     out = np.zeros((3, 4, 3), np.uint8)
     whole.write(table, out)
@@ -57,7 +57,7 @@ def test_the_whole_of_kuhn_is_what_its_average_strategy_says():
 def test_leduc_is_shown_by_rank_and_by_street():
     """Suits do not matter to it: three hands by six histories, then nine by thirty, in order of what came before."""
     task, game, table, _ = solved("leduc", 20)
-    first, second = (Whole(game, street, 3) for street in range(2))
+    first, second = (StreetStrategy(game, street, 3) for street in range(2))
     assert (len(first.rows), len(first.columns), len(second.rows), len(second.columns)) == (3, 6, 9, 30)
     assert second.rows[:3] == ("J|J", "J|Q", "J|K")
     assert second.columns[:7] == ("bc/·", "bc/k", "bc/b", "bc/kb", "bc/br", "bc/kbr", "kk/·")
@@ -70,7 +70,7 @@ def test_leduc_is_shown_by_rank_and_by_street():
 def test_of_liars_dice_the_first_decisions_are_shown():
     """All histories up to a length: nothing bid, and every first bid."""
     task = find("liars_dice")
-    whole = Whole(game_of(task), 0, len(task.action_names))
+    whole = StreetStrategy(game_of(task), 0, len(task.action_names))
     assert whole.rows == tuple("123456")
     assert whole.columns == ("·", *task.action_names[:-1])
 
@@ -113,7 +113,7 @@ def test_a_hand_goes_on_by_legal_actions_for_ever(monkeypatch):
         boards.draw()
         pictures.add(buffers["hand"].tobytes())
     assert len(pictures) > 20
-    hand = Hand(task, game, 3)
+    hand = DisplayedHand(task, game, 3)
     assert game.tree.kind[hand.node] == 0
     assert hand.node == hand._state[NODE]
 
@@ -137,7 +137,7 @@ def test_a_decision_of_holdem_weighs_all_pairs_alike():
     numbers = [action.number for action in game.tree.actions_of(0)]
     for bucket in range(169):
         table[game.entry(0, bucket) + (bucket % degree), 1] = 3.0
-    decision = Decision(game, table, 0, (HOLE_CLASSES, np.ones(1326, np.bool_)), count)
+    decision = DecisionStrategy(game, table, 0, (HOLE_CLASSES, np.ones(1326, np.bool_)), count)
     out = np.zeros((13, 13, count), np.uint8)
     decision.write_classes(out)
     assert all(out.reshape(169, count)[bucket, numbers[bucket % degree]] == WHOLE for bucket in range(169))

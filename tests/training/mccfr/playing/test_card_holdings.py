@@ -14,7 +14,7 @@ from pac.envs.poker.tree import DECISION
 from pac.training.mccfr.playing.card_holdings import CardHoldings
 from pac.training.mccfr.playing.local_best_response import local_best_response
 from pac.training.mccfr.playing.matches import BLOCK, bot, match
-from pac.training.mccfr.playing.resolving import Resolver, Settings
+from pac.training.mccfr.playing.resolving import Resolver, ResolverSettings
 
 from ....envs.poker.cards.made_up import random_tables
 from ....envs.poker.cards.twin import cards_of
@@ -193,7 +193,7 @@ def test_who_is_all_in_at_once_against_who_waits_for_aces(game, few):
 @pytest.mark.parametrize("street", [1, 2, 3])
 def test_a_decision_is_thought_about(game, few, street):
     """Probabilities of every hand that can be sum to 1, and other ones than the blueprint's are found."""
-    settings = Settings.read("resolver", {"iterations": 10, "deals": 300, "time_budget_ms": 60_000.0})
+    settings = ResolverSettings.read("resolver", {"iterations": 10, "deals": 300, "time_budget_ms": 60_000.0})
     resolver = Resolver(game, bot(game, "uniform"), few, settings)
     tree = game.tree
     node = int(np.flatnonzero((tree.kind == DECISION) & (tree.street == street) & (tree.degree > 2))[0])

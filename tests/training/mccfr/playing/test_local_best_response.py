@@ -69,7 +69,7 @@ def test_drawn_hands_agree_with_all_hands():
 def test_progress_is_told():
     """Rising to 1."""
     told: list[float] = []
-    local_best_response(LEDUC, np.full(LEDUC.entries, 0.5), Drawn(LEDUC), 20, heard=told.append)
+    local_best_response(LEDUC, np.full(LEDUC.entries, 0.5), Drawn(LEDUC), 20, on_progress=told.append)
     assert told == sorted(told)
     assert told[-1] == 1
 

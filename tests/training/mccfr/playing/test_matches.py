@@ -9,8 +9,16 @@ from pac.envs import BadParameter, UnknownName
 from pac.envs.poker.small import kuhn, leduc, liars_dice
 from pac.training.mccfr.playing.estimate import Estimate
 from pac.training.mccfr.playing.holdings import SmallHoldings
-from pac.training.mccfr.playing.matches import BOTS, Follower, Thinker, bot, exact_match, match, thoughtful_match
-from pac.training.mccfr.playing.resolving import Resolver, Settings
+from pac.training.mccfr.playing.matches import (
+    BOTS,
+    ResolvingPlayer,
+    StrategyPlayer,
+    bot,
+    exact_match,
+    match,
+    player_match,
+)
+from pac.training.mccfr.playing.resolving import Resolver, ResolverSettings
 from pac.training.mccfr.solving.exact import best_response, nash_conv, normalised
 from pac.training.mccfr.solving.full import Cfr
 
@@ -65,9 +73,9 @@ def test_played_hands_agree_with_all_deals():
 def test_players_who_decide_as_they_go_agree_too():
     """Both follow strategies here, so what they should win is known, whatever hands are guessed to be worth."""
     one, other, holdings = drawn(LEDUC, 5), bot(LEDUC, "call"), SmallHoldings(LEDUC)
-    first, second = (Follower(LEDUC, strategy, holdings) for strategy in (one, other))
+    first, second = (StrategyPlayer(LEDUC, strategy, holdings) for strategy in (one, other))
     for guess in (one, other, drawn(LEDUC, 6)):
-        found = thoughtful_match(LEDUC, first, second, holdings, 500, guess=guess, threads=2)
+        found = player_match(LEDUC, first, second, holdings, 500, guess=guess, threads=2)
         assert found.hands == 500
         assert found.mean == pytest.approx(exact_match(LEDUC, one, other).mean, abs=1.5 * found.margin)
 
@@ -75,8 +83,8 @@ def test_players_who_decide_as_they_go_agree_too():
 def test_who_plays_as_guessed_owes_nothing_to_luck():
     """Two who follow the guess win nothing of each other, and there is no doubt about it."""
     strategy, holdings = drawn(LEDUC, 5), SmallHoldings(LEDUC)
-    player = Follower(LEDUC, strategy, holdings)
-    found = thoughtful_match(LEDUC, player, player, holdings, 40, guess=strategy)
+    player = StrategyPlayer(LEDUC, strategy, holdings)
+    found = player_match(LEDUC, player, player, holdings, 40, guess=strategy)
     assert (found.mean, found.margin) == pytest.approx((0, 0), abs=1e-9)
 
 
@@ -84,10 +92,10 @@ def test_thinking_again_can_be_played():
     """Who thinks at every decision plays whole hands, and wins of who plays blindly."""
     cfr, holdings, blind = Cfr(LEDUC, "cfr+"), SmallHoldings(LEDUC), bot(LEDUC, "uniform")
     cfr.iterate(5)
-    chosen = Settings.read("resolver", {"iterations": 3, "time_budget_ms": 60_000.0})
-    thinker = Thinker(Resolver(LEDUC, cfr.average(), holdings, chosen))
-    other = Follower(LEDUC, blind, holdings)
-    found = thoughtful_match(LEDUC, thinker, other, holdings, 40, guess=blind, threads=2)
+    chosen = ResolverSettings.read("resolver", {"iterations": 3, "time_budget_ms": 60_000.0})
+    thinker = ResolvingPlayer(Resolver(LEDUC, cfr.average(), holdings, chosen))
+    other = StrategyPlayer(LEDUC, blind, holdings)
+    found = player_match(LEDUC, thinker, other, holdings, 40, guess=blind, threads=2)
     assert found.mean + found.margin > 0
 
 
@@ -117,11 +125,11 @@ def test_who_bets_always_wins_what_its_bets_bring():
 def test_a_match_of_an_odd_number_of_hands_is_refused(hands):
     """Every deal is played from both seats; one deal alone has no interval."""
     strategy = bot(LEDUC, "call")
-    player = Follower(LEDUC, strategy, SmallHoldings(LEDUC))
+    player = StrategyPlayer(LEDUC, strategy, SmallHoldings(LEDUC))
     with pytest.raises(BadParameter, match=rf"even number.*{hands}"):
         match(LEDUC, strategy, strategy, Drawn(LEDUC), hands)
     with pytest.raises(BadParameter, match=rf"even number.*{hands}"):
-        thoughtful_match(LEDUC, player, player, SmallHoldings(LEDUC), hands, guess=strategy)
+        player_match(LEDUC, player, player, SmallHoldings(LEDUC), hands, guess=strategy)
 
 
 def test_an_unknown_bot_is_named():

@@ -12,7 +12,7 @@ from pac.envs.poker.small import kuhn, leduc
 from pac.envs.poker.tree import DECISION
 from pac.training.mccfr.playing.holdings import SmallHoldings
 from pac.training.mccfr.playing.ranges import ranges
-from pac.training.mccfr.playing.resolving import Resolver, Settings
+from pac.training.mccfr.playing.resolving import Resolver, ResolverSettings
 from pac.training.mccfr.playing.subgame import subtree
 from pac.training.mccfr.solving.exact import nash_conv
 from pac.training.mccfr.solving.full import Cfr
@@ -32,7 +32,7 @@ def blueprint(name, iterations):
 def resolver(name, trained, **settings):
     """Return a resolver that looks at no clock."""
     game = GAMES[name]
-    chosen = Settings.read("resolver", {"time_budget_ms": HOUR, "iterations": 20, **settings})
+    chosen = ResolverSettings.read("resolver", {"time_budget_ms": HOUR, "iterations": 20, **settings})
     return Resolver(game, blueprint(name, trained), SmallHoldings(game), chosen)
 
 
@@ -87,7 +87,7 @@ def test_it_stops_when_the_time_is_over():
     """By a clock that counts how often it is asked, a budget of ten looks allows fewer iterations than it may make."""
     ticks = count()
     game = GAMES["leduc"]
-    chosen = Settings(time_budget_ms=10_000)
+    chosen = ResolverSettings(time_budget_ms=10_000)
     thinking = Resolver(game, blueprint("leduc", 10), SmallHoldings(game), chosen, clock=lambda: float(next(ticks)))
     node = int(np.flatnonzero((game.tree.kind == DECISION) & (game.tree.street == 1))[0])
     assert 1 <= thinking.resolve(node, (0,)).iterations <= 10

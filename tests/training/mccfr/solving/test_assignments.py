@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pac.training.mccfr.solving.orders import LEAST, Orders
+from pac.training.mccfr.solving.assignments import LEAST, Assignments
 
 
-def orders(*counts: int, shared: bool = True) -> Orders:
+def orders(*counts: int, shared: bool = True) -> Assignments:
     """Orders of so many iterations, one after the other from number 100 on."""
     count = np.array(counts, np.float32)
     first = 100 + (np.cumsum(count) - count).astype(np.int64)
-    return Orders(first, count, np.zeros(len(counts), np.int64), shared)
+    return Assignments(first, count, np.zeros(len(counts), np.int64), shared)
 
 
 @given(

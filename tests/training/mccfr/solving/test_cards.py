@@ -10,7 +10,7 @@ from pac.envs.poker.game import Game
 from pac.envs.poker.holdem import holdem
 from pac.envs.poker.sizes import sizes_of
 from pac.training.mccfr.solving.cards import CardDealer
-from pac.training.mccfr.solving.sampling import Sampler
+from pac.training.mccfr.solving.sampling import SamplingSolver
 
 from ....envs.poker.cards.made_up import random_tables
 from ..tables import learned, tables
@@ -64,7 +64,7 @@ def test_holdem_is_learned(game, abstraction, method):
     def learn(*sizes):
         table, updates = tables(game)
         sampler, done, won = (
-            Sampler(game, table, updates, 5, method=method, dealer=CardDealer(game, abstraction)),
+            SamplingSolver(game, table, updates, 5, method=method, dealer=CardDealer(game, abstraction)),
             0,
             0.0,
         )

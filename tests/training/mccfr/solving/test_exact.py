@@ -12,7 +12,7 @@ from pac.envs.poker.game import Game
 from pac.envs.poker.small import kuhn, leduc, liars_dice
 from pac.training.mccfr.solving.exact import average_strategy, best_response, game_value, nash_conv, normalised
 from pac.training.mccfr.solving.full import VARIANTS, Cfr
-from pac.training.mccfr.solving.public import TooManyDeals
+from pac.training.mccfr.solving.public_tree import TooManyDeals
 
 GAMES = {"kuhn": kuhn(), "leduc": leduc(), "leduc_ranks": leduc(suits=False), "liars_dice": liars_dice()}
 KNOWN = [

@@ -11,7 +11,7 @@ from pac.envs import UnknownName
 from pac.envs.poker.small import kuhn, leduc, liars_dice
 from pac.training.mccfr.solving.exact import average_strategy, nash_conv
 from pac.training.mccfr.solving.matching import THIN
-from pac.training.mccfr.solving.sampling import METHODS, WEIGHTINGS, Sampler
+from pac.training.mccfr.solving.sampling import METHODS, WEIGHTINGS, SamplingSolver
 
 from ..tables import learned, tables
 from ..twin import Twin
@@ -84,7 +84,7 @@ def test_batches_do_not_matter(method, weighting, sizes):
     table, updates = tables(KUHN)
     done = 0
     for size in sizes:
-        Sampler(KUHN, table, updates, 3, **options).run(done, size)
+        SamplingSolver(KUHN, table, updates, 3, **options).run(done, size)
         done += size
     whole, counted = learned(KUHN, done, 3, **options)
     assert np.array_equal(table, whole)
@@ -95,7 +95,7 @@ def test_batches_do_not_matter(method, weighting, sizes):
 def test_updates_are_counted(method):
     """What a batch says it updated is what the rows say, and more is visited than updated."""
     table, updates = tables(LEDUC)
-    batch = Sampler(LEDUC, table, updates, 1, method=method).run(0, 1_000)
+    batch = SamplingSolver(LEDUC, table, updates, 1, method=method).run(0, 1_000)
     assert batch.updates == updates.sum()
     assert batch.nodes > batch.updates
     assert updates.min() >= 0
@@ -107,7 +107,7 @@ def test_updates_are_counted(method):
 def test_the_utility_nears_the_value_of_the_game(game, value):
     """What player 0 wins while both learn is, in the mean, the value of the game."""
     table, updates = tables(game)
-    sampler = Sampler(game, table, updates, 2)
+    sampler = SamplingSolver(game, table, updates, 2)
     sampler.run(0, 100_000)
     assert sampler.run(100_000, 400_000).utility_sum / 400_000 == pytest.approx(value, abs=0.02)
 
@@ -117,7 +117,7 @@ def test_an_old_average_goes_on():
     table, updates = tables(KUHN)
     old = np.float32(2**24)
     table[:, 1] = old
-    Sampler(KUHN, table, updates, 1).run(0, int(old) // 64)
+    SamplingSolver(KUHN, table, updates, 1).run(0, int(old) // 64)
     added = table[:, 1].sum() - old * KUHN.entries
     dealt = int(old) // 64 * 2
     assert 0.5 * dealt < added < 4 * dealt

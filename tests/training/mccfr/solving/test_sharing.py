@@ -10,7 +10,7 @@ import pytest
 
 from pac.envs.poker.small import kuhn, leduc, liars_dice
 from pac.training.mccfr.solving.exact import average_strategy, nash_conv
-from pac.training.mccfr.solving.sampling import SMALL, Sampler
+from pac.training.mccfr.solving.sampling import SMALL, SamplingSolver
 
 from ..tables import learned, tables
 
@@ -86,7 +86,7 @@ def test_samplers_in_turn_learn_from_each_other():
     game = GAMES["leduc"]
     table, updates = tables(game)
     lock = np.zeros(1, np.int32)
-    workers = [Sampler(game, table, updates, 4, lock=lock) for _ in range(2)]
+    workers = [SamplingSolver(game, table, updates, 4, lock=lock) for _ in range(2)]
     counted = sum(workers[turn % 2].run(turn * 100, 100).updates for turn in range(50))
     alone, by_one = learned(game, 5_000, 4)
     assert counted == updates.sum()
@@ -102,7 +102,7 @@ def test_a_lock_whose_holder_died_is_taken():
     holder = subprocess.Popen([sys.executable, "-c", ""])
     holder.wait(120)
     lock = np.full(1, holder.pid, np.int32)
-    batch = Sampler(game, table, updates, 4, lock=lock).run(0, 64)
+    batch = SamplingSolver(game, table, updates, 4, lock=lock).run(0, 64)
     assert batch.updates == updates.sum()
     assert lock[0] == 0
 
@@ -112,7 +112,7 @@ def test_large_tables_are_learned_into():
     game = GAMES["liars_dice"]
     assert game.entries > SMALL > GAMES["leduc"].entries
     table, updates = tables(game)
-    Sampler(game, table, updates, 4, lock=np.ones(1, np.int32)).run(0, 100)
+    SamplingSolver(game, table, updates, 4, lock=np.ones(1, np.int32)).run(0, 100)
     alone, by_one = learned(game, 100, 4)
     assert np.array_equal(table, alone)
     assert np.array_equal(updates, by_one)

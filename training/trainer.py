@@ -165,7 +165,7 @@ class Trainer(ABC):
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return what a checkpoint holds, as of the end of the last iteration: tensors by name, and JSON data.
 
-        Tensors are copies, or a `Stream` where a copy would be too large.
+        Tensors are copies, or a `StreamedArray` where a copy would be too large.
 
         Raises:
             NonFiniteWeights: What was learned is of no use any more.

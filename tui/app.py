@@ -13,7 +13,7 @@ from textual.binding import BindingType
 from textual.screen import Screen
 
 from ..training.telemetry.records import Level, Phase
-from ..training.telemetry.snapshot import Look, Snapshot
+from ..training.telemetry.snapshot import Snapshot, ViewRequest
 from .connection import SessionConnection
 from .dialogs.dialog import Dialog
 from .drawing.plain import PlainScreen
@@ -54,7 +54,7 @@ class PacApp(NavigatedApp):
 
     def __init__(self, connection: SessionConnection) -> None:
         super().__init__(connection)
-        self._look: Look | None = None
+        self._look: ViewRequest | None = None
         self._toasted = 0
         self._told: tuple[Phase, Mapping[str, Any]] | None = None
         self._resized = False

@@ -26,7 +26,7 @@ from .terminal_app import TerminalApp
 from .threads import CommandThread, SnapshotThread
 
 if TYPE_CHECKING:
-    from ..training.runs.overview import Overview
+    from ..training.runs.overview import RunOverview
 
 ENDING = {Phase.STOPPING, Phase.ENDED, Phase.FAILED}
 
@@ -52,7 +52,7 @@ class CommandedApp(TerminalApp):
         self.lost: PacError | None = None
         self.stops = 0
         self.interrupted = False
-        self.wanted: Overview | None = None
+        self.wanted: RunOverview | None = None
         self.asked: bool | None = None
         self.connection = connection
         self.scheduler = RefreshScheduler()
@@ -211,7 +211,7 @@ class CommandedApp(TerminalApp):
         parent = Path(about.folder).parent if about is not None and about.folder else RUNS
         self.push_screen(RunPicker(parent, about.pid if about is not None else 0), self._go_to)
 
-    def _go_to(self, run: Overview | None) -> None:
+    def _go_to(self, run: RunOverview | None) -> None:
         """Leave for another run."""
         self.wanted = run
         if run is not None:

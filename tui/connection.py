@@ -12,7 +12,7 @@ from ..envs import PacError
 from ..training.session.control import SessionClient, SessionGone
 from ..training.session.host import RunningSession
 from ..training.telemetry.blocks import TelemetryReader
-from ..training.telemetry.snapshot import Look, Snapshot, take
+from ..training.telemetry.snapshot import Snapshot, ViewRequest, take_snapshot
 
 Origin: TypeAlias = Literal["process", "thread", "elsewhere"]
 START_LIMIT = 30.0
@@ -44,7 +44,7 @@ class SessionConnection:
         self._client: SessionClient | None = None
         self._joining = threading.Lock()
         self._closed = False
-        self._last: tuple[Look, float, Snapshot] | None = None
+        self._last: tuple[ViewRequest, float, Snapshot] | None = None
         self._ready = threading.Event()
         threading.Thread(target=self._open, name="opening", daemon=True).start()
 
@@ -76,7 +76,7 @@ class SessionConnection:
         assert self._session is not None
         return self._session
 
-    def take(self, look: Look) -> Snapshot:
+    def take(self, look: ViewRequest) -> Snapshot:
         """Look at the session; the same object as before if nothing was published since.
 
         Raises:
@@ -88,7 +88,7 @@ class SessionConnection:
         now = float(self._reader.read("state")["now"]) + float(self._reader.read("system")["pulse"])
         if self._last is not None and self._last[:2] == (look, now):
             return self._last[2]
-        snapshot = take(self._reader, look, self._last[2] if self._last is not None else None)
+        snapshot = take_snapshot(self._reader, look, self._last[2] if self._last is not None else None)
         self._last = look, now, snapshot
         return snapshot
 

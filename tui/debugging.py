@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..training.telemetry.moments import Line, Moment, Source
+from ..training.telemetry.moments import Moment, MomentSource, RecentSteps
 from ..training.telemetry.records import Notice, Phase
-from ..training.telemetry.snapshot import Look, Snapshot
+from ..training.telemetry.snapshot import Snapshot, ViewRequest
 from .commanded import CommandedApp
 from .connection import SessionConnection
 from .dialogs.breakpoints import BreakpointsDialog
@@ -73,7 +73,7 @@ class DebuggedApp(CommandedApp):
             self.begun = by == -1
         self.hurry()
 
-    def _ended(self, line: Line, back: int) -> bool:
+    def _ended(self, line: RecentSteps, back: int) -> bool:
         """Whether a step ended an episode and began the next one."""
         two = self.snapshot is not None and self.snapshot.description.begins_at_once
         return two and back < len(line.ends) and bool(line.ends[len(line.ends) - 1 - back])
@@ -119,7 +119,7 @@ class DebuggedApp(CommandedApp):
         else:
             self.notify(f"a {self.units.environment} plays no episodes", severity="warning")
 
-    def closely(self, look: Look) -> Look:
+    def closely(self, look: ViewRequest) -> ViewRequest:
         """Return what a view wants to see, with what the debugger wants of it."""
         if self.inspecting and look.focus is None and look.count:
             look = replace(look, focus=self.env)
@@ -159,4 +159,4 @@ class DebuggedApp(CommandedApp):
         two = self.snapshot is not None and self.snapshot.description.begins_at_once
         ends = two and bool(moment.values["end"])
         wanted = moment.back == self.back and ends == (last > 0)
-        return wanted and last in {0, moment.now} and moment.source is not Source.WORKING
+        return wanted and last in {0, moment.now} and moment.source is not MomentSource.WORKING

@@ -12,7 +12,7 @@ from ..training.config import RUNS, Config
 from ..training.exits import INTERRUPTED
 from ..training.imports import importing
 from ..training.loading import load
-from ..training.runs.sessions import AttachedSession, choose
+from ..training.runs.sessions import AttachedSession, find_session
 from ..training.session.host import RunningSession, SessionFailed, SessionThread, launch
 from ..training.telemetry.records import Phase
 from .connection import STOP_LIMIT, SessionConnection
@@ -21,7 +21,7 @@ from .terminal import borrowed_terminal
 from .trust import ask
 
 if TYPE_CHECKING:
-    from ..training.runs.overview import Overview
+    from ..training.runs.overview import RunOverview
 
 NAP = 0.05
 
@@ -79,7 +79,7 @@ class AppExit(NamedTuple):
 
     code: int
     name: str
-    wanted: Overview | None
+    wanted: RunOverview | None
 
 
 def _open_next_run(left: AppExit, *, in_process: bool = False) -> int:
@@ -88,7 +88,7 @@ def _open_next_run(left: AppExit, *, in_process: bool = False) -> int:
     if run is None or left.code == INTERRUPTED:
         return left.code
     if run.pid is not None:
-        return attach_app(AttachedSession(choose(str(run.pid), RUNS)))
+        return attach_app(AttachedSession(find_session(str(run.pid), RUNS)))
     return run_app(load({"resume": str(run.folder)}, vouch=ask).config, in_process=in_process)
 
 

@@ -10,7 +10,7 @@ from rich.segment import Segment
 
 from ..envs.fields import Array
 from ..training.telemetry.description import Description
-from ..training.telemetry.moments import Line, Moment, Source
+from ..training.telemetry.moments import Moment, MomentSource, RecentSteps
 from .drawing.numbers import decimal, percent, whole
 from .drawing.styles import (
     ACCENT,
@@ -36,7 +36,7 @@ LEAST_FIRST = ("source", "step", "place", "next", "end")
 """The pieces of the sentence in the order in which they go where it is too long; what was done stays."""
 
 
-def scrubber(about: Description, moment: Moment | None, line: Line | None, back: int, width: int) -> list[Row]:
+def scrubber(about: Description, moment: Moment | None, line: RecentSteps | None, back: int, width: int) -> list[Row]:
     """Return two rows: what the step was, and where it is among the last ones."""
     if moment is None or line is None:
         return [(styled(f" {SIGNS.paused} paused", SOFT, bold=True),), ()]
@@ -45,7 +45,7 @@ def scrubber(about: Description, moment: Moment | None, line: Line | None, back:
 
 def _sentence(about: Description, moment: Moment, back: int, width: int) -> Row:
     """What the step was, what came of it, what comes next; where that is too long, without what tells least."""
-    if moment.source is Source.WORKING:
+    if moment.source is MomentSource.WORKING:
         text = f" {_back(back)}: playing again {percent(100 * moment.progress)}"
         return (styled(text, YELLOW, bold=True),)
     head = (
@@ -54,11 +54,11 @@ def _sentence(about: Description, moment: Moment, back: int, width: int) -> Row:
     at = (styled(f"at step {moment.step:,}", BRIGHT),)
     source: Row = ()
     missing: Row = ()
-    if moment.source is Source.MISSING:
+    if moment.source is MomentSource.MISSING:
         what = "last board not kept" if moment.values["end"] else "not kept"
         missing = (styled(f"{what}: {moment.note}", YELLOW),)
     elif back:
-        said = "as it was seen" if moment.source is Source.STORED else "played again"
+        said = "as it was seen" if moment.source is MomentSource.STORED else "played again"
         source = (styled(f"{said}: {moment.note}" if moment.note else said, FAINT),)
     known = {"step": at, **_known(about, moment, width // 3), "source": source, "missing": missing}
     for least in LEAST_FIRST:
@@ -109,7 +109,7 @@ def _back(back: int) -> str:
     return f"{back} step{'s' * (back > 1)} back"
 
 
-def _marks(line: Line, back: int, width: int) -> Row:
+def _marks(line: RecentSteps, back: int, width: int) -> Row:
     """The last steps, oldest on the left: rewards above and below nothing, ends, and the cursor."""
     left, right = styled(f" -{len(line.ends)} ", FAINT), styled(" now ", FAINT)
     room = width - width_of((left, right))

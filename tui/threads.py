@@ -11,9 +11,9 @@ from textual.message import Message
 
 from ..backends.core.errors import ending
 from ..envs import PacError
-from ..training.runs.sessions import UNSEEN
+from ..training.runs.sessions import UNKNOWN_EXIT_CODE
 from ..training.session.control import SessionGone
-from ..training.telemetry.snapshot import Look
+from ..training.telemetry.snapshot import ViewRequest
 from .connection import SessionConnection
 from .messages import Refused, SessionLost, SnapshotTaken
 
@@ -27,7 +27,7 @@ class SnapshotThread:
     def __init__(self, connection: SessionConnection, post: Post) -> None:
         self._connection = connection
         self._post = post
-        self._look = Look()
+        self._look = ViewRequest()
         self._wanted = threading.Event()
         self._done = threading.Event()
         self._shown: object = None
@@ -35,7 +35,7 @@ class SnapshotThread:
         self._thread = threading.Thread(target=self._run, name="watcher", daemon=True)
         self._thread.start()
 
-    def request(self, look: Look) -> None:
+    def request(self, look: ViewRequest) -> None:
         """Ask for a look."""
         self._look = look
         self._wanted.set()
@@ -80,7 +80,7 @@ class SnapshotThread:
 
 
 def _gone(code: int) -> SessionGone:
-    known = "" if code == UNSEEN else f" ({ending(code)})"
+    known = "" if code == UNKNOWN_EXIT_CODE else f" ({ending(code)})"
     return SessionGone(f"the session's process ended without a word{known}")
 
 

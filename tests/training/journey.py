@@ -10,8 +10,8 @@ from pac.backends import make
 from pac.envs import Task, find
 from pac.envs.task import ASKED
 from pac.training.past.history import History
-from pac.training.past.recorder import Recorder
-from pac.training.telemetry.moments import fill, has_last_boards, moment_dtype, terms_width
+from pac.training.past.recorder import EpisodeRecorder
+from pac.training.telemetry.moments import fill_moment, has_last_boards, moment_dtype, terms_width
 
 SLOTS = 9
 
@@ -34,7 +34,7 @@ class Journey:
         seed: int = 11,
         seat: int = 0,
         looked_at: bool = False,
-        recorder: Recorder | None = None,
+        recorder: EpisodeRecorder | None = None,
     ):
         self.task = find(task) if isinstance(task, str) else task
         self.seed, self.num_envs, self.seat = seed, num_envs, seat
@@ -107,7 +107,7 @@ class Journey:
         moments, seat = np.zeros(self.num_envs, moment_dtype(self.task)), self.seat
         for env in range(self.num_envs):
             record = moments[env : env + 1].reshape(())
-            fill(record, self.task, self.backend.buffer, slot, env, seat=seat, begun=begun)
+            fill_moment(record, self.task, self.backend.buffer, slot, env, seat=seat, begun=begun)
             if not record["begun"]:
                 record["terms"] = self.sums[env * self.task.players + seat, : len(self.task.reward_terms)]
         return moments

@@ -9,7 +9,7 @@ from pac.training.session.control import SessionClient
 from pac.training.session.host import SessionFailed, launch
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.records import Phase
-from pac.training.telemetry.snapshot import Look, take
+from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 
 LIMIT = 200.0  # s: the first session of a game compiles it
 
@@ -28,7 +28,7 @@ class Watched:
         return self.client.call(command, **arguments)
 
     def see(self, **look):
-        return take(self.reader, Look(**{"focus": 0, **look}))
+        return take_snapshot(self.reader, ViewRequest(**{"focus": 0, **look}))
 
     def until(self, condition, seconds=LIMIT):
         end = time.monotonic() + seconds

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pac.training.telemetry.blocks import TelemetryReader
-from pac.training.telemetry.snapshot import Look, Snapshot, take
+from pac.training.telemetry.snapshot import Snapshot, ViewRequest, take_snapshot
 from pac.tui.views import environment_rows
 
 from .fake_session import CHESS, FakeSession
@@ -22,7 +22,7 @@ def seen(tmp_path, task, last, **policy: object) -> Snapshot:
         with fake.writer.write("actions") as block:
             block[0] = last
         fake.write("policy", env=0, value=0.5, entropy=1.0, **policy)
-        return take(TelemetryReader(fake.directory), Look(focus=0))
+        return take_snapshot(TelemetryReader(fake.directory), ViewRequest(focus=0))
     finally:
         fake.writer.unlink()
 

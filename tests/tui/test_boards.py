@@ -8,7 +8,7 @@ from textual.geometry import Region
 from pac.envs import find
 from pac.envs.panels import Glyph
 from pac.envs.text import cells_of
-from pac.training.telemetry.description import PanelLook
+from pac.training.telemetry.description import ShapedPanel
 from pac.tui.boards import BoardFrame, BoardGrid, renderer_for
 from pac.tui.boards.cells import enlarged, essence
 from pac.tui.boards.layout import Notes, best_layout
@@ -19,11 +19,12 @@ from .fake_session import CHESS
 
 def looks(task):
     return [
-        PanelLook.of(panel, next(field for field in task.boards if field.name == panel.field)) for panel in task.panels
+        ShapedPanel.of(panel, next(field for field in task.boards if field.name == panel.field))
+        for panel in task.panels
     ]
 
 
-GRID = PanelLook(
+GRID = ShapedPanel(
     "grid",
     "Strategy",
     "grid",
@@ -32,7 +33,9 @@ GRID = PanelLook(
     columns=("kk/", "", "kbr"),
     shape=(2, 3, 2),
 )
-NAMED_GRID = PanelLook("grid", "Hands", "hands", labels=("AA", "AKs", "AKo", "KK"), glyphs=GRID.glyphs, shape=(2, 2, 2))
+NAMED_GRID = ShapedPanel(
+    "grid", "Hands", "hands", labels=("AA", "AKs", "AKo", "KK"), glyphs=GRID.glyphs, shape=(2, 2, 2)
+)
 PANELS = [*looks(find("drmario")), *looks(find("autochess")), *looks(CHESS), GRID, NAMED_GRID]
 
 
@@ -72,7 +75,7 @@ def test_without_colours_letters_tell_what_colours_would():
 
 def test_text_keeps_its_letters_and_colours():
     """Letters stand where they stood, on the ground that they had; without colours, what had a ground is reversed."""
-    panel = PanelLook("text", "Screen", "screen", main=True, shape=(2, 6))
+    panel = ShapedPanel("text", "Screen", "screen", main=True, shape=(2, 6))
     board = cells_of("S\x1b[41mF\x1b[0mH\n\x1b[7m好\x1b[0m!", (2, 6))[None]
     for colors in (True, False):
         renderer = renderer_for(panel, colors=colors)
@@ -90,7 +93,7 @@ def test_text_keeps_its_letters_and_colours():
 @pytest.mark.parametrize(("words", "scales"), [(False, ["wide", "close"]), (True, ["close"])])
 def test_words_are_not_pulled_apart(words, scales):
     """However large they are drawn, words have no spaces between their letters."""
-    renderer = renderer_for(PanelLook("text", "Screen", "screen", shape=(2, 6), close=words), colors=True)
+    renderer = renderer_for(ShapedPanel("text", "Screen", "screen", shape=(2, 6), close=words), colors=True)
     assert [scale.name for scale in renderer.scales] == scales
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from pac.training.runs.folder import RunFolder
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.records import Level, Phase
-from pac.training.telemetry.snapshot import Look, take
+from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.tui.cli import bench_show as cli_bench_show
 from pac.tui.cli import commands as cli
 from pac.tui.cli import show as cli_show
@@ -201,9 +201,9 @@ def test_what_a_session_ends_of_is_told_at_the_end(capsys, fake):
     reader, line = TelemetryReader(fake.directory), ProgressLine()
     fake.event(Level.ERROR, "cannot write metrics.jsonl")
     fake.event(Level.FATAL, "environment 1 raised ValueError")
-    line.show(take(reader, Look(count=0)))
+    line.show(take_snapshot(reader, ViewRequest(count=0)))
     fake.say(phase=Phase.FAILED, message=b"environment 1 raised ValueError")
-    line.show(take(reader, Look(count=0)))
+    line.show(take_snapshot(reader, ViewRequest(count=0)))
     err = capsys.readouterr().err
     assert "cannot write metrics.jsonl" in err
     assert "ValueError" not in err

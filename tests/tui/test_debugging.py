@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from pac.training.telemetry.moments import Source
+from pac.training.telemetry.moments import MomentSource
 from pac.training.telemetry.records import Phase
 from pac.tui.views import ViewUpdate
 
@@ -16,7 +16,7 @@ from .fake_session import SIZES, FakeSession, screen_text, seen, until
 def at_step(fake, block, step, *, now=100, env=2, **values):
     """Let the session publish what environment 3 was after a step."""
     record = {
-        "env": env, "step": step, "now": now, "source": Source.NOW, "full": 1, "acted": 1, "decided": 1,
+        "env": env, "step": step, "now": now, "source": MomentSource.NOW, "full": 1, "acted": 1, "decided": 1,
         "episode": 4, "episode_length": step - 60, "reward": 0.5, "action": 3, "next_action": 12, "value": 0.25,
         "reward_terms": (0.5, 0.0, 0.0), "terms": (1.0, 0.0, -1.0), **values,
     }  # fmt: skip
@@ -138,7 +138,7 @@ async def test_what_tells_least_of_a_step_has_no_place_on_a_narrow_terminal(fake
         await pilot.press("3")
         await seen(app, "episode 5, step 40")
         await pilot.press("left")
-        at_step(fake, "moment", 99, source=Source.REBUILT)
+        at_step(fake, "moment", 99, source=MomentSource.REBUILT)
         await seen(app, "1 step back", "episode 5, step 39", "right 0,3 gave 0.50", "next: right 1,4")
         assert "at step" not in screen_text(app)
 
@@ -151,7 +151,7 @@ async def test_what_was_done_is_told_whole_on_a_narrow_terminal(fake, open_app):
         await pilot.press("3")
         await seen(app, "episode 5, step 40")
         await pilot.press("left")
-        at_step(fake, "moment", 99, source=Source.REBUILT, end=1, outcome=1)
+        at_step(fake, "moment", 99, source=MomentSource.REBUILT, end=1, outcome=1)
         await seen(app, "1 step back right 0,3 gave 0.50 · episode ended: cleared")
         assert "episode 5" not in screen_text(app)
 
@@ -192,7 +192,7 @@ async def test_the_past_is_shown_whole_and_the_present_comes_back(fake, open_app
         await go_back(pilot, 2)
         board = np.zeros((16, 8))
         board[3] = 2
-        at_step(fake, "moment", 98, source=Source.REBUILT, episode_return=7.25, **{"board:bottle": board})
+        at_step(fake, "moment", 98, source=MomentSource.REBUILT, episode_return=7.25, **{"board:bottle": board})
         await seen(app, "2 steps back at step 98", "episode 5, step 38", "played again", "7.25")
         assert (app.view._board._rows[0][3] == 2).all()
         await pilot.press("end")
@@ -206,7 +206,7 @@ async def test_boards_of_several_layers_go_back_too(runtime_directory, open_app)
     fake = FakeSession(runtime_directory, "autochess", 4)
     fake.write("line", env=2, now=100, count=100)
     for block, step in (("detail", 100), ("moment", 99)):
-        fake.write(block, env=2, step=step, now=100, source=Source.REBUILT, full=1)
+        fake.write(block, env=2, step=step, now=100, source=MomentSource.REBUILT, full=1)
     fake.say(phase=Phase.PAUSED)
     async with open_app(fake) as (app, pilot):
         await go_back(pilot)
@@ -227,7 +227,7 @@ async def test_what_is_not_kept_says_why(fake, open_app):
     async with open_app(fake) as (app, pilot):
         await go_back(pilot)
         note = b"not deterministic: reward was 1, and is 2"
-        at_step(fake, "moment", 99, source=Source.MISSING, full=0, note=note)
+        at_step(fake, "moment", 99, source=MomentSource.MISSING, full=0, note=note)
         await seen(app, "1 step back", "not kept: not deterministic")
         await until(lambda: _lengths(app) == 2)  # of this episode, and of the last one
         assert not app.view._board._rows.any()
@@ -251,7 +251,7 @@ async def test_a_rebuilding_says_how_far_it_is(fake, open_app):
     paused(fake)
     async with open_app(fake) as (app, pilot):
         await go_back(pilot)
-        at_step(fake, "moment", 99, source=Source.WORKING, progress=0.45)
+        at_step(fake, "moment", 99, source=MomentSource.WORKING, progress=0.45)
         await seen(app, "1 step back: playing again 45 %")
 
 
@@ -291,7 +291,7 @@ async def test_another_seat_is_inspected_and_gone_back_with(runtime_directory, o
             await seen(app, "at step 100")
             await pilot.press("left")
             await until(lambda: looks_back(fake, 1) and fake.looks[-1]["seat"] == 1)
-            chess_at(fake, "moment", 99, seat=1, source=Source.REBUILT, episode_return=6.75)
+            chess_at(fake, "moment", 99, seat=1, source=MomentSource.REBUILT, episode_return=6.75)
             await seen(app, "1 step back", "6.75")
             await pilot.press("up", "up")
             await until(lambda: fake.looks[-1]["seat"] == 7)
@@ -301,5 +301,14 @@ async def test_another_seat_is_inspected_and_gone_back_with(runtime_directory, o
 
 def chess_at(fake, block, step, **values):
     """Let the session publish what a seat of environment 3 was after a step."""
-    record = {"env": 2, "step": step, "now": 100, "source": Source.NOW, "full": 1, "acted": 1, "action": 3, **values}
+    record = {
+        "env": 2,
+        "step": step,
+        "now": 100,
+        "source": MomentSource.NOW,
+        "full": 1,
+        "acted": 1,
+        "action": 3,
+        **values,
+    }
     fake.write(block, **record)

@@ -3,7 +3,7 @@
 import pytest
 
 from pac.training.telemetry.blocks import TelemetryReader
-from pac.training.telemetry.snapshot import Look, take
+from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.tui.views import environment_rows, figures, timing
 from pac.tui.views.figures import Entry, pairs
 from pac.tui.views.frames import frames_of
@@ -25,7 +25,7 @@ def test_an_end_is_told_for_a_part_of_an_episode(fake):
 
     def told(after, sps):
         fake.say(sps=sps, length_mean=40.0)
-        frames = frames_of(take(TelemetryReader(fake.directory), Look()), 0, 1, 1000.0 + after, None)
+        frames = frames_of(take_snapshot(TelemetryReader(fake.directory), ViewRequest()), 0, 1, 1000.0 + after, None)
         return frames[0].caption == "cleared"
 
     assert [told(after, sps=80.0) for after in (0.1, 0.9, 1.1)] == [True, True, False]
@@ -36,7 +36,7 @@ def test_an_end_is_told_for_a_part_of_an_episode(fake):
 def test_every_phase_has_its_row_beside_the_boards(fake, height):
     """What there is no room for is the bar, not a phase: they add up."""
     play(fake)
-    rows = figures.time_table(take(TelemetryReader(fake.directory), Look()), 40, height)
+    rows = figures.time_table(take_snapshot(TelemetryReader(fake.directory), ViewRequest()), 40, height)
     assert len(rows) <= height
     named = [row[1].text.strip() for row in rows if row and row[0].text == "■ "]
     assert named == ["environment", "transport wait", "inference", "learner", "Python", "unaccounted"]
@@ -47,7 +47,7 @@ def test_every_phase_has_its_row_beside_the_boards(fake, height):
 def test_labels_of_an_episode_are_not_cut(fake, rows_of, width):
     """Where there is no room for the last one beside it, it is left out."""
     play(fake)
-    rows = rows_of(take(TelemetryReader(fake.directory), Look()), 0, width)
+    rows = rows_of(take_snapshot(TelemetryReader(fake.directory), ViewRequest()), 0, width)
     head, *texts = ["".join(segment.text for segment in row) for row in rows]
     assert head.split() == ["this", "last"][: len(head.split())]
     assert {len(text) for text in (head, *texts[:2])} == {width}
@@ -57,7 +57,7 @@ def test_labels_of_an_episode_are_not_cut(fake, rows_of, width):
 def test_a_slim_terminal_tells_where_the_time_goes(fake):
     """Names, milliseconds and shares, whose sum is the last line, in as many lines as there are."""
     play(fake)
-    snapshot = take(TelemetryReader(fake.directory), Look())
+    snapshot = take_snapshot(TelemetryReader(fake.directory), ViewRequest())
     texts = ["".join(segment.text for segment in row) for row in timing.rows_of(snapshot, 36, 9)]
     assert len(texts) == 9
     assert all(len(text) <= 36 for text in texts)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pac.envs import Field
-from pac.training.telemetry.moments import Source
+from pac.training.telemetry.moments import MomentSource
 from pac.tui.drawing.styles import width_of
 from pac.tui.views.images import image_rows, images_in
 
@@ -61,7 +61,7 @@ async def test_inspecting_shows_the_picture_that_is_observed(runtime_directory, 
         runtime_directory, replace(CHESS, observation=Field("observation", "uint8", (84, 84, 4), per="seat"))
     )
     try:
-        fake.write("detail", env=2, source=Source.NOW, full=1)
+        fake.write("detail", env=2, source=MomentSource.NOW, full=1)
         async with open_app(fake, (120, 40)) as (app, pilot):
             await pilot.press("3", "i")
             await seen(app, "84 x 84 x 4", " 0 ", " 3 ", "▀" * 21)

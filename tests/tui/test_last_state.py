@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from pac.training.telemetry.moments import Source
+from pac.training.telemetry.moments import MomentSource
 from pac.training.telemetry.records import Phase
 
 from .fake_session import screen_text, seen, until
@@ -15,7 +15,7 @@ NOW = 100
 def at(fake, block, *, step=NOW, now=NOW, **values):
     """Let the session publish what environment 3 was after a step."""
     record = {
-        "env": 2, "step": step, "now": now, "source": Source.NOW, "full": 1, "decided": 1, "episode": 5,
+        "env": 2, "step": step, "now": now, "source": MomentSource.NOW, "full": 1, "decided": 1, "episode": 5,
         "next_action": 12, **values,
     }  # fmt: skip
     fake.write(block, **record)
@@ -36,7 +36,7 @@ def last_state(fake, *, step=NOW, now=NOW, **values):
     """Let the session have found out the last state of the episode that a step ended."""
     board = np.zeros((16, 8))
     board[3] = 2
-    values = {"source": Source.REBUILT, "end": 1, "outcome": 2, "acted": 1, "action": 3, "decided": 0, **values}
+    values = {"source": MomentSource.REBUILT, "end": 1, "outcome": 2, "acted": 1, "action": 3, "decided": 0, **values}
     at(fake, "moment", step=step, now=now, episode=4, episode_length=40, **values, **{"board:bottle": board})
 
 
@@ -94,7 +94,7 @@ async def test_a_last_board_that_was_not_kept_is_said_to_be_missing(fake, open_a
     async with open_app(fake, (200, 40)) as (app, pilot):
         await pilot.press("3")
         await until(lambda: looks(fake, 0, NOW))
-        last_state(fake, source=Source.MISSING, note=b"not deterministic", full=0)
+        last_state(fake, source=MomentSource.MISSING, note=b"not deterministic", full=0)
         await seen(app, "episode ended: topped out", "last board not kept: not deterministic")
         await until(lambda: np.any(app.view._board._rows == 1))
 

@@ -6,7 +6,7 @@ import pytest
 from textual.message import Message
 
 from pac.training.session.control import SessionClient, SessionGone
-from pac.training.telemetry.snapshot import Look
+from pac.training.telemetry.snapshot import ViewRequest
 from pac.tui.connection import SessionConnection
 from pac.tui.messages import SessionLost, SnapshotTaken
 from pac.tui.threads import SnapshotThread
@@ -20,10 +20,10 @@ def test_requests_collapse(fake):
     posted: list[Message] = []
     watcher = SnapshotThread(connection, posted.append)
     for _ in range(100):
-        watcher.request(Look())
+        watcher.request(ViewRequest())
     until(lambda: posted)
     fake.shuffle()
-    watcher.request(Look())
+    watcher.request(ViewRequest())
     until(lambda: len(posted) >= 2)
     assert len(posted) < 10
     assert all(isinstance(message, SnapshotTaken) for message in posted)
@@ -36,10 +36,10 @@ def test_a_session_that_is_gone_is_told_once(fake):
     connection = SessionConnection(lambda: fake)
     posted: list[Message] = []
     watcher = SnapshotThread(connection, posted.append)
-    watcher.request(Look())
+    watcher.request(ViewRequest())
     until(lambda: any(isinstance(message, SessionLost) for message in posted))
     fake.shuffle()
-    watcher.request(Look())
+    watcher.request(ViewRequest())
     until(lambda: sum(isinstance(message, SnapshotTaken) for message in posted) >= 2)
     assert sum(isinstance(message, SessionLost) for message in posted) == 1
     watcher.close()
@@ -51,7 +51,7 @@ def test_damaged_telemetry_is_reported(fake, tmp_path, monkeypatch):
     monkeypatch.setattr(fake, "directory", tmp_path)
     posted: list[Message] = []
     watcher = SnapshotThread(SessionConnection(lambda: fake), posted.append)
-    watcher.request(Look())
+    watcher.request(ViewRequest())
     until(lambda: posted)
     assert isinstance(posted[0], SessionLost)
     assert "telemetry.1 is damaged" in str(posted[0].error)

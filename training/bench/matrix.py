@@ -16,7 +16,7 @@ from ..loading import trainer_of
 from ..session.host import SessionFailed, SessionProcess
 from ..telemetry.blocks import TelemetryReader
 from ..telemetry.records import Phase
-from ..telemetry.snapshot import Look, take
+from ..telemetry.snapshot import ViewRequest, take_snapshot
 from .facts import Figures, Progress, summed_up
 from .scaling import training
 
@@ -169,7 +169,7 @@ def _systems(session: SessionProcess) -> Iterator[Any]:
     while session.poll() is None:
         try:
             reader = reader or TelemetryReader(session.directory)
-            snapshot = take(reader, Look(count=0))
+            snapshot = take_snapshot(reader, ViewRequest(count=0))
         except (PacError, OSError):
             snapshot = None  # it is about to begin, or to end
         if snapshot is not None and snapshot.phase is Phase.RUNNING and snapshot.system["pulse"] > before:

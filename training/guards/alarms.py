@@ -18,21 +18,21 @@ from numpy.typing import NDArray
 from ...envs.fields import Array, Buffers
 from ..telemetry.throughput import WINDOW, Mark
 
-CALM = 60.0  # s of training without the trouble, after which an alarm may ring anew
-CALM_ITERATIONS = 10
+QUIET_SECONDS = 60.0  # s of training without the trouble, after which an alarm may ring anew
+QUIET_ITERATIONS = 10
 
-EARLY = 20  # iterations whose median entropy is the early level
-COLLAPSED = 0.1  # of the early level
-COLLAPSED_FOR = 10  # iterations
+EARLY_ITERATIONS = 20  # iterations whose median entropy is the early level
+COLLAPSE_RATIO = 0.1  # of the early level
+COLLAPSE_ITERATIONS = 10  # iterations
 
-LONG = 10.0  # times the median episode
-LEAST_LONG = 60.0  # s
-FIRST_LONG = 600.0  # s, where no episode has ended yet
+EPISODE_FACTOR = 10.0  # times the median episode
+MIN_EPISODE_SECONDS = 60.0  # s
+FIRST_EPISODE_SECONDS = 600.0  # s, where no episode has ended yet
 
-SLOW = 0.8  # of the median
-SLOW_FOR = 3  # windows
-LEAST_WINDOWS = 30  # a minute: before, nothing is usual yet, and a busy neighbour would ring
-MOST_WINDOWS = 512
+SLOW_RATIO = 0.8  # of the median
+SLOW_WINDOWS = 3  # windows
+MIN_WINDOWS = 30  # a minute: before, nothing is usual yet, and a busy neighbour would ring
+MAX_WINDOWS = 512
 
 
 class Alarm:
@@ -55,7 +55,7 @@ class Alarm:
         return begins
 
 
-class Entropy:
+class EntropyCollapse:
     """Notices that the policy's entropy stays under a tenth of its early level for ten iterations."""
 
     def __init__(self) -> None:
@@ -64,12 +64,12 @@ class Entropy:
 
     def collapsed(self, entropy: float) -> bool:
         """Take in an iteration's entropy, in nats; return whether it has collapsed."""
-        if len(self._early) < EARLY:
+        if len(self._early) < EARLY_ITERATIONS:
             self._early.append(entropy)
             return False
-        low = self.early > 0 and entropy < COLLAPSED * self.early
+        low = self.early > 0 and entropy < COLLAPSE_RATIO * self.early
         self._low = self._low + 1 if low else 0
-        return self._low >= COLLAPSED_FOR
+        return self._low >= COLLAPSE_ITERATIONS
 
     @property
     def early(self) -> float:
@@ -77,13 +77,13 @@ class Entropy:
         return median(self._early)
 
 
-class Speed:
+class Slowdown:
     """Notices that fps stay 20 % under their own median, over windows of at least 2 s of undisturbed training."""
 
     def __init__(self) -> None:
         self._begin: Mark | None = None
         self._num_envs = 0
-        self._windows: deque[float] = deque(maxlen=MOST_WINDOWS)
+        self._windows: deque[float] = deque(maxlen=MAX_WINDOWS)
 
     def forget(self) -> None:
         """Begin a new window: what came since was disturbed."""
@@ -99,12 +99,12 @@ class Speed:
         elif (seconds := mark.seconds - self._begin.seconds) >= WINDOW:
             self._windows.append((mark.frames - self._begin.frames) / seconds)
             self._begin = mark
-        return len(self._windows) >= LEAST_WINDOWS and self.now < SLOW * self.usual
+        return len(self._windows) >= MIN_WINDOWS and self.now < SLOW_RATIO * self.usual
 
     @property
     def now(self) -> float:
         """The best of the last windows, fps."""
-        return max(list(self._windows)[-SLOW_FOR:])
+        return max(list(self._windows)[-SLOW_WINDOWS:])
 
     @property
     def usual(self) -> float:
@@ -113,7 +113,7 @@ class Speed:
 
 
 @dataclass(frozen=True)
-class Pace:
+class EpisodePace:
     """How episodes come.
 
     Attributes:
@@ -130,8 +130,8 @@ class Pace:
     def patience(self) -> float:
         """Seconds without an end that are too long: ten median episodes, at least a minute."""
         if math.isnan(self.length) or not self.sps > 0:
-            return FIRST_LONG
-        return max(LEAST_LONG, LONG * self.length / self.sps)
+            return FIRST_EPISODE_SECONDS
+        return max(MIN_EPISODE_SECONDS, EPISODE_FACTOR * self.length / self.sps)
 
 
 class Alarms:
@@ -147,11 +147,11 @@ class Alarms:
         self.ring: Callable[[str, int], None] = lambda _text, _env: None
         self.told: list[str] = []
         self.marked: set[int] = set()
-        self._numbers = {name: Alarm(CALM) for name in ("reward", "observation")}
-        self._losses = Alarm(CALM_ITERATIONS)
-        self._collapse, self._entropy = Alarm(CALM_ITERATIONS), Entropy()
-        self._slowness, self._speed = Alarm(CALM), Speed()
-        self._silence = Alarm(CALM)
+        self._numbers = {name: Alarm(QUIET_SECONDS) for name in ("reward", "observation")}
+        self._losses = Alarm(QUIET_ITERATIONS)
+        self._collapse, self._entropy = Alarm(QUIET_ITERATIONS), EntropyCollapse()
+        self._slowness, self._speed = Alarm(QUIET_SECONDS), Slowdown()
+        self._silence = Alarm(QUIET_SECONDS)
         self._episodes, self._ended = 0, 0.0
         self._iterations = 0
 
@@ -162,11 +162,11 @@ class Alarms:
 
     def look_at_environments(self, buffer: Buffers, span: slice, players: int, now: float) -> None:
         """Look for rewards and observations that are not numbers in the slots of `span`; `now` in s of training."""
-        self.take_unknown("reward", unknown_rows(buffer["episode_return"][span]) // players, now)
-        rows = unknown_rows(buffer["observation"][span])
+        self.take_unknown("reward", nan_rows(buffer["episode_return"][span]) // players, now)
+        rows = nan_rows(buffer["observation"][span])
         ended = np.nonzero(buffer["terminated"][span] | buffer["truncated"][span])
         if len(ended[1]):
-            rows = np.append(rows, ended[1][unknown_rows(buffer["final_observation"][span][ended][None])])
+            rows = np.append(rows, ended[1][nan_rows(buffer["final_observation"][span][ended][None])])
         self.take_unknown("observation", rows // players, now)
 
     def take_unknown(self, name: str, envs: NDArray[np.intp], now: float) -> None:
@@ -177,7 +177,7 @@ class Alarms:
             more = f", nor that of {len(found) - 1:,} more" if len(found) > 1 else ""
             self.tell(f"alarm: env {found[0] + 1}: its {name} is not a number{more}", found[0])
 
-    def look_at_pace(self, pace: Pace, now: float) -> None:
+    def look_at_pace(self, pace: EpisodePace, now: float) -> None:
         """Look whether episodes still end; `now` in s of training."""
         if pace.episodes != self._episodes:
             self._episodes, self._ended = pace.episodes, now
@@ -210,7 +210,7 @@ class Alarms:
         self._speed.forget()
 
 
-def unknown_rows(written: Array) -> NDArray[np.intp]:
+def nan_rows(written: Array) -> NDArray[np.intp]:
     """Return the rows of `(slots, rows, ...)` in which a number is none; finding that all are takes one pass."""
     flat = written.reshape(-1)
     if written.dtype.kind != "f" or not math.isnan(flat.dot(flat)):  # squares add up to infinity at worst

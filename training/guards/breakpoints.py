@@ -14,11 +14,11 @@ from ...backends.core.status import Status
 from ...envs import Field, Task
 from ...envs.fields import Array, Buffers
 from ..config import MAX_ENVS
-from ..telemetry.moments import scalars
+from ..telemetry.moments import info_scalars
 from ..telemetry.records import BREAKPOINT, MAX_BREAKPOINTS
 from .conditions import WORDS, BadCondition, Condition, parse
 
-STANDARD = {
+STANDARD_NAMES = {
     "reward",
     "return",
     "length",
@@ -36,33 +36,33 @@ SEAT_FIELDS = {"reward": "reward", "return": "episode_return", "action": "action
 NAN_OBS = re.compile(r"\bnan\s*\(\s*obs\s*\)")
 
 
-def names_of(task: Task) -> tuple[str, ...]:
+def condition_names(task: Task) -> tuple[str, ...]:
     """Return the names that a condition may use: the standard ones, the task's info and its outcomes."""
-    own = (*(item.name for item in scalars(task)), *(outcome.name for outcome in task.outcomes))
-    return names_with(own, action=not task.action.shape)
+    own = (*(item.name for item in info_scalars(task)), *(outcome.name for outcome in task.outcomes))
+    return condition_names_with(own, action=not task.action.shape)
 
 
-def names_with(own: Iterable[str], *, action: bool) -> tuple[str, ...]:
+def condition_names_with(own: Iterable[str], *, action: bool) -> tuple[str, ...]:
     """Return the names that a condition may use, with a task's `own`, and whether an action is one number."""
-    names = (*sorted(STANDARD), *(("action",) if action else ()), *map(_spelled, own))
+    names = (*sorted(STANDARD_NAMES), *(("action",) if action else ()), *map(_identifier, own))
     return tuple(name for name in dict.fromkeys(names) if name not in WORDS)
 
 
 def _info(task: Task) -> dict[str, Field]:
     """The task's scalars, by the names that conditions know them by."""
-    return {_spelled(item.name): item for item in scalars(task)}
+    return {_identifier(item.name): item for item in info_scalars(task)}
 
 
 def _outcomes(task: Task) -> dict[str, int]:
     """The values of the field `outcome`, by name."""
-    return {_spelled(outcome.name): 1 + index for index, outcome in enumerate(task.outcomes)}
+    return {_identifier(outcome.name): 1 + index for index, outcome in enumerate(task.outcomes)}
 
 
-def _spelled(name: str) -> str:
+def _identifier(name: str) -> str:
     return re.sub(r"\W", "_", name)
 
 
-class Readings:
+class ConditionValues:
     """What the names stand for after one step; each is computed when a condition asks for it.
 
     Args:
@@ -179,7 +179,7 @@ class Breakpoint:
     env: int = -1
     held: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
 
-    def fresh(self, readings: Readings) -> NDArray[np.intp]:
+    def fresh(self, readings: ConditionValues) -> NDArray[np.intp]:
         """Return the rows where it holds and did not at the step before of the same episode."""
         ended = readings.ended
         count = len(ended)
@@ -199,7 +199,7 @@ class Breakpoints:
 
     def __init__(self, task: Task) -> None:
         self._task = task
-        self._names = names_of(task)
+        self._names = condition_names(task)
         self._lock = threading.Lock()
         self._all: dict[int, Breakpoint] = {}
         self._count = 0
@@ -257,7 +257,7 @@ class Breakpoints:
     def _arm(self) -> None:
         self.armed = tuple(item for item in self._all.values() if item.on)
 
-    def check(self, readings: Readings) -> str:
+    def check(self, readings: ConditionValues) -> str:
         """Look at all of them after a step; return what to say if one hits, or nothing."""
         self.hit, told = (), ""
         for item in self.armed:
@@ -266,7 +266,7 @@ class Breakpoints:
                 envs = (found // readings.players).tolist()
                 item.hits, item.env = item.hits + 1, envs[0]
                 self.hit = tuple(dict.fromkeys((*self.hit, *envs)))
-                told = told or _told(item.condition, readings, found)
+                told = told or _hit_message(item.condition, readings, found)
         return told
 
     def forget(self) -> None:
@@ -290,7 +290,7 @@ class Breakpoints:
             )
 
 
-def _told(condition: Condition, readings: Readings, found: NDArray[np.intp]) -> str:
+def _hit_message(condition: Condition, readings: ConditionValues, found: NDArray[np.intp]) -> str:
     """Return in a sentence where a condition holds, and by what numbers."""
     row, players = int(found[0]), readings.players
     numbers = [

@@ -14,7 +14,7 @@ from ...backends.core.memory import check_memory
 from ...backends.system.segment import human_bytes
 from ...envs.fields import Array
 from ...envs.poker.task import game_of
-from ..runs.stream import Stream
+from ..runs.streamed_array import StreamedArray
 from ..trainer import Context, Envs, Interrupted, Metrics, Stopped, Trainer
 from .fingerprints import check_fingerprints, fingerprints_of, table_of
 from .regret import average_regret, iterations_weight
@@ -164,8 +164,11 @@ class MCCFR(Trainer):
         data = {**self._counters(), "marks": self._marks}
         if self._envs is None:
             return dict(self._kept), data
-        table = Stream(self._table("table"))
-        return {"table": table, "updates": Stream(self._table("updates"), lambda: data.update(self._counters()))}, data
+        table = StreamedArray(self._table("table"))
+        return {
+            "table": table,
+            "updates": StreamedArray(self._table("updates"), lambda: data.update(self._counters())),
+        }, data
 
     def _counters(self) -> dict[str, int]:
         return {"iterations": self.iterations, "next": self._next}

@@ -13,10 +13,10 @@ from numpy.typing import DTypeLike, NDArray
 from ...envs import Task
 from ...envs.fields import Array, Buffers
 from ...envs.task import LAST
-from ..telemetry.moments import BACK, boards_of
+from ..telemetry.moments import MAX_STEPS_BACK, drawn_fields
 
-BUDGET = 64 * 2**20  # bytes, for each of steps, keyframes and boards
-MOST_ENDS = 256
+MAX_BYTES = 64 * 2**20  # bytes, for each of steps, keyframes and boards
+MAX_LAST_BOARDS = 256
 """Ends of episodes of which the last boards are kept."""
 
 
@@ -24,9 +24,9 @@ class DrawnBoards:
     """Rings of boards, as many steps as the budget holds, and the last boards of the newest episodes that ended."""
 
     def __init__(self, task: Task, num_envs: int) -> None:
-        boards = boards_of(task)
+        boards = drawn_fields(task)
         row = num_envs * sum(item.row_bytes for item in boards)
-        steps = min(BACK + 1, BUDGET // row) if row else 0
+        steps = min(MAX_STEPS_BACK + 1, MAX_BYTES // row) if row else 0
         self._boards = {item.name: zeros_by_page((steps, num_envs, *item.stored_shape), item.dtype) for item in boards}
         self._seen = np.full((steps, num_envs), -1, "i8")
         self._last: OrderedDict[tuple[int, int], dict[str, Array]] = OrderedDict()
@@ -48,7 +48,7 @@ class DrawnBoards:
         """Keep the last boards of the episodes that a step ended in the environments `ended`."""
         for env in ended:
             self._last[env, step] = {name: buffer[LAST + name][0, env].copy() for name in self._boards}
-        while len(self._last) > MOST_ENDS:
+        while len(self._last) > MAX_LAST_BOARDS:
             self._last.popitem(last=False)
 
     def at(self, env: int, step: int) -> dict[str, Array] | None:

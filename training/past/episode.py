@@ -13,17 +13,17 @@ import numpy as np
 
 from ...envs import Task
 from ...envs.fields import Array
-from ..telemetry.moments import Source, moment_dtype
-from .replay import Differs, Machine, terms_of
+from ..telemetry.moments import MomentSource, moment_dtype
+from .replay import ReplayedEnv, ReplayMismatch, reward_terms_of
 
 CHECKED = ("observation", "action_mask", "reward", "reward_terms", "terminated", "truncated", "outcome", "frames")
-FIRST, LAST = CHECKED[:2], (*CHECKED, "final_observation")
+CHECKED_FIRST, CHECKED_LAST = CHECKED[:2], (*CHECKED, "final_observation")
 """The fields that a replay is compared by, in this order: after a step; in the first state; after the last step."""
-DIGEST = 8
+DIGEST_BYTES = 8
 
 
 @dataclass(frozen=True)
-class Step:
+class RecordedStep:
     """What came of one step; of the first state, which no action led to, `action` is None.
 
     Attributes:
@@ -60,7 +60,7 @@ class Episode:
     number: int
     run: str
     replays: bool
-    steps: tuple[Step, ...]
+    steps: tuple[RecordedStep, ...]
     state: Array | None = None
 
     @property
@@ -71,26 +71,26 @@ class Episode:
     @property
     def trajectory(self) -> str:
         """The fingerprint of all of it."""
-        digest = blake2b(digest_size=DIGEST)
+        digest = blake2b(digest_size=DIGEST_BYTES)
         for step in self.steps:
             digest.update(b"" if step.action is None else np.asarray(step.action, "<f8").tobytes())
             digest.update("".join(step.prints[name] for name in sorted(step.prints)).encode())
         return digest.hexdigest()
 
 
-def prints_of(task: Task, names: Sequence[str], row: Callable[[str], Array]) -> dict[str, str]:
+def fingerprints_of(task: Task, names: Sequence[str], row: Callable[[str], Array]) -> dict[str, str]:
     """Return the fingerprints of those fields that a task has; `row` returns the rows of the environment."""
     known = {item.name for item in task.fields}
     return {
-        name: blake2b(np.ascontiguousarray(row(name)).tobytes(), digest_size=DIGEST).hexdigest()
+        name: blake2b(np.ascontiguousarray(row(name)).tobytes(), digest_size=DIGEST_BYTES).hexdigest()
         for name in names
         if name in known
     }
 
 
-def play(episode: Episode) -> Iterator[Machine]:
+def play(episode: Episode) -> Iterator[ReplayedEnv]:
     """Play an episode again; yields the machine in its first state and after every step."""
-    machine = Machine(episode.task, episode.seed, episode.env)
+    machine = ReplayedEnv(episode.task, episode.seed, episode.env)
     try:
         machine.draw(wanted=True)
         if episode.state is None:
@@ -111,27 +111,27 @@ def check(episode: Episode) -> None:
     """Play an episode again and compare every field of every step, its reward and its boards with what was recorded.
 
     Raises:
-        Differs: The first step and field that is another.
+        ReplayMismatch: The first step and field that is another.
         PacError: An action is refused, or the environment failed.
     """
     for index, (machine, step) in enumerate(zip(play(episode), episode.steps, strict=True)):
-        names = FIRST if index == 0 else LAST if index == episode.length else CHECKED
-        found = prints_of(episode.task, names, machine.row)
+        names = CHECKED_FIRST if index == 0 else CHECKED_LAST if index == episode.length else CHECKED
+        found = fingerprints_of(episode.task, names, machine.row)
         for name in names:
             _compare(index, name, found.get(name), step.prints.get(name))
         if index:
             _compare(index, "reward", float(machine.row("reward")[0]), step.reward)
         for name, board in step.boards.items():
             if not np.array_equal(machine.row(name)[0], board):
-                raise Differs(index, name, f"step {index}: {name} is another than was recorded")
+                raise ReplayMismatch(index, name, f"step {index}: {name} is another than was recorded")
 
 
 def _compare(index: int, name: str, found: float | str | None, recorded: float | str | None) -> None:
     if found != recorded and not (found != found and recorded != recorded):  # noqa: PLR0124 - NaN
-        raise Differs(index, name, f"step {index}: {name} is {found}, {recorded} was recorded")
+        raise ReplayMismatch(index, name, f"step {index}: {name} is {found}, {recorded} was recorded")
 
 
-def moments(episode: Episode, seat: int = 0) -> Array:
+def episode_moments(episode: Episode, seat: int = 0) -> Array:
     """Return a seat's moments of an episode, `(length + 1,)` records: played again, or with the boards that were kept.
 
     Of an episode that does not replay, only the first seat's rewards are known.
@@ -144,10 +144,10 @@ def moments(episode: Episode, seat: int = 0) -> Array:
         if machines is not None:
             machine = next(machines)
             machine.fill(moment, seat)
-            terms = terms + terms_of(machine)
-            moment["terms"], moment["source"] = terms[seat], Source.REBUILT
+            terms = terms + reward_terms_of(machine)
+            moment["terms"], moment["source"] = terms[seat], MomentSource.REBUILT
         else:
-            moment["source"] = Source.STORED if step.boards else Source.MISSING
+            moment["source"] = MomentSource.STORED if step.boards else MomentSource.MISSING
             moment["note"] = b"this environment is not deterministic"
             moment["reward"] = np.nan if seat else step.reward
             for name, board in step.boards.items():

@@ -20,16 +20,16 @@ from ...envs.fields import Array
 from ...envs.files import MIB, UnreadableFile, parse_json, read_bytes, write_whole
 from ...envs.trust import Vouch, check_trusted, refuse
 from ..config import MAX_ENVS
-from ..telemetry.moments import boards_of, field_of
-from .episode import Episode, Step
+from ..telemetry.moments import drawn_fields, field_named
+from .episode import Episode, RecordedStep
 
 FORMAT, VERSION = "pac-episode", 1
 SUFFIX = ".jsonl"
 CHECKSUM = "sha256"
-LIMIT = 256 * MIB
+MAX_BYTES = 256 * MIB
 """Bytes of a file: the recorder keeps up to 64 MiB of boards."""
 MAX_LINE = 16 * MIB
-WANTED = "`r` in the app records episodes, into runs/NAME/episodes"
+HOW_TO_RECORD = "`r` in the app records episodes, into runs/NAME/episodes"
 MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, zlib.error)
 """What reading lines raises that are not those of an episode."""
 
@@ -65,7 +65,7 @@ def write(path: Path, episode: Episode) -> None:
     write_whole(path, f"{text}{json.dumps(end)}\n")
 
 
-def _as_line(step: Step) -> dict[str, Any]:
+def _as_line(step: RecordedStep) -> dict[str, Any]:
     line: dict[str, Any] = {"prints": step.prints}
     if step.action is not None:
         line = {"action": step.action.tolist(), "reward": step.reward, **line}
@@ -95,15 +95,15 @@ def read(path: Path, vouch: Vouch = refuse) -> Episode:
         BadParameter: Its task is not known here, or cannot be made.
     """
     try:
-        data = read_bytes(path, LIMIT)
+        data = read_bytes(path, MAX_BYTES)
     except UnreadableFile as error:
-        raise BadEpisode(f"{error}; {WANTED}") from error
+        raise BadEpisode(f"{error}; {HOW_TO_RECORD}") from error
     try:
         episode, end = _parsed(path, data, vouch)
     except PacError:  # a sentence of its own: another version, a task that is not trusted, known or installed
         raise
     except MALFORMED as error:
-        raise BadEpisode(f"{path} is not an episode that pac-tui recorded; {WANTED}") from error
+        raise BadEpisode(f"{path} is not an episode that pac-tui recorded; {HOW_TO_RECORD}") from error
     if end != episode.trajectory:
         raise BadEpisode(f"{path} was cut short or changed: its trajectory is not the one that its end names")
     return episode
@@ -154,18 +154,18 @@ def _number(value: Any, limit: int) -> int:
     return value
 
 
-def _step(task: Task, line: Mapping[str, Any], *, begun: bool) -> Step:
+def _step(task: Task, line: Mapping[str, Any], *, begun: bool) -> RecordedStep:
     """Return a step; of the first state, which had not `begun`, only the fingerprints and boards."""
     action, reward = None, 0.0
     if begun:
-        item = field_of(task, "action")
+        item = field_named(task, "action")
         action = np.array(line["action"], item.dtype).reshape(task.players, *item.shape)
         reward = float(line["reward"])
     boards = {}
-    for item in boards_of(task):
+    for item in drawn_fields(task):
         if item.name in line.get("boards", {}):
             boards[item.name] = _from_text(line["boards"][item.name], item)
-    return Step(action, reward, {name: str(value) for name, value in line["prints"].items()}, boards)
+    return RecordedStep(action, reward, {name: str(value) for name, value in line["prints"].items()}, boards)
 
 
 def _from_text(text: str, item: Field) -> Array:

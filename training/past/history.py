@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 from ...envs import Task
 from ...envs.fields import Array, Buffers, Field
-from ..telemetry.moments import BACK, TRUNCATED, field_of
-from ..telemetry.stepped import Stepped
-from .drawn_boards import BUDGET, DrawnBoards, zeros_by_page
+from ..telemetry.moments import MAX_STEPS_BACK, TRUNCATED, field_named
+from ..telemetry.monitored import MonitoredEnvs
+from .drawn_boards import MAX_BYTES, DrawnBoards, zeros_by_page
 
-DEPTH, LEAST_DEPTH = 4096, 1024
-STRIDE = 64
+MAX_DEPTH, MIN_DEPTH = 4096, 1024
+MAX_UNCOUNTED = 64
 """Steps between two keyframes, and the most between two counts."""
-MOST_WORDS = 256
+MAX_WORDS = 256
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Keyframe:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class ReplaySpan:
     """The steps `first + 1 .. first + len(actions)` of one environment, and how to get to state `first`.
 
     Attributes:
@@ -64,7 +64,7 @@ class Stretch:
     prints: NDArray[np.uint64]
 
 
-class Decision(NamedTuple):
+class PastDecision(NamedTuple):
     """One step of one seat.
 
     Attributes:
@@ -90,9 +90,9 @@ class History:
     """
 
     def __init__(self, task: Task, num_envs: int) -> None:
-        players, action = task.players, field_of(task, "action")
+        players, action = task.players, field_named(task, "action")
         kept = _kept(action)
-        self._depth = max(LEAST_DEPTH, min(DEPTH, BUDGET // step_bytes(task, num_envs)))
+        self._depth = max(MIN_DEPTH, min(MAX_DEPTH, MAX_BYTES // step_bytes(task, num_envs)))
         self._task, self.num_envs = task, num_envs
         self._lock = threading.Lock()
         self._actions = zeros_by_page((self._depth, num_envs * players, *action.shape), kept)
@@ -108,18 +108,20 @@ class History:
 
     def _plan_keyframes(self, state_bytes: int) -> None:
         """Keep as many keyframes as the budget holds; none where it does not hold two."""
-        frames = min(BACK // STRIDE + 2, BUDGET // (state_bytes * self.num_envs)) if state_bytes else 0
+        frames = (
+            min(MAX_STEPS_BACK // MAX_UNCOUNTED + 2, MAX_BYTES // (state_bytes * self.num_envs)) if state_bytes else 0
+        )
         self._most_frames = frames if frames >= 2 else 0
-        self._stride = max(STRIDE, ceil(BACK / (frames - 1))) if frames >= 2 else 0
+        self._stride = max(MAX_UNCOUNTED, ceil(MAX_STEPS_BACK / (frames - 1))) if frames >= 2 else 0
 
     @property
     def back(self) -> int:
         """How many steps a viewer can go back."""
-        return min(BACK, self.now)
+        return min(MAX_STEPS_BACK, self.now)
 
     # -- the training thread ------------------------------------------------------------------------------------------
 
-    def begin(self, source: Stepped) -> None:
+    def begin(self, source: MonitoredEnvs) -> None:
         """Forget everything; episodes have just begun in slot 0, or go on from states that were saved."""
         with self._lock:
             self.now = 0
@@ -132,7 +134,7 @@ class History:
         rows = self.num_envs * self._task.players
         self._keep_states(source, 0, np.zeros((rows, len(self._task.reward_terms)), "f4"))
 
-    def extend(self, source: Stepped, span: slice, values: Array | None, terms: NDArray[np.float32]) -> None:
+    def extend(self, source: MonitoredEnvs, span: slice, values: Array | None, terms: NDArray[np.float32]) -> None:
         """Take over the steps whose results stand in the slots of `span`, the last of which is the newest.
 
         Args:
@@ -160,7 +162,7 @@ class History:
             self.now += count
         self._keep_states(source, span.stop - 1, terms)
 
-    def _keep_states(self, source: Stepped, slot: int, terms: NDArray[np.float32]) -> None:
+    def _keep_states(self, source: MonitoredEnvs, slot: int, terms: NDArray[np.float32]) -> None:
         """Keep the states of now, if it is time to."""
         due = self._stride and (not self._frames or self.now - self._frames[-1].step >= self._stride)
         if due and source.save(slot):
@@ -198,13 +200,13 @@ class History:
         with self._lock:
             return self._actions[np.arange(self.now - self.back + 1, self.now + 1) % self._depth, rows]
 
-    def decision(self, env: int, step: int, seat: int = 0) -> Decision | None:
+    def decision(self, env: int, step: int, seat: int = 0) -> PastDecision | None:
         """Return how step `step` came about, for one seat; None if it is not kept."""
         with self._lock:
             if not max(0, self.now - self._depth) < step <= self.now:
                 return None
             at, row = step % self._depth, env * self._task.players + seat
-            return Decision(
+            return PastDecision(
                 action=self._actions[at, row].copy(),
                 value=float(self._values[at, row]),
                 reward=float(self._rewards[at, row]),
@@ -227,7 +229,7 @@ class History:
         kept = max(0, self.now - self._depth) < step <= self.now
         return kept and bool(self._ends[step % self._depth, env])
 
-    def stretch(self, env: int, step: int) -> Stretch | None:
+    def stretch(self, env: int, step: int) -> ReplaySpan | None:
         """Return the steps that lead to state `step` from where it can be rebuilt; None if that is not kept.
 
         Only the last of them may end an episode, but where states are saved: seeds then need not say all.
@@ -251,7 +253,7 @@ class History:
             else:
                 return None
             at = np.arange(first + 1, step + 1) % self._depth
-            return Stretch(
+            return ReplaySpan(
                 env=env,
                 episode=int(self._episodes[env]) - int(np.count_nonzero(ends[first - oldest :])),
                 first=first,
@@ -268,7 +270,7 @@ class History:
 
 def step_bytes(task: Task, num_envs: int) -> int:
     """Return the bytes that are kept of a step of `num_envs` environments: actions, values, rewards, ends."""
-    action = field_of(task, "action")
+    action = field_named(task, "action")
     return num_envs * (task.players * (_kept(action).itemsize * int(np.prod(action.shape)) + 8) + 9)
 
 
@@ -283,6 +285,6 @@ def fingerprints(observations: Array) -> NDArray[np.uint64]:
     steps, rows = observations.shape[:2]
     plain = np.ascontiguousarray(observations).reshape(steps, rows, -1)
     words = plain.view("u4") if plain.shape[2] * plain.itemsize % 4 == 0 else plain.view("u1")
-    some = words[:, :, :: ceil(words.shape[2] / MOST_WORDS)].astype("u8")
+    some = words[:, :, :: ceil(words.shape[2] / MAX_WORDS)].astype("u8")
     prints: NDArray[np.uint64] = np.einsum("srw,w->sr", some, np.arange(1, 2 * some.shape[2], 2, dtype="u8"))
     return prints

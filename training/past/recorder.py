@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from ...envs import Task
 from ...envs.fields import Array, Buffers
 from ..telemetry.events import EventLog
+from ..telemetry.monitored import MonitoredEnvs
 from ..telemetry.records import RECORDING, WAITING, Level
-from ..telemetry.stepped import Stepped
-from .episode import CHECKED, FIRST, LAST, Episode, Step, check, prints_of
+from .episode import CHECKED, CHECKED_FIRST, CHECKED_LAST, Episode, RecordedStep, check, fingerprints_of
 from .episode_file import SUFFIX, write
 from .history import History
-from .replay import Differs
+from .replay import ReplayMismatch
 
-MOST_BOARDS = 64 * 2**20  # bytes
+MAX_BOARD_BYTES = 64 * 2**20  # bytes
 
 
 @dataclass
@@ -35,11 +35,11 @@ class Recording:
     """
 
     number: int = -1
-    steps: list[Step] = field(default_factory=list)
+    steps: list[RecordedStep] = field(default_factory=list)
     state: Array | None = None
 
 
-class Recorder:
+class EpisodeRecorder:
     """Takes over steps in the training thread; what is done with a whole episode happens in a thread of its own.
 
     What is wanted, any thread may say.
@@ -89,7 +89,7 @@ class Recorder:
             states[env] = RECORDING if recording.steps else WAITING
         return states
 
-    def extend(self, source: Stepped, span: slice, history: History) -> None:
+    def extend(self, source: MonitoredEnvs, span: slice, history: History) -> None:
         """Take over the steps whose results stand in the slots of `span`, the newest of which `history` has."""
         buffer = source.buffer
         for env, recording in list(self._recordings.items()):
@@ -100,26 +100,32 @@ class Recorder:
                 take = partial(self._take, buffer, span.start + index, env)
                 boards = partial(history.boards, env, history.now - left)
                 if recording.steps:
-                    recording.steps.append(take(boards() or {}, LAST if ended else CHECKED))
+                    recording.steps.append(take(boards() or {}, CHECKED_LAST if ended else CHECKED))
                     if ended:
                         self._recordings.pop(env, None)
                         threading.Thread(target=self._finish, args=(env, recording), name="recorder").start()
                         break
                 elif ended:
                     recording.number = int(buffer["episode"][0, env]) - sum(over[index + 1 :])
-                    recording.steps.append(replace(take(boards(begun=True) or {}, FIRST), action=None, reward=0.0))
+                    recording.steps.append(
+                        replace(take(boards(begun=True) or {}, CHECKED_FIRST), action=None, reward=0.0)
+                    )
                     if self._task.saves and not left and source.save(span.stop - 1):
                         recording.state = buffer["state"][0, env].copy()
 
-    def _take(self, buffer: Buffers, slot: int, env: int, boards: Mapping[str, Array], names: Sequence[str]) -> Step:
+    def _take(
+        self, buffer: Buffers, slot: int, env: int, boards: Mapping[str, Array], names: Sequence[str]
+    ) -> RecordedStep:
         """Take over what stands in a slot."""
         players = self._task.players
         seats, own = slice(env * players, (env + 1) * players), slice(env, env + 1)
         per_seat = {item.name for item in self._task.fields if item.per == "seat"}
-        return Step(
+        return RecordedStep(
             action=buffer["action"][slot - 1 if slot else slot, seats].copy(),
             reward=float(buffer["reward"][slot, env * players]),
-            prints=prints_of(self._task, names, lambda name: buffer[name][slot, seats if name in per_seat else own]),
+            prints=fingerprints_of(
+                self._task, names, lambda name: buffer[name][slot, seats if name in per_seat else own]
+            ),
             boards=boards,
         )
 
@@ -133,7 +139,7 @@ class Recorder:
             episode = _checked(episode, recording.state)
         except Exception as error:
             size = sum(board.nbytes for step in steps for board in step.boards.values())
-            episode = replace(episode, replays=False, steps=steps if size <= MOST_BOARDS else bare)
+            episode = replace(episode, replays=False, steps=steps if size <= MAX_BOARD_BYTES else bare)
             said = f"does not play again: {error}"
         path = self._folder / f"env{env + 1}-episode{recording.number + 1}{SUFFIX}"
         try:
@@ -150,11 +156,11 @@ def _checked(episode: Episode, state: Array | None) -> Episode:
     """Play an episode again, from its seed or, if that leads elsewhere, from its first state; return what holds.
 
     Raises:
-        Differs: Neither does.
+        ReplayMismatch: Neither does.
     """
     try:
         check(episode)
-    except Differs:
+    except ReplayMismatch:
         if state is None or not state.any():
             raise
         episode = replace(episode, state=state)

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from ...envs import PacError, Task, allocate
 from ...envs.fields import Array
 from ...envs.task import ASKED, LAST_DRAWN, Restorable, Savable
-from ..telemetry.moments import field_of, fill
-from .history import Stretch, fingerprints
+from ..telemetry.moments import field_named, fill_moment
+from .history import ReplaySpan, fingerprints
 
 
-class Differs(PacError):
+class ReplayMismatch(PacError):
     """A replayed step is not the one that was played.
 
     Attributes:
@@ -29,13 +29,13 @@ class Differs(PacError):
         self.step, self.field = step, field
 
 
-class Unplayable(PacError):
+class NotReplayable(PacError):
     """Nobody here can play an environment again."""
 
     title = "Cannot be replayed"
 
 
-class Machine:
+class ReplayedEnv:
     """One environment of a task, alone but with its number, so that its episodes are the same.
 
     Attributes:
@@ -87,11 +87,11 @@ class Machine:
 
     def fill(self, moment: Array, seat: int = 0, *, begun: bool = False) -> None:
         """Write what stands in the buffers about a seat into a moment; `begun` chooses as in `moments.fill`."""
-        fill(moment, self.task, self.buffers, 0, self.env, seat=seat, begun=begun)
+        fill_moment(moment, self.task, self.buffers, 0, self.env, seat=seat, begun=begun)
 
     def row(self, name: str) -> Array:
         """Return a field of the environment, all seats: `(rows, ...)`."""
-        rows = self._seats if field_of(self.task, name).per == "seat" else slice(self.env, self.env + 1)
+        rows = self._seats if field_named(self.task, name).per == "seat" else slice(self.env, self.env + 1)
         found: Array = self.buffers[name][0, rows]
         return found
 
@@ -100,11 +100,11 @@ class Machine:
         self._environments.close()
 
 
-def set_off(machine: Machine, stretch: Stretch) -> None:
+def go_to_start(machine: ReplayedEnv, stretch: ReplaySpan) -> None:
     """Go to the state that a stretch begins with.
 
     Raises:
-        Differs: Its observation is not the one that was kept.
+        ReplayMismatch: Its observation is not the one that was kept.
     """
     if stretch.state is not None:
         machine.restore(stretch.state)
@@ -114,11 +114,11 @@ def set_off(machine: Machine, stretch: Stretch) -> None:
         _compare(0, "observation", _print_of(machine), int(stretch.prints[0]))
 
 
-def follow(machine: Machine, stretch: Stretch, index: int) -> None:
+def replay_step(machine: ReplayedEnv, stretch: ReplaySpan, index: int) -> None:
     """Take step `index` of a stretch.
 
     Raises:
-        Differs: Reward, end or observation are not those that were kept.
+        ReplayMismatch: Reward, end or observation are not those that were kept.
     """
     machine.step(stretch.actions[index])
     ended = int(machine.row("terminated")[0]) or 2 * int(machine.row("truncated")[0])
@@ -131,15 +131,15 @@ def follow(machine: Machine, stretch: Stretch, index: int) -> None:
 
 def _compare(step: int, name: str, found: float, expected: float) -> None:
     if found != expected and not (np.isnan(found) and np.isnan(expected)):
-        raise Differs(step, name, f"{name} was {expected:g}, and is {found:g} when it is played again")
+        raise ReplayMismatch(step, name, f"{name} was {expected:g}, and is {found:g} when it is played again")
 
 
-def _print_of(machine: Machine) -> int:
+def _print_of(machine: ReplayedEnv) -> int:
     """Return the fingerprint of what the first seat sees."""
     return int(fingerprints(machine.row("observation")[None, :1])[0, 0])
 
 
-def terms_of(machine: Machine) -> NDArray[np.float32]:
+def reward_terms_of(machine: ReplayedEnv) -> NDArray[np.float32]:
     """Return the reward terms of the last step, `(players, terms)`; none where a task names none."""
     if not machine.task.reward_terms:
         return np.zeros((machine.task.players, 0), np.float32)

@@ -11,19 +11,19 @@ import numpy as np
 
 from ...envs import PacError, Task
 from ...envs.fields import Array
-from ..telemetry.moments import NOTE_BYTES, Source, boards_of, moment_dtype
-from ..telemetry.records import within
-from .history import History, Stretch
-from .replay import Differs, Machine, Unplayable, follow, set_off, terms_of
+from ..telemetry.moments import NOTE_BYTES, MomentSource, drawn_fields, moment_dtype
+from ..telemetry.records import encode_clipped
+from .history import History, ReplaySpan
+from .replay import NotReplayable, ReplayedEnv, ReplayMismatch, go_to_start, replay_step, reward_terms_of
 
-LIMIT = 10.0  # s for one rebuilding
-REPORT = 0.2  # s between two reports of how far it is
+MAX_SECONDS = 10.0  # s for one rebuilding
+PROGRESS_SECONDS = 0.2  # s between two reports of how far it is
 WINDOW = 32
 """Moments before the wanted one that are kept too: the next step back is then there."""
-CACHED = 64 * 2**20  # bytes
+MAX_CACHE_BYTES = 64 * 2**20  # bytes
 
 
-class TooSlow(PacError):
+class ReplayTooSlow(PacError):
     """A replay takes longer than a person waits."""
 
     title = "Too slow"
@@ -100,9 +100,9 @@ class Rewinder:
             try:
                 self._rebuild(history, stretch, seat)
                 return self._known[env, seat, step, begun]
-            except Differs as error:
+            except ReplayMismatch as error:
                 reason = self._refusal = f"not deterministic: {error}"
-            except (TooSlow, Unplayable) as error:
+            except (ReplayTooSlow, NotReplayable) as error:
                 reason = str(error)
             except Exception as error:
                 reason = self._refusal = f"playing it again failed: {type(error).__name__}: {error}"
@@ -110,57 +110,57 @@ class Rewinder:
             reason = "its episode began before the steps that are kept"
         moment = self._blank(history, env, seat, step, begun=begun)
         boards = history.boards(env, step, begun=begun)
-        moment["source"] = Source.MISSING if boards is None else Source.STORED
-        moment["note"] = within(reason, NOTE_BYTES)
+        moment["source"] = MomentSource.MISSING if boards is None else MomentSource.STORED
+        moment["note"] = encode_clipped(reason, NOTE_BYTES)
         if boards is not None:
-            for item in boards_of(self._task):
+            for item in drawn_fields(self._task):
                 moment[f"board:{item.name}"] = boards[item.name]
         return moment
 
-    def _rebuild(self, history: History, stretch: Stretch, seat: int) -> None:
+    def _rebuild(self, history: History, stretch: ReplaySpan, seat: int) -> None:
         """Play a stretch again; keep a seat's last moments of it."""
         begun = reported = time.monotonic()
         self._tell(history, stretch, seat, 0.0)
-        machine = Machine(self._task, self._seed, stretch.env)
+        machine = ReplayedEnv(self._task, self._seed, stretch.env)
         try:
             count = len(stretch.actions)
             machine.draw(wanted=not count)
-            set_off(machine, stretch)
+            go_to_start(machine, stretch)
             terms = stretch.terms
             if not count:
                 self._keep(history, machine, seat, stretch.first, terms)
             for index in range(count):
                 machine.draw(wanted=count - index <= WINDOW)
-                follow(machine, stretch, index)
+                replay_step(machine, stretch, index)
                 begins = index > 0 and stretch.ends[index - 1]
-                terms = terms_of(machine) + (0 if begins else terms)
+                terms = reward_terms_of(machine) + (0 if begins else terms)
                 if count - index <= WINDOW:
                     self._keep(history, machine, seat, stretch.first + index + 1, terms)
                 now = time.monotonic()
-                if now - begun > LIMIT:
-                    raise TooSlow(f"playing its {count:,} steps again takes more than {LIMIT:.0f} s")
-                if now - reported > REPORT:
+                if now - begun > MAX_SECONDS:
+                    raise ReplayTooSlow(f"playing its {count:,} steps again takes more than {MAX_SECONDS:.0f} s")
+                if now - reported > PROGRESS_SECONDS:
                     reported = now
                     self._tell(history, stretch, seat, index / count)
         finally:
             machine.close()
 
-    def _keep(self, history: History, machine: Machine, seat: int, step: int, terms: Array) -> None:
+    def _keep(self, history: History, machine: ReplayedEnv, seat: int, step: int, terms: Array) -> None:
         """Remember a moment; both, where a step ended an episode and began the next."""
         for begun in (False, True):
             moment = self._blank(history, machine.env, seat, step, begun=begun)
             machine.fill(moment, seat, begun=begun)
-            moment["source"], moment["terms"] = Source.REBUILT, 0 if begun else terms[seat]
+            moment["source"], moment["terms"] = MomentSource.REBUILT, 0 if begun else terms[seat]
             self._known[machine.env, seat, step, begun] = moment
             if not (self._task.begins_at_once and moment["end"]):
                 break
-        while len(self._known) > max(2 * WINDOW, CACHED // self._dtype.itemsize):
+        while len(self._known) > max(2 * WINDOW, MAX_CACHE_BYTES // self._dtype.itemsize):
             self._known.popitem(last=False)
 
-    def _tell(self, history: History, stretch: Stretch, seat: int, progress: float) -> None:
+    def _tell(self, history: History, stretch: ReplaySpan, seat: int, progress: float) -> None:
         """Publish how far a rebuilding is."""
         moment = self._blank(history, stretch.env, seat, stretch.first + len(stretch.actions))
-        moment["source"], moment["progress"], moment["now"] = Source.WORKING, progress, history.now
+        moment["source"], moment["progress"], moment["now"] = MomentSource.WORKING, progress, history.now
         self._publish(moment)
 
     def _blank(self, history: History, env: int, seat: int, step: int, *, begun: bool = False) -> Array:

@@ -24,8 +24,8 @@ from ...envs import PacError
 from ...envs.fields import Array
 from ...envs.files import MIB, UnreadableFile, open_binary, read_json, sync
 from ...envs.safetensors_file import map_tensors
-from .stream import Stream
-from .tensors_file import pieces
+from .streamed_array import StreamedArray
+from .tensors_file import safetensors_chunks
 
 VERSION = 2
 PREFIX = "step-"
@@ -141,8 +141,10 @@ def _belongs(found: Checkpoint, expected: Mapping[str, str], needed: Mapping[str
 
 
 def _write(folder: Path, step: int, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-    held = {name: one if isinstance(one, Stream) else np.asarray(one, order="C") for name, one in tensors.items()}
-    digest = _write_file(folder / TENSORS, pieces(held))
+    held = {
+        name: one if isinstance(one, StreamedArray) else np.asarray(one, order="C") for name, one in tensors.items()
+    }
+    digest = _write_file(folder / TENSORS, safetensors_chunks(held))
     facts = json.loads(json.dumps({"version": VERSION, "step": step, "data": dict(data)}))  # as it will be read
     text = json.dumps({**facts, "sha256": _checksum(digest, facts)}, indent=2)
     _write_file(folder / DATA, iter([text.encode()]))

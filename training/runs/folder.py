@@ -16,7 +16,7 @@ from typing import Any
 
 from ...envs import BadParameter, UnknownName
 from ...envs.files import open_regular
-from . import card, metrics, tensorboard
+from . import card, metrics, tensorboard_log
 from .errors import RunFolderError
 from .metrics import Metrics
 
@@ -34,9 +34,9 @@ DIED = "died"
 """The state of a run whose session was killed."""
 UNFINISHED = frozenset({STARTING, "running"})
 """The states of a run that is being trained."""
-LONGEST_NAME = 40  # letters of a task's name in a run's
+MAX_TASK_LENGTH = 40  # letters of a task's name in a run's
 FILES = frozenset({CARD, f".{CARD}", METRICS, LOG, CLAIM})
-FOLDERS = frozenset({CHECKPOINTS, EPISODES, LAST, tensorboard.FOLDER})
+FOLDERS = frozenset({CHECKPOINTS, EPISODES, LAST, tensorboard_log.FOLDER})
 """All that a run's folder contains."""
 
 
@@ -244,5 +244,5 @@ def is_run(path: Path) -> bool:
 
 def new_name(task: str, trainer: str) -> str:
     """Return a run name such as `drmario-ppo-1121-060512`, for a task's name or title."""
-    plain = "".join(letter if letter.isalnum() else "-" for letter in task[:LONGEST_NAME]).strip("-").lower()
+    plain = "".join(letter if letter.isalnum() else "-" for letter in task[:MAX_TASK_LENGTH]).strip("-").lower()
     return f"{plain}-{trainer}-{time.strftime('%m%d-%H%M%S')}"

@@ -12,7 +12,7 @@ from ...envs import BadParameter, Task
 from .folder import RunFolder
 
 
-def identity(task: Task, trainer: str) -> dict[str, str]:
+def run_identity(task: Task, trainer: str) -> dict[str, str]:
     """Return what a run's card and its checkpoints say that it is of; its trainer may ask for more."""
     facts = [trainer, asdict(task.observation), asdict(task.action), task.num_actions, task.players]
     facts += [task.version] if task.version > 1 else []
@@ -20,7 +20,7 @@ def identity(task: Task, trainer: str) -> dict[str, str]:
     return {"task": task.spec, "trainer": trainer, "fingerprint": fingerprint}
 
 
-def refuse_another(folder: RunFolder, ours: Mapping[str, str]) -> None:
+def check_identity(folder: RunFolder, ours: Mapping[str, str]) -> None:
     """Make sure that a run is of what is asked for.
 
     Raises:
@@ -39,7 +39,7 @@ def refuse_another(folder: RunFolder, ours: Mapping[str, str]) -> None:
         )
 
 
-def changes(folder: RunFolder, settings: Mapping[str, Any]) -> list[str]:
+def changed_settings(folder: RunFolder, settings: Mapping[str, Any]) -> list[str]:
     """Return in words which settings of a run's trainer are others than before."""
     before = folder.card().get("config", {}).get("settings", {})
     now = json.loads(json.dumps(settings))

@@ -16,12 +16,12 @@ from .errors import RunFolderError
 from .folder import DIED, METRICS, UNFINISHED, RunFolder
 from .sessions import FoundSession, sessions
 
-POINTS = 256
+MAX_POINTS = 256
 LIVE, DAMAGED = "live", "damaged"
 
 
 @dataclass(frozen=True)
-class Overview:
+class RunOverview:
     """A run at a glance.
 
     Attributes:
@@ -47,7 +47,7 @@ class Overview:
     @property
     def units(self) -> Units:
         """What its trainer calls what it counts."""
-        return words_of(self.card)[0]
+        return units_and_figures(self.card)[0]
 
     @property
     def goal(self) -> Figure:
@@ -72,10 +72,10 @@ class Overview:
 
 def goal_of(card: Mapping[str, Any], names: Iterable[str]) -> Figure:
     """Return the figure that tells most of a run that has figures of these names."""
-    return first_of(words_of(card)[1], names)
+    return first_of(units_and_figures(card)[1], names)
 
 
-def overviews(parent: Path) -> list[Overview]:
+def overviews(parent: Path) -> list[RunOverview]:
     """Return the sessions that live and the runs below `parent`, the newest first; a damaged card is told of."""
     live = [session for session in sessions() if session.alive and not session.snapshot.phase.over]
     training = {session.snapshot.description.folder: session for session in live}
@@ -85,7 +85,7 @@ def overviews(parent: Path) -> list[Overview]:
     return sorted([*kept, *others], key=lambda run: (run.pid is not None, run.when), reverse=True)
 
 
-def words_of(card: Mapping[str, Any]) -> tuple[Units, tuple[Figure, ...]]:
+def units_and_figures(card: Mapping[str, Any]) -> tuple[Units, tuple[Figure, ...]]:
     """Return what the trainer of a run calls what it counts, and its figures."""
     try:
         kind = trainer_kind(str(card.get("trainer")))
@@ -94,32 +94,32 @@ def words_of(card: Mapping[str, Any]) -> tuple[Units, tuple[Figure, ...]]:
     return kind.units, kind.figures
 
 
-def _of_folder(run: RunFolder, session: FoundSession | None) -> Overview:
+def _of_folder(run: RunFolder, session: FoundSession | None) -> RunOverview:
     """What a run's folder says, and the session that trains it; what cannot be read is an error beside the rest."""
     written = run.written
     try:
         card = run.card()
     except RunFolderError as error:
-        return Overview(run.name, run.path, {}, DAMAGED, written, error=str(error))
+        return RunOverview(run.name, run.path, {}, DAMAGED, written, error=str(error))
     rows, trouble = _metrics_of(run.path)
     if session is not None:
         card = {**card, **_counters(session)}
-        return Overview(
+        return RunOverview(
             run.name, run.path, card, LIVE, float(session.snapshot.state["started"]), rows, session.pid, trouble
         )
     state = str(card.get("state", ""))
     died = state in UNFINISHED
-    return Overview(run.name, run.path, card, DIED if died else state, written, rows, error=trouble)
+    return RunOverview(run.name, run.path, card, DIED if died else state, written, rows, error=trouble)
 
 
-def _of_session(session: FoundSession) -> Overview:
+def _of_session(session: FoundSession) -> RunOverview:
     """What a session says that is kept elsewhere, or nowhere."""
     about, state = session.snapshot.description, session.snapshot.state
     began = float(state["started"])
     card = {"task": about.task, "trainer": about.trainer, "started": began, **_counters(session)}
     folder = Path(about.folder) if about.folder else None
     rows, error = _metrics_of(folder) if folder else ((), "")
-    return Overview(about.run, folder, card, LIVE, began, rows, session.pid, error)
+    return RunOverview(about.run, folder, card, LIVE, began, rows, session.pid, error)
 
 
 def _counters(session: FoundSession) -> dict[str, int]:
@@ -147,4 +147,4 @@ def _version(path: Path) -> tuple[int, int]:
 @lru_cache(maxsize=512)
 def _rows(folder: Path, _written: int, _size: int) -> tuple[Mapping[str, Any], ...]:
     """Some lines of a run's metrics, read again only when there are more."""
-    return tuple(RunFolder(folder).some_metrics(POINTS))
+    return tuple(RunFolder(folder).some_metrics(MAX_POINTS))

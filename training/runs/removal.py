@@ -12,9 +12,9 @@ from pathlib import Path
 from ...envs import BadParameter, UnknownName
 from .errors import RunFolderError
 from .folder import CHECKPOINTS, EPISODES, FILES, LAST, RunFolder, is_run
-from .tensorboard import FOLDER as TENSORBOARD
+from .tensorboard_log import FOLDER as TENSORBOARD
 
-WITHIN = {
+EXPECTED_FILES = {
     CHECKPOINTS: ("step-*", ".step-*"),
     EPISODES: ("*.jsonl", "*.cast", "*.gif"),
     LAST: ("telemetry.*",),
@@ -44,7 +44,7 @@ class Removal:
     checkpoints: int
 
 
-def removal_of(parent: Path, name: str) -> Removal:
+def check_removal(parent: Path, name: str) -> Removal:
     """Return the run called `name` directly below `parent`, after making sure that nothing else would be removed.
 
     Raises:
@@ -62,7 +62,7 @@ def removal_of(parent: Path, name: str) -> Removal:
     if not path.is_dir() or not is_run(path):
         raise UnknownName("run", name, [run.name for run in RunFolder.all(parent)])
     run = RunFolder(path)
-    if strange := next(_strangers(path), None):
+    if strange := next(_foreign_entries(path), None):
         raise NotRemovable(
             f"{path} is not removed: {strange} in it is not a run's; move that elsewhere first, or remove the folder "
             "with rm"
@@ -77,15 +77,15 @@ def remove(run: RunFolder) -> None:
     shutil.rmtree(run.path)
 
 
-def _strangers(path: Path) -> Iterator[str]:
+def _foreign_entries(path: Path) -> Iterator[str]:
     """Yield what does not belong into a run's folder, as paths within it."""
     for entry in sorted(os.scandir(path), key=lambda entry: entry.name):
         folder = entry.is_dir(follow_symlinks=False)
-        if entry.name not in WITHIN and (folder or entry.name not in FILES):
+        if entry.name not in EXPECTED_FILES and (folder or entry.name not in FILES):
             yield entry.name
         elif folder:
             for part in sorted(Path(entry.path).iterdir()):
-                if not any(fnmatch(part.name, pattern) for pattern in WITHIN[entry.name]):
+                if not any(fnmatch(part.name, pattern) for pattern in EXPECTED_FILES[entry.name]):
                     yield f"{entry.name}/{part.name}"
 
 

@@ -13,10 +13,10 @@ from ...backends.system.segment import directories, is_owned, owner_of
 from ...envs import BadParameter, PacError, UnknownName
 from ..telemetry.blocks import TelemetryReader
 from ..telemetry.segment_layout import MALFORMED
-from ..telemetry.snapshot import Look, Snapshot, take
+from ..telemetry.snapshot import Snapshot, ViewRequest, take_snapshot
 from .folder import LAST, LATEST
 
-UNSEEN = 255
+UNKNOWN_EXIT_CODE = 255
 """The exit code of a session that ended while only its telemetry was seen."""
 
 
@@ -57,12 +57,12 @@ class AttachedSession:
 
     def ended(self) -> Snapshot | None:
         """Return the last that it published, if it has ended."""
-        last = take(self._reader, Look(count=0))
+        last = take_snapshot(self._reader, ViewRequest(count=0))
         return last if last.phase.over else None
 
     def poll(self) -> int | None:
-        """Return None while its process lives, then `UNSEEN`."""
-        return None if is_owned(self.directory) else UNSEEN
+        """Return None while its process lives, then `UNKNOWN_EXIT_CODE`."""
+        return None if is_owned(self.directory) else UNKNOWN_EXIT_CODE
 
     def report(self) -> dict[str, Any]:
         """Its report goes to who started it."""
@@ -82,7 +82,7 @@ class AttachedSession:
 def read_session(directory: Path, pid: int, *, alive: bool) -> FoundSession | None:
     """Look at the session in `directory`; None if there is none, or it is damaged or of another version."""
     try:
-        return FoundSession(directory, pid, alive, take(TelemetryReader(directory), Look(count=0)))
+        return FoundSession(directory, pid, alive, take_snapshot(TelemetryReader(directory), ViewRequest(count=0)))
     except (PacError, *MALFORMED):
         return None
 
@@ -94,7 +94,7 @@ def sessions() -> list[FoundSession]:
     return sorted(known, key=lambda session: float(session.snapshot.state["started"]))
 
 
-def choose(name: str, runs_dir: Path) -> FoundSession:
+def find_session(name: str, runs_dir: Path) -> FoundSession:
     """Return the session that `name` means: its run's name or the beginning of it, its process, or the `latest`.
 
     A session that lives goes before one that died. What a session that failed left in its run's folder is found, too.

@@ -10,13 +10,13 @@ import numpy as np
 
 from ...envs.fields import Array
 from ...envs.safetensors_file import KINDS, LENGTH
-from .stream import Stream
+from .streamed_array import StreamedArray
 
 ALIGNMENT = 8
 NAMES = {np.dtype(kind): name for name, kind in KINDS.items()}
 
 
-def pieces(tensors: Mapping[str, Array | Stream]) -> Iterator[bytes | memoryview]:
+def safetensors_chunks(tensors: Mapping[str, Array | StreamedArray]) -> Iterator[bytes | memoryview]:
     """Yield what a file of `tensors` holds, from its beginning to its end."""
     names = sorted(tensors, key=lambda name: (-tensors[name].dtype.itemsize, name))  # so that all are aligned
     header, end = {}, 0
@@ -29,7 +29,7 @@ def pieces(tensors: Mapping[str, Array | Stream]) -> Iterator[bytes | memoryview
     yield len(text).to_bytes(LENGTH, "little") + text
     for name in names:
         tensor = tensors[name]
-        if isinstance(tensor, Stream):
+        if isinstance(tensor, StreamedArray):
             yield from (piece.data for piece in tensor.slices())
         else:
             yield tensor.reshape(-1).view(np.uint8).data

@@ -17,7 +17,7 @@ from ..past.rewinder import Rewinder
 from ..telemetry.blocks import TelemetryWriter
 from ..telemetry.description import describe
 from ..telemetry.events import EventLog
-from ..telemetry.records import MESSAGE_BYTES, Level, Phase, within
+from ..telemetry.records import MESSAGE_BYTES, Level, Phase, encode_clipped
 from ..telemetry.throughput import TrainingClock
 from ..trainer import Stopped, Timer
 from .gate import Gate
@@ -113,7 +113,7 @@ class BaseSession:
         self.monitor.state.update(
             {
                 "phase": phase,
-                "message": within(message, MESSAGE_BYTES),
+                "message": encode_clipped(message, MESSAGE_BYTES),
                 "progress": np.nan,
                 "device": self.device,
                 "started": self._started,

@@ -13,17 +13,17 @@ from ...backends.core.base import Backend
 from ...envs import BadParameter, PacError, Task
 from ...envs.errors import ImpossibleState
 from ..config import Config
-from ..guards.alarms import CALM, Alarm
+from ..guards.alarms import QUIET_SECONDS, Alarm
 from ..runs.checkpoint import CheckpointNotWritten, load_newest
+from ..runs.checkpoint_writer import CheckpointWriter
 from ..runs.folder import RunFolder, new_name
-from ..runs.identity import changes, identity, refuse_another
+from ..runs.identity import changed_settings, check_identity, run_identity
 from ..runs.metrics import DISCARDED
-from ..runs.saving import Saver
-from ..runs.tensorboard import EventFiles
+from ..runs.tensorboard_log import TensorBoardLog
 from ..telemetry.events import EventLog
+from ..telemetry.metric_history import COUNTER_NAMES
 from ..telemetry.records import Level
 from ..telemetry.segment_layout import MAX_HISTORY
-from ..telemetry.series import NOT_FIGURES
 from ..telemetry.throughput import RATE_NAMES
 from ..trainer import NonFiniteWeights, Trainer
 from ..trainers import trainer_kind
@@ -63,10 +63,10 @@ class CheckpointManager:
     ) -> None:
         self._config, self._task, self._settings = config, task, settings
         self._kind = trainer_kind(config.trainer or task.trainer)
-        self._origin = identity(task, self._kind.name)
+        self._origin = run_identity(task, self._kind.name)
         self._begun = not config.resume
         self._monitor, self._events, self._alarm = monitor, events, alarm
-        self._unwritten = Alarm(CALM)
+        self._unwritten = Alarm(QUIET_SECONDS)
         self._unsaved: CheckpointNotWritten | None = None
         self.folder = self._open()
         self.pauses: list[float] = []
@@ -74,8 +74,8 @@ class CheckpointManager:
         self._saved_at = 0.0
         self._started: float | None = None
         self._saving, self._beside = "", False
-        self._saver = Saver(self.folder.checkpoints, self._told) if self.folder else None
-        self._curves = EventFiles(self.folder.path if self.folder else None)
+        self._saver = CheckpointWriter(self.folder.checkpoints, self._told) if self.folder else None
+        self._curves = TensorBoardLog(self.folder.path if self.folder else None)
 
     def _open(self) -> RunFolder | None:
         config = self._config
@@ -261,7 +261,7 @@ class CheckpointManager:
         if not self._config.resume:
             return
         folder = RunFolder.find(self._config.runs_dir, self._config.resume)
-        refuse_another(folder, self._origin)
+        check_identity(folder, self._origin)
         loaded = load_newest(folder.checkpoints, self._origin, SAVED)
         for sentence in loaded.skipped:
             self._events.add(Level.WARNING, sentence)
@@ -272,7 +272,7 @@ class CheckpointManager:
             self._continue(folder, resume_point)
         self._begun = True
         told = ", ".join(
-            (f"resumed {folder.name} at {self._said(resume_point.counters)}", *changes(folder, self._settings))
+            (f"resumed {folder.name} at {self._said(resume_point.counters)}", *changed_settings(folder, self._settings))
         )
         self._events.add(Level.GOOD, told)
 
@@ -287,7 +287,7 @@ class CheckpointManager:
     def _continue(self, folder: RunFolder, resume_point: ResumePoint) -> None:
         """Let counters, time and curves go on where the run stood."""
         done = resume_point.counters["iterations"]
-        lines = [line for line in folder.some_metrics(MAX_HISTORY) if line.keys() >= NOT_FIGURES]
+        lines = [line for line in folder.some_metrics(MAX_HISTORY) if line.keys() >= COUNTER_NAMES]
         rows = [line for line in lines if line["iterations"] <= done and DISCARDED not in line]
         self._monitor.count_on(resume_point.counters, resume_point.seconds, rows)
         self._resume_point, self._saved_at = resume_point, resume_point.seconds

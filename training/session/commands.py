@@ -16,7 +16,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, validate_c
 
 from ..config import MAX_ENVS
 from ..telemetry.records import Phase
-from ..telemetry.snapshot import Look
+from ..telemetry.snapshot import ViewRequest
 from ..telemetry.throughput import WINDOW
 from .control import CommandRefused
 from .num_envs_planner import BASELINE_ENVS
@@ -30,7 +30,7 @@ MOST_COUNTS = 32
 MOST_TEXT = 200  # characters
 MOST_COMPONENTS = 4096  # of an action
 LARGEST = 1e300
-LOOK = TypeAdapter(Look)
+LOOK = TypeAdapter(ViewRequest)
 """Reads what a viewer sent: what it says it looks at goes into the training thread."""
 
 Text: TypeAlias = Annotated[str, Field(max_length=MOST_TEXT)]

@@ -13,7 +13,7 @@ from ...envs.task import ASKED, LAST_DRAWN
 from ..past.history import History
 from ..telemetry.blocks import TelemetryWriter
 from ..telemetry.counts import Counts
-from ..telemetry.moments import Source, counted_actions, fill, moment_dtype
+from ..telemetry.moments import MomentSource, counted_actions, fill_moment, moment_dtype
 
 
 class Detail:
@@ -79,13 +79,13 @@ class Detail:
             begun: If the newest step ended an episode: the next episode's first state instead of the last state.
         """
         moment, row, history = self._moment, env * self._task.players + seat, self.history
-        fill(moment, self._task, buffer, slot, env, seat=seat, begun=begun)
+        fill_moment(moment, self._task, buffer, slot, env, seat=seat, begun=begun)
         last = history.decision(env, history.now, seat)
         moment["step"] = moment["now"] = history.now
         if moment["begun"]:
             last = None  # it is of the episode before
         terms = counts.last_terms if moment["end"] else counts.terms
-        moment["source"], moment["terms"] = Source.NOW, terms[row, : len(self._task.reward_terms)]
+        moment["source"], moment["terms"] = MomentSource.NOW, terms[row, : len(self._task.reward_terms)]
         moment["acted"], moment["decided"] = last is not None, deciding is not None
         moment["value"] = np.nan if last is None else last.value
         if last is not None:

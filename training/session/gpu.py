@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...backends.system.segment import human_bytes
-from ..telemetry.records import SYSTEM, within
+from ..telemetry.records import SYSTEM, encode_clipped
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 MIG = "MIG-"
@@ -71,7 +71,7 @@ class Gpu:
             "gpu": np.nan if load is None else load.gpu,
             "vram": 0 if memory is None else memory.used,
             "vram_total": 0 if memory is None else memory.total,
-            "gpu_name": within(name, SYSTEM["gpu_name"].itemsize),
+            "gpu_name": encode_clipped(name, SYSTEM["gpu_name"].itemsize),
         }
 
     def all(self) -> list[str]:

@@ -101,9 +101,9 @@ class SessionProcess:
         code = self._process.wait()
         if line:
             return dict(json.loads(line))
-        from ..runs.last import sweep_dead
+        from ..runs.last_telemetry import remove_dead_sessions
 
-        sweep_dead()
+        remove_dead_sessions()
         text = f"the session's process ended without a report ({ending(code)}); see its session.log"
         return {"title": "Session died", "error": text, "code": FAILED}
 
@@ -213,12 +213,12 @@ class SessionThread:
 def _open(config: Config, *, headless: bool) -> tuple[Session, Any]:
     """Make a session that listens; return it and what closes it."""
     from ...backends.system.segment import own_directory
-    from ..runs.last import sweep_dead
+    from ..runs.last_telemetry import remove_dead_sessions
     from .commands import Commands
     from .control import ControlServer
     from .session import Session
 
-    sweep_dead()
+    remove_dead_sessions()
     session = Session(config, own_directory(), headless=headless)
     return session, ControlServer(session.directory, Commands(session).handle, session.viewers).close
 

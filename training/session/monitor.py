@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 
 from ...envs import Task, next_slot
 from ...envs.fields import Array
-from ..guards.alarms import Alarms, Pace
-from ..guards.breakpoints import Breakpoints, Readings
-from ..past.history import STRIDE
-from ..past.recorder import Recorder
+from ..guards.alarms import Alarms, EpisodePace
+from ..guards.breakpoints import Breakpoints, ConditionValues
+from ..past.history import MAX_UNCOUNTED
+from ..past.recorder import EpisodeRecorder
 from ..telemetry.blocks import TelemetryWriter
 from ..telemetry.counts import Counts
+from ..telemetry.metric_history import MetricHistory
+from ..telemetry.monitored import MonitoredEnvs
 from ..telemetry.records import Notice, Phase
-from ..telemetry.series import Series
-from ..telemetry.snapshot import Look
-from ..telemetry.stepped import Stepped
+from ..telemetry.snapshot import ViewRequest
 from ..telemetry.tables import write_environments, write_policy, write_throughput
 from ..telemetry.throughput import RATE_NAMES, Mark, Throughput, TrainingClock
 from ..trainer import PHASES, PolicyOutput, Timer
@@ -52,18 +52,18 @@ class Monitor:
 
     def __init__(self, task: Task, gate: Gate, timer: Timer, clock: TrainingClock) -> None:
         self.counts = Counts(task)
-        self.series = Series()
+        self.series = MetricHistory()
         self.resumed = Mark(0.0, 0, 0)
         self.clock = clock
         self.throughput = Throughput()
-        self.look = Look()
+        self.look = ViewRequest()
         self.watched = self.undecided = False
         self.waits = False
         self.breakpoints = Breakpoints(task)
         self.alarms = Alarms()
         self.manual_control = ManualControl(task)
         self.inspect: Callable[[int], PolicyOutput | None] = lambda _row: None
-        self.recorder: Recorder | None = None
+        self.recorder: EpisodeRecorder | None = None
         self.values: Callable[[slice], Array | None] = lambda _slots: None
         self.on_break: Callable[[str, int], None] = lambda _text, _env: None
         self.on_episode: Callable[[int], None] = lambda _env: None
@@ -72,11 +72,11 @@ class Monitor:
         self._gate = gate
         self._timer = timer
         self._writer: TelemetryWriter | None = None
-        self._backend: Stepped | None = None
+        self._backend: MonitoredEnvs | None = None
         self._due = 0.0
         self._speed_limit = 0.0
         self._counts_due = 0.0
-        self._shown: tuple[int, Look, bool] | None = None
+        self._shown: tuple[int, ViewRequest, bool] | None = None
         self._asked = np.zeros(0, np.bool_)
 
     def attach(self, writer: TelemetryWriter, num_envs: int) -> None:
@@ -89,7 +89,7 @@ class Monitor:
         self.series.attach(writer)
         self.publish()
 
-    def begin(self, backend: Stepped) -> None:
+    def begin(self, backend: MonitoredEnvs) -> None:
         """Watch `backend`, whose episodes have just begun in slot 0."""
         self._backend = backend
         self._gate.set_num_envs(self._num_envs)
@@ -126,7 +126,7 @@ class Monitor:
             self._keep_boards(self._written - self._counted if self._slots > 1 else 1)
         ahead = self._written - self._counted
         now = time.perf_counter()
-        if self.eager or self._written == self._slots - 1 or ahead >= STRIDE or now >= self._due:
+        if self.eager or self._written == self._slots - 1 or ahead >= MAX_UNCOUNTED or now >= self._due:
             self._count()
             if self.breakpoints.armed:
                 self._check(slot)
@@ -145,7 +145,7 @@ class Monitor:
             output = self.inspect(row)
             return np.nan if output is None else output.entropy
 
-        readings = Readings(self._task, self._backend.buffer, self._written, acted, value=value, entropy=entropy)
+        readings = ConditionValues(self._task, self._backend.buffer, self._written, acted, value=value, entropy=entropy)
         if told := self.breakpoints.check(readings):
             self.on_break(told, self.breakpoints.hit[0])
 
@@ -257,9 +257,11 @@ class Monitor:
 
     def _look_at_pace(self) -> None:
         now, sps = self.clock.now(), self.throughput.rates(self.mark())[1]
-        self.alarms.look_at_pace(Pace(self.counts.episodes, self.counts.length_median, sps / self._num_envs), now)
+        self.alarms.look_at_pace(
+            EpisodePace(self.counts.episodes, self.counts.length_median, sps / self._num_envs), now
+        )
 
-    def _write_detail(self, writer: TelemetryWriter, backend: Stepped, *, decided: bool) -> None:
+    def _write_detail(self, writer: TelemetryWriter, backend: MonitoredEnvs, *, decided: bool) -> None:
         """Write what is known of the environment that is looked at closely, and of its last steps while it stands."""
         env, seat, detail = self.look.focus, self.look.seat, self.detail
         if env is None or env >= self._num_envs or not self.watched:
@@ -299,7 +301,7 @@ class Monitor:
             for name, value in values.items():
                 state[name] = value.encode(errors="backslashreplace") if isinstance(value, str) else value
 
-    def _write_environments(self, writer: TelemetryWriter, backend: Stepped) -> None:
+    def _write_environments(self, writer: TelemetryWriter, backend: MonitoredEnvs) -> None:
         """Copy the newest slot's table and boards."""
         notice = np.full(self._num_envs, Notice.NOTHING, "u1")
         notice[list(self.alarms.marked)] = Notice.ALARM
@@ -311,7 +313,7 @@ class Monitor:
         write_environments(writer, self._task, backend.buffer, self._written, self.counts, **columns)
         self._write_boards(writer, backend)
 
-    def _write_boards(self, writer: TelemetryWriter, backend: Stepped) -> None:
+    def _write_boards(self, writer: TelemetryWriter, backend: MonitoredEnvs) -> None:
         lo, hi = self.look.first, min(self._num_envs, self.look.first + self.look.count)
         focus = self.look.focus
         for item in self._task.boards:

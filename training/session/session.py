@@ -23,11 +23,11 @@ from ..config import Config
 from ..device import resolve_device
 from ..imports import importing
 from ..loading import unused_variables
-from ..past.history import LEAST_DEPTH, step_bytes
-from ..past.recorder import Recorder
+from ..past.history import MIN_DEPTH, step_bytes
+from ..past.recorder import EpisodeRecorder
 from ..runs.checkpoint import CheckpointNotWritten
 from ..runs.folder import RunFolder
-from ..runs.last import keep_last
+from ..runs.last_telemetry import keep_last_telemetry
 from ..telemetry.records import Level, Phase
 from ..trainer import Context, Interrupted, Stopped, Trainer
 from ..trainers import build_player, build_trainer, dressed_for, trainer_kind, trainer_settings
@@ -86,12 +86,12 @@ class Session(BaseSession):
         self.set_phase(Phase.STARTING, "reading the configuration")
         self._open_first()
 
-    def _recorder(self) -> Recorder:
+    def _recorder(self) -> EpisodeRecorder:
         """What records episodes, into the folder of the run; one that only plays, into that of the run it plays."""
         config, folder = self.config, self.checkpoints.folder
         if folder is None:
             folder = RunFolder.find(config.runs_dir, config.resume or "")
-        return Recorder(self.task, config.seed, folder.name, folder.episodes, self.events)
+        return EpisodeRecorder(self.task, config.seed, folder.name, folder.episodes, self.events)
 
     # -- the training thread ------------------------------------------------------------------------------------------
 
@@ -294,7 +294,7 @@ class Session(BaseSession):
         Raises:
             TooManyEnvironments: There is not.
         """
-        check_room(num_envs, LEAST_DEPTH * step_bytes(self.task, num_envs), "to keep their last steps")
+        check_room(num_envs, MIN_DEPTH * step_bytes(self.task, num_envs), "to keep their last steps")
         self._open_segment(
             num_envs,
             run=self.checkpoints.name,
@@ -439,7 +439,7 @@ class Session(BaseSession):
         self.checkpoints.leave()
         self.set_phase(Phase.FAILED if failed else Phase.ENDED, self.failures.sentence if failed else "ended")
         if failed:
-            keep_last(self.directory)
+            keep_last_telemetry(self.directory)
         return report
 
     def _report(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from ...backends import WorkerStatus, usable_cores
 from ...backends.core.base import Backend
 from ..telemetry.blocks import TelemetryWriter
 from ..telemetry.events import EventLog
-from ..telemetry.records import AUDIENCE, SYSTEM, WORKER, Level, within
+from ..telemetry.records import AUDIENCE, SYSTEM, WORKER, Level, encode_clipped
 from .gpu import Gpu
 from .viewers import Viewers
 
@@ -102,7 +102,7 @@ class SystemSampler:
         with self._writer().write("audience") as block:
             block["viewers"] = viewers.joined
             block["controller"] = controller.number if controller else 0
-            block["name"] = within(controller.name, AUDIENCE["name"].itemsize) if controller else b""
+            block["name"] = encode_clipped(controller.name, AUDIENCE["name"].itemsize) if controller else b""
 
     def _workers(self) -> Sequence[WorkerStatus]:
         with self._lock:
@@ -117,7 +117,7 @@ class SystemSampler:
                 row["state"], row["steps"] = worker.state.value.encode(), worker.steps
                 row["heartbeat_age"], row["restarts"] = worker.heartbeat, worker.restarts
                 row["cpu"], row["rss"] = self._share(worker.pid, worker.cpu_seconds), worker.rss
-                row["error"] = within(worker.last_error, WORKER["error"].itemsize)
+                row["error"] = encode_clipped(worker.last_error, WORKER["error"].itemsize)
 
     def _share(self, pid: int, cpu_seconds: float) -> float:
         """CPU of a process in % of one core, since the last look."""

@@ -7,7 +7,7 @@ import threading
 import time
 from dataclasses import replace
 
-from ..telemetry.snapshot import Look
+from ..telemetry.snapshot import ViewRequest
 
 FIRST_VIEWER = 60.0  # s that a session waits at least for its first viewer, who may still be starting
 
@@ -24,7 +24,7 @@ class Viewer:
     def __init__(self) -> None:
         self.name = ""
         self.number = 0
-        self.look: Look | None = None
+        self.look: ViewRequest | None = None
 
 
 class Viewers:
@@ -98,12 +98,12 @@ class Viewers:
         """The viewer that controls; None as long as nobody has joined, and then anybody may."""
         return next(iter(self._row), None)
 
-    def look(self) -> Look:
+    def look(self) -> ViewRequest:
         """Return what all of them look at together; the focus is the controller's, if it has one."""
         with self._lock:
             looks = [viewer.look for viewer in (*self._row, *self._viewers) if viewer.look is not None]
         if not looks:
-            return Look(count=0)
+            return ViewRequest(count=0)
         chosen = next((look for look in looks if look.focus is not None), looks[0])
         focus = chosen.focus
         spans = [(look.first, look.first + look.count) for look in looks if look.count]

@@ -29,8 +29,8 @@ import psutil
 from ...backends.system.segment import remove_directory
 from ...envs import PacError
 from ..exits import FAILED, INTERRUPTED
-from ..runs.last import keep_last
-from ..telemetry.records import MESSAGE_BYTES, Level, Phase, within
+from ..runs.last_telemetry import keep_last_telemetry
+from ..telemetry.records import MESSAGE_BYTES, Level, Phase, encode_clipped
 
 if TYPE_CHECKING:
     from .session import Session
@@ -186,8 +186,8 @@ class Watchdog:
         """Tell the viewers, and keep the last telemetry with the run."""
         with self._session.writer.write("state") as state:
             state["phase"] = Phase.FAILED
-            state["message"] = within(str(self._session.failures.error), MESSAGE_BYTES)
-        keep_last(self._session.directory)
+            state["message"] = encode_clipped(str(self._session.failures.error), MESSAGE_BYTES)
+        keep_last_telemetry(self._session.directory)
 
     def _end_children(self) -> None:
         """Kill the workers, and whatever environments have started."""

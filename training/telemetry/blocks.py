@@ -33,21 +33,21 @@ from .segment_layout import (
     MAGIC,
     MALFORMED,
     VERSION,
-    Mapped,
+    MappedSegment,
     NotTelemetry,
     aligned,
     blocks_of,
-    opened,
-    path_of,
-    spelled,
+    dtype_to_json,
+    map_segment,
+    segment_path,
 )
 
-NAP = 1e-4
-PATIENCE = 0.02  # s that a read waits for a writer to leave a block before it asks whether its process is gone
-LONGEST = 60.0  # s that it waits for one that lives: a busy machine may leave it without a core for seconds
+POLL_SECONDS = 1e-4
+MAX_POLL_SECONDS = 0.02  # s that a read waits for a writer to leave a block before it asks whether its process is gone
+READ_TIMEOUT = 60.0  # s that it waits for one that lives: a busy machine may leave it without a core for seconds
 
 
-class Torn(PacError):
+class TornRead(PacError):
     """A block was being written at every attempt to read it."""
 
     title = "Session stands still while writing"
@@ -62,14 +62,14 @@ class TelemetryWriter:
 
     def __init__(self, task: Task, description: Description, num_envs: int, generation: int, directory: Path) -> None:
         blocks = blocks_of(task, num_envs)
-        specs = [(block.name, spelled(block.dtype), block.shape) for block in blocks]
+        specs = [(block.name, dtype_to_json(block.dtype), block.shape) for block in blocks]
         header = json.dumps({"description": asdict(description), "blocks": specs}).encode()
         size = CONTROL_BYTES + aligned(len(header)) + sum(aligned(ALIGN + block.nbytes) for block in blocks)
         self.generation = generation
         self._directory = directory
         # Written under another name first: a reader that finds the file finds it whole.
         segment = Segment.create(f".telemetry.{generation}", size, directory=directory)
-        self._mapped = Mapped(segment, blocks, CONTROL_BYTES + len(header))
+        self._mapped = MappedSegment(segment, blocks, CONTROL_BYTES + len(header))
         segment.map[CONTROL_BYTES : CONTROL_BYTES + len(header)] = header
         act_size = 8 * task.players
         CONTROL.pack_into(
@@ -85,7 +85,7 @@ class TelemetryWriter:
             generation,
             generation,
         )
-        segment.path = segment.path.rename(path_of(directory, generation))
+        segment.path = segment.path.rename(segment_path(directory, generation))
 
     def array(self, name: str) -> Array:
         """Return the block for reading by its writer."""
@@ -132,9 +132,9 @@ class TelemetryReader:
                 return
 
     def _attach(self, generation: int) -> None:
-        path = path_of(self.directory, generation)
+        path = segment_path(self.directory, generation)
         try:
-            self._mapped, self.description = opened(Segment.attach(path))
+            self._mapped, self.description = map_segment(Segment.attach(path))
         except FileNotFoundError:
             raise
         except MALFORMED as error:
@@ -158,7 +158,7 @@ class TelemetryReader:
         """Return a copy of `block[at]`, whole; of a writer that died inside, as it left it: nothing newer will come.
 
         Raises:
-            Torn: The writer lives, and did not leave the block for a long time.
+            TornRead: The writer lives, and did not leave the block for a long time.
         """
         sequence, array = self._mapped.sequences[name], self._mapped.arrays[name]
         begun, alone = time.monotonic(), False
@@ -170,10 +170,12 @@ class TelemetryReader:
             if (before % 2 == 0 and int(sequence[0]) == before) or alone:
                 return copy
             waited = time.monotonic() - begun
-            if waited > LONGEST:
-                raise Torn(f"the block {name!r} of {self._mapped.segment.path} stayed half written")
-            time.sleep(min(PATIENCE, max(NAP, waited)))  # also lets a writer of this very process go on
-            alone = waited > PATIENCE and not is_owned(self.directory)
+            if waited > READ_TIMEOUT:
+                raise TornRead(f"the block {name!r} of {self._mapped.segment.path} stayed half written")
+            time.sleep(
+                min(MAX_POLL_SECONDS, max(POLL_SECONDS, waited))
+            )  # also lets a writer of this very process go on
+            alone = waited > MAX_POLL_SECONDS and not is_owned(self.directory)
 
 
 def _is_segment(path: Path) -> bool:

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from ...backends.core.layout import Buffer
 from ...envs import Task
 from ...envs.fields import DECIDES, Array
-from .moments import scalars, terms_width
+from .moments import info_scalars, terms_width
 
-RECENT = 100
+RECENT_EPISODES = 100
 TOTALS = ("steps", "frames", "episodes", "iterations")
-ENDED = np.dtype([("ret", "f4"), ("length", "i4"), ("outcome", "u1"), ("time", "f8")])
+LAST_EPISODE = np.dtype([("ret", "f4"), ("length", "i4"), ("outcome", "u1"), ("time", "f8")])
 
 
 class Counts:
@@ -31,22 +31,22 @@ class Counts:
         outcomes: Episodes by outcome, the nameless first.
         terms: Every seat's terms of the rewards of the running episode, `(num_envs * players, terms)`.
         last_terms: Those of the last episode, NaN before the first.
-        ended: The last episode of every environment, `(num_envs,)` of `ENDED`.
+        ended: The last episode of every environment, `(num_envs,)` of `LAST_EPISODE`.
     """
 
     def __init__(self, task: Task) -> None:
         self.steps = self.frames = self.episodes = self.iterations = 0
         self.outcomes = np.zeros(1 + len(task.outcomes), "u8")
         self._task = task
-        self._scalars = scalars(task)
-        self._recent: deque[list[float]] = deque(maxlen=RECENT)  # return, length, scalars
+        self._scalars = info_scalars(task)
+        self._recent: deque[list[float]] = deque(maxlen=RECENT_EPISODES)  # return, length, scalars
         self.resize(0)
 
     def resize(self, num_envs: int) -> None:
         """Begin anew what is of single environments."""
         self.terms = np.zeros((num_envs * self._task.players, terms_width(self._task)), "f4")
         self.last_terms = np.full_like(self.terms, np.nan)
-        self.ended: NDArray[np.void] = np.zeros(num_envs, ENDED)
+        self.ended: NDArray[np.void] = np.zeros(num_envs, LAST_EPISODE)
         self.ended["ret"] = np.nan
 
     def add(self, buffer: Buffer, span: slice) -> list[int]:

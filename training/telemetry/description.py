@@ -12,18 +12,18 @@ from ..units import RETURN, STEPPED, Figure, Units
 
 
 @dataclass(frozen=True)
-class PanelLook(Panel):
+class ShapedPanel(Panel):
     """A panel and the shape of what it draws."""
 
     shape: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, panel: Panel, board: Field) -> PanelLook:
+    def of(cls, panel: Panel, board: Field) -> ShapedPanel:
         """Describe `panel`, which draws `board`."""
         return cls(**{item.name: getattr(panel, item.name) for item in fields(panel)}, shape=board.shape)
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> PanelLook:
+    def from_json(cls, data: Mapping[str, Any]) -> ShapedPanel:
         """Rebuild what `dataclasses.asdict` took apart."""
         glyphs = tuple(Glyph(**glyph) for glyph in data["glyphs"])
         layers = tuple(Layer(**layer) for layer in data["layers"])
@@ -62,7 +62,7 @@ class Description:
     outcomes: tuple[tuple[str, str], ...]
     info: tuple[str, ...]
     headline: tuple[str, ...]
-    panels: tuple[PanelLook, ...]
+    panels: tuple[ShapedPanel, ...]
     observation: Field
     slices: tuple[tuple[str, int, int], ...] = ()
     masked: bool = False
@@ -76,7 +76,7 @@ class Description:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Description:
         """Rebuild what `dataclasses.asdict` took apart."""
-        panels = tuple(PanelLook.from_json(panel) for panel in data["panels"])
+        panels = tuple(ShapedPanel.from_json(panel) for panel in data["panels"])
         observation = Field(**{name: _frozen(value) for name, value in data["observation"].items()})
         built = {
             "panels": panels,
@@ -89,7 +89,7 @@ class Description:
         return cls(**plain, **built)
 
     @property
-    def board(self) -> PanelLook | None:
+    def board(self) -> ShapedPanel | None:
         """The panel that the summary shows."""
         return next((panel for panel in self.panels if panel.main), self.panels[0] if self.panels else None)
 
@@ -101,7 +101,7 @@ def _frozen(value: Any) -> Any:
 def describe(task: Task, **facts: Any) -> Description:
     """Return the header: what is trained on and how it looks; `facts` are the session's own."""
     panels = tuple(
-        PanelLook.of(panel, next(item for item in task.boards if item.name == panel.field)) for panel in task.panels
+        ShapedPanel.of(panel, next(item for item in task.boards if item.name == panel.field)) for panel in task.panels
     )
     return Description(
         task=task.spec,

@@ -9,10 +9,10 @@ from collections import deque
 
 from ...envs.printable import LINES, printable
 from .blocks import TelemetryWriter
-from .records import EVENT, Level, within
+from .records import EVENT, Level, encode_clipped
 from .segment_layout import MAX_EVENTS
 
-WEIGHTS = {Level.WARNING: logging.WARNING, Level.ERROR: logging.ERROR, Level.FATAL: logging.CRITICAL}
+LOG_LEVELS = {Level.WARNING: logging.WARNING, Level.ERROR: logging.ERROR, Level.FATAL: logging.CRITICAL}
 
 
 class EventLog:
@@ -39,10 +39,16 @@ class EventLog:
             if reported or level >= Level.WARNING:
                 self.reported.append(text)
         if self.log is not None:
-            self.log.log(WEIGHTS.get(level, logging.INFO), "%s", text)
+            self.log.log(LOG_LEVELS.get(level, logging.INFO), "%s", text)
 
     def write(self, writer: TelemetryWriter) -> None:
         """Write all that is kept."""
         with writer.write("events") as events:
             for number, when, level, env, text in list(self.recent):
-                events[(number - 1) % len(events)] = (number, when, level, env, within(text, EVENT["text"].itemsize))
+                events[(number - 1) % len(events)] = (
+                    number,
+                    when,
+                    level,
+                    env,
+                    encode_clipped(text, EVENT["text"].itemsize),
+                )

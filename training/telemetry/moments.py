@@ -16,17 +16,17 @@ from ...envs.task import LAST, LAST_DRAWN
 from .description import Description
 
 NOTE_BYTES = 160
-BACK = 500
+MAX_STEPS_BACK = 500
 """Steps that a viewer can go back."""
 TERMINATED, TRUNCATED = 1, 2
-LINE = np.dtype(
+RECENT_STEPS = np.dtype(
     [
         ("env", "i4"),
         ("seat", "u2"),
         ("now", "i8"),
         ("count", "i4"),
-        ("ends", "u1", (BACK,)),
-        ("rewards", "f4", (BACK,)),
+        ("ends", "u1", (MAX_STEPS_BACK,)),
+        ("rewards", "f4", (MAX_STEPS_BACK,)),
     ]
 )
 """Ends of an environment's last steps and the rewards of one seat, oldest first."""
@@ -35,7 +35,7 @@ LINE = np.dtype(
 NUMBERS = ("episode", "episode_length", "episode_return", "end", "outcome", "frames", "reward", "value")
 
 
-class Source(IntEnum):
+class MomentSource(IntEnum):
     """Where a moment comes from."""
 
     NOTHING = 0
@@ -48,7 +48,7 @@ class Source(IntEnum):
 
 def moment_dtype(task: Task) -> np.dtype[Any]:
     """Return the record of a moment; what is per seat is that of one."""
-    action = field_of(task, "action")
+    action = field_named(task, "action")
     return np.dtype(
         [
             ("env", "i4"),
@@ -76,29 +76,29 @@ def moment_dtype(task: Task) -> np.dtype[Any]:
             ("mask", "u1", (-(-task.num_actions // 8) if task.masked else 0,)),
             ("reward_terms", "f4", (len(task.reward_terms),)),  # of the step
             ("terms", "f4", (len(task.reward_terms),)),  # of the episode so far
-            ("info", "f4", (len(scalars(task)),)),
-            *((f"board:{item.name}", item.dtype, item.stored_shape) for item in boards_of(task)),
+            ("info", "f4", (len(info_scalars(task)),)),
+            *((f"board:{item.name}", item.dtype, item.stored_shape) for item in drawn_fields(task)),
         ]
     )
 
 
 def counted_actions(task: Task) -> int:
     """Return the number of actions that can be counted: 0 where an action is not one of a few."""
-    action = field_of(task, "action")
+    action = field_named(task, "action")
     return task.num_actions if not action.shape and np.dtype(action.dtype).kind in "iu" else 0
 
 
-def field_of(task: Task, name: str) -> Field:
+def field_named(task: Task, name: str) -> Field:
     """Return a field of a task by its name."""
     return next(item for item in task.fields if item.name == name)
 
 
-def scalars(task: Task) -> list[Field]:
+def info_scalars(task: Task) -> list[Field]:
     """Return the task's scalars."""
     return [item for item in task.info if not item.shape]
 
 
-def boards_of(task: Task) -> list[Field]:
+def drawn_fields(task: Task) -> list[Field]:
     """Return the fields that panels draw."""
     drawn = {name for panel in task.panels for name in panel.fields}
     return [item for item in task.boards if item.name in drawn]
@@ -109,7 +109,7 @@ def terms_width(task: Task) -> int:
     return max(1, len(task.reward_terms))
 
 
-def fill(
+def fill_moment(
     moment: Array, task: Task, buffers: Buffers, slot: int, env: int, *, seat: int = 0, begun: bool = False
 ) -> None:
     """Write what stands in a slot of the buffers about a seat into a record: all but source, action, value.
@@ -131,13 +131,13 @@ def fill(
         moment["mask"] = buffers["action_mask"][slot, row]
     if task.reward_terms:
         moment["reward_terms"] = buffers["reward_terms"][slot, row]
-    for index, item in enumerate(scalars(task)):
+    for index, item in enumerate(info_scalars(task)):
         found = buffers[item.name][slot if item.timed else 0]
         moment["info"][index] = found[row if item.per == "seat" else env]
     moment["begun"] = begun = bool(begun and ended and task.begins_at_once)
     over = ended and task.begins_at_once and not begun
     last = over and has_last_boards(buffers, env)
-    for item in boards_of(task):
+    for item in drawn_fields(task):
         moment[f"board:{item.name}"] = buffers[LAST + item.name if last else item.name][0, env]
     if over:
         moment["observation"], moment["mask"] = buffers["final_observation"][slot, row], 0
@@ -184,7 +184,7 @@ class Moment:
     seat: int
     step: int
     now: int
-    source: Source
+    source: MomentSource
     progress: float
     note: str
     values: Mapping[str, float]
@@ -206,12 +206,12 @@ class Moment:
     @property
     def shown(self) -> bool:
         """Whether there is a board to show."""
-        return self.source in {Source.NOW, Source.STORED, Source.REBUILT}
+        return self.source in {MomentSource.NOW, MomentSource.STORED, MomentSource.REBUILT}
 
     @classmethod
     def read(cls, record: Array, description: Description) -> Moment | None:
         """Return what stands in a record; None if nothing was written yet."""
-        if record["source"] == Source.NOTHING:
+        if record["source"] == MomentSource.NOTHING:
             return None
         full = bool(record["full"])
         mask = None
@@ -223,7 +223,7 @@ class Moment:
             seat=int(record["seat"]),
             step=int(record["step"]),
             now=int(record["now"]),
-            source=Source(int(record["source"])),
+            source=MomentSource(int(record["source"])),
             progress=float(record["progress"]),
             note=bytes(record["note"].tolist()).decode(errors="replace"),
             values={name: record[name].item() for name in NUMBERS},
@@ -240,7 +240,7 @@ class Moment:
 
 
 @dataclass(frozen=True)
-class Line:
+class RecentSteps:
     """Ends and one seat's rewards of the last steps, oldest first, `(steps,)` each; the last step is `now`."""
 
     now: int
@@ -248,7 +248,7 @@ class Line:
     rewards: NDArray[np.float32]
 
     @classmethod
-    def read(cls, record: Array, env: int, seat: int) -> Line | None:
+    def read(cls, record: Array, env: int, seat: int) -> RecentSteps | None:
         """Return what stands in a record, if it is about this seat."""
         count = int(record["count"])
         if record["env"] != env or record["seat"] != seat or not count:

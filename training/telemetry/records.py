@@ -13,7 +13,7 @@ METRIC_NAME_BYTES = 40
 TOP_ACTIONS = 8
 MAX_BREAKPOINTS = 32
 MESSAGE_BYTES = 480
-MOST_NUMBERS = 32
+MAX_ACTION_NUMBERS = 32
 """Of a continuous action, so many are published."""
 
 
@@ -130,8 +130,8 @@ POLICY = np.dtype(
         ("actions", "i4", (TOP_ACTIONS,)),
         ("probabilities", "f4", (TOP_ACTIONS,)),
         ("numbers", "u1"),
-        ("means", "f4", (MOST_NUMBERS,)),
-        ("deviations", "f4", (MOST_NUMBERS,)),
+        ("means", "f4", (MAX_ACTION_NUMBERS,)),
+        ("deviations", "f4", (MAX_ACTION_NUMBERS,)),
     ]
 )
 WORKER = np.dtype(
@@ -165,7 +165,7 @@ BREAKPOINT = np.dtype(
 )
 
 
-def within(text: str, size: int) -> bytes:
+def encode_clipped(text: str, size: int) -> bytes:
     """Return a text in at most `size` bytes, with an ellipsis where more was said."""
     encoded, more = text.encode(errors="backslashreplace"), "…".encode()
     return encoded if len(encoded) <= size else encoded[: size - len(more)].decode(errors="ignore").encode() + more

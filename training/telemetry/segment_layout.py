@@ -15,15 +15,15 @@ from ...envs import PacError, Task
 from ...envs.fields import Array
 from ...envs.files import parse_json
 from .description import Description
-from .moments import LINE, counted_actions, moment_dtype, terms_width
+from .moments import RECENT_STEPS, counted_actions, moment_dtype, terms_width
 from .records import (
     AUDIENCE,
     BREAKPOINT,
     ENVIRONMENT,
     EVENT,
+    MAX_ACTION_NUMBERS,
     MAX_BREAKPOINTS,
     METRIC_NAME_BYTES,
-    MOST_NUMBERS,
     POLICY,
     SCALING,
     STATE,
@@ -53,7 +53,7 @@ class NotTelemetry(PacError):
 
 
 @dataclass(frozen=True)
-class Block:
+class TelemetryBlock:
     """One array of the segment."""
 
     name: str
@@ -66,8 +66,8 @@ class Block:
         return int(np.dtype(self.dtype).itemsize * np.prod(self.shape, dtype=np.int64))
 
 
-FIXED = tuple(
-    Block(name, np.dtype(dtype), shape)
+FIXED_BLOCKS = tuple(
+    TelemetryBlock(name, np.dtype(dtype), shape)
     for name, dtype, shape in (
         ("state", STATE, ()),
         ("times", TIMES, ()),
@@ -76,7 +76,7 @@ FIXED = tuple(
         ("metrics", "f8", (MAX_METRICS,)),
         ("history", "f4", (MAX_HISTORY, 3 + MAX_METRICS)),
         ("policy", POLICY, ()),
-        ("line", LINE, ()),
+        ("line", RECENT_STEPS, ()),
         ("workers", WORKER, (MAX_WORKERS,)),
         ("audience", AUDIENCE, ()),
         ("events", EVENT, (MAX_EVENTS,)),
@@ -85,32 +85,32 @@ FIXED = tuple(
     )
 )
 """The blocks that are the same for every task and every N."""
-NAMES = frozenset(
+TASK_BLOCKS = frozenset(
     ("environments", "actions", "info", "terms", "last_terms", "detail", "moment", "action_counts", "outcomes")
 )
 """The other blocks that every session has."""
 
 
-def blocks_of(task: Task, num_envs: int) -> list[Block]:
+def blocks_of(task: Task, num_envs: int) -> list[TelemetryBlock]:
     """The blocks of a session on `task` with `num_envs` environments."""
-    boards = [Block(f"board:{item.name}", item.dtype, (num_envs, *item.stored_shape)) for item in task.boards]
+    boards = [TelemetryBlock(f"board:{item.name}", item.dtype, (num_envs, *item.stored_shape)) for item in task.boards]
     terms = (num_envs, terms_width(task))
     return [
-        *FIXED,
-        Block("environments", ENVIRONMENT, (num_envs,)),
-        Block("actions", "f4", (num_envs, min(MOST_NUMBERS, prod(task.action.shape)))),
-        Block("info", "f4", (num_envs, max(1, len(task.info)))),
-        Block("terms", "f4", terms),
-        Block("last_terms", "f4", terms),
-        Block("detail", moment_dtype(task), ()),
-        Block("moment", moment_dtype(task), ()),
-        Block("action_counts", "i8", (2, counted_actions(task))),
-        Block("outcomes", "u8", (1 + len(task.outcomes),)),
+        *FIXED_BLOCKS,
+        TelemetryBlock("environments", ENVIRONMENT, (num_envs,)),
+        TelemetryBlock("actions", "f4", (num_envs, min(MAX_ACTION_NUMBERS, prod(task.action.shape)))),
+        TelemetryBlock("info", "f4", (num_envs, max(1, len(task.info)))),
+        TelemetryBlock("terms", "f4", terms),
+        TelemetryBlock("last_terms", "f4", terms),
+        TelemetryBlock("detail", moment_dtype(task), ()),
+        TelemetryBlock("moment", moment_dtype(task), ()),
+        TelemetryBlock("action_counts", "i8", (2, counted_actions(task))),
+        TelemetryBlock("outcomes", "u8", (1 + len(task.outcomes),)),
         *boards,
     ]
 
 
-def path_of(directory: Path, generation: int) -> Path:
+def segment_path(directory: Path, generation: int) -> Path:
     """Where the segment of a generation stands."""
     return directory / f"telemetry.{generation}"
 
@@ -120,10 +120,10 @@ def aligned(offset: int) -> int:
     return -(-offset // ALIGN) * ALIGN
 
 
-class Mapped:
+class MappedSegment:
     """The arrays of a mapped segment, and the sequence numbers before them."""
 
-    def __init__(self, segment: Segment, blocks: list[Block], first: int) -> None:
+    def __init__(self, segment: Segment, blocks: list[TelemetryBlock], first: int) -> None:
         self.segment = segment
         self.arrays: dict[str, Array] = {}
         self.sequences: dict[str, Array] = {}
@@ -136,7 +136,7 @@ class Mapped:
             offset += ALIGN + block.nbytes
 
 
-def opened(segment: Segment) -> tuple[Mapped, Description]:
+def map_segment(segment: Segment) -> tuple[MappedSegment, Description]:
     """Return the arrays of a segment, after making sure that it has all that a reader looks at.
 
     Raises:
@@ -150,24 +150,24 @@ def opened(segment: Segment) -> tuple[Mapped, Description]:
             f"bytes in its header, {len(segment.map)} on disk): use the same pac-tui for the app and the session"
         )
     header = parse_json(segment.map[CONTROL_BYTES : CONTROL_BYTES + header_bytes], finite=False)
-    blocks = [Block(name, dtype_of(spec), tuple(shape)) for name, spec, shape in header["blocks"]]
+    blocks = [TelemetryBlock(name, dtype_from_json(spec), tuple(shape)) for name, spec, shape in header["blocks"]]
     description = Description.from_json(header["description"])
-    if not set(FIXED) <= set(blocks):
+    if not set(FIXED_BLOCKS) <= set(blocks):
         raise ValueError("its blocks are not those of this version")
     boards = {f"board:{name}" for panel in description.panels for name in panel.fields}
-    if missing := (NAMES | boards) - {block.name for block in blocks}:
+    if missing := (TASK_BLOCKS | boards) - {block.name for block in blocks}:
         raise ValueError(f"it has no block {min(missing)}")
-    return Mapped(segment, blocks, CONTROL_BYTES + header_bytes), description
+    return MappedSegment(segment, blocks, CONTROL_BYTES + header_bytes), description
 
 
-def spelled(dtype: Any) -> Any:
+def dtype_to_json(dtype: Any) -> Any:
     """A dtype as JSON."""
     kind = np.dtype(dtype)
     return kind.descr if kind.names else kind.str
 
 
-def dtype_of(spec: Any) -> np.dtype[Any]:
-    """The dtype that `spelled` wrote."""
+def dtype_from_json(spec: Any) -> np.dtype[Any]:
+    """The dtype that `dtype_to_json` wrote."""
     if isinstance(spec, str):
         return np.dtype(spec)
     return np.dtype([(name, kind, *(tuple(shape) for shape in rest)) for name, kind, *rest in spec])

@@ -13,22 +13,22 @@ from pydantic import ConfigDict, Field
 from ...envs.fields import Array
 from ..trainer import PolicyOutput
 from .description import Description
-from .moments import Line, Moment
+from .moments import Moment, RecentSteps
 from .records import Level, Phase
 
 if TYPE_CHECKING:
     from .blocks import TelemetryReader
 
 MAX_INT = 2**31 - 1
-MOST_CURVES, MOST_TEXT = 1024, 1024
+MAX_CURVES, MAX_NAME_LENGTH = 1024, 1024
 Index: TypeAlias = Annotated[int, Field(strict=True, ge=0, le=MAX_INT)]
 Step: TypeAlias = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
 Flag: TypeAlias = Annotated[bool, Field(strict=True)]
-Name: TypeAlias = Annotated[str, Field(strict=True, max_length=MOST_TEXT)]
+Name: TypeAlias = Annotated[str, Field(strict=True, max_length=MAX_NAME_LENGTH)]
 
 
 @dataclass(frozen=True)
-class Look:
+class ViewRequest:
     """What a viewer looks at: only that is copied, and for gymnasium environments only that is rendered.
 
     Attributes:
@@ -48,7 +48,7 @@ class Look:
     count: Index = MAX_INT
     focus: Index | None = None
     seat: Index = 0
-    curves: Annotated[tuple[Name, ...], Field(max_length=MOST_CURVES)] = ()
+    curves: Annotated[tuple[Name, ...], Field(max_length=MAX_CURVES)] = ()
     detail: Flag = False
     back: Index = 0
     last: Step = 0
@@ -126,7 +126,7 @@ class Snapshot:
     outcomes: tuple[int, ...]
     breakpoints: Array
     moment: Moment | None = None
-    line: Line | None = None
+    line: RecentSteps | None = None
     action_counts: NDArray[np.int64] | None = None
 
     @property
@@ -156,7 +156,7 @@ class Snapshot:
         return 100 * self.speedup / self.num_envs if self.speedup is not None else None
 
 
-def take(reader: TelemetryReader, look: Look, before: Snapshot | None = None) -> Snapshot:
+def take_snapshot(reader: TelemetryReader, look: ViewRequest, before: Snapshot | None = None) -> Snapshot:
     """Read what `look` asks for; follows the session to its newest segment first.
 
     What did not change since the snapshot `before` is taken over from it.
@@ -202,12 +202,12 @@ def take(reader: TelemetryReader, look: Look, before: Snapshot | None = None) ->
         outcomes=tuple(reader.read("outcomes").tolist()),
         breakpoints=_breakpoints(reader.read("breakpoints")),
         moment=None if focus is None else _moment(reader, look, focus),
-        line=None if focus is None else Line.read(reader.read("line"), focus, look.seat),
+        line=None if focus is None else RecentSteps.read(reader.read("line"), focus, look.seat),
         action_counts=reader.read("action_counts") if look.detail else None,
     )
 
 
-def _moment(reader: TelemetryReader, look: Look, focus: int) -> Moment | None:
+def _moment(reader: TelemetryReader, look: ViewRequest, focus: int) -> Moment | None:
     """The focus as it was asked for: as it is now, or some steps ago."""
     moment = Moment.read(reader.read("moment" if look.back or look.last else "detail"), reader.description)
     return moment if moment is not None and (moment.env, moment.seat) == (focus, look.seat) else None
@@ -257,7 +257,7 @@ def _curves(reader: TelemetryReader, wanted: tuple[str, ...]) -> dict[str, Curve
     return found
 
 
-def _policy(reader: TelemetryReader, look: Look, focus: int | None) -> PolicyOutput | None:
+def _policy(reader: TelemetryReader, look: ViewRequest, focus: int | None) -> PolicyOutput | None:
     record = _record(reader.read("policy"))
     if focus is None or (record["env"], record["seat"]) != (focus, look.seat):
         return None

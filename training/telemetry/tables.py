@@ -9,8 +9,8 @@ from ...envs.task import first_seats
 from ..trainer import PHASES, PolicyOutput
 from .blocks import TelemetryWriter
 from .counts import Counts
-from .moments import scalars
-from .records import MOST_NUMBERS
+from .moments import info_scalars
+from .records import MAX_ACTION_NUMBERS
 from .throughput import Mark, Throughput
 
 
@@ -52,7 +52,7 @@ def write_environments(
     with writer.write("actions") as actions:
         actions[:] = buffer["action"][acted, ::players].reshape(num_envs, -1)[:, : actions.shape[1]]
     with writer.write("info") as info:
-        for index, item in enumerate(scalars(task)):
+        for index, item in enumerate(info_scalars(task)):
             info[:, index] = first_seats(task, buffer, item, slot)
     with writer.write("terms") as terms:
         terms[:] = counts.terms[::players]
@@ -71,6 +71,6 @@ def write_policy(writer: TelemetryWriter, env: int, seat: int, output: PolicyOut
             policy["value"], policy["entropy"], policy["count"] = output.value, output.entropy, count
             policy["actions"][:count] = output.actions[:count]
             policy["probabilities"][:count] = output.probabilities[:count]
-            policy["numbers"] = numbers = min(len(output.means), MOST_NUMBERS)
+            policy["numbers"] = numbers = min(len(output.means), MAX_ACTION_NUMBERS)
             policy["means"][:numbers] = output.means[:numbers]
             policy["deviations"][:numbers] = output.deviations[:numbers]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 AnyEnvs = TypeVar("AnyEnvs")
 
 
-class Watching:
+class WatchFunction:
     """What `watch` is: called with a vector environment, it returns one that can be seen and paused."""
 
     def __call__(self, envs: AnyEnvs, *, name: str | None = None) -> AnyEnvs:
@@ -79,4 +79,4 @@ def _is_vec_env(envs: object) -> bool:
     return isinstance(envs, VecEnv)
 
 
-watch = Watching()
+watch = WatchFunction()

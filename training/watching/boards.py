@@ -22,7 +22,7 @@ Render: TypeAlias = Callable[[int], Any]
 MODES = frozenset({"rgb_array", "ansi"})
 SHARE = 0.006
 """Of the training's time, the most that drawing takes."""
-TURN = 0.005  # s of drawing at once
+MAX_TURN = 0.005  # s of drawing at once
 
 
 def numbers_of(observations: Any, env: int) -> NDArray[np.float32]:
@@ -51,7 +51,7 @@ def picture_of(observations: Any, env: int) -> NDArray[np.uint8] | None:
     return np.repeat(seen[..., -1:], 3, axis=-1) if seen.shape[-1] <= 4 else None
 
 
-class Boards:
+class WatchedBoards:
     """Draws the environments that somebody looks at, for no more than its share of the time.
 
     Attributes:
@@ -102,7 +102,7 @@ class Boards:
         wanted = np.flatnonzero(buffers["looked_at"][0])
         board = buffers[task.panels[0].field][0]
         for env in np.roll(wanted, -int(np.searchsorted(wanted, self._turn))).tolist():
-            if now - begin > max(TURN, spare):
+            if now - begin > max(MAX_TURN, spare):
                 break
             self._turn = env + 1
             self._draw_one(buffers, board, observations, env)

@@ -15,7 +15,7 @@ from ...envs.gym.infos import number_of, numbers_in
 PLAIN = "biuf"
 
 
-def numbers_told(infos: Any, num_envs: int) -> tuple[str, ...]:
+def info_names(infos: Any, num_envs: int) -> tuple[str, ...]:
     """Return the names of what is a number in the infos of a reset."""
     if not isinstance(infos, Mapping):
         return numbers_in(infos[0]) if infos else ()
@@ -23,7 +23,7 @@ def numbers_told(infos: Any, num_envs: int) -> tuple[str, ...]:
     return numbers_in({name: batch[0] for name, batch in batches.items() if batch.shape == (num_envs,)})
 
 
-def told(infos: Any, names: Sequence[str], num_envs: int) -> NDArray[np.float32]:
+def info_numbers(infos: Any, names: Sequence[str], num_envs: int) -> NDArray[np.float32]:
     """Return the numbers of a step, `(names, N)`, NaN where there is none; at an end those of the ended episode."""
     if not isinstance(infos, Mapping):
         return np.array([[number_of(info.get(name)) for info in infos] for name in names], np.float32)

@@ -12,12 +12,12 @@ from ...backends import WorkerStatus
 from ...backends.core.layout import Layout
 from ...envs import Task
 from ...envs.fields import DECIDES, WAITS, Array
-from .tape import Tape
+from .step_log import StepLog
 
 Autoreset: TypeAlias = Literal["same step", "next step", "by hand"]
 """When an environment that ended begins anew: with the last step, with one more whose action is ignored, or never."""
 ActionReader: TypeAlias = Callable[[Array], Array]
-TOGETHER, LEAST, MOST = 32768, 64, 4096
+STEPS_PER_FLUSH, MIN_SLOTS, MAX_SLOTS = 32768, 64, 4096
 """Steps of single environments that are worked out at once, and bounds for how many steps of all that may be."""
 TERMINATED, TRUNCATED = 1, 2
 
@@ -56,7 +56,7 @@ class Mirror:
             read_actions: Turns actions `(steps, N, numbers)` into the buffer's, if they fit there.
             observations: A first batch.
         """
-        self._last = min(MOST, max(LEAST, TOGETHER // num_envs))
+        self._last = min(MAX_SLOTS, max(MIN_SLOTS, STEPS_PER_FLUSH // num_envs))
         self.buffer = Layout(task, num_envs, self._last + 1).map()
         self.environments = num_envs
         self.slot = 0
@@ -65,7 +65,7 @@ class Mirror:
         self._read_actions = read_actions
         self._scalars = [item.name for item in task.info]
         action = self.buffer["action"].dtype if read_actions is not None else None
-        self.tape = Tape(num_envs, action, self._scalars, observations)
+        self.tape = StepLog(num_envs, action, self._scalars, observations)
         self.tape.room = self._last
         self._returns, self._lengths = np.zeros(num_envs), np.zeros(num_envs, np.int64)
         self._over = np.zeros(num_envs, np.bool_)

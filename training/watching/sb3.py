@@ -11,9 +11,9 @@ from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnv, VecEnvWrappe
 
 from ...envs.signals import WithoutSdlHandlers
 from .boards import MODES, Render
-from .script import WatchedScript, log, open_script
+from .script import WatchedScript, log, watch_environments
 
-ENDED = b"\x01"
+TRUE_BYTE = b"\x01"
 
 
 class WatchedVecEnv(VecEnvWrapper):
@@ -43,7 +43,7 @@ class WatchedVecEnv(VecEnvWrapper):
         result = self.venv.step_wait()
         if self._script is not None:
             observations, rewards, dones, infos = result
-            if ENDED in dones.tobytes():
+            if TRUE_BYTE in dones.tobytes():
                 truncated = _truncated(dones, infos)
                 self._script.tape.after((observations, rewards, dones & ~truncated, truncated, infos))
             else:
@@ -59,7 +59,7 @@ class WatchedVecEnv(VecEnvWrapper):
     def _open(self, observations: Any) -> WatchedScript:
         venv = self.venv
         spec = venv.get_attr("spec")[0] if venv.has_attr("spec") else None
-        return open_script(
+        return watch_environments(
             self,
             venv,
             self._watched_name,
@@ -89,7 +89,7 @@ def _render_of(venv: VecEnv) -> Render | None:
     return lambda index: venv.env_method("render", indices=[index])[0]
 
 
-class _Shown(KVWriter):
+class _LogWriter(KVWriter):
     """Where a model's logger writes, so that it is shown."""
 
     def write(self, key_values: dict[str, Any], key_excluded: dict[str, Any], step: int = 0) -> None:  # noqa: ARG002
@@ -104,7 +104,7 @@ class LogCallback(BaseCallback):
     """Shows what the model logs."""
 
     def _on_training_start(self) -> None:
-        self.logger.output_formats.append(_Shown())
+        self.logger.output_formats.append(_LogWriter())
 
     def _on_step(self) -> bool:
         return True

@@ -18,22 +18,22 @@ import gymnasium
 from ...backends.system.segment import new_directory, remove_directory
 from ...envs import BadParameter, Task
 from ...envs.printable import printable
-from ..runs.last import sweep_dead
+from ..runs.last_telemetry import remove_dead_sessions
 from ..session.base_session import BaseSession
 from ..session.commands import BaseCommands, Commands
 from ..session.control import ControlServer
 from ..session.viewers import Viewer
 from ..telemetry.records import Phase
-from .boards import Boards, Render, numbers_of
-from .infos import numbers_told
+from .boards import Render, WatchedBoards, numbers_of
+from .infos import info_names
 from .mirror import Autoreset, Mirror
 from .task import action_reader, describe_script
 
-ITERATION, LATEST = 1.0, 1.5
+ITERATION, MAX_DELAY = 1.0, 1.5
 """Seconds that an iteration lasts, longer where a log ends it, and after which all is told that nobody looks at."""
 SHARE = 0.006
 """Of the training's time, the most that telling of it takes besides drawing: what is much is told less often."""
-LOOKED_AT = b"\x01"
+TRUE_BYTE = b"\x01"
 _open: weakref.WeakSet[WatchedScript] = weakref.WeakSet()
 _numbers = itertools.count(1)
 
@@ -73,8 +73,8 @@ class WatchedScript(BaseSession):
         tape: Where it takes note of a step.
     """
 
-    def __init__(self, task: Task, name: str, kind: str, mirror: Mirror, boards: Boards) -> None:
-        sweep_dead()
+    def __init__(self, task: Task, name: str, kind: str, mirror: Mirror, boards: WatchedBoards) -> None:
+        remove_dead_sessions()
         super().__init__(task, new_directory())
         self.mirror = mirror
         self._boards = boards
@@ -152,7 +152,7 @@ class WatchedScript(BaseSession):
         elif now >= self._iteration_due:
             self._end_iteration(now)
         told = thread_time() - begun - drawing
-        due = self.monitor.due if self.monitor.watched else now + LATEST
+        due = self.monitor.due if self.monitor.watched else now + MAX_DELAY
         self.tape.due = max(min(due, self._iteration_due), now + told / SHARE)
         if self._broken:
             self._hold()
@@ -174,7 +174,7 @@ class WatchedScript(BaseSession):
         if self.monitor.watched and env is not None and env < mirror.environments:
             numbers = numbers_of(self.tape.observations, env)
             mirror.buffer["observation"][mirror.slot, env, : len(numbers)] = numbers
-        if LOOKED_AT not in self._looked_at.tobytes():
+        if TRUE_BYTE not in self._looked_at.tobytes():
             return 0.0
         return self._boards.draw(self.task, mirror.buffer, self.tape.observations, spare=self.gate.wait_seconds)
 
@@ -242,7 +242,7 @@ class WatchedScript(BaseSession):
         self.tape.ended = True
 
 
-def open_script(
+def watch_environments(
     owner: object,
     envs: Any,
     name: str | None,
@@ -255,8 +255,8 @@ def open_script(
     autoreset: Autoreset,
 ) -> WatchedScript:
     """Begin to show a vector environment, whose first observations and infos are known, while `owner` lives."""
-    boards = Boards(render, observations)
-    told = numbers_told(infos, envs.num_envs)
+    boards = WatchedBoards(render, observations)
+    told = info_names(infos, envs.num_envs)
     described = describe_script(task, actions, boards, told, begins_at_once=autoreset == "same step")
     kind = type(envs.unwrapped).__name__
     mirror = Mirror(described, envs.num_envs, autoreset, action_reader(actions), observations)

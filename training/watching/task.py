@@ -10,13 +10,18 @@ from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
 
 from ...envs import Field, Outcome, Task
 from ...envs.gym.spaces import UnsupportedSpaces, describe_actions
-from ..past.replay import Unplayable
-from .boards import Boards
+from ..past.replay import NotReplayable
+from .boards import WatchedBoards
 from .mirror import ActionReader
 
 
 def describe_script(
-    name: str, actions: gymnasium.Space[Any], boards: Boards, info: Iterable[str] = (), *, begins_at_once: bool = False
+    name: str,
+    actions: gymnasium.Space[Any],
+    boards: WatchedBoards,
+    info: Iterable[str] = (),
+    *,
+    begins_at_once: bool = False,
 ) -> Task:
     """Return the task of somebody's environments, as far as their spaces tell it, and what numbers are in an info.
 
@@ -39,7 +44,7 @@ def describe_script(
 
 def refuse(*_: object) -> NoReturn:
     """Make no environments: they are the script's."""
-    raise Unplayable("only the script could play it again")
+    raise NotReplayable("only the script could play it again")
 
 
 def _actions(space: gymnasium.Space[Any]) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from ...envs.fields import Array
 from ...envs.signals import WithoutSdlHandlers
 from .boards import MODES, Render
 from .mirror import Autoreset
-from .script import WatchedScript, open_script
-from .tape import Tape
+from .script import WatchedScript, watch_environments
+from .step_log import StepLog
 
 RESETS: dict[AutoresetMode, Autoreset] = {
     AutoresetMode.SAME_STEP: "same step",
@@ -28,7 +28,7 @@ class WatchedVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
         super().__init__(env)
         self._name = name
         self._script: WatchedScript | None = None
-        self._tape: Tape | None = None
+        self._tape: StepLog | None = None
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin episodes, in all environments or where `options["reset_mask"]` says so."""
@@ -59,7 +59,7 @@ class WatchedVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
     def _open(self, observations: Any, infos: Any) -> WatchedScript:
         env = self.env
         mode = env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
-        return open_script(
+        return watch_environments(
             self,
             env,
             self._name,

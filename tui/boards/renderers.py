@@ -9,7 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from ...envs.fields import Array
-from ...training.telemetry.description import PanelLook
+from ...training.telemetry.description import ShapedPanel
 from ..drawing.styles import FAINT, Row, fit, styled
 from .cells import CellStyles
 from .scale import Renderer, Scale
@@ -24,7 +24,7 @@ LAYERED = 4
 class CellRenderer:
     """Codes looked up in glyphs: huge, large, wide, narrow, and two cells to a character."""
 
-    def __init__(self, panel: PanelLook, *, colors: bool) -> None:
+    def __init__(self, panel: ShapedPanel, *, colors: bool) -> None:
         height, width = panel.shape[-2:]
         self._looks = CellStyles(panel.glyphs, panel.layers, colors=colors)
         self._rows: dict[tuple[str, int, bytes], Row] = {}
@@ -65,7 +65,7 @@ class PixelRenderer:
 
     FACTORS = (8, 6, 4, 3, 2, 1, -2, -3, -4, -6, -8)
 
-    def __init__(self, panel: PanelLook) -> None:
+    def __init__(self, panel: ShapedPanel) -> None:
         height, width, _ = panel.shape
         self._styles: dict[bytes, Style] = {}
         sizes = [(factor, self._length(height, factor), self._length(width, factor)) for factor in self.FACTORS]
@@ -131,14 +131,14 @@ RENDERERS: dict[str, Callable[..., Renderer]] = {
     "list": NameListRenderer,
     "grid": ShareRenderer,
 }
-KINDS: dict[str, Callable[[PanelLook], Renderer]] = {
+KINDS: dict[str, Callable[[ShapedPanel], Renderer]] = {
     "pixels": PixelRenderer,
     "bars": value_renderer,
     "table": ValueRenderer,
 }
 
 
-def renderer_for(panel: PanelLook | None, *, colors: bool = True) -> Renderer:
+def renderer_for(panel: ShapedPanel | None, *, colors: bool = True) -> Renderer:
     """Return how `panel` is drawn; `colors` tells whether the terminal shows any."""
     if panel is not None and panel.kind in RENDERERS:
         return RENDERERS[panel.kind](panel, colors=colors)

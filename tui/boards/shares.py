@@ -9,7 +9,7 @@ from rich.segment import Segment
 
 from ...envs.fields import Array
 from ...envs.panels import Glyph
-from ...training.telemetry.description import PanelLook
+from ...training.telemetry.description import ShapedPanel
 from ..drawing.styles import FAINT, GROUND, SOFT, Row, blank, fit, style_of, styled
 from .scale import Scale
 
@@ -25,7 +25,7 @@ Piece = tuple[str, str, str]
 class ShareRenderer:
     """A grid whose cells are shares of actions, with names of rows and columns, or of the cells themselves."""
 
-    def __init__(self, panel: PanelLook, *, colors: bool) -> None:
+    def __init__(self, panel: ShapedPanel, *, colors: bool) -> None:
         self._height, self._width, _ = panel.shape
         self._glyphs, self._colors = panel.glyphs, colors
         named = len(panel.labels) == self._height * self._width

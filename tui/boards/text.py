@@ -11,7 +11,7 @@ from rich.style import Style
 
 from ...envs.fields import Array
 from ...envs.text import CODE, GROUND, LETTER
-from ...training.telemetry.description import PanelLook
+from ...training.telemetry.description import ShapedPanel
 from ..drawing import styles
 from .scale import Scale
 
@@ -23,7 +23,7 @@ STRANGER = "·"
 class TextRenderer:
     """Text as it is, or with a space behind every letter, which makes grids nearly square."""
 
-    def __init__(self, panel: PanelLook, *, colors: bool) -> None:
+    def __init__(self, panel: ShapedPanel, *, colors: bool) -> None:
         height, width = panel.shape
         self._colors = colors
         airy = () if panel.close else (Scale("wide", 2 * width, height),)

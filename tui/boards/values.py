@@ -9,7 +9,7 @@ from rich.segment import Segment
 
 from ...envs.fields import Array
 from ...envs.panels import Glyph
-from ...training.telemetry.description import PanelLook
+from ...training.telemetry.description import ShapedPanel
 from ..drawing.numbers import figure, short
 from ..drawing.styles import CYAN, FAINT, SOFT, TEXT, Row, bar, blank, fit, padded, spread, styled, width_of
 from .cells import legible
@@ -33,7 +33,7 @@ class ValueRenderer:
     Where an entry has several numbers, the first is the bar.
     """
 
-    def __init__(self, panel: PanelLook) -> None:
+    def __init__(self, panel: ShapedPanel) -> None:
         count = panel.shape[0]
         self._labels = panel.labels or tuple(str(index) for index in range(count))
         self._bars = panel.kind == "bars"
@@ -90,7 +90,7 @@ def compact(value: float) -> str:
 class ThresholdRenderer:
     """Numbers that count from certain values on: those that are not zero, the ones that count most first."""
 
-    def __init__(self, panel: PanelLook) -> None:
+    def __init__(self, panel: ShapedPanel) -> None:
         self._labels, self._colors, self._steps = panel.labels, panel.colors, panel.steps
         self.scales = scales_of(panel.shape[0])
 
@@ -145,7 +145,7 @@ class ThresholdRenderer:
 class NameListRenderer:
     """A list of codes: the glyph of each, its name, and what is said of it."""
 
-    def __init__(self, panel: PanelLook, *, colors: bool) -> None:
+    def __init__(self, panel: ShapedPanel, *, colors: bool) -> None:
         self._glyphs, self._legible = panel.glyphs, colors
         self.scales = scales_of(panel.shape[0])
 
@@ -178,6 +178,6 @@ def _ending(note: str, room: int) -> str:
     return " ".join(words)
 
 
-def value_renderer(panel: PanelLook) -> ValueRenderer | ThresholdRenderer:
+def value_renderer(panel: ShapedPanel) -> ValueRenderer | ThresholdRenderer:
     """Return how bars are drawn: those with steps by what they reach."""
     return ThresholdRenderer(panel) if panel.steps else ValueRenderer(panel)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ...envs import BadParameter
-from ...training.runs.sessions import AttachedSession, FoundSession, choose, sessions
+from ...training.runs.sessions import AttachedSession, FoundSession, find_session, sessions
 from ..drawing.numbers import clock, known, whole
 from ..terminal import NoTerminal, check_terminal
 from .show import plain_table, show_json, show_table
@@ -31,7 +31,7 @@ def attach_session(name: str | None, runs_dir: Path, *, json: bool) -> int:
             name = ask()
         else:
             name = str(live[0].pid)
-    found = choose(name, runs_dir)
+    found = find_session(name, runs_dir)
     check_terminal("run it in one; `pac-tui attach --json` lists what runs")
     from ..launch import attach_app
 

@@ -20,7 +20,7 @@ from ...training.session.control import SessionClient, SessionGone
 from ...training.session.host import SessionFailed, SessionProcess, launch
 from ...training.telemetry.blocks import TelemetryReader
 from ...training.telemetry.records import Level, Phase
-from ...training.telemetry.snapshot import Look, Snapshot, take
+from ...training.telemetry.snapshot import Snapshot, ViewRequest, take_snapshot
 from ..output import json_text, unfiltered
 from ..session_text import Progress, describe, summary
 from ..terminal import check_terminal
@@ -85,7 +85,7 @@ def follow(session: SessionProcess, line: ProgressLine, interrupts: Interrupts) 
         while session.poll() is None:
             with contextlib.suppress(PacError, OSError):
                 reader = reader or TelemetryReader(session.directory)
-                line.show(take(reader, Look(count=0)))
+                line.show(take_snapshot(reader, ViewRequest(count=0)))
             time.sleep(LOOK_PERIOD)
     line.end()
     try:

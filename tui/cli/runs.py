@@ -15,8 +15,8 @@ from ...envs import BadParameter
 from ...training.config import RUNS
 from ...training.exits import DONE, FAILED
 from ...training.runs.folder import METRICS, RunFolder
-from ...training.runs.overview import Overview, goal_of, overviews, words_of
-from ...training.runs.removal import Removal, removal_of, remove
+from ...training.runs.overview import RunOverview, goal_of, overviews, units_and_figures
+from ...training.runs.removal import Removal, check_removal, remove
 from ...training.units import STEPPED, Figure, Units, plural
 from ..drawing.numbers import figure
 from ..drawing.spark import sparkline
@@ -68,7 +68,7 @@ def _when(seconds: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
 
 
-def _facts(run: Overview) -> dict[str, Any]:
+def _facts(run: RunOverview) -> dict[str, Any]:
     return {"name": run.name, **run.card, "live": run.pid is not None, **({"error": run.error} if run.error else {})}
 
 
@@ -93,7 +93,7 @@ def compare(*names: Listed, runs_dir: Folder = RUNS, json: Json = False) -> int:
         return show_json(
             {"runs": {run.name: {key: sheet.get(key) for key in keys} for run, sheet in zip(runs, sheets, strict=True)}}
         )
-    words = {words_of(run.card())[0] for run in runs}
+    words = {units_and_figures(run.card())[0] for run in runs}
     units = words.pop() if len(words) == 1 else STEPPED
     table = plain_table("", *(run.name for run in runs))
     values = [[row[goal.name] for row in rows if goal.name in row] for rows in metrics]
@@ -160,7 +160,7 @@ def show(name: Name, *, runs_dir: Folder = RUNS, json: Json = False) -> int:
         return show_json(card)
     table = plain_table("", "")
     table.show_header = False
-    units = words_of(card)[0]
+    units = units_and_figures(card)[0]
     for key, value in _flat(card).items():
         if value is not None and (name := _said(key, units)):
             table.add_row(name, _when(value) if key in {"started", "written"} else _shown(value))
@@ -189,7 +189,7 @@ def rm(*names: Listed, runs_dir: Folder = RUNS, yes: Switch = False) -> int:
     """
     if not names:
         raise BadParameter("no run was named to be removed: pac-tui runs lists them")
-    removals = [removal_of(runs_dir, name) for name in dict.fromkeys(names)]
+    removals = [check_removal(runs_dir, name) for name in dict.fromkeys(names)]
     if not yes and (sys.stdin is None or not sys.stdin.isatty()):
         raise BadParameter(
             "runs rm asks before it removes anything, and stdin is not a terminal: add --yes to not be asked"

@@ -98,11 +98,11 @@ class BreakpointsDialog(Dialog):
 
     def _names(self, width: int) -> list[Row]:
         """What a condition may ask for."""
-        from ...training.guards.breakpoints import names_with
+        from ...training.guards.breakpoints import condition_names_with
 
         about = self.snapshot.description
         own = (*about.info, *(name for name, _ in about.outcomes))
-        known = names_with(own, action=not (about.choices or about.bounds))
+        known = condition_names_with(own, action=not (about.choices or about.bounds))
         return [(), *hint(f"names: {' '.join(known)}", width)]
 
     def _row(self, index: int, width: int) -> Row:

@@ -17,7 +17,7 @@ from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from ...training.runs.overview import Overview, overviews
+from ...training.runs.overview import RunOverview, overviews
 from ..drawing.panels import FRAME, beside, framed
 from ..drawing.widgets import TextLines
 from ..views.figures import hint
@@ -27,7 +27,7 @@ PERIOD = 2.0  # s between two looks at the disk
 FACTS, LEAST_CHART = 34, 30
 
 
-class RunPicker(ModalScreen[Overview | None]):
+class RunPicker(ModalScreen[RunOverview | None]):
     """Lists the runs that are kept in a folder and those that live; answers with the one to go to.
 
     Args:
@@ -47,12 +47,12 @@ class RunPicker(ModalScreen[Overview | None]):
     class Listed(Message):
         """The runs of now."""
 
-        runs: list[Overview]
+        runs: list[RunOverview]
 
     def __init__(self, parent: Path, here: int) -> None:
         super().__init__()
         self._folder, self._here = parent, here
-        self._runs: list[Overview] | None = None
+        self._runs: list[RunOverview] | None = None
         self._selected: tuple[str, Path | None] | None = None
         self._table, self._facts = TextLines(id="runs"), TextLines(id="run")
         self._input = Input(placeholder="type to filter: name, task, trainer, state", select_on_focus=False)
@@ -88,12 +88,12 @@ class RunPicker(ModalScreen[Overview | None]):
         self._draw()
 
     @property
-    def shown(self) -> list[Overview]:
+    def shown(self) -> list[RunOverview]:
         """The runs in which every word that was typed occurs."""
         words = self._input.value.lower().split()
         return [run for run in self._runs or () if all(word in _text(run) for word in words)]
 
-    def _at(self, shown: Sequence[Overview]) -> int:
+    def _at(self, shown: Sequence[RunOverview]) -> int:
         """The place of the selected run; at first, that of the session that is shown."""
         keys = [_key(run) for run in shown]
         if self._selected is None:
@@ -145,7 +145,7 @@ class RunPicker(ModalScreen[Overview | None]):
         self._table.show(framed("Runs", rows, width, height, note))
         self._show_facts(shown[at] if shown else None)
 
-    def _show_facts(self, run: Overview | None) -> None:
+    def _show_facts(self, run: RunOverview | None) -> None:
         """What is known of a run beside the curve of its goal."""
         width, height = self._facts.size
         if run is None or not height:
@@ -159,17 +159,17 @@ class RunPicker(ModalScreen[Overview | None]):
             rows = beside([rows, (), curve(run, wide, height - 2)], [left, 2, wide])
         self._facts.show(framed(run.name, rows, width, height, self._offer(run)))
 
-    def _offer(self, run: Overview) -> str:
+    def _offer(self, run: RunOverview) -> str:
         """What Enter does."""
         if run.pid is not None:
             return "Enter goes back to it" if run.pid == self._here else "Enter shows it"
         return "Enter resumes it" if run.resumable else "nothing was saved to resume"
 
 
-def _key(run: Overview) -> tuple[str, Path | None]:
+def _key(run: RunOverview) -> tuple[str, Path | None]:
     return run.name, run.folder
 
 
-def _text(run: Overview) -> str:
+def _text(run: RunOverview) -> str:
     """What is searched."""
     return f"{run.name} {run.card.get('task', '')} {run.card.get('trainer', '')} {run.state}".lower()

@@ -8,7 +8,7 @@ import numpy as np
 from rich.segment import Segment
 
 from ...training.runs.folder import DIED
-from ...training.runs.overview import DAMAGED, LIVE, Overview
+from ...training.runs.overview import DAMAGED, LIVE, RunOverview
 from ..drawing.chart import Plot, chart
 from ..drawing.numbers import age, clock, figure, short, whole
 from ..drawing.panels import FRAME
@@ -60,7 +60,7 @@ def heading(width: int) -> Row:
     return (styled(fit("  run", room + 2), FAINT), *(styled(f"{name:>{wide}}", FAINT) for name, wide in columns))
 
 
-def line(run: Overview, width: int, now: float, *, selected: bool) -> Row:
+def line(run: RunOverview, width: int, now: float, *, selected: bool) -> Row:
     """Return a run's line of the table."""
     columns, room = _columns(width)
     values = [value for _, value in run.points("seconds")]
@@ -86,7 +86,7 @@ def _cell(text: str, color: str, width: int) -> Segment:
     return styled(f"{fit(text, min(len(text), width - 1)):>{width}}", color)
 
 
-def facts(run: Overview, width: int) -> list[Row]:
+def facts(run: RunOverview, width: int) -> list[Row]:
     """Return what its card says, or what is wrong with it."""
     if run.error:
         return [(styled(text, RED),) for text in wrapped(run.error, width)]
@@ -114,7 +114,7 @@ def facts(run: Overview, width: int) -> list[Row]:
     ]
 
 
-def curve(run: Overview, width: int, height: int) -> list[Row]:
+def curve(run: RunOverview, width: int, height: int) -> list[Row]:
     """Return how its goal went."""
     found = np.array(run.points(run.units.over), float).reshape(-1, 2)
     if len(found) < 2:

@@ -16,7 +16,7 @@ from ...envs import BadParameter, Outcome, Task, allocate, families, find
 from ...envs.fields import Array
 from ...envs.poker.families import FAMILIES
 from ...envs.registry import split_spec
-from ...training.telemetry.description import PanelLook
+from ...training.telemetry.description import ShapedPanel
 from ..boards import BoardFrame, BoardGrid, renderer_for
 from ..drawing.styles import BRIGHT, FAINT, SOFT, TONES, YELLOW, styled
 from ..drawing.theme import apply_color_preference, apply_theme, colors_distinguish
@@ -157,7 +157,7 @@ class PlayApp(TerminalApp):
         self._frames = 0
         colors = colors_distinguish(self)
         shapes = {item.name: item for item in game.task.boards}
-        self._panels = [PanelLook.of(panel, shapes[panel.field]) for panel in game.task.panels]
+        self._panels = [ShapedPanel.of(panel, shapes[panel.field]) for panel in game.task.panels]
         self._renderers = {panel.field: renderer_for(panel, colors=colors) for panel in self._panels}
         self._boards: dict[str, BoardGrid] = {}
 

@@ -13,13 +13,13 @@ from typing import Any, cast
 import numpy as np
 
 from ...envs.fields import Array
-from ...training.past.episode import Episode, moments
+from ...training.past.episode import Episode, episode_moments
 from ...training.session.control import CommandRefused
 from ...training.telemetry.blocks import TelemetryReader, TelemetryWriter
 from ...training.telemetry.description import describe
-from ...training.telemetry.moments import Line, Moment
+from ...training.telemetry.moments import Moment, RecentSteps
 from ...training.telemetry.records import Phase
-from ...training.telemetry.snapshot import Look, Snapshot, take
+from ...training.telemetry.snapshot import Snapshot, ViewRequest, take_snapshot
 from ..connection import SessionConnection
 from ..past import snapshot_at
 
@@ -38,7 +38,7 @@ class EpisodeSession:
     def __init__(self, episode: Episode, path: Path) -> None:
         self.length = episode.length
         self.directory, self.pid = path.parent, os.getpid()
-        self._episode, self._seats = episode, {0: moments(episode)}
+        self._episode, self._seats = episode, {0: episode_moments(episode)}
         self._blank = _blank(episode, path.stem)
         newest = snapshot_at(self._blank, self.moment(self.length))
         boards = {name: board[None] for name, board in newest.focus_boards.items()}
@@ -50,10 +50,10 @@ class EpisodeSession:
         assert moment is not None
         return moment
 
-    def snapshot(self, look: Look) -> Snapshot:
+    def snapshot(self, look: ViewRequest) -> Snapshot:
         """Return the newest snapshot, with the moment that is looked at."""
         played = self._of(look.seat)
-        line = Line(self.length, played["end"][1:], played["reward"][1:])
+        line = RecentSteps(self.length, played["end"][1:], played["reward"][1:])
         return replace(
             self._newest, seat=look.seat, line=line, moment=self.moment(max(0, self.length - look.back), look.seat)
         )
@@ -61,7 +61,7 @@ class EpisodeSession:
     def _of(self, seat: int) -> Array:
         """Return a seat's moments; the episode is played once for each."""
         if seat not in self._seats:
-            self._seats[seat] = moments(self._episode, seat)
+            self._seats[seat] = episode_moments(self._episode, seat)
         return self._seats[seat]
 
     def poll(self) -> int | None:
@@ -101,7 +101,7 @@ def _blank(episode: Episode, name: str) -> Snapshot:
         for block in ("terms", "last_terms"):
             with writer.write(block) as values:
                 values[...] = np.nan
-        return take(TelemetryReader(Path(folder)), Look())
+        return take_snapshot(TelemetryReader(Path(folder)), ViewRequest())
 
 
 class EpisodeConnection(SessionConnection):
@@ -109,9 +109,9 @@ class EpisodeConnection(SessionConnection):
 
     def __init__(self, start: Callable[[], EpisodeSession]) -> None:
         super().__init__(start, "thread")
-        self._shown: tuple[Look, Snapshot] | None = None
+        self._shown: tuple[ViewRequest, Snapshot] | None = None
 
-    def take(self, look: Look) -> Snapshot:
+    def take(self, look: ViewRequest) -> Snapshot:
         """Return what is looked at; the same object as before for the same look."""
         if self._shown is None or self._shown[0] != look:
             self._shown = look, cast("EpisodeSession", self.wait()).snapshot(look)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...training.telemetry.snapshot import Look, Snapshot
+from ...training.telemetry.snapshot import Snapshot, ViewRequest
 from ...training.units import RETURN
 from ..drawing.plain import PlainContainer
 
@@ -42,9 +42,9 @@ class View(PlainContainer):
     curves: tuple[str, ...] = (RETURN.name,)
     _page, _pages = 0, 1
 
-    def look(self, env: int) -> Look:  # noqa: ARG002 - most views look at no environment
+    def look(self, env: int) -> ViewRequest:  # noqa: ARG002 - most views look at no environment
         """Return what this view wants to see; `env` is the environment that is looked at."""
-        return Look(count=0)
+        return ViewRequest(count=0)
 
     def show(self, shot: ViewUpdate) -> None:
         """Draw what changed."""

@@ -9,8 +9,8 @@ import numpy as np
 from textual.app import ComposeResult
 from textual.widget import Widget
 
-from ...training.telemetry.description import PanelLook
-from ...training.telemetry.snapshot import Look, Snapshot
+from ...training.telemetry.description import ShapedPanel
+from ...training.telemetry.snapshot import Snapshot, ViewRequest
 from ..boards import BoardGrid, Renderer, renderer_for
 from ..drawing.panels import FRAME, Maker, Rows, Section, column, columns, pages, shares
 from ..drawing.plain import PlainVertical
@@ -39,8 +39,8 @@ class EnvironmentView(View):
     def __init__(self, *, colors: bool) -> None:
         super().__init__(id="environment")
         self._colors = colors
-        self._panels: tuple[PanelLook, ...] | None = None
-        self._main: PanelLook | None = None
+        self._panels: tuple[ShapedPanel, ...] | None = None
+        self._main: ShapedPanel | None = None
         self._others: list[PanelSection] = []
         self._kept: dict[tuple[str, int, int], Rows] = {}
         self._curves = Curves()
@@ -55,9 +55,9 @@ class EnvironmentView(View):
         yield self._facts
         yield self._more
 
-    def look(self, env: int) -> Look:
+    def look(self, env: int) -> ViewRequest:
         """One environment, its policy output and the learning curve."""
-        return Look(first=env, count=1, focus=env, curves=self.curves)
+        return ViewRequest(first=env, count=1, focus=env, curves=self.curves)
 
     def show(self, shot: ViewUpdate) -> None:
         """Draw the board, and what is known of it at that moment."""

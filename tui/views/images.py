@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs.fields import Array
-from ...training.telemetry.description import PanelLook
+from ...training.telemetry.description import ShapedPanel
 from ..boards import Renderer, renderer_for
 from ..drawing.styles import FAINT, Row, blank, fit, styled
 
@@ -69,7 +69,7 @@ def image_rows(pictures: NDArray[np.uint8], width: int, height: int) -> list[Row
 
 @lru_cache(maxsize=2)
 def _renderer(shape: tuple[int, ...]) -> Renderer:
-    return renderer_for(PanelLook("pixels", "", "", shape=shape))
+    return renderer_for(ShapedPanel("pixels", "", "", shape=shape))
 
 
 def _side_by_side(pieces: Sequence[Row]) -> Row:

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from textual.app import ComposeResult
 
-from ...training.telemetry.snapshot import Look
+from ...training.telemetry.snapshot import ViewRequest
 from ..drawing.panels import columns, shares
 from ..drawing.styles import Row
 from ..drawing.widgets import TextLines
@@ -54,9 +54,9 @@ class LearningView(View):
         found = self._layout
         return found[min(self._page, len(found) - 1)] if found else []
 
-    def look(self, env: int) -> Look:  # noqa: ARG002 - curves are not of one environment
+    def look(self, env: int) -> ViewRequest:  # noqa: ARG002 - curves are not of one environment
         """The curves of this page."""
-        return Look(count=0, curves=tuple(dict.fromkeys(name for line in self.page for name in line)))
+        return ViewRequest(count=0, curves=tuple(dict.fromkeys(name for line in self.page for name in line)))
 
     def show(self, shot: ViewUpdate) -> None:
         """Draw the curves."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...envs.fields import Array
-from ...training.telemetry.description import PanelLook
+from ...training.telemetry.description import ShapedPanel
 from ..boards import Renderer, Scale, heading, named
 from ..drawing.panels import FRAME, Section
 from ..drawing.styles import Row, blank
@@ -50,7 +50,7 @@ class ClipPlayer:
 class PanelSection:
     """One panel as a section: at a modest scale where it is plain, as large as it may be where its cells say more."""
 
-    def __init__(self, panel: PanelLook, renderer: Renderer) -> None:
+    def __init__(self, panel: ShapedPanel, renderer: Renderer) -> None:
         self.panel, self._renderer = panel, renderer
         self._clip = ClipPlayer() if panel.kind == "cells" and len(panel.shape) > PLANES else None
 
@@ -94,14 +94,14 @@ class PanelSection:
         return rows
 
 
-def stacked(panel: PanelLook, boards: Mapping[str, Array]) -> Array:
+def stacked(panel: ShapedPanel, boards: Mapping[str, Array]) -> Array:
     """Return a panel's field with those of its layers behind it, `(..., 1 + layers)`, or by itself without any."""
     if not panel.layers:
         return boards[panel.field]
     return np.stack([boards[name] for name in panel.fields], axis=-1)
 
 
-def legend(panel: PanelLook, board: Array, width: int, *, colors: bool) -> list[Row]:
+def legend(panel: ShapedPanel, board: Array, width: int, *, colors: bool) -> list[Row]:
     """Return the names of all that is on a board, in the order in which it stands there; of a grid, of all actions."""
     if panel.kind == "grid":
         return [named(glyph, width, colors=colors) for glyph in panel.glyphs]

@@ -7,8 +7,8 @@ from textual.app import ComposeResult
 from textual.message import Message
 
 from ...envs.fields import Array
-from ...training.telemetry.description import PanelLook
-from ...training.telemetry.snapshot import Look, Snapshot
+from ...training.telemetry.description import ShapedPanel
+from ...training.telemetry.snapshot import Snapshot, ViewRequest
 from ..boards import BoardGrid, Renderer, renderer_for
 from ..drawing.panels import FRAME, Section, column, columns, framed, shares
 from ..drawing.plain import PlainVertical
@@ -42,7 +42,7 @@ class SummaryView(View):
         super().__init__(id="summary")
         self.grid = BoardGrid(id="grid")
         self._colors = colors
-        self._panel: PanelLook | None = None
+        self._panel: ShapedPanel | None = None
         self._renderer: Renderer | None = None
         self._count = 0
         self._first = 0
@@ -56,9 +56,9 @@ class SummaryView(View):
         yield self._side
         yield self._inspector
 
-    def look(self, env: int) -> Look:  # noqa: ARG002 - the grid looks at all of its page
+    def look(self, env: int) -> ViewRequest:  # noqa: ARG002 - the grid looks at all of its page
         """The boards of this page and the learning curve."""
-        return Look(self._first, self.grid.page, curves=self.curves)
+        return ViewRequest(self._first, self.grid.page, curves=self.curves)
 
     def show(self, shot: ViewUpdate) -> None:
         """Draw the boards, and what else is due."""

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from pac.training.guards.alarms import (
-    CALM,
-    CALM_ITERATIONS,
-    COLLAPSED_FOR,
-    EARLY,
-    FIRST_LONG,
-    LEAST_LONG,
-    LEAST_WINDOWS,
+    COLLAPSE_ITERATIONS,
+    EARLY_ITERATIONS,
+    FIRST_EPISODE_SECONDS,
+    MIN_EPISODE_SECONDS,
+    MIN_WINDOWS,
+    QUIET_ITERATIONS,
+    QUIET_SECONDS,
     Alarm,
     Alarms,
-    Pace,
+    EpisodePace,
 )
 from pac.training.telemetry.throughput import Mark
 
@@ -79,7 +79,7 @@ def test_numbers_that_are_none_are_found_where_they_are():
     assert alarms.marked == {1, 2}
     alarms.look_at_environments(buffers(observation=math.nan), SPAN, 2, 6.0)
     assert len(rang) == 2
-    alarms.look_at_environments(buffers(observation=math.nan), SPAN, 2, 7.0 + CALM)
+    alarms.look_at_environments(buffers(observation=math.nan), SPAN, 2, 7.0 + QUIET_SECONDS)
     assert rang[2:] == [("alarm: env 2: its observation is not a number", 1)]
 
 
@@ -106,50 +106,50 @@ def test_a_loss_that_is_no_number_rings(training, value):
     """Other figures may be unknown."""
     assert not training.iterate(loss__policy=1.0, explained_variance=math.nan)
     assert training.iterate(3, loss__policy=value) == [f"alarm: loss/policy is not a number: {value}"]
-    assert not training.iterate(CALM_ITERATIONS, loss__policy=1.0)
+    assert not training.iterate(QUIET_ITERATIONS, loss__policy=1.0)
     assert training.iterate(loss__policy=value)
 
 
 def test_entropy_collapses_against_its_early_level(training):
     """A tenth for ten iterations; shorter dips and a slow fall to more than that pass."""
-    assert not training.iterate(EARLY, loss__entropy=2.0)
+    assert not training.iterate(EARLY_ITERATIONS, loss__entropy=2.0)
     assert not training.iterate(50, loss__entropy=0.21)
-    assert not training.iterate(COLLAPSED_FOR - 1, loss__entropy=0.1)
+    assert not training.iterate(COLLAPSE_ITERATIONS - 1, loss__entropy=0.1)
     assert not training.iterate(loss__entropy=0.3)
-    told = training.iterate(3 * COLLAPSED_FOR, loss__entropy=0.1)
+    told = training.iterate(3 * COLLAPSE_ITERATIONS, loss__entropy=0.1)
     assert told == ["alarm: the policy's entropy has collapsed: 0.1 nats, at first 2"]
 
 
 def test_the_entropy_of_other_trainers_is_known(training):
     """Its negative as a loss, too; one that was never above 0, as of numbers, has no level to fall from."""
-    training.iterate(EARLY, train__entropy_loss=-1.5)
-    assert training.iterate(COLLAPSED_FOR, train__entropy_loss=-0.01)
+    training.iterate(EARLY_ITERATIONS, train__entropy_loss=-1.5)
+    assert training.iterate(COLLAPSE_ITERATIONS, train__entropy_loss=-0.01)
     other = Training()
-    other.iterate(EARLY, entropy=-1.0)
+    other.iterate(EARLY_ITERATIONS, entropy=-1.0)
     assert not other.iterate(30, entropy=-9.0)
 
 
 def test_throughput_is_held_to_its_own_median(training):
     """Three windows 20 % under it ring once; two do not, nor does what is slow by wish or at another N."""
-    assert not training.iterate(LEAST_WINDOWS, fps=1000)
+    assert not training.iterate(MIN_WINDOWS, fps=1000)
     assert not training.iterate(2, fps=700)
     assert not training.iterate(3, fps=1000)
     assert not training.iterate(10, fps=100, limited=True)
-    assert not training.iterate(2 * LEAST_WINDOWS, fps=900)
+    assert not training.iterate(2 * MIN_WINDOWS, fps=900)
     assert training.iterate(4, fps=700) == ["alarm: throughput of 700/s, 22 % under the median of 900"]
     assert not training.iterate(20, fps=100, num_envs=2)
 
 
 def test_episodes_that_end_no_more_ring():
     """After ten median ones, a minute at least; where none has ended, after ten minutes."""
-    assert Pace(5, 200.0, 10.0).patience == 200.0
-    assert Pace(5, 20.0, 10.0).patience == LEAST_LONG
-    assert Pace(0, math.nan, 10.0).patience == FIRST_LONG
+    assert EpisodePace(5, 200.0, 10.0).patience == 200.0
+    assert EpisodePace(5, 20.0, 10.0).patience == MIN_EPISODE_SECONDS
+    assert EpisodePace(0, math.nan, 10.0).patience == FIRST_EPISODE_SECONDS
     alarms = Alarms()
-    alarms.look_at_pace(Pace(5, 200.0, 10.0), 100.0)
-    alarms.look_at_pace(Pace(6, 200.0, 10.0), 250.0)
-    alarms.look_at_pace(Pace(6, 200.0, 10.0), 449.0)
+    alarms.look_at_pace(EpisodePace(5, 200.0, 10.0), 100.0)
+    alarms.look_at_pace(EpisodePace(6, 200.0, 10.0), 250.0)
+    alarms.look_at_pace(EpisodePace(6, 200.0, 10.0), 449.0)
     assert not alarms.told
     for now in range(451, 700):
-        alarms.look_at_pace(Pace(6, 200.0, 10.0), now)
+        alarms.look_at_pace(EpisodePace(6, 200.0, 10.0), now)
     assert alarms.told == ["alarm: no episode has ended for 201 s; 200 s would be long"]

@@ -7,7 +7,7 @@ from pac.backends.core.status import Status
 from pac.envs import Field, Outcome, Task, UnknownName
 from pac.envs.fields import DECIDES
 from pac.envs.task import allocate
-from pac.training.guards.breakpoints import Breakpoints, Readings, names_of
+from pac.training.guards.breakpoints import Breakpoints, ConditionValues, condition_names
 from pac.training.guards.conditions import BadCondition
 from pac.training.telemetry.records import BREAKPOINT, MAX_BREAKPOINTS
 
@@ -39,7 +39,7 @@ class Steps:
             self.buffer[name][-1] = value
         estimates, entropies = np.array([0.5, 1.5, 2.5]), {0: 0.1, 1: 0.2, 2: 0.3}
         return self.breakpoints.check(
-            Readings(self.task, self.buffer, 1, 0, value=lambda: estimates, entropy=entropies.__getitem__)
+            ConditionValues(self.task, self.buffer, 1, 0, value=lambda: estimates, entropy=entropies.__getitem__)
         )
 
 
@@ -168,8 +168,8 @@ def test_there_is_a_most(steps):
 
 def test_names_are_those_of_the_task(steps):
     """Scalars of the info and outcomes, with underscores; an action of several parts is no number."""
-    assert {"life", "topped_out", "won", "action"} < set(names_of(TOY))
-    assert "hand" not in names_of(TOY)
-    assert "action" not in names_of(Task(**{**vars(TOY), "choices": (2, 3)}))
+    assert {"life", "topped_out", "won", "action"} < set(condition_names(TOY))
+    assert "hand" not in condition_names(TOY)
+    assert "action" not in condition_names(Task(**{**vars(TOY), "choices": (2, 3)}))
     with pytest.raises(UnknownName, match="Did you mean topped_out"):
         steps.breakpoints.add("toped_out", 3)

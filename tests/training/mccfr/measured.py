@@ -16,7 +16,7 @@ from pac.envs import find
 from pac.envs.task import dressed
 from pac.training.mccfr.trainer import MCCFR
 from pac.training.runs.checkpoint import load_newest
-from pac.training.runs.saving import Saver
+from pac.training.runs.checkpoint_writer import CheckpointWriter
 from pac.training.trainer import Context, Envs, Timer
 
 WORKERS = 2
@@ -48,7 +48,7 @@ class Peak(threading.Thread):
 class Fed:
     """Environments that hand a checkpoint its slices, as those of a session do."""
 
-    def __init__(self, envs: Envs, saver: Saver) -> None:
+    def __init__(self, envs: Envs, saver: CheckpointWriter) -> None:
         self._envs, self._saver = envs, saver
         self.buffer, self.environments = envs.buffer, envs.environments
         self.start, self.carry, self.close = envs.start, envs.carry, envs.close
@@ -63,7 +63,7 @@ def main(rows: int, folder: Path, *, resumed: bool) -> None:
     peak = Peak()
     peak.start()
     errors: list[object] = []
-    saver = Saver(folder, lambda _step, error: errors.append(error))
+    saver = CheckpointWriter(folder, lambda _step, error: errors.append(error))
     task = dressed(find("kuhn"), ("wide:dress", {"rows": rows}))
 
     def envs(count: int, slots: int) -> Fed:

@@ -23,7 +23,7 @@ from pac.training.runs.folder import RunFolder
 from pac.training.session.control import CommandRefused, SessionClient
 from pac.training.session.host import SessionFailed, SessionProcess, launch
 from pac.training.telemetry.blocks import TelemetryReader
-from pac.training.telemetry.snapshot import Look, Snapshot, take
+from pac.training.telemetry.snapshot import Snapshot, ViewRequest, take_snapshot
 
 pytestmark = pytest.mark.session
 LIMIT = 100.0
@@ -38,7 +38,7 @@ def started(folder: Path, **options: Any) -> SessionProcess:
 def until(session: SessionProcess, condition: Any) -> Snapshot:
     """Watch a session until a condition is true of what is seen; return that."""
     reader, end = TelemetryReader(session.directory), time.monotonic() + LIMIT
-    while not condition(snapshot := take(reader, Look(count=0))):
+    while not condition(snapshot := take_snapshot(reader, ViewRequest(count=0))):
         assert time.monotonic() < end, (snapshot.phase, dict(snapshot.state), [event.text for event in snapshot.events])
         assert session.poll() is None, "the session ended"
         time.sleep(0.02)
@@ -219,7 +219,7 @@ def killed(session: SessionProcess, random: np.random.Generator, saved: int) -> 
     with pytest.raises(SessionFailed, match="SIGKILL"):
         session.report()
     assert not psutil.wait_procs(workers, timeout=LIMIT)[1]
-    return told_to_be_saved(take(reader, Look(count=0)))
+    return told_to_be_saved(take_snapshot(reader, ViewRequest(count=0)))
 
 
 @pytest.mark.slow

@@ -10,12 +10,12 @@ import pytest
 
 from pac.envs import BadParameter, find
 from pac.envs.trust import NotTrusted, accept
-from pac.training.past.episode import check, moments, play
+from pac.training.past.episode import check, episode_moments, play
 from pac.training.past.episode_file import BadEpisode, read, write
-from pac.training.past.recorder import Recorder
-from pac.training.past.replay import Differs
+from pac.training.past.recorder import EpisodeRecorder
+from pac.training.past.replay import ReplayMismatch
 from pac.training.telemetry.events import EventLog
-from pac.training.telemetry.moments import Source
+from pac.training.telemetry.moments import MomentSource
 from pac.training.telemetry.records import RECORDING, WAITING
 
 from ...waiting import until
@@ -29,7 +29,7 @@ SEED = 11
 def recorded(folder, spec, steps=400, env=1, **options):
     """Play until an episode of an environment was recorded; return the file, the journey and what was told."""
     events = EventLog()
-    recorder = Recorder(find(spec), SEED, "a-run", folder, events)
+    recorder = EpisodeRecorder(find(spec), SEED, "a-run", folder, events)
     assert recorder.want(env)
     journey = Journey(spec, steps, seed=SEED, recorder=recorder, **options)
     assert not recorder, "no episode ended"
@@ -63,9 +63,9 @@ def test_a_replay_shows_what_was_seen(bottle):
     path, journey = bottle
     episode = read(path)
     begun = next(index for index, truth in enumerate(journey.truth) if truth[1]["end"])
-    for index, moment in enumerate(moments(episode)):
+    for index, moment in enumerate(episode_moments(episode)):
         truth = (journey.truth if index else journey.begun)[begun + index][1]
-        assert moment["source"] == Source.REBUILT
+        assert moment["source"] == MomentSource.REBUILT
         assert (moment["board:bottle"] == truth["board:bottle"]).all()
         assert (moment["observation"] == truth["observation"]).all()
         if index:
@@ -81,10 +81,10 @@ def test_an_episode_that_follows_no_seed_begins_from_a_state(tmp_path):
     episode = read(path, accept)
     assert episode.state is not None
     check(episode)
-    with pytest.raises(Differs):
+    with pytest.raises(ReplayMismatch):
         check(replace(episode, state=None))
     begun = next(index for index, truth in enumerate(journey.truth) if truth[1]["end"])
-    seen = [moment["observation"].tolist() for moment in moments(episode)][:-1]
+    seen = [moment["observation"].tolist() for moment in episode_moments(episode)][:-1]
     assert seen == [truth[1]["observation"].tolist() for truth in journey.begun[begun:][: episode.length]]
 
 
@@ -95,8 +95,8 @@ def test_what_does_not_play_again_is_kept_with_its_boards(tmp_path):
     assert not episode.replays
     assert "does not play again: step 0: observation" in told
     begun = next(index for index, truth in enumerate(journey.truth) if truth[1]["end"])
-    for index, moment in enumerate(moments(episode)):
-        assert moment["source"] == Source.STORED
+    for index, moment in enumerate(episode_moments(episode)):
+        assert moment["source"] == MomentSource.STORED
         truth = (journey.truth if index else journey.begun)[begun + index][1]
         assert (moment["board:bars"] == truth["board:bars"]).all()
 
@@ -108,7 +108,7 @@ def test_the_first_difference_is_named(bottle, name):
     at = episode.length if name == "final_observation" else 5
     steps = list(episode.steps)
     steps[at] = replace(steps[at], prints={**steps[at].prints, name: "00" * 8})
-    with pytest.raises(Differs, match=f"step {at}: {name} is ") as caught:
+    with pytest.raises(ReplayMismatch, match=f"step {at}: {name} is ") as caught:
         check(replace(episode, steps=tuple(steps)))
     assert (caught.value.step, caught.value.field) == (at, name)
 
@@ -136,7 +136,7 @@ def test_a_changed_reward_is_found(bottle, tmp_path, summed):
         with pytest.raises(BadEpisode, match="another checksum"):
             read(path)
     else:
-        with pytest.raises(Differs, match=r"step 5: reward is .*, 1000000\.0 was recorded"):
+        with pytest.raises(ReplayMismatch, match=r"step 5: reward is .*, 1000000\.0 was recorded"):
             check(read(path))
 
 
@@ -151,7 +151,7 @@ def test_a_changed_board_is_found(bottle, tmp_path):
         steps[3] = replace(steps[3], boards={"bottle": board + change})
         changed = replace(episode, replays=False, steps=tuple(steps))
         if differs:
-            with pytest.raises(Differs, match="step 3: bottle is another"):
+            with pytest.raises(ReplayMismatch, match="step 3: bottle is another"):
                 check(changed)
         else:
             check(changed)
@@ -290,7 +290,7 @@ def test_writing_and_reading_gives_the_same(bottle, tmp_path):
 
 def test_asking_again_takes_it_back(tmp_path):
     """The second wish ends the first; the states tell which environments wait and which are recorded."""
-    recorder = Recorder(find("drmario"), SEED, "a-run", tmp_path, EventLog())
+    recorder = EpisodeRecorder(find("drmario"), SEED, "a-run", tmp_path, EventLog())
     assert recorder.want(0)
     assert recorder.want(2)
     assert not recorder.want(0)

@@ -8,7 +8,7 @@ from pac.envs import find
 from pac.envs.actions import random_actions
 from pac.envs.task import ASKED
 from pac.training.past.rewinder import Rewinder
-from pac.training.telemetry.moments import Source, boards_of, fill, has_last_boards, moment_dtype
+from pac.training.telemetry.moments import MomentSource, drawn_fields, fill_moment, has_last_boards, moment_dtype
 
 from ..dice import DICE
 from ..journey import Journey
@@ -58,7 +58,7 @@ def test_the_last_board_of_a_replay_is_drawn_before_the_reset():
     """The bars of CartPole are its final observation."""
     journey = Journey("CartPole-v1", 60)
     end = ends_of(journey, 0)[0]
-    (board,) = boards_of(journey.task)
+    (board,) = drawn_fields(journey.task)
     last, first = (found(journey, 0, end, begun=begun)[f"board:{board.name}"] for begun in (False, True))
     if board.name == "bars":
         assert np.array_equal(last, journey.truth[end][0]["observation"])
@@ -70,7 +70,7 @@ def test_what_cannot_be_played_again_has_the_last_board_that_somebody_saw():
     journey = Journey(f"{DICE}:length=20", 60, looked_at=True)
     end = ends_of(journey, 0)[0]
     last, first = (found(journey, 0, end, begun=begun) for begun in (False, True))
-    assert last["source"] == first["source"] == Source.STORED
+    assert last["source"] == first["source"] == MomentSource.STORED
     assert np.array_equal(last["board:bars"], journey.truth[end][0]["board:bars"])
     assert np.array_equal(first["board:bars"], journey.begun[end][0]["board:bars"])
     assert not np.array_equal(last["board:bars"], first["board:bars"])
@@ -79,7 +79,7 @@ def test_what_cannot_be_played_again_has_the_last_board_that_somebody_saw():
 def test_a_last_board_that_nobody_saw_is_missing():
     """And the first one of the next episode is not taken for it."""
     journey = Journey(f"{DICE}:length=20", 60)
-    assert found(journey, 0, ends_of(journey, 0)[0])["source"] == Source.MISSING
+    assert found(journey, 0, ends_of(journey, 0)[0])["source"] == MomentSource.MISSING
 
 
 @pytest.mark.parametrize(("looked_at", "asked"), [(0, 0), (1, 0), (0, ASKED)])
@@ -140,7 +140,7 @@ def test_every_backend_has_the_same_last_boards(name, spec):
                     assert has_last_boards(buffer, env)
                     moment = np.zeros(2, moment_dtype(task))
                     for begun in (False, True):
-                        fill(moment[begun : begun + 1].reshape(()), task, buffer, 0, env, begun=begun)
+                        fill_moment(moment[begun : begun + 1].reshape(()), task, buffer, 0, env, begun=begun)
                     seen.append(moment)
                 if ends >= 3:
                     break

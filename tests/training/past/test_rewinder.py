@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pac.training.past.rewinder import Rewinder
-from pac.training.telemetry.moments import BACK, Source
+from pac.training.telemetry.moments import MAX_STEPS_BACK, MomentSource
 
 from ...waiting import until
 from ..dice import DICE
@@ -41,7 +41,7 @@ def test_every_step_back_is_what_was_there(spec, seat):
         for begun, truths in ((False, journey.truth), (True, journey.begun)):
             truth = truths[200 - steps][1]
             moment = back.moment(1, steps, seat, begun=begun)
-            assert moment["source"] == Source.REBUILT, moment["note"]
+            assert moment["source"] == MomentSource.REBUILT, moment["note"]
             assert moment["step"] == 200 - steps
             for name in names:
                 if name.startswith(("board:picture", "board:bars")):
@@ -100,23 +100,23 @@ def test_an_environment_that_does_not_replay_says_so_and_shows_what_was_kept():
     journey = Journey(DICE, 40, looked_at=True)
     back, _ = rewinder(journey)
     moment = back.moment(0, 5)
-    assert moment["source"] == Source.STORED
+    assert moment["source"] == MomentSource.STORED
     assert b"not deterministic: " in bytes(moment["note"])
     assert np.array_equal(moment["board:bars"], journey.truth[35][0]["board:bars"])
     unseen = Journey(DICE, 40)
     assert unseen.history._boards is not None
     unseen.history._boards.forget()
-    assert rewinder(unseen)[0].moment(0, 5)["source"] == Source.MISSING
+    assert rewinder(unseen)[0].moment(0, 5)["source"] == MomentSource.MISSING
 
 
 def test_the_ring_forgets_and_says_so():
     """After more steps than it holds, an episode whose beginning is gone cannot be rebuilt; the last 500 steps can."""
     journey = Journey("drmario-frames", 1500, num_envs=1)
-    assert journey.history.back == BACK
+    assert journey.history.back == MAX_STEPS_BACK
     back, _ = rewinder(journey)
-    for steps in (1, 63, 64, 65, BACK):
+    for steps in (1, 63, 64, 65, MAX_STEPS_BACK):
         moment = back.moment(0, steps)
-        assert moment["source"] == Source.REBUILT
+        assert moment["source"] == MomentSource.REBUILT
         assert np.array_equal(moment["observation"], journey.truth[1500 - steps][0]["observation"])
         stretch = journey.history.stretch(0, 1500 - steps)
         assert stretch is not None
@@ -128,5 +128,5 @@ def test_how_far_a_rebuilding_is_gets_told():
     journey = Journey("drmario", 50)
     back, said = rewinder(journey)
     back.moment(0, 30)
-    assert said[0]["source"] == Source.WORKING
+    assert said[0]["source"] == MomentSource.WORKING
     assert said[0]["step"] == 20

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from pac.training.runs.checkpoint import DATA, TENSORS, NoCheckpoint, load_newest, save
-from pac.training.runs.saving import Saver
+from pac.training.runs.checkpoint_writer import CheckpointWriter
 
 FILL_THE_DISK = """
 import resource, sys, numpy
@@ -198,14 +198,14 @@ for step in itertools.count(int(sys.argv[2])):
 KILLED_WHILE_STREAMING = """
 import itertools, sys, numpy
 from pathlib import Path
-from pac.training.runs import stream
-from pac.training.runs.saving import Saver
-stream.SLICE = 1 << 16
+from pac.training.runs import streamed_array
+from pac.training.runs.checkpoint_writer import CheckpointWriter
+streamed_array.SLICE_BYTES = 1 << 16
 table = numpy.zeros(200_000)
-saver = Saver(Path(sys.argv[1]), lambda step, error: print(step, flush=True))
+saver = CheckpointWriter(Path(sys.argv[1]), lambda step, error: print(step, flush=True))
 for step in itertools.count(int(sys.argv[2])):
     table[:] = step
-    saver.save(step, {"w": stream.Stream(table)}, {"step": step})
+    saver.save(step, {"w": streamed_array.StreamedArray(table)}, {"step": step})
     while saver.streaming:
         saver.feed()
     saver.wait()
@@ -240,7 +240,7 @@ def test_a_kill_at_any_moment_costs_the_one_being_written_at_most(tmp_path, scri
 def test_saving_goes_on_beside(tmp_path) -> None:
     """The caller gets its thread back at once; what went wrong is told, and the next one is written."""
     told: list[tuple[int, bool]] = []
-    saver = Saver(tmp_path / "here", lambda step, error: told.append((step, error is None)))
+    saver = CheckpointWriter(tmp_path / "here", lambda step, error: told.append((step, error is None)))
     saver.save(1, {"w": np.zeros(10)}, {})
     saver.wait()
     assert not saver.busy

@@ -7,8 +7,8 @@ import pytest
 from pac.backends.system.segment import runtime_directory
 from pac.envs import BadParameter, find
 from pac.training.runs.folder import LAST, RunFolder
-from pac.training.runs.last import sweep_dead
-from pac.training.runs.sessions import choose, read_session, sessions
+from pac.training.runs.last_telemetry import remove_dead_sessions
+from pac.training.runs.sessions import find_session, read_session, sessions
 from pac.training.telemetry.blocks import TelemetryWriter
 from pac.training.telemetry.description import describe
 from pac.training.telemetry.records import Phase
@@ -29,7 +29,7 @@ def test_a_session_that_was_killed_inside_a_block_is_kept(tmp_path):
     died, writer = dead_session(tmp_path)
     with writer.write("state") as state:
         state["phase"], state["num_envs"] = Phase.RUNNING, 4
-        sweep_dead()
+        remove_dead_sessions()
     assert not died.exists()
     kept = read_session(tmp_path / LAST, 0, alive=False)
     assert kept is not None
@@ -44,7 +44,7 @@ def test_the_run_of_a_killed_session_is_marked(tmp_path, state, marked):
     run = RunFolder.create(tmp_path, "run")
     run.write_card({"task": "drmario", "state": state})
     dead_session(run.path)
-    sweep_dead()
+    remove_dead_sessions()
     assert run.card() == {"task": "drmario", "state": marked}
 
 
@@ -55,7 +55,7 @@ def test_a_run_that_is_trained_again_is_not_marked(tmp_path):
     dead_session(run.path)
     other = RunFolder(run.path)
     other.claim()
-    sweep_dead()
+    remove_dead_sessions()
     other.release()
     assert run.card()["state"] == "running"
 
@@ -80,6 +80,6 @@ def test_damaged_telemetry_of_a_dead_session_is_nobodys_trouble(tmp_path, make):
     (tmp_path / "run" / LAST).mkdir(parents=True)
     make(tmp_path / "run" / LAST / "telemetry.1")
     with pytest.raises(BadParameter, match="no session called 'run' runs"):
-        choose("run", tmp_path)
-    sweep_dead()
+        find_session("run", tmp_path)
+    remove_dead_sessions()
     assert not died.exists()

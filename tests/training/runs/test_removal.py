@@ -6,7 +6,7 @@ import pytest
 
 from pac.envs import UnknownName
 from pac.training.runs.folder import RunFolder
-from pac.training.runs.removal import NotRemovable, removal_of, remove
+from pac.training.runs.removal import NotRemovable, check_removal, remove
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def runs(tmp_path):
 def test_a_run_is_removed_with_all_it_has(runs):
     """What would go is counted before; other runs stay."""
     RunFolder.create(runs, "b")
-    found = removal_of(runs, "a")
+    found = check_removal(runs, "a")
     assert found.checkpoints == 2
     assert 1000 < found.size < 2000
     remove(found.run)
@@ -38,21 +38,21 @@ def test_a_run_is_removed_with_all_it_has(runs):
 def test_a_path_is_refused(runs, name):
     """Even one that leads to a run: what is removed is directly below the folder of runs."""
     with pytest.raises(NotRemovable, match="not the name of a run"):
-        removal_of(runs, name.format(runs=runs))
+        check_removal(runs, name.format(runs=runs))
 
 
 def test_an_unknown_run_is_refused(runs):
     """The known ones are listed; the newest must be named, too."""
     for name in ("b", "latest"):
         with pytest.raises(UnknownName, match="Known: a"):
-            removal_of(runs, name)
+            check_removal(runs, name)
 
 
 def test_a_link_is_refused(runs):
     """What it leads to is somewhere else."""
     (runs / "b").symlink_to(runs / "a")
     with pytest.raises(NotRemovable, match="is a link"):
-        removal_of(runs, "b")
+        check_removal(runs, "b")
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_what_is_not_a_runs_is_not_removed(runs, path, named):
     if named != "run.json":
         (runs / "b" / "run.json").write_text("{}")
     with pytest.raises(NotRemovable, match=f"{named} in it is not a run's"):
-        removal_of(runs, "b")
+        check_removal(runs, "b")
 
 
 def test_a_run_json_alone_makes_no_run(runs):
@@ -80,7 +80,7 @@ def test_a_run_json_alone_makes_no_run(runs):
     (runs / "b").mkdir()
     (runs / "b" / "run.json").write_text("{}")
     with pytest.raises(NotRemovable, match="neither checkpoints nor"):
-        removal_of(runs, "b")
+        check_removal(runs, "b")
 
 
 def test_a_link_within_a_run_goes_alone(runs):
@@ -88,7 +88,7 @@ def test_a_link_within_a_run_goes_alone(runs):
     run = RunFolder(runs / "a")
     (run.path / "episodes").symlink_to(runs.parent / "precious")
     (run.path / "session.log").symlink_to(runs.parent / "precious" / "thesis.tex")
-    remove(removal_of(runs, "a").run)
+    remove(check_removal(runs, "a").run)
     assert not run.path.exists()
 
 
@@ -101,5 +101,5 @@ def test_a_damaged_run_can_be_removed(runs, harm):
         card.write_text("{")
     elif harm == "fifo":
         os.mkfifo(card)
-    remove(removal_of(runs, "a").run)
+    remove(check_removal(runs, "a").run)
     assert not list(runs.iterdir())

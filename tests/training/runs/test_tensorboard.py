@@ -8,17 +8,17 @@ import sys
 
 import pytest
 
-from pac.training.runs.tensorboard import EventFiles
+from pac.training.runs.tensorboard_log import TensorBoardLog
 
 pytest.importorskip("tensorboard")
 
 WRITE = """
 import sys
 from pathlib import Path
-from pac.training.runs.tensorboard import EventFiles
+from pac.training.runs.tensorboard_log import TensorBoardLog
 
 for steps, approx_kl in (((10, 20, 30), 0.25), ((20, 40), 0.5)):
-    files = EventFiles(Path(sys.argv[1]))
+    files = TensorBoardLog(Path(sys.argv[1]))
     for step in steps:
         files.add({"return": step / 4, "approx_kl": approx_kl}, step)
     files.close()
@@ -55,7 +55,7 @@ def test_curves_stand_in_event_files_and_pytorch_is_not_loaded_for_them(tmp_path
 def test_files_that_cannot_be_written_end(tmp_path) -> None:
     """The first failure is an error, which the run's keeper tells; what comes later is let go, to the end."""
     (tmp_path / "tensorboard").touch()
-    files = EventFiles(tmp_path)
+    files = TensorBoardLog(tmp_path)
     with pytest.raises(OSError, match="tensorboard"):
         files.add({"return": 1.0}, 10)
     files.add({"return": 2.0}, 20)

@@ -11,11 +11,11 @@ import pytest
 
 from pac.backends.system.segment import new_directory, remove_directory
 from pac.envs import Field, Glyph, Outcome, Panel, Task
-from pac.training.telemetry.blocks import TelemetryReader, TelemetryWriter, Torn
+from pac.training.telemetry.blocks import TelemetryReader, TelemetryWriter, TornRead
 from pac.training.telemetry.description import describe
 from pac.training.telemetry.records import Level, Phase
-from pac.training.telemetry.segment_layout import CONTROL, CONTROL_BYTES, NotTelemetry, path_of
-from pac.training.telemetry.snapshot import Look, take
+from pac.training.telemetry.segment_layout import CONTROL, CONTROL_BYTES, NotTelemetry, segment_path
+from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 
 TASK = Task(
     spec="toy:size=3",
@@ -60,7 +60,7 @@ def test_a_snapshot_holds_what_was_written(folder):
     with writer.write("events") as events:
         events[1] = (2, 20.0, Level.ERROR, 3, b"second")
         events[0] = (1, 10.0, Level.INFO, -1, b"first")
-    snapshot = take(TelemetryReader(folder), Look(first=1, count=2, focus=3))
+    snapshot = take_snapshot(TelemetryReader(folder), ViewRequest(first=1, count=2, focus=3))
     assert (snapshot.phase, snapshot.message) == (Phase.RUNNING, "hello")
     assert snapshot.boards["board"].tolist() == np.arange(24).reshape(4, 2, 3)[1:3].tolist()
     assert snapshot.focus_boards["board"].ravel().tolist() == list(range(18, 24))
@@ -74,7 +74,7 @@ def test_speedup_is_not_available_without_a_baseline(folder):
     writer = write(folder)
     with writer.write("state") as state:
         state["baseline"], state["fps"], state["num_envs"] = np.nan, 300.0, 4
-    snapshot = take(TelemetryReader(folder), Look(count=0))
+    snapshot = take_snapshot(TelemetryReader(folder), ViewRequest(count=0))
     assert (snapshot.baseline, snapshot.speedup, snapshot.efficiency) == (None, None, None)
 
 
@@ -84,9 +84,9 @@ def test_a_reader_follows_to_the_next_generation(folder):
     reader = TelemetryReader(folder)
     second = write(folder, num_envs=8, generation=2)
     first.hand_over(2)
-    assert len(take(reader, Look()).environments) == 8
+    assert len(take_snapshot(reader, ViewRequest()).environments) == 8
     assert reader.generation == 2
-    assert not path_of(folder, 1).exists()
+    assert not segment_path(folder, 1).exists()
     second.unlink()
 
 
@@ -171,16 +171,16 @@ def test_what_a_writer_left_that_died_inside_a_block_is_read(folder):
 
 def test_a_writer_that_lives_and_never_leaves_a_block_is_an_error(monkeypatch):
     """A record that stays half written is an error, not garbage and not a hang."""
-    monkeypatch.setattr("pac.training.telemetry.blocks.LONGEST", 0.1)
+    monkeypatch.setattr("pac.training.telemetry.blocks.READ_TIMEOUT", 0.1)
     own = new_directory()
-    with write(own).write("state"), pytest.raises(Torn, match="half written"):
+    with write(own).write("state"), pytest.raises(TornRead, match="half written"):
         TelemetryReader(own).read("state")
     remove_directory(own)
 
 
 def test_a_writer_that_lives_is_waited_for(monkeypatch):
     """A machine that is busy elsewhere may let it stand inside a block for as long as it likes."""
-    monkeypatch.setattr("pac.training.telemetry.blocks.PATIENCE", 0.01)
+    monkeypatch.setattr("pac.training.telemetry.blocks.MAX_POLL_SECONDS", 0.01)
     own = new_directory()
     writer = write(own)
     reader = TelemetryReader(own)
@@ -204,7 +204,7 @@ def test_a_folder_without_telemetry_is_a_clear_error(folder):
 def test_a_foreign_file_is_refused(folder, change):
     """Magic, version and size are checked before anything else is touched."""
     writer = write(folder)
-    path = path_of(folder, 1)
+    path = segment_path(folder, 1)
     data = bytearray(path.read_bytes())
     at, text = change
     data[at : at + len(text)] = text
@@ -235,7 +235,7 @@ def reshaped(header):
 def test_a_short_file_is_refused(folder, length):
     """A disk that was full, or a copy that was cut short: shorter than its header."""
     write(folder)
-    path = path_of(folder, 1)
+    path = segment_path(folder, 1)
     path.write_bytes(path.read_bytes()[:length])
     with pytest.raises(NotTelemetry, match=r"telemetry\.1"):
         TelemetryReader(folder)
@@ -259,7 +259,7 @@ def test_a_short_file_is_refused(folder, length):
 def test_a_header_that_no_session_wrote_is_refused(folder, change):
     """What a reader looks at must be there, of the right kind."""
     write(folder)
-    path = path_of(folder, 1)
+    path = segment_path(folder, 1)
     data, first, last = header_of(path)
     text = json.dumps(change(json.loads(data[first:last]))).encode()
     size = len(data) - (last - first) + len(text)
@@ -274,7 +274,7 @@ def test_a_header_that_no_session_wrote_is_refused(folder, change):
 )
 def test_what_is_no_regular_file_is_refused(folder, make):
     """Nothing waits for it."""
-    make(path_of(folder, 1))
+    make(segment_path(folder, 1))
     with pytest.raises(NotTelemetry):
         TelemetryReader(folder)
 
@@ -282,4 +282,4 @@ def test_what_is_no_regular_file_is_refused(folder, make):
 def test_segments_are_for_this_user_alone(folder):
     """Mode 0600."""
     write(folder)
-    assert path_of(folder, 1).stat().st_mode & 0o777 == 0o600
+    assert segment_path(folder, 1).stat().st_mode & 0o777 == 0o600

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pac.training.telemetry.records import within
+from pac.training.telemetry.records import encode_clipped
 
 
 @pytest.mark.parametrize(
@@ -10,5 +10,5 @@ from pac.training.telemetry.records import within
 )
 def test_a_text_is_cut_between_letters_and_says_so(text, size, kept):
     """A message that is longer than its room ends in an ellipsis, and in no half of a letter."""
-    assert within(text, size) == kept.encode()
+    assert encode_clipped(text, size) == kept.encode()
     assert len(kept.encode()) <= size

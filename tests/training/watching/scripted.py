@@ -11,9 +11,9 @@ from pac.training import watch
 from pac.training.runs.sessions import sessions
 from pac.training.session.control import SessionClient
 from pac.training.telemetry.blocks import TelemetryReader
-from pac.training.telemetry.snapshot import Look, take
+from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 
-ALL = Look(focus=0, curves=("loss",))
+ALL = ViewRequest(focus=0, curves=("loss",))
 
 
 def cartpoles(num_envs=3, mode=AutoresetMode.NEXT_STEP, render_mode=None):
@@ -45,7 +45,7 @@ class Training:
             time.sleep(0.0005)
 
     def see(self):
-        return take(self.reader, ALL)
+        return take_snapshot(self.reader, ALL)
 
     def close(self):
         if self.directory.exists():

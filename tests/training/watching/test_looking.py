@@ -9,7 +9,7 @@ from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from pac.training.telemetry.records import Phase
-from pac.training.telemetry.snapshot import Look, take
+from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.training.watching import mirror
 from pac.training.watching.vector import WatchedVectorEnv
 
@@ -19,7 +19,7 @@ from .scripted import counted_by, training
 
 def inspected(started, env):
     """Return what is known of an environment."""
-    return take(started.reader, Look(focus=env, detail=True, seat=0))
+    return take_snapshot(started.reader, ViewRequest(focus=env, detail=True, seat=0))
 
 
 def observed(started, env):
@@ -73,7 +73,7 @@ class Fading(gymnasium.Wrapper):
 
 def test_a_breakpoint_asks_for_observations_that_nobody_looks_at(monkeypatch):
     """It hits at the one step whose observation is no number, and at no later one."""
-    monkeypatch.setattr(mirror, "TOGETHER", 2 * mirror.LEAST)
+    monkeypatch.setattr(mirror, "STEPS_PER_FLUSH", 2 * mirror.MIN_SLOTS)
     envs = WatchedVectorEnv(SyncVectorEnv([lambda: gymnasium.make("CartPole-v1"), lambda: Fading(cart())]))
     envs.reset(seed=1)
     assert envs._script

@@ -13,7 +13,7 @@ from pac.training import watch
 from pac.training.runs.sessions import sessions
 from pac.training.session.control import CommandRefused, SessionClient
 from pac.training.telemetry.records import Phase
-from pac.training.watching.boards import Boards
+from pac.training.watching.boards import WatchedBoards
 from pac.training.watching.task import describe_script
 
 from ...waiting import until
@@ -47,7 +47,7 @@ def test_waiting_goes_into_pictures(monkeypatch):
     """Beyond their share of the time they are drawn while the training stands still anyway."""
     monkeypatch.setattr("pac.training.watching.boards.SHARE", 1e-9)
     shades = itertools.count(1)
-    boards = Boards(lambda _env: np.full((4, 4, 3), next(shades), np.uint8), np.zeros((1, 1), np.float32))
+    boards = WatchedBoards(lambda _env: np.full((4, 4, 3), next(shades), np.uint8), np.zeros((1, 1), np.float32))
     task = describe_script("toy", gymnasium.spaces.Discrete(2), boards)
     buffers = allocate(task, 1)
 
@@ -66,7 +66,7 @@ def test_a_picture_that_is_observed_is_shown():
     """The newest of a stack of frames, grey, where nothing is drawn."""
     frames = np.zeros((2, 4, 84, 84), np.uint8)
     frames[:, -1] = 200
-    boards = Boards(None, frames)
+    boards = WatchedBoards(None, frames)
     assert boards.panel.kind == "pixels"
     assert boards.field.shape == (64, 64, 3)
 
@@ -77,13 +77,13 @@ def test_an_environment_that_cannot_be_drawn_shows_what_it_observes():
     def broken(_env):
         raise RuntimeError("no display")
 
-    assert Boards(broken, np.ones((2, 5))).panel.kind == "bars"
+    assert WatchedBoards(broken, np.ones((2, 5))).panel.kind == "bars"
 
 
 def test_observations_of_any_kind_are_numbers():
     """Dicts and tuples give their parts one after the other; what is no number is left out."""
     observed = {"a": np.ones((2, 2)), "b": (np.zeros((2,), np.int64), np.array(["x", "y"]))}
-    assert Boards(None, observed).field.shape == (3,)
+    assert WatchedBoards(None, observed).field.shape == (3,)
 
 
 def test_it_pauses_steps_and_goes_on():

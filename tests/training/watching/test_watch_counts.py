@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pac.training import watch
-from pac.training.watching.boards import Boards
-from pac.training.watching.mirror import LEAST, TOGETHER, Mirror
+from pac.training.watching.boards import WatchedBoards
+from pac.training.watching.mirror import MIN_SLOTS, STEPS_PER_FLUSH, Mirror
 from pac.training.watching.task import action_reader, describe_script
 from pac.training.watching.vector import WatchedVectorEnv
 
@@ -52,7 +52,7 @@ def is_full(mirror, actions, rewards, terminated):
 @given(st.lists(st.tuples(st.sampled_from([1.0, 2.0, np.nan, np.inf]), st.booleans()), min_size=1, max_size=20))
 def test_a_reward_that_is_no_number_spoils_its_own_episode_alone(steps):
     """The returns before and after it are what they are without it."""
-    task = describe_script("toy", gymnasium.spaces.Discrete(2), Boards(None, np.zeros((1, 1), np.float32)))
+    task = describe_script("toy", gymnasium.spaces.Discrete(2), WatchedBoards(None, np.zeros((1, 1), np.float32)))
     mirror, expected, total = Mirror(task, 1, "same step", None), [], 0.0
     for reward, done in steps:
         is_full(mirror, None, [reward], [done])
@@ -69,7 +69,7 @@ def test_a_reward_that_is_no_number_spoils_its_own_episode_alone(steps):
 )
 def test_a_stretch_of_steps_is_counted_as_one_by_one(autoreset, steps):
     """However many steps are flushed at once, the buffer holds the same as after each step alone."""
-    task = describe_script("toy", gymnasium.spaces.Discrete(2), Boards(None, np.zeros((2, 1), np.float32)))
+    task = describe_script("toy", gymnasium.spaces.Discrete(2), WatchedBoards(None, np.zeros((2, 1), np.float32)))
     at_once, singly = (Mirror(task, 2, autoreset, action_reader(gymnasium.spaces.Discrete(2))) for _ in range(2))
     seen: tuple[list[object], list[object]] = ([], [])
     over = np.zeros(2, np.bool_)
@@ -92,15 +92,17 @@ def test_a_stretch_of_steps_is_counted_as_one_by_one(autoreset, steps):
 
 def test_a_stretch_that_is_full_is_flushed_and_another_begun():
     """Of many environments it is short; returns and lengths go on."""
-    many = TOGETHER // LEAST
-    task = describe_script("toy", gymnasium.spaces.Discrete(2), Boards(None, np.zeros((many, 1), np.float32)))
+    many = STEPS_PER_FLUSH // MIN_SLOTS
+    task = describe_script("toy", gymnasium.spaces.Discrete(2), WatchedBoards(None, np.zeros((many, 1), np.float32)))
     mirror, never = Mirror(task, many, "same step", None), np.zeros(many, np.bool_)
-    flushed = [step for step in range(1, 2 * LEAST + 3) if is_full(mirror, None, never + 2.0, never) and mirror.flush()]
+    flushed = [
+        step for step in range(1, 2 * MIN_SLOTS + 3) if is_full(mirror, None, never + 2.0, never) and mirror.flush()
+    ]
     mirror.flush()
-    assert flushed == [LEAST, 2 * LEAST]
+    assert flushed == [MIN_SLOTS, 2 * MIN_SLOTS]
     assert mirror.slot == 2
-    assert mirror.buffer["episode_length"][2].tolist() == [2 * LEAST + 2] * many
-    assert mirror.buffer["episode_return"][2].tolist() == [2 * (2 * LEAST + 2)] * many
+    assert mirror.buffer["episode_length"][2].tolist() == [2 * MIN_SLOTS + 2] * many
+    assert mirror.buffer["episode_return"][2].tolist() == [2 * (2 * MIN_SLOTS + 2)] * many
 
 
 def test_environments_begun_by_hand_are_counted():

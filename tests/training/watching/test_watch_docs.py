@@ -15,7 +15,7 @@ from pac.training.runs.sessions import sessions
 from pac.training.session.control import SessionClient
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.records import Phase
-from pac.training.telemetry.snapshot import Look, take
+from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 
 pytestmark = pytest.mark.session
 
@@ -62,9 +62,9 @@ def test_a_script_runs_and_can_be_paused(tmp_path, title):
         with contextlib.closing(SessionClient(found.directory)) as client:
             client.call("pause")
             reader = TelemetryReader(found.directory)
-            until(lambda: take(reader, Look()).phase is Phase.PAUSED, script, "paused")
+            until(lambda: take_snapshot(reader, ViewRequest()).phase is Phase.PAUSED, script, "paused")
             client.call("step", count=5)
-            until(lambda: take(reader, Look()).state["steps"] > 0, script, "it steps")
+            until(lambda: take_snapshot(reader, ViewRequest()).state["steps"] > 0, script, "it steps")
             client.call("resume")
         _, said = script.communicate(timeout=LIMIT)
     finally:

@@ -12,7 +12,7 @@ from pac.training import watch
 from pac.training.runs.sessions import sessions
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.records import Phase
-from pac.training.telemetry.snapshot import Look, take
+from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 
 from ...waiting import LIMIT
 from .scripted import cartpoles
@@ -72,7 +72,7 @@ def test_whoever_looks_sees_how_a_script_ended(how, phase, message):
     (found,) = [session for session in sessions() if session.name == "a-process"]
     reader = TelemetryReader(found.directory)
     script.communicate("\n", timeout=LIMIT)
-    last = take(reader, Look())
+    last = take_snapshot(reader, ViewRequest())
     assert (last.phase, last.message) == (phase, message)
     assert not found.directory.exists()
 

@@ -9,7 +9,7 @@ import pytest
 from pac.training import watch
 from pac.training.runs.sessions import sessions
 from pac.training.telemetry.blocks import TelemetryReader
-from pac.training.telemetry.snapshot import Look, take
+from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 
 sb3 = pytest.importorskip("stable_baselines3", reason="Stable-Baselines3 is not installed: pip install pac-tui[peers]")
 pytestmark = [pytest.mark.session, pytest.mark.filterwarnings("ignore")]
@@ -54,7 +54,7 @@ def test_time_limits_are_truncations(envs, reader):
         envs.step(np.array([0, 1]) if np.random.default_rng().random() < 0.5 else np.array([1, 0]))
     envs._script._flush()
     envs._script._publish()
-    seen = take(reader, Look())
+    seen = take_snapshot(reader, ViewRequest())
     assert seen.description.task == "CartPole-v1"
     assert seen.state["episodes"] > 0
     assert seen.environments["last_length"].max() <= 12
@@ -86,7 +86,7 @@ def test_what_the_model_logs_is_a_curve(envs, reader):
     assert script._logged["train/learning_rate"] == pytest.approx(3e-4)
     script.tape.due = script._iteration_due = 0.0  # whatever time that took
     envs.step(np.zeros(2, np.int64))
-    seen = take(reader, Look(curves=("train/learning_rate",)))
+    seen = take_snapshot(reader, ViewRequest(curves=("train/learning_rate",)))
     assert seen.metrics["train/learning_rate"] == pytest.approx(3e-4)
     assert len(seen.curves["train/learning_rate"].values) >= 1
     assert seen.state["steps"] > 0

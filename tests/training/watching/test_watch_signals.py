@@ -12,7 +12,7 @@ import pytest
 from pac.training.runs.sessions import sessions
 from pac.training.session.control import SessionClient
 from pac.training.telemetry.blocks import TelemetryReader
-from pac.training.telemetry.snapshot import Look, take
+from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 
 from ...waiting import LIMIT, until
 
@@ -77,7 +77,7 @@ def drawn(*arguments):
 
 def shows_a_picture(reader):
     """Whether an environment was drawn."""
-    return take(reader, Look(focus=0)).boards["picture"].any()
+    return take_snapshot(reader, ViewRequest(focus=0)).boards["picture"].any()
 
 
 @pytest.mark.parametrize("arguments", [(), ("thread",), ("async",)], ids=str)

@@ -13,7 +13,7 @@ import pytest
 
 from pac.envs import find
 from pac.training.runs.folder import RunFolder
-from pac.training.runs.identity import identity
+from pac.training.runs.identity import run_identity
 from pac.tui.cli.commands import main
 from pac.tui.cli.errors import told
 
@@ -203,7 +203,7 @@ def isolates() -> bool:
 def test_a_run_on_a_read_only_disk_is_not_resumed(tmp_path):
     """It could save nothing: one sentence says so, at once."""
     run = RunFolder.create(tmp_path / "runs", "a")
-    task = identity(find("CartPole-v1"), "random")
+    task = run_identity(find("CartPole-v1"), "random")
     run.write_card({**task, "config": {"task": "CartPole-v1", "trainer": "random"}, "state": "completed"})
     (run.checkpoints / "step-000000000001").mkdir()
     with tidy() as folder:
@@ -227,7 +227,7 @@ def test_a_run_on_a_read_only_disk_is_not_resumed(tmp_path):
 def test_a_log_that_cannot_be_written_is_told(tmp_path, make):
     """A FIFO would never be read, and a link leads out of the run's folder."""
     run = RunFolder.create(tmp_path / "runs", "a")
-    task = identity(find("CartPole-v1"), "random")
+    task = run_identity(find("CartPole-v1"), "random")
     run.write_card({**task, "config": {"task": "CartPole-v1", "trainer": "random"}, "state": "completed"})
     make(run.log)
     with tidy() as folder:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pac.envs import find
-from pac.training.past.recorder import Recorder
+from pac.training.past.recorder import EpisodeRecorder
 from pac.training.telemetry.events import EventLog
 
 from ...training.journey import Journey
@@ -141,7 +141,7 @@ def test_trust_lets_a_users_own_environment_go_on(shared, place):
 def test_an_episode_of_ones_own_environment_is_checked_with_trust(shared, tmp_path):
     """It plays again to the byte; without --trust it is refused."""
     events = EventLog()
-    recorder = Recorder(find(WANDERER), 11, "a-run", tmp_path, events)
+    recorder = EpisodeRecorder(find(WANDERER), 11, "a-run", tmp_path, events)
     recorder.want(1)
     Journey(WANDERER, 100, recorder=recorder)
     until(lambda: events.recent, "the recording is written")

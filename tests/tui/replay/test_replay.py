@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pac.envs import BadParameter, find
-from pac.training.past.episode import CHECKED, FIRST, LAST, Episode, Step, play, prints_of
+from pac.training.past.episode import CHECKED, CHECKED_FIRST, CHECKED_LAST, Episode, RecordedStep, fingerprints_of, play
 from pac.training.past.episode_file import read, write
 from pac.training.telemetry.records import RECORDING, WAITING
 from pac.tui.cli.commands import main
@@ -25,12 +25,14 @@ def path(tmp_path_factory):
     """The file of a real episode: a pole that falls to the right."""
     path = tmp_path_factory.mktemp("episodes") / "pole.jsonl"
     task = find("CartPole-v1")
-    blank = Episode(task, 3, 1, 4, "a-run", replays=True, steps=(Step(None, 0.0, {}), *[right(task)] * 100))
+    blank = Episode(task, 3, 1, 4, "a-run", replays=True, steps=(RecordedStep(None, 0.0, {}), *[right(task)] * 100))
     steps = []
     for index, (machine, step) in enumerate(zip(play(blank), blank.steps, strict=True)):
         ended = bool(machine.row("terminated")[0])
-        names = FIRST if not index else LAST if ended else CHECKED
-        steps.append(replace(step, reward=float(machine.row("reward")[0]), prints=prints_of(task, names, machine.row)))
+        names = CHECKED_FIRST if not index else CHECKED_LAST if ended else CHECKED
+        steps.append(
+            replace(step, reward=float(machine.row("reward")[0]), prints=fingerprints_of(task, names, machine.row))
+        )
         if ended:
             break
     write(path, replace(blank, steps=tuple(steps)))
@@ -39,7 +41,7 @@ def path(tmp_path_factory):
 
 def right(task):
     """A push to the right."""
-    return Step(np.ones((1, *task.action.shape), np.int64), 1.0, {})
+    return RecordedStep(np.ones((1, *task.action.shape), np.int64), 1.0, {})
 
 
 @asynccontextmanager

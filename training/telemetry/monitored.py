@@ -9,7 +9,7 @@ from ...backends import WorkerStatus
 from ...backends.core.layout import Buffer
 
 
-class Stepped(Protocol):
+class MonitoredEnvs(Protocol):
     """A backend, or a buffer that is told of steps elsewhere."""
 
     @property

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pac.training.watching.tape import SMALL, Tape
+from pac.training.watching.step_log import SMALL_BYTES, StepLog
 
 OBSERVED = np.zeros((3, 2), np.float32)
 REWARDS, NEVER = np.array([1.0, 2.0, 3.0]), np.zeros(3, np.bool_)
@@ -11,7 +11,7 @@ REWARDS, NEVER = np.array([1.0, 2.0, 3.0]), np.zeros(3, np.bool_)
 
 def noted(actions, rewards, observed=OBSERVED, first=OBSERVED, terminated=NEVER):
     """Two steps, the first of which is usual."""
-    tape = Tape(3, np.dtype("i8"), (), first)
+    tape = StepLog(3, np.dtype("i8"), (), first)
     for given in ((np.arange(3), REWARDS, NEVER, first), (actions, rewards, terminated, observed)):
         tape.before(given[0])
         tape.after((given[3], given[1], given[2], NEVER, {}))
@@ -29,7 +29,7 @@ def test_a_step_of_another_kind_says_the_same(actions, rewards):
 
 def test_what_is_written_into_afterwards_stays_as_it_was():
     """Environments that use their arrays again."""
-    tape, rewards = Tape(3, np.dtype("i8"), (), OBSERVED), np.zeros(3)
+    tape, rewards = StepLog(3, np.dtype("i8"), (), OBSERVED), np.zeros(3)
     for step in range(3):
         rewards[:] = step
         tape.before(np.arange(3))
@@ -40,7 +40,7 @@ def test_what_is_written_into_afterwards_stays_as_it_was():
     assert tape.take() is None
 
 
-@pytest.mark.parametrize("width", [2, SMALL])
+@pytest.mark.parametrize("width", [2, SMALL_BYTES])
 def test_who_observes_what_is_no_number_is_found(width):
     """In batches that are copied and in those that are looked at."""
     seen = np.zeros((3, width), np.float32)

@@ -10,17 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...envs.fields import Array
-from ..guards.alarms import unknown_rows
-from .infos import told
+from ..guards.alarms import nan_rows
+from .infos import info_numbers
 
-SMALL = 4096  # bytes; up to so many, to look for what is no number costs more than a copy for a look at many
+SMALL_BYTES = 4096  # bytes; up to so many, to look for what is no number costs more than a copy for a look at many
 REAL, FLAG = np.dtype(np.float64), np.dtype(np.bool_)
 NOTHING = np.zeros(0)
 COLUMNS = ("action", "reward", "terminated", "truncated", "observation")
 join = b"".join
 
 
-class Steps(NamedTuple):
+class LoggedSteps(NamedTuple):
     """Some steps of N environments.
 
     Attributes:
@@ -40,7 +40,7 @@ class Steps(NamedTuple):
     unknown: list[int]
 
 
-class Tape:
+class StepLog:
     """Copies what N environments were given and what came of it, and measures how long they took.
 
     A training drives everything else out of the caches between two of its steps, so a step here costs what it touches,
@@ -101,7 +101,7 @@ class Tape:
         self._num_envs = num_envs
         self._action = action
         self._scalars = scalars
-        self._small = _is_real(observations) and observations.nbytes <= SMALL
+        self._small = _is_real(observations) and observations.nbytes <= SMALL_BYTES
         self._kinds: tuple[np.dtype[Any], ...] = ()
         self._layout = np.dtype([])
         self._steps: list[bytes] = []
@@ -151,7 +151,7 @@ class Tape:
             step = self._alike(actions, rewards, terminated, truncated, observations)
         self._steps.append(step)
         if self._scalars:
-            self._infos.append(told(infos, self._scalars, self._num_envs).tobytes())
+            self._infos.append(info_numbers(infos, self._scalars, self._num_envs).tobytes())
         if now >= self.due or len(self._steps) >= self.room:
             self.settle(now)
 
@@ -170,9 +170,9 @@ class Tape:
     def _look(self, observations: Any) -> None:
         """Look at once for observations that are not numbers."""
         for part in floats_of(observations):
-            self._unknown.update(unknown_rows(part[None]).tolist())
+            self._unknown.update(nan_rows(part[None]).tolist())
 
-    def take(self) -> Steps | None:
+    def take(self) -> LoggedSteps | None:
         """Return the steps that were noted, and forget them; None if there are none."""
         count, envs = len(self._steps), self._num_envs
         if not count:
@@ -180,12 +180,12 @@ class Tape:
         steps = np.frombuffer(join(self._steps), self._layout)
         actions, observations = (steps[name].reshape(count, envs, -1) for name in ("action", "observation"))
         infos = np.frombuffer(join(self._infos), np.float32).reshape(count, len(self._scalars), envs)
-        unknown = sorted({*self._unknown, *unknown_rows(observations).tolist()})
+        unknown = sorted({*self._unknown, *nan_rows(observations).tolist()})
         self._steps.clear()
         self._infos.clear()
         self._unknown.clear()
         flags = steps["terminated"], steps["truncated"]
-        return Steps(actions, steps["reward"], *flags, infos.swapaxes(0, 1), unknown)
+        return LoggedSteps(actions, steps["reward"], *flags, infos.swapaxes(0, 1), unknown)
 
 
 def floats_of(observations: Any) -> Iterator[Array]:

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pac.envs.safetensors_file import map_tensors
-from pac.training.runs import stream
+from pac.training.runs import streamed_array
 from pac.training.runs.checkpoint import load_newest
-from pac.training.runs.saving import Saver
-from pac.training.runs.stream import Stream
-from pac.training.runs.tensors_file import pieces
+from pac.training.runs.checkpoint_writer import CheckpointWriter
+from pac.training.runs.streamed_array import StreamedArray
+from pac.training.runs.tensors_file import safetensors_chunks
 
 LIMIT = 60.0
 
@@ -24,17 +24,17 @@ LIMIT = 60.0
 @pytest.fixture
 def small_slices(monkeypatch):
     """Slices of 64 bytes, so that small arrays have many."""
-    monkeypatch.setattr(stream, "SLICE", 64)
+    monkeypatch.setattr(streamed_array, "SLICE_BYTES", 64)
 
 
-def taken(source: Stream) -> list[bytes]:
+def taken(source: StreamedArray) -> list[bytes]:
     return [piece.tobytes() for piece in source.slices()]
 
 
 def test_a_small_array_is_of_one_moment():
     """It is handed over when the stream is made: what is written later is not seen."""
     array, told = np.arange(6.0), []
-    source = Stream(array, lambda: told.append(True))
+    source = StreamedArray(array, lambda: told.append(True))
     assert source.handed_over
     array[:] = 0
     assert b"".join(taken(source)) == np.arange(6.0).tobytes()
@@ -45,7 +45,7 @@ def test_a_small_array_is_of_one_moment():
 def test_slices_are_handed_over_one_by_one():
     """A slice is of the moment when it was handed over, and nothing is handed over before the last was taken."""
     array = np.zeros(24, np.int64)
-    source = Stream(array)
+    source = StreamedArray(array)
     pieces = source.slices()
     array[:] = 1
     source.feed()  # the first one was not taken yet
@@ -67,7 +67,7 @@ def test_slices_are_handed_over_one_by_one():
 def test_a_released_array_is_read_as_it_stands():
     """Where nobody writes any more, the rest needs no handing over; that is told once."""
     array, told = np.arange(40, dtype=np.int32), []
-    source = Stream(array, lambda: told.append(True))
+    source = StreamedArray(array, lambda: told.append(True))
     assert not told
     source.release()
     source.release()
@@ -81,8 +81,8 @@ def test_a_checkpoint_takes_what_it_is_fed(tmp_path: Path):
     table = np.zeros((50, 8), np.float32)
     data: dict[str, int] = {}
     told = []
-    saver = Saver(tmp_path, lambda step, error: told.append((step, error)))
-    saver.save(1, {"table": Stream(table, lambda: data.update(at=int(table[0, 0])))}, data)
+    saver = CheckpointWriter(tmp_path, lambda step, error: told.append((step, error)))
+    saver.save(1, {"table": StreamedArray(table, lambda: data.update(at=int(table[0, 0])))}, data)
     while saver.busy:
         table += 1  # every row is written at once, as far as who feeds can see
         if saver.streaming:
@@ -101,8 +101,8 @@ def test_a_write_that_fails_lets_go_of_the_array(tmp_path: Path):
     """A disk that refuses is told, and feeding goes on to mean nothing."""
     (tmp_path / "here").write_text("no folder")
     told = []
-    saver = Saver(tmp_path / "here", lambda step, error: told.append((step, error is not None)))
-    saver.save(1, {"table": Stream(np.zeros(100))}, {})
+    saver = CheckpointWriter(tmp_path / "here", lambda step, error: told.append((step, error is not None)))
+    saver.save(1, {"table": StreamedArray(np.zeros(100))}, {})
     while saver.streaming:
         saver.feed()
     saver.wait()
@@ -113,7 +113,7 @@ def test_a_write_that_fails_lets_go_of_the_array(tmp_path: Path):
 def test_an_error_that_nobody_foresaw_is_told(tmp_path: Path):
     """What the format has no name for is not saved, and nobody is left to think that it was."""
     told = []
-    saver = Saver(tmp_path, lambda _step, error: told.append(str(error)))
+    saver = CheckpointWriter(tmp_path, lambda _step, error: told.append(str(error)))
     saver.save(1, {"table": np.zeros(2, complex)}, {})
     saver.wait()
     assert len(told) == 1
@@ -132,7 +132,7 @@ def test_files_are_those_of_the_library(tmp_path_factory, kinds):
     generator = np.random.default_rng(1)
     tensors = {name: generator.integers(0, 2, shape).astype(kind) for name, (kind, shape) in kinds.items()}
     folder = tmp_path_factory.mktemp("tensors")
-    (folder / "ours").write_bytes(b"".join(bytes(piece) for piece in pieces(tensors)))
+    (folder / "ours").write_bytes(b"".join(bytes(piece) for piece in safetensors_chunks(tensors)))
     (folder / "theirs").write_bytes(safetensors.numpy.save(tensors))
     with (folder / "theirs").open("rb") as theirs:
         read = map_tensors(theirs, writable=True)[0]

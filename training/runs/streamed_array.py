@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from ...envs.fields import Array
 
-SLICE = 8 * 2**20
+SLICE_BYTES = 8 * 2**20
 """Bytes that are copied at once: a few milliseconds, and all the memory that it takes besides the array's own."""
-LOOK = 1.0  # s between two looks of the thread that waits for the next slice
+POLL_SECONDS = 1.0  # s between two looks of the thread that waits for the next slice
 
 
-class Stream:
+class StreamedArray:
     """An array for a checkpoint, too large to be copied at once.
 
     The training thread hands the slices over, in order, each at a moment when nobody writes; another thread writes them
@@ -34,7 +34,7 @@ class Stream:
     def __init__(self, array: Array, over: Callable[[], None] = lambda: None) -> None:
         self.shape, self.dtype = array.shape, array.dtype
         self._bytes: NDArray[np.uint8] = array.reshape(-1).view(np.uint8)
-        self._buffer = np.empty(min(SLICE, len(self._bytes)), np.uint8)
+        self._buffer = np.empty(min(SLICE_BYTES, len(self._bytes)), np.uint8)
         self._over = over
         self._at = self._filled = 0
         self._still = False
@@ -51,7 +51,7 @@ class Stream:
         with self._changed:
             if self._filled or self.handed_over:
                 return
-            self._filled = min(SLICE, len(self._bytes) - self._at)
+            self._filled = min(SLICE_BYTES, len(self._bytes) - self._at)
             self._buffer[: self._filled] = self._bytes[self._at : self._at + self._filled]
             self._at += self._filled
             self._changed.notify()
@@ -80,5 +80,5 @@ class Stream:
     def _next(self, taken: int) -> NDArray[np.uint8]:
         with self._changed:
             while not self._filled and not self._still:
-                self._changed.wait(LOOK)
-            return self._buffer[: self._filled] if self._filled else self._bytes[taken : taken + SLICE]
+                self._changed.wait(POLL_SECONDS)
+            return self._buffer[: self._filled] if self._filled else self._bytes[taken : taken + SLICE_BYTES]

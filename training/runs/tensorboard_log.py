@@ -11,7 +11,7 @@ from typing import Any
 FOLDER = "tensorboard"
 
 
-class EventFiles:
+class TensorBoardLog:
     """The curves of a run as event files; nothing without TensorBoard, which is loaded with the first points.
 
     Its writer is of no use any more once it could not write: then the files end.

@@ -6,9 +6,9 @@ from pac.envs import find
 from pac.training.telemetry.blocks import TelemetryReader, TelemetryWriter
 from pac.training.telemetry.counts import Counts
 from pac.training.telemetry.description import describe
+from pac.training.telemetry.metric_history import MetricHistory
 from pac.training.telemetry.segment_layout import MAX_HISTORY
-from pac.training.telemetry.series import Series
-from pac.training.telemetry.snapshot import Look, take
+from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 
 TASK = find("noop")
 FACTS = {"run": "r", "trainer": "random", "backend": "inline", "device": "cpu", "seed": 1, "version": "0", "pid": 1}
@@ -33,7 +33,7 @@ def seen(series, folder):
     """Return the curve of the loss."""
     writer = TelemetryWriter(TASK, describe(TASK, **FACTS), 1, 1, folder)
     series.attach(writer)
-    found = take(TelemetryReader(folder), Look(count=0, curves=("loss",)))
+    found = take_snapshot(TelemetryReader(folder), ViewRequest(count=0, curves=("loss",)))
     writer.unlink()
     assert found.metrics == {"loss": series.latest["loss"]}
     return found.curves["loss"]
@@ -43,7 +43,7 @@ def seen(series, folder):
 def test_a_resumed_run_shows_the_curve_of_the_whole(folder, count):
     """From the first iteration to the last, in the order they came, thinned as far as there is room."""
     rows = lines(count + 700)
-    series = Series()
+    series = MetricHistory()
     series.count_on(rows[:count], count)
     curve = seen(series, folder)
     assert curve.steps[-1] == 10 * count
@@ -59,7 +59,7 @@ def test_a_resumed_run_shows_the_curve_of_the_whole(folder, count):
 
 def test_a_run_without_metrics_begins_its_curve(folder):
     """A file that was removed is no reason not to go on."""
-    series = Series()
+    series = MetricHistory()
     series.count_on([], 40)
     train(series, lines(45)[40:])
     assert seen(series, folder).steps.tolist() == [410, 420, 430, 440, 450]

@@ -12,7 +12,7 @@ from .folder import DIED, UNFINISHED, RunFolder
 from .sessions import read_session
 
 
-def keep_last(directory: Path) -> None:
+def keep_last_telemetry(directory: Path) -> None:
     """Copy the telemetry in `directory` into its run's folder; where that cannot be, it is lost with the session."""
     session = read_session(directory, 0, alive=False)
     if session is None or not Path(session.snapshot.description.folder or "/nowhere").is_dir():
@@ -42,9 +42,9 @@ def _mark_died(run: RunFolder) -> None:
             run.release()
 
 
-def sweep_dead() -> None:
+def remove_dead_sessions() -> None:
     """Remove what killed processes left. The last telemetry of sessions is kept, and their runs are marked."""
     for path, _, alive in directories():
         if not alive:
-            keep_last(path)
+            keep_last_telemetry(path)
             shutil.rmtree(path, ignore_errors=True)

@@ -1,6 +1,6 @@
 """Writes checkpoints beside the training: it makes copies and goes on, a thread hashes, flushes and renames.
 
-What is too large for a copy is a `Stream`: the training thread hands it over between its steps.
+What is too large for a copy is a `StreamedArray`: the training thread hands it over between its steps.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from .checkpoint import CheckpointNotWritten, save
-from .stream import Stream
+from .streamed_array import StreamedArray
 
 Told = Callable[[int, CheckpointNotWritten | None], None]
 
 
-class Saver:
+class CheckpointWriter:
     """Writes one checkpoint at a time; one that is asked for meanwhile is left out, the next one will have it.
 
     Args:
@@ -28,7 +28,7 @@ class Saver:
         self._directory = directory
         self._told = told
         self._thread: threading.Thread | None = None
-        self._streams: list[Stream] = []
+        self._streams: list[StreamedArray] = []
 
     @property
     def busy(self) -> bool:
@@ -38,7 +38,7 @@ class Saver:
     def save(self, step: int, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         """Begin to write a checkpoint; waits for one that is being written."""
         self.wait()
-        self._streams = [tensor for tensor in tensors.values() if isinstance(tensor, Stream)]
+        self._streams = [tensor for tensor in tensors.values() if isinstance(tensor, StreamedArray)]
         self._thread = threading.Thread(target=self._write, args=(step, tensors, data), name="checkpoint")
         self._thread.start()
 

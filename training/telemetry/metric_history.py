@@ -10,11 +10,11 @@ from .blocks import TelemetryWriter
 from .counts import TOTALS, Counts
 from .segment_layout import MAX_HISTORY, MAX_METRICS
 
-NOT_FIGURES = frozenset({*TOTALS, "seconds"})
+COUNTER_NAMES = frozenset({*TOTALS, "seconds"})
 """What a line of metrics has besides figures."""
 
 
-class Series:
+class MetricHistory:
     """Names, latest values and points of the figures.
 
     Attributes:
@@ -54,7 +54,7 @@ class Series:
             self._stride *= 2
         every = -(-len(rows) // MAX_HISTORY) or 1
         for line in rows[::-every][::-1]:
-            row = {name: value for name, value in line.items() if name not in NOT_FIGURES}
+            row = {name: value for name, value in line.items() if name not in COUNTER_NAMES}
             self._take(row)
             self._place(row, line["steps"], line["seconds"], line["frames"])
         self._write_latest()

@@ -56,7 +56,7 @@ def _measure(task: str, num_envs: int, every: float, seconds: float, folder: Pat
 
     config = Config(task=task, num_envs=num_envs, checkpoint_every=every, seconds=seconds, runs_dir=folder)
     session = Session(config, own_directory(), headless=True)
-    counts, checkpoints = session.monitor.counts, session.checkpoints
+    counts, checkpoints = session.counter.counts, session.checkpoints
     reports: list[dict[str, Any]] = []
     training = threading.Thread(target=lambda: reports.append(session.run()), name="training")
     training.start()

@@ -95,7 +95,7 @@ def _put_off(script: WatchedScript, seconds: float) -> None:
     script.tape.due += seconds
     script._iteration_due += seconds  # noqa: SLF001
     script._boards._paid += seconds  # noqa: SLF001
-    script.monitor._due += seconds  # noqa: SLF001
+    script.monitor.publisher.due += seconds
 
 
 def gymnasium_loop() -> tuple[Any, dict[bool, Iterate]]:

@@ -1,4 +1,4 @@
-"""What is live of a training: gate, clock, events, telemetry. A session is one, a watched script is another."""
+"""What a session and a watched script have in common: gate, clock, events, telemetry, viewers."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ...envs import Task
 from ...envs.fields import Array
 from ..past.rewinder import Rewinder
 from ..telemetry.blocks import TelemetryWriter
 from ..telemetry.description import describe
 from ..telemetry.events import EventLog
-from ..telemetry.records import MESSAGE_BYTES, Level, Phase, encode_clipped
+from ..telemetry.records import Level, Phase
 from ..telemetry.throughput import TrainingClock
 from ..trainer import Stopped, Timer
 from .gate import Gate
@@ -27,30 +25,32 @@ from .viewers import Viewers
 
 
 class BaseSession:
-    """A training that can be seen, paused, stepped and slowed.
+    """A training that viewers see, pause, step and slow down: what a session and a watched script have in common.
 
     Args:
         task: What is trained on.
-        directory: Where telemetry, gate and socket stand.
-        linger: Seconds that it goes on without a viewer.
+        directory: Where telemetry, gate and socket are.
+        linger: Seconds for which it goes on without a viewer.
         seed: Seed of the environments.
-
-    Attributes:
-        device: Where the policy runs.
     """
 
     def __init__(self, task: Task, directory: Path, *, linger: float = math.inf, seed: int = 0) -> None:
         self.task = task
         self.directory = directory
-        self.device = ""
         self.events = EventLog()
         self.timer = Timer()
-        self.gate = Gate(directory, waiting=self._while_waiting)
         self.clock = TrainingClock()
-        self.monitor = Monitor(task, self.gate, self.timer, self.clock)
-        self.monitor.on_episode = self._on_episode_end
-        self.monitor.on_break = self._on_breakpoint
-        self.monitor.alarms.ring = self._on_alarm
+        self.gate = Gate(directory, waiting=self._while_waiting)
+        self.monitor = Monitor(
+            task,
+            self.gate,
+            self.timer,
+            self.clock,
+            on_breakpoint=self._on_breakpoint,
+            on_alarm=self._on_alarm,
+        )
+        self.state, self.view = self.monitor.state, self.monitor.view
+        self.counter, self.debugger = self.monitor.counter, self.monitor.debugger
         self.viewers = Viewers(linger)
         self.sampler = SystemSampler(
             directory,
@@ -58,39 +58,46 @@ class BaseSession:
             self.events,
             check_viewers=self._check_viewers,
             writer=lambda: self.writer,
-            device=lambda: self.device,
+            device=lambda: self.state.device,
         )
-        self.rewinder = Rewinder(task, seed, lambda: self.monitor.detail.history, self._show_moment)
-        self._until_env: int | None = None
+        self.rewinder = Rewinder(task, seed, lambda: self.debugger.history, self._show_moment)
+        self.state.started = time.time()
         self._generation = 0
         self._writer: TelemetryWriter | None = None
-        self._started = time.time()
 
     @property
     def writer(self) -> TelemetryWriter:
-        """The segment that is published into."""
+        """The telemetry segment in use."""
         assert self._writer is not None
         return self._writer
 
     @property
     def current_num_envs(self) -> int:
-        """The N of the environments that stand."""
+        """The number of environments that are running."""
         raise NotImplementedError
 
     def stop(self) -> None:
-        """End it soon."""
+        """Request the end; any thread may."""
         raise NotImplementedError
 
     def run_to_end_of_episode(self, env: int | None) -> None:
-        """Pause when environment `env` ends its episode; None forgets that."""
-        self._until_env = env
-        self.monitor.waits = env is not None
+        """Resume, and pause when environment `env` ends its episode; None only resumes."""
+        self.debugger.wait_for_episode_end(env)
         self.gate.resume()
 
+    def set_speed(self, sps: float) -> None:
+        """Limit the environment steps per second, all environments together; 0 is no limit."""
+        self.gate.set_speed(sps)
+        self.state.speed = float(sps)
+
+    def update_view(self) -> None:
+        """Combine what the viewers display."""
+        self.view.has_viewers = len(self.viewers) > 0
+        self.view.look = self.viewers.look()
+
     def _check_viewers(self) -> None:
-        """Let the monitor know what viewers look at; stop what had no viewer for longer than it lingers."""
-        self.monitor.watched = len(self.viewers) > 0
-        self.monitor.look = self.viewers.look()
+        """Update what viewers display; stop a training that had no viewer for longer than it may."""
+        self.update_view()
         if self.viewers.remaining < 0:
             self.stop()
 
@@ -106,24 +113,18 @@ class BaseSession:
         if before is not None:
             before.hand_over(self._generation)
 
-    def set_phase(self, phase: Phase, message: str, **more: Any) -> None:
-        """Publish what is being done."""
+    def set_phase(self, phase: Phase, message: str, *, progress: float = math.nan) -> None:
+        """Publish what the session is doing.
+
+        Raises:
+            Stopped: The session was stopped before its first step.
+        """
         if phase is Phase.STARTING and self.gate.stopping:
             raise Stopped
-        self.monitor.state.update(
-            {
-                "phase": phase,
-                "message": encode_clipped(message, MESSAGE_BYTES),
-                "progress": np.nan,
-                "device": self.device,
-                "started": self._started,
-            },
-            **more,
-        )
+        self.state.phase, self.state.message, self.state.progress = phase, message, progress
         self._publish()
 
     def _publish(self) -> None:
-        self.monitor.state["baseline"] = self.monitor.throughput.baseline or np.nan
         if self._writer is not None:
             self.events.write(self._writer)
             self.monitor.publish()
@@ -136,32 +137,25 @@ class BaseSession:
     # -- at the gate --------------------------------------------------------------------------------------------------
 
     def pass_gate(self) -> None:
-        """Wait until the next step may be; how long that took belongs to no phase."""
+        """Wait until the next step is allowed; the time of waiting is not attributed to a phase."""
         if self.gate.enter():
             self.clock.go()
             self.timer.skip()
 
     def _while_waiting(self) -> None:
-        """Keep viewers informed while the gate is closed, and the clock still."""
+        """Publish while the training waits at the gate, with the clock stopped while the gate is closed."""
         self.clock.stop()
-        self.monitor.idle()
+        self.monitor.wait()
         if not self.gate.paused or self.gate.credits:
             self.clock.go()
 
-    def _on_episode_end(self, env: int) -> None:
-        if env == self._until_env:
-            self._until_env = None
-            self.monitor.waits = False
-            self.gate.pause()
-
     def _on_breakpoint(self, text: str, env: int) -> None:
-        """Stop at a breakpoint that hit in environment `env`, before the next step."""
+        """Pause before the next step, because a breakpoint hit in environment `env`."""
         self.gate.pause()
         self.events.add(Level.WARNING, text, env)
-        self.events.write(self.writer)
-        self.monitor.publish()
+        self._publish()
 
     def _on_alarm(self, text: str, env: int, level: Level = Level.WARNING) -> None:
-        """Tell of an alarm."""
+        """Report an alarm."""
         self.events.add(level, text, env)
         self.events.write(self.writer)

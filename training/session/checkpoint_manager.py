@@ -27,7 +27,7 @@ from ..telemetry.segment_layout import MAX_HISTORY
 from ..telemetry.throughput import RATE_NAMES
 from ..trainer import NonFiniteWeights, Trainer
 from ..trainers import trainer_kind
-from .monitor import Monitor
+from .counting import StepCounter
 from .resume_point import SAVED, STATES, ResumePoint
 
 MOST_STATES = 256 * 2**20  # bytes
@@ -42,7 +42,7 @@ class CheckpointManager:
         config: What is run.
         task: What is trained on.
         settings: The trainer's settings.
-        monitor: What is counted, and the figures.
+        counter: What was counted, and the figures.
         events: Where it is told how saving goes.
         alarm: Called from any thread with a sentence about what cannot be written.
 
@@ -56,7 +56,7 @@ class CheckpointManager:
         config: Config,
         task: Task,
         settings: Mapping[str, Any],
-        monitor: Monitor,
+        counter: StepCounter,
         events: EventLog,
         *,
         alarm: Callable[[str], None],
@@ -65,7 +65,7 @@ class CheckpointManager:
         self._kind = trainer_kind(config.trainer or task.trainer)
         self._origin = run_identity(task, self._kind.name)
         self._begun = not config.resume
-        self._monitor, self._events, self._alarm = monitor, events, alarm
+        self._counter, self._events, self._alarm = counter, events, alarm
         self._unwritten = Alarm(QUIET_SECONDS)
         self._unsaved: CheckpointNotWritten | None = None
         self.folder = self._open()
@@ -123,9 +123,9 @@ class CheckpointManager:
             "version": version("pac-tui"),
             "state": state,
             **({"error": error} if error else {}),
-            "return_mean": self._monitor.counts.return_mean,
-            **{figure.name: self._monitor.series.latest.get(figure.name) for figure in self._kind.figures},
-            **self._monitor.counts.totals(),
+            "return_mean": self._counter.counts.return_mean,
+            **{figure.name: self._counter.series.latest.get(figure.name) for figure in self._kind.figures},
+            **self._counter.counts.totals(),
             "config": {**self._config.model_dump(mode="json"), "settings": dict(self._settings)},
         }
         self._try("run.json", lambda folder: folder.write_card(card))
@@ -133,14 +133,14 @@ class CheckpointManager:
     def record(self, row: Mapping[str, float], *, discarded: int = 0) -> None:
         """Append an iteration's figures to the run's metrics; `discarded` steps since then were not learned from."""
         figures = {
-            **self._monitor.counts.totals(),
-            "seconds": round(self._monitor.clock.now(), 3),
+            **self._counter.counts.totals(),
+            "seconds": round(self._counter.clock.now(), 3),
             **dict.fromkeys(RATE_NAMES),
             **row,
             **({DISCARDED: discarded} if discarded else {}),
         }
         self._try("metrics.jsonl", lambda folder: folder.append_metrics(figures))
-        self._try("tensorboard", lambda _: self._curves.add(row, self._monitor.counts.steps))
+        self._try("tensorboard", lambda _: self._curves.add(row, self._counter.counts.steps))
 
     def _try(self, what: str, write: Callable[[RunFolder], None]) -> None:
         if self.folder is None:
@@ -148,7 +148,7 @@ class CheckpointManager:
         try:
             write(self.folder)
         except OSError as error:
-            if self._unwritten.rings(self._monitor.clock.now(), trouble=True):
+            if self._unwritten.rings(self._counter.clock.now(), trouble=True):
                 self._alarm(f"cannot write {self.folder.path / what}: {error.strerror}; training goes on without it")
 
     def mark_start(self, backend: Backend | None) -> None:
@@ -160,7 +160,7 @@ class CheckpointManager:
     def discarded_steps(self) -> int:
         """Environment steps since the end of the last iteration: no checkpoint knows of them."""
         return (
-            self._monitor.counts.steps - self._resume_point.counters["steps"] if self._resume_point is not None else 0
+            self._counter.counts.steps - self._resume_point.counters["steps"] if self._resume_point is not None else 0
         )
 
     def mark(self, backend: Backend) -> None:
@@ -168,16 +168,16 @@ class CheckpointManager:
         if self.folder is None:
             return
         state, count = self._task.state, backend.environments
-        kept = state is not None and state.row_bytes * count <= MOST_STATES and backend.save(self._monitor.written)
+        kept = state is not None and state.row_bytes * count <= MOST_STATES and backend.save(self._counter.newest)
         states = backend.buffer["state"][0].copy() if kept else None
-        self._resume_point = ResumePoint(self._monitor.counts.state(), self._monitor.clock.now(), count, states)
+        self._resume_point = ResumePoint(self._counter.counts.state(), self._counter.clock.now(), count, states)
 
     @property
     def due(self) -> bool:
         """Whether it is time for a checkpoint."""
         every, saver = self._config.checkpoint_every, self._saver
         return (
-            bool(every) and saver is not None and not saver.busy and self._monitor.clock.now() - self._saved_at >= every
+            bool(every) and saver is not None and not saver.busy and self._counter.clock.now() - self._saved_at >= every
         )
 
     @property
@@ -194,7 +194,7 @@ class CheckpointManager:
         if self._saver is None or self._resume_point is None:
             return
         begun = time.perf_counter()
-        self._saved_at = self._monitor.clock.now()
+        self._saved_at = self._counter.clock.now()
         try:
             tensors, data = trainer.state()
         except NonFiniteWeights as error:
@@ -289,7 +289,7 @@ class CheckpointManager:
         done = resume_point.counters["iterations"]
         lines = [line for line in folder.some_metrics(MAX_HISTORY) if line.keys() >= COUNTER_NAMES]
         rows = [line for line in lines if line["iterations"] <= done and DISCARDED not in line]
-        self._monitor.count_on(resume_point.counters, resume_point.seconds, rows)
+        self._counter.resume(resume_point.counters, resume_point.seconds, rows)
         self._resume_point, self._saved_at = resume_point, resume_point.seconds
         self._started = folder.card().get("started")
 

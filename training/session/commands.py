@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, validate_call
 
 from ..config import MAX_ENVS
-from ..telemetry.records import Phase
 from ..telemetry.snapshot import ViewRequest
 from ..telemetry.throughput import WINDOW
 from .control import CommandRefused
@@ -47,8 +46,8 @@ validated = validate_call(config=ConfigDict(strict=True, arbitrary_types_allowed
 class BaseCommands:
     """Carries out commands on `live`, in the threads of the control server: it only sets words and wishes."""
 
-    def __init__(self, live: BaseSession) -> None:
-        self._live = live
+    def __init__(self, session: BaseSession) -> None:
+        self._session = session
 
     def handle(self, viewer: Viewer, request: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Answer one command of a viewer.
@@ -80,95 +79,90 @@ class BaseCommands:
         return f"{name!r} is not a command; known: {known}"
 
     def _check(self, viewer: Viewer, name: str) -> None:
-        controller = self._live.viewers.controller
+        controller = self._session.viewers.controller
         if controller not in {None, viewer}:
             raise CommandRefused(f"{controller.name} controls this training: c takes control")
-        if self._live.monitor.state["phase"] >= Phase.STOPPING and name != "stop":
+        if self._session.state.ending and name != "stop":
             raise CommandRefused("the session is ending")
 
     @validated
     def as_join(self, viewer: Viewer, /, name: Text) -> Mapping[str, Any]:
         """Become a viewer with a name: the first may control."""
-        return {"number": self._live.viewers.join(viewer, name)}
+        return {"number": self._session.viewers.join(viewer, name)}
 
     @validated
     def as_control(self, viewer: Viewer, /) -> None:
         """Take control from whoever has it."""
-        self._live.viewers.take_control(viewer)
+        self._session.viewers.take_control(viewer)
 
     @validated
     def as_look(self, viewer: Viewer, /, **look: Any) -> None:
         """Say what the viewer looks at; only that is recorded in detail."""
         found = LOOK.validate_python(look)
-        viewer.look = found = replace(found, seat=min(found.seat, self._live.task.players - 1))
-        monitor = self._live.monitor
-        monitor.look = self._live.viewers.look()
-        monitor.watched = True
+        viewer.look = found = replace(found, seat=min(found.seat, self._session.task.players - 1))
+        self._session.update_view()
         if found.focus is not None and (found.back or found.last):
-            self._live.rewinder.want(found.focus, found.back, found.seat, begun=not found.last)
+            self._session.rewinder.want(found.focus, found.back, found.seat, begun=not found.last)
 
     @validated
     def as_detach(self, _viewer: Viewer, /) -> None:
         """Let the training go on without a viewer."""
-        self._live.viewers.linger = math.inf
+        self._session.viewers.linger = math.inf
 
     @validated
     def do_pause(self) -> None:
         """Close the gate."""
-        self._live.gate.pause()
+        self._session.gate.pause()
 
     @validated
     def do_resume(self) -> None:
         """Open the gate."""
-        self._live.run_to_end_of_episode(None)
+        self._session.run_to_end_of_episode(None)
 
     @validated
     def do_step(self, count: Whole = 1) -> None:
         """Let all environments make `count` steps, then pause."""
         if count < 1:
             raise CommandRefused(f"a number of steps is 1 or more, got {count}")
-        self._live.gate.step(count)
+        self._session.gate.step(count)
 
     @validated
     def do_episode(self, env: Whole) -> None:
         """Run until environment `env` ends its episode, then pause."""
-        if not 0 <= env < self._live.current_num_envs:
-            raise CommandRefused(f"environments are numbered 1 to {self._live.current_num_envs}, got {env + 1}")
-        self._live.run_to_end_of_episode(env)
+        if not 0 <= env < self._session.current_num_envs:
+            raise CommandRefused(f"environments are numbered 1 to {self._session.current_num_envs}, got {env + 1}")
+        self._session.run_to_end_of_episode(env)
 
     @validated
     def do_break(self, text: Text) -> Mapping[str, Any]:
         """Add a breakpoint."""
-        return {"number": self._live.monitor.breakpoints.add(text, self._live.current_num_envs)}
+        return {"number": self._session.debugger.breakpoints.add(text, self._session.current_num_envs)}
 
     @validated
     def do_switch_break(self, number: Whole) -> None:
         """Switch a breakpoint off, or on again."""
-        self._live.monitor.breakpoints.switch(number)
+        self._session.debugger.breakpoints.switch(number)
 
     @validated
     def do_unbreak(self, number: Whole) -> None:
         """Remove a breakpoint."""
-        self._live.monitor.breakpoints.remove(number)
+        self._session.debugger.breakpoints.remove(number)
 
     @validated
     def do_speed(self, sps: Speed) -> None:
         """Limit the steps per second of all environments together; 0 is no limit."""
-        self._live.gate.set_speed(sps)
-        self._live.monitor.state["speed"] = float(sps)
+        self._session.set_speed(sps)
 
     @validated
     def do_stop(self) -> None:
         """End it."""
-        self._live.stop()
+        self._session.stop()
 
 
 class Commands(BaseCommands):
     """The commands to a session: also its environments, its baseline and its checkpoints."""
 
-    def __init__(self, session: Session) -> None:
-        super().__init__(session)
-        self._session = session
+    _session: Session
 
     @validated
     def do_speed(self, sps: Speed) -> None:
@@ -180,7 +174,7 @@ class Commands(BaseCommands):
     @validated
     def do_record(self, env: Whole) -> Mapping[str, Any]:
         """Record the next episode of environment `env`; asked again, no longer."""
-        recorder, count = self._session.monitor.recorder, self._session.current_num_envs
+        recorder, count = self._session.debugger.recorder, self._session.current_num_envs
         if recorder is None or not 0 <= env < count:
             raise CommandRefused(f"environments are numbered 1 to {count}, got {env + 1}")
         if self._session.task.shared:
@@ -208,12 +202,12 @@ class Commands(BaseCommands):
     def do_act(self, env: Whole, action: Action, seat: Whole = 0) -> None:
         """Make one step of all environments, in which a person's action takes the place of the policy's in a seat."""
         session = self._session
-        monitor, backend = session.monitor, session.backend
+        control, backend = session.debugger.manual_control, session.backend
         if backend is None or not session.gate.paused:
             raise CommandRefused("an environment is played by hand while the session is paused: Space pauses")
-        if monitor.manual_control.requested is not None:
+        if control.requested is not None:
             raise CommandRefused("the step before is not made yet")
-        monitor.manual_control.request(env, seat, action, backend.buffer, monitor.written)
+        control.request(env, seat, action, backend.buffer, session.counter.newest)
         session.gate.step(1)
 
     @validated
@@ -234,7 +228,7 @@ class Commands(BaseCommands):
     def _check_undisturbed(self) -> None:
         if self._session.planner.sweeping:
             raise CommandRefused("a measurement is going on")
-        if self._session.monitor.state.get("speed"):
+        if self._session.state.speed:
             raise CommandRefused("there is a speed limit, and under it there is nothing to measure: m takes it away")
 
     @validated

@@ -42,12 +42,8 @@ class GatedEnvs:
         self.buffer = backend.buffer
         self.environments = backend.environments
         self.stepping = False
-        self._timer, self._monitor, self._manual_control, self._checkpoints = (
-            timer,
-            monitor,
-            monitor.manual_control,
-            checkpoints,
-        )
+        self._timer, self._monitor, self._checkpoints = timer, monitor, checkpoints
+        self._manual_control = monitor.debugger.manual_control
         self._pass_gate, self._detach = pass_gate, detach
 
     def start(self, slot: int = 0) -> None:

@@ -84,7 +84,7 @@ class ManualControl:
             buffer["final_observation"][slot, row] = buffer["observation"][slot, row]
 
     def _is_legal(self, action: Array, buffer: Buffers, slot: int, row: int) -> bool:
-        """Look an action up among those that are legal; of several components, each."""
+        """ViewRequest an action up among those that are legal; of several components, each."""
         if not self._task.masked:
             return True
         mask = np.unpackbits(buffer["action_mask"][slot, row], bitorder="little")

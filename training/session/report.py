@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -12,7 +13,7 @@ from ..telemetry.events import EventLog
 from ..telemetry.throughput import Mark
 from ..trainers import TrainerKind
 from .checkpoint_manager import CheckpointManager
-from .monitor import Monitor
+from .counting import StepCounter
 
 TIMES = ("env", "wait", "inference", "learn", "python")
 """What a report calls the phases of the training thread, in their order."""
@@ -45,7 +46,8 @@ def make_report(
     device: str,
     envs: Environments,
     *,
-    monitor: Monitor,
+    counter: StepCounter,
+    alarms: Sequence[str],
     checkpoints: CheckpointManager,
     events: EventLog,
 ) -> dict[str, Any]:
@@ -53,14 +55,14 @@ def make_report(
 
     `fps`, `sps` and `time_ms` are averages over the same `measured_seconds`, the last whole iterations at this N.
     """
-    throughput, mark = monitor.throughput, monitor.mark()
+    throughput, mark = counter.throughput, counter.mark()
     first, last = throughput.span(mark)
     fps, sps = throughput.rates(mark)
     num_envs, baseline = envs.num_envs, throughput.baseline
     speedup = fps / baseline if baseline else None
     report: dict[str, Any] = jsonable(
         {
-            **{figure.name: monitor.series.latest.get(figure.name) for figure in kind.figures},
+            **{figure.name: counter.series.latest.get(figure.name) for figure in kind.figures},
             "task": task.spec,
             "trainer": kind.name,
             "backend": envs.backend,
@@ -68,7 +70,7 @@ def make_report(
             "num_envs": num_envs,
             "seconds": mark.seconds,
             "sweep_seconds": envs.sweep_seconds,
-            **monitor.counts.totals(),
+            **counter.counts.totals(),
             "discarded_steps": checkpoints.discarded_steps,
             "fps": fps,
             "fps_per_env": fps / num_envs,
@@ -77,12 +79,12 @@ def make_report(
             "baseline_fps": baseline,
             "speedup": speedup,
             "efficiency": 100 * speedup / num_envs if speedup else None,
-            "return_mean": monitor.counts.return_mean,
+            "return_mean": counter.counts.return_mean,
             "outcomes": {
                 outcome.name: int(count)
-                for outcome, count in zip(task.outcomes, monitor.counts.outcomes[1:], strict=True)
+                for outcome, count in zip(task.outcomes, counter.counts.outcomes[1:], strict=True)
             },
-            "metrics": monitor.series.latest,
+            "metrics": counter.series.latest,
             "time_ms": _times(first, last),
             "scaling": [vars(entry) for entry in throughput.scaling()],
             "workers": envs.workers,
@@ -90,7 +92,7 @@ def make_report(
             "restarts": envs.restarts,
             "checkpoint_pauses_ms": [1000 * pause for pause in checkpoints.pauses],
             "events": list(events.reported),
-            "alarms": monitor.alarms.told,
+            "alarms": list(alarms),
             "run": str(checkpoints.folder.path) if checkpoints.folder else None,
             "version": version("pac-tui"),
         }

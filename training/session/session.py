@@ -71,18 +71,18 @@ class Session(BaseSession):
         self.planner = NumEnvsPlanner(config.num_envs or task.num_envs or default_num_envs(), self.kind.units)
         self._request_lock = threading.Lock()  # a request and its interruption are one
         for text in config.breakpoints:
-            self.monitor.breakpoints.add(text)
-        self.failures = FailureHandler(self.events, self.monitor.alarms, self.gate, alarm_exit=config.alarm_exit)
+            self.debugger.breakpoints.add(text)
+        self.failures = FailureHandler(self.events, self.debugger.alarms, self.gate, alarm_exit=config.alarm_exit)
         self.checkpoints = CheckpointManager(
-            self.config, self.task, self.settings, self.monitor, self.events, alarm=self.failures.raise_alarm
+            self.config, self.task, self.settings, self.counter, self.events, alarm=self.failures.raise_alarm
         )
-        self.monitor.recorder = self._recorder()
+        self.debugger.recorder = self._recorder()
         self._envs: GatedEnvs | None = None
         self._trainer: Trainer | None = None
         self._stepped = False
         self._never_started = True
         self._wants_checkpoint = False
-        self.device = config.device
+        self.state.device = config.device
         self.set_phase(Phase.STARTING, "reading the configuration")
         self._open_first()
 
@@ -144,11 +144,11 @@ class Session(BaseSession):
         assert self.backend is not None
         if self.task.note:
             self.events.add(Level.WARNING, self.task.note)
-        for text in unused_variables(os.environ, self.device):
+        for text in unused_variables(os.environ, self.state.device):
             self.events.add(Level.WARNING, text)
         units, num_envs = self.kind.units, self.planner.num_envs
         count = f"{num_envs:,} {units.env if num_envs == 1 else plural(units.env)}"
-        where = f", inference on {self.device}" if self.kind.computes else ""
+        where = f", inference on {self.state.device}" if self.kind.computes else ""
         self._notify(f"using transport: {self.backend.name}, {count}{where}")
 
     def _notify(self, text: str) -> None:
@@ -161,21 +161,19 @@ class Session(BaseSession):
         backend = self.backend
         if backend is None or "looked_at" not in backend.buffer or not self.gate.paused:
             return
-        if self.monitor.lacks_boards():
-            backend.redraw(self.monitor.written)
-            self.monitor.redrawn()
+        self.monitor.redraw(lambda: backend.redraw(self.counter.newest))
 
     def _build_trainer(self) -> Trainer:
         config, kind = self.config, self.kind
         self.set_phase(
             Phase.STARTING, "loading PyTorch" if kind.computes else kind.units.said("loading the environments")
         )
-        self.device = resolve_device(config.device) if kind.computes else "cpu"
+        self.state.device = resolve_device(config.device) if kind.computes else "cpu"
         context = Context(
             task=self.task,
             make_envs=self._make_envs,
             settings=self.settings,
-            device=self.device,
+            device=self.state.device,
             seed=config.seed,
             timer=self.timer,
             notify=self._notify,
@@ -185,7 +183,7 @@ class Session(BaseSession):
             trainer = build_trainer(kind.name, context)
         else:
             trainer = build_player(kind.name, context, greedy=config.greedy)
-        self.monitor.inspect, self.monitor.values = trainer.inspect, trainer.values
+        self.debugger.policy = trainer
         return trainer
 
     def _loop(self) -> None:
@@ -244,9 +242,9 @@ class Session(BaseSession):
         if self.gate.stopping:
             raise Stopped
         with self._request_lock:
-            decision = self.planner.decide(self.current_num_envs, self.monitor.throughput)
+            decision = self.planner.decide(self.current_num_envs, self.counter.throughput)
             self.gate.cancel_interrupt()
-        self.monitor.state["progress"] = decision.progress
+        self.state.progress = decision.progress
         for text in decision.results:
             self.events.add(Level.GOOD, text)
         if self._wants_checkpoint or self.checkpoints.due:
@@ -263,7 +261,8 @@ class Session(BaseSession):
         """Restart the environments at another N, or at the one before if that is impossible; what was learned stays."""
         before = self.current_num_envs
         self.clock.stop()
-        self.set_phase(Phase.RESTARTING, f"restarting with num_envs={num_envs}...", target_envs=num_envs)
+        self.state.target_envs = num_envs
+        self.set_phase(Phase.RESTARTING, f"restarting with num_envs={num_envs}...")
         try:
             self._open(num_envs)
             self._start(num_envs, self.trainer.resize)
@@ -301,7 +300,7 @@ class Session(BaseSession):
             folder=str(self.checkpoints.folder.path.resolve()) if self.checkpoints.folder else "",
             trainer=self.kind.name,
             backend=self.config.backend,
-            device=self.device,
+            device=self.state.device,
             seed=self.config.seed,
             settings=self.settings,
             units=self.kind.units,
@@ -327,7 +326,7 @@ class Session(BaseSession):
     def _make_envs(self, num_envs: int, slots: int) -> GatedEnvs:
         """Make the environments behind the gate; called by the trainer."""
         self._never_started = False
-        self.set_phase(self.monitor.state["phase"], self.kind.units.said("starting the environments"))
+        self.set_phase(self.state.phase, self.kind.units.said("starting the environments"))
         backend = make_backend(
             self.task,
             num_envs,
@@ -347,7 +346,7 @@ class Session(BaseSession):
             pass_gate=self.pass_gate,
             detach=self._detach,
         )
-        self.monitor.state["backend"] = backend.name
+        self.state.backend = backend.name
         self.sampler.watch(backend)
         return self._envs
 
@@ -361,15 +360,15 @@ class Session(BaseSession):
 
     def _measure(self) -> None:
         """Say that the environments run, and measure them from now on."""
-        message = self.planner.measure(self.clock.now(), self.monitor.throughput.seconds(self.current_num_envs))
+        message = self.planner.measure(self.clock.now(), self.counter.throughput.seconds(self.current_num_envs))
         self.set_phase(Phase.BASELINE if message else Phase.RUNNING, message)
         self.clock.go()
-        self.monitor.throughput.break_off(self.monitor.mark())
+        self.counter.throughput.break_off(self.counter.mark())
 
     # -- what is published, and alarms --------------------------------------------------------------------------------
 
     def _publish(self) -> None:
-        self.monitor.state["limit"] = self._limit()
+        self.state.limit = self._limit()
         if self.backend is not None:
             self.failures.drain(self.backend)
         super()._publish()
@@ -398,10 +397,10 @@ class Session(BaseSession):
     def _limited_seconds(self) -> float:
         """Seconds of training that count towards the limit: since the start or resume, without baseline and sweeps."""
         now = self.clock.now()
-        return now - self.monitor.resumed.seconds - self.planner.sweep_seconds(now)
+        return now - self.counter.resumed.seconds - self.planner.sweep_seconds(now)
 
     def _limit(self) -> float:
-        return self.config.used_up(self.monitor.counts.totals(), self._limited_seconds())
+        return self.config.used_up(self.counter.counts.totals(), self._limited_seconds())
 
     def _limit_reached(self) -> bool:
         return self._limit() >= 1 and not self.planner.sweeping
@@ -410,9 +409,9 @@ class Session(BaseSession):
         """Write how the run is into `run.json`; any thread may."""
         self.checkpoints.write_card(
             state,
-            device=self.device,
+            device=self.state.device,
             num_envs=self.planner.num_envs,
-            started=self._started,
+            started=self.state.started,
             error=self.failures.sentence,
         )
 
@@ -420,7 +419,7 @@ class Session(BaseSession):
         """Save, stop the workers, say how it ended; return the report."""
         if self.backend is not None:
             self.failures.drain(self.backend)
-        if self._trainer is not None and self.monitor.counts.steps:
+        if self._trainer is not None and self.counter.counts.steps:
             self.set_phase(Phase.STOPPING, "saving a checkpoint")
             self._record_last(self._trainer)
             self._save_last(self._trainer)
@@ -455,9 +454,10 @@ class Session(BaseSession):
         return make_report(
             self.task,
             self.kind,
-            self.device,
+            self.state.device,
             envs,
-            monitor=self.monitor,
+            counter=self.counter,
+            alarms=self.debugger.alarms.told,
             checkpoints=self.checkpoints,
             events=self.events,
         )
@@ -465,20 +465,20 @@ class Session(BaseSession):
     def _nothing_to_keep(self) -> bool:
         """Whether the run has nothing worth keeping: it was stopped before its first step, or could not begin."""
         if self.failures.error is None:
-            return not self.monitor.counts.steps
+            return not self.counter.counts.steps
         return self._never_started and isinstance(self.failures.error, PacError)
 
     def _record_last(self, trainer: Trainer) -> None:
         """Record the last figures: of the trainer, and of a rollout that was not finished, which is discarded."""
         latest, discarded = self._last_figures(trainer), self.checkpoints.discarded_steps
         if discarded:
-            latest |= self.monitor.figures()
+            latest |= self.counter.figures()
             self._notify(
                 f"the last rollout was not finished: its {discarded:,} {plural(self.kind.units.step)} are discarded"
             )
         if latest:
-            self.monitor.series.latest |= latest
-            self.checkpoints.record(self.monitor.series.latest, discarded=discarded)
+            self.counter.series.latest |= latest
+            self.checkpoints.record(self.counter.series.latest, discarded=discarded)
 
     def _last_figures(self, trainer: Trainer) -> dict[str, float]:
         """Return what the trainer reports at the end; if it cannot, the session has failed, and ends like any other."""
@@ -502,7 +502,7 @@ class Session(BaseSession):
     @property
     def ending(self) -> bool:
         """Whether it was asked to stop, or has begun to by itself."""
-        return self.gate.stopping or self.monitor.state["phase"] >= Phase.STOPPING
+        return self.gate.stopping or self.state.ending
 
     def save_from_watchdog(self) -> None:
         """Save what was learned, if the training thread is where that does not change; called from another thread.

@@ -142,10 +142,10 @@ class Watchdog:
     def _signs(self) -> tuple[Any, ...]:
         """Return values of which some change where there is progress."""
         session = self._session
-        monitor, steps = session.monitor, session.writer.array("workers")["steps"]
-        state = monitor.state["phase"], monitor.state["message"], repr(monitor.state["progress"])
+        state, steps = session.state, session.writer.array("workers")["steps"]
+        published = state.phase, state.message, repr(state.progress)
         written = _written(self._process) if session.checkpoints.saving else 0
-        return (*state, session.timer.last, monitor.counts.steps, int(steps.sum()), written, self._code)
+        return (*published, session.timer.last, session.counter.counts.steps, int(steps.sum()), written, self._code)
 
     @staticmethod
     def _set_timer(seconds: float) -> None:

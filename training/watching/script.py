@@ -85,7 +85,7 @@ class WatchedScript(BaseSession):
         self._asked_to_end = self._broken = False
         self._iterated = perf_counter()
         self._iteration_due = self._iterated + ITERATION
-        self.monitor.state["backend"] = kind
+        self.state.backend = kind
         # Before the telemetry: whoever finds that may command.
         self._server = ControlServer(self.directory, ScriptCommands(self).handle, self.viewers)
         self._open_segment(
@@ -119,12 +119,12 @@ class WatchedScript(BaseSession):
 
     def _hold(self) -> None:
         """Stand still where a breakpoint hit, before the script has the step: what it makes of that may end it."""
-        self._broken, self.monitor.undecided = False, True
+        self._broken, self.monitor.actions_chosen = False, False
         self._share_time()
         if self.gate.wait_until_open():
             self.clock.go()
             self.timer.skip()
-        self.monitor.undecided = False
+        self.monitor.actions_chosen = True
 
     def pass_gate(self) -> None:
         """Wait until the next step may be, and let it be shown at once: the gate is closed, or soon will be."""
@@ -152,11 +152,11 @@ class WatchedScript(BaseSession):
         elif now >= self._iteration_due:
             self._end_iteration(now)
         told = thread_time() - begun - drawing
-        due = self.monitor.due if self.monitor.watched else now + MAX_DELAY
+        due = self.monitor.publisher.due if self.view.has_viewers else now + MAX_DELAY
         self.tape.due = max(min(due, self._iteration_due), now + told / SHARE)
         if self._broken:
             self._hold()
-        if self.monitor.eager:  # looked at last: who changes that hurries afterwards
+        if self.debugger.needs_every_step:  # looked at last: who changes that hurries afterwards
             self.hurry()
 
     def _flush(self) -> float:
@@ -170,8 +170,8 @@ class WatchedScript(BaseSession):
 
     def _draw(self) -> float:
         """Show the environments that are looked at, and what the one in focus observes; return how long that took."""
-        mirror, env = self.mirror, self.monitor.look.focus
-        if self.monitor.watched and env is not None and env < mirror.environments:
+        mirror, env = self.mirror, self.view.focus(self.mirror.environments)
+        if env is not None:
             numbers = numbers_of(self.tape.observations, env)
             mirror.buffer["observation"][mirror.slot, env, : len(numbers)] = numbers
         if TRUE_BYTE not in self._looked_at.tobytes():
@@ -180,12 +180,11 @@ class WatchedScript(BaseSession):
 
     def _while_waiting(self) -> None:
         self._flush()
-        if not self.monitor.undecided:
+        if self.monitor.actions_chosen:
             self.mirror.decide(self.tape.actions)
         super()._while_waiting()
-        if self.gate.paused and self.monitor.lacks_boards():
-            self._draw()
-            self.monitor.redrawn()
+        if self.gate.paused:
+            self.monitor.redraw(self._draw)
 
     def _end_iteration(self, now: float) -> None:
         """Add a point to the curves; where somebody logs, from log to log: that is a whole cycle of a training."""

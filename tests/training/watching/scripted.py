@@ -71,5 +71,5 @@ def training(envs=None):
 def counted_by(envs):
     """The monitor, which has counted all steps."""
     envs._script._flush()
-    envs._script.monitor.mark()
+    envs._script.counter.mark()
     return envs._script.monitor

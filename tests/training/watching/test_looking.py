@@ -79,8 +79,8 @@ def test_a_breakpoint_asks_for_observations_that_nobody_looks_at(monkeypatch):
     assert envs._script
     monitor = envs._script.monitor
     hits: list[tuple[int, int, str]] = []
-    monitor.breakpoints.add("any: nan(obs)", 2)
-    monitor.on_break = lambda text, env: hits.append((steps, env, text))
+    monitor.debugger.breakpoints.add("any: nan(obs)", 2)
+    monitor.debugger.on_breakpoint = lambda text, env: hits.append((steps, env, text))
     for steps in range(1, 2 * envs._script.mirror.buffer.slots):
         envs.step(np.array([steps % 2] * 2))
     assert hits == [(7, 1, "break: env 2: nan(obs)")]
@@ -153,9 +153,9 @@ def test_the_numbers_of_infos_are_seen(mode):
     for _ in range(60):
         envs.step(np.array([0, 1]))
     monitor, buffer = counted_by(envs), envs._script.mirror.buffer
-    assert monitor.counts.episodes > 4
+    assert monitor.counter.counts.episodes > 4
     span = slice(1, 61)
     assert np.array_equal(buffer["count"][span], buffer["episode_length"][span])
     assert np.array_equal(buffer["worth"][span], np.where(buffer["count"][span] > 2, buffer["count"][span] / 2, 0))
-    assert monitor.counts.figures()["info/count"] == monitor.counts.length_mean
+    assert monitor.counter.counts.figures()["info/count"] == monitor.counter.counts.length_mean
     envs.close()

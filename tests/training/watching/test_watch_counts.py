@@ -35,8 +35,8 @@ def test_episodes_are_counted_as_gymnasium_counts_them(mode):
         if "episode" in infos:
             episodes += ended(infos["episode"]["r"], infos["episode"]["l"], infos["_episode"])
     monitor = counted_by(envs)
-    assert monitor.counts.episodes == len(episodes)
-    assert monitor.counts.return_mean == pytest.approx(np.mean([result for result, _ in episodes[-100:]]))
+    assert monitor.counter.counts.episodes == len(episodes)
+    assert monitor.counter.counts.return_mean == pytest.approx(np.mean([result for result, _ in episodes[-100:]]))
     envs.close()
 
 
@@ -115,9 +115,9 @@ def test_environments_begun_by_hand_are_counted():
         if over.any():
             envs.reset(options={"reset_mask": over})
     monitor = counted_by(envs)
-    assert monitor.counts.episodes >= 9
+    assert monitor.counter.counts.episodes >= 9
     assert envs._script
-    assert envs._script.mirror.buffer["episode"].sum() == monitor.counts.episodes
+    assert envs._script.mirror.buffer["episode"].sum() == monitor.counter.counts.episodes
     envs.close()
 
 
@@ -147,7 +147,7 @@ def test_a_number_that_is_none_for_one_step_rings():
     envs = WatchedVectorEnv(SyncVectorEnv([lambda: Blinking(at=0), lambda: Blinking(at=7)]))
     envs.reset()
     assert envs._script is not None
-    alarms = envs._script.monitor.alarms
+    alarms = envs._script.debugger.alarms
     for steps in (6, 3):
         assert not alarms.told
         for _ in range(steps):

@@ -1,0 +1,43 @@
+"""Environments whose steps a test writes into a buffer itself."""
+
+from pac.backends.core.layout import Layout
+from pac.envs import Field, Task
+from pac.envs.fields import DECIDES
+from pac.training.telemetry.blocks import TelemetryWriter
+from pac.training.telemetry.description import describe
+
+TASK = Task(
+    spec="toy",
+    name="toy",
+    title="Toy",
+    factory="nowhere:nothing",
+    observation=Field("observation", "float32", (1,), per="seat"),
+    num_actions=3,
+    boards=(Field("board", "uint8", (2, 2), timed=False),),
+)
+N = 4
+
+FACTS = {"run": "toy", "trainer": "none", "backend": "none", "device": "cpu", "seed": 0, "version": "0", "pid": 1}
+
+
+def segment(folder):
+    """Return the writer of a new telemetry segment for these environments."""
+    return TelemetryWriter(TASK, describe(TASK, **FACTS), N, 1, folder)
+
+
+class Source:
+    """A buffer of `N` environments and five slots."""
+
+    workers = ()
+
+    def __init__(self):
+        self.buffer = Layout(TASK, N, slots=5).map()
+        self.buffer["episode"][:] = 0
+
+    def save(self, _slot):
+        return False
+
+    def write(self, slot, **fields):
+        """Write the results of a step into `slot`: one decision and one frame each, and these fields."""
+        for name, values in {"active": DECIDES, "frames": 1, "episode_length": slot, **fields}.items():
+            self.buffer[name][slot if len(self.buffer[name]) > 1 else 0] = values

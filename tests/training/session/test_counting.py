@@ -1,0 +1,106 @@
+"""Counting steps: when slots are counted, and what is reported then."""
+
+import random
+from itertools import count
+
+import pytest
+
+from pac.training.session.counting import StepCounter
+from pac.training.telemetry.throughput import WINDOW, TrainingClock
+from pac.training.trainer import PHASES, Timer
+
+from .source import TASK, N, Source
+
+TICK = 2.0**-10  # s
+
+
+@pytest.fixture
+def counted():
+    """What was reported after each count: slots and environments."""
+    return []
+
+
+@pytest.fixture
+def source():
+    return Source()
+
+
+@pytest.fixture
+def counter(source, counted):
+    """A counter of a source that has just begun, with a clock that ticks when it is read."""
+    times = count(step=TICK)
+    counter = StepCounter(
+        TASK,
+        Timer(times.__next__),
+        TrainingClock(times.__next__),
+        lambda span, ended: counted.append((span.start, span.stop, list(ended))),
+    )
+    counter.counts.resize(N)
+    counter.begin(source)
+    return counter
+
+
+def step(counter, source, slot, **fields):
+    source.write(slot + 1, **fields)
+    counter.step(slot)
+
+
+def test_steps_are_counted_together(counter, source, counted):
+    """Nothing is counted until it is asked for, and then every slot once."""
+    step(counter, source, 0)
+    step(counter, source, 1, terminated=[0, 1, 0, 0])
+    assert (counter.counts.steps, counter.uncounted, counted) == (0, 2, [])
+    assert counter.mark().steps == counter.mark().steps == 2 * N
+    assert counted == [(1, 3, [1])]
+    assert counter.uncounted == 0
+
+
+def test_the_last_slot_of_a_rollout_is_counted_before_it_is_overwritten(counter, source, counted):
+    """The next rollout begins in slot 0, which was counted as the last one of this."""
+    for slot in range(4):
+        assert not counter.must_count
+        step(counter, source, slot)
+    assert counter.must_count
+    assert counter.next_decision == 0
+    counter.count()
+    step(counter, source, 0)
+    counter.count()
+    assert counted == [(1, 5, []), (1, 2, [])]
+    assert counter.counts.frames == 5 * N
+
+
+def test_a_resumed_run_continues_its_counts(counter, source):
+    """Totals and seconds are those of both sessions."""
+    state = {"steps": 100, "frames": 400, "episodes": 7, "iterations": 3}
+    counter.resume(state, 12.0, [])
+    step(counter, source, 0)
+    mark = counter.mark()
+    assert (mark.steps, mark.frames, counter.counts.iterations) == (100 + N, 400 + N, 3)
+    assert (counter.resumed.steps, counter.resumed.seconds) == (100, 12.0)
+
+
+def test_an_iteration_has_the_figures_of_trainer_and_session(counter, source):
+    """Rates are included after the first iteration, which is a warm-up."""
+    counter.clock.go()
+    step(counter, source, 0, terminated=1, episode_return=[1, 2, 3, 4])
+    assert counter.end_iteration({"loss": 0.5}) == {"return_mean": 2.5, "length_mean": 1.0, "loss": 0.5}
+    step(counter, source, 1)
+    assert counter.end_iteration({})["sps"] > 0
+    assert counter.series.latest.keys() == {"return_mean", "length_mean", "fps", "sps"}
+
+
+def test_the_phases_of_a_window_add_up_to_it(counter):
+    """No matter how much time passes after the last phase of an iteration."""
+    draws, timer, clock = random.Random(0), counter._timer, counter.clock
+    clock.go()
+    counter.throughput.begin(N, counter.mark())
+    for _ in range(300):
+        for phase in PHASES:
+            timer.lap(phase)
+        for _ in range(draws.choice((0, 50))):
+            clock.now()
+        counter.end_iteration({})
+        first, last = counter.throughput.span(counter.mark())
+        accounted = sum(last.phases) - sum(first.phases)
+        assert 0 <= last.seconds - first.seconds - accounted <= 5 * TICK
+    assert counter.mark().seconds >= WINDOW

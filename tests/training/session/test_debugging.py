@@ -1,0 +1,135 @@
+"""Debugging steps that were counted: breakpoints, episode ends, alarms and the history."""
+
+import math
+
+import pytest
+
+from pac.training.past.recorder import EpisodeRecorder
+from pac.training.session.debugging import Debugger
+from pac.training.session.gate import Gate
+from pac.training.session.publishing import StepPosition
+from pac.training.session.state import View
+from pac.training.telemetry.blocks import TelemetryReader
+from pac.training.telemetry.counts import Counts
+from pac.training.telemetry.events import EventLog
+from pac.training.telemetry.records import WAITING, Notice
+from pac.training.telemetry.snapshot import ViewRequest
+from pac.training.telemetry.throughput import TrainingClock
+from pac.training.trainer import PolicyOutput
+
+from .source import TASK, N, Source, segment
+
+
+class Policy:
+    """Prefers action 2."""
+
+    def inspect(self, row):
+        return PolicyOutput(0.1 * row, 1.5, [2], [1.0])
+
+    def values(self, _slots):
+        return None
+
+
+class Debugged:
+    """A debugger, its source, and what it reported."""
+
+    def __init__(self, folder):
+        self.gate, self.view, self.counts, self.source = Gate(folder), View(), Counts(TASK), Source()
+        self.breaks: list[tuple[str, int]] = []
+        self.alarms: list[tuple[str, int]] = []
+        self.debugger = Debugger(
+            TASK,
+            self.view,
+            self.counts,
+            TrainingClock(),
+            self.gate,
+            on_breakpoint=lambda text, env: self.breaks.append((text, env)),
+            on_alarm=lambda text, env: self.alarms.append((text, env)),
+        )
+        self.counts.resize(N)
+        self.debugger.resize(N)
+        self.debugger.begin(self.source)
+
+    def step(self, slot, **fields):
+        """Make a step, count it and check breakpoints, as a monitor does."""
+        self.source.write(slot + 1, **fields)
+        self.debugger.observe(slice(slot + 1, slot + 2), self.counts.add(self.source.buffer, slice(slot + 1, slot + 2)))
+        self.debugger.check_breakpoints(slot, slot + 1)
+
+
+@pytest.fixture
+def debugged(tmp_path):
+    return Debugged(tmp_path)
+
+
+def test_a_breakpoint_reports_where_it_hits(debugged):
+    """Once, though the condition stays true in the same episode."""
+    debugged.debugger.breakpoints.add("reward > 1", N)
+    assert debugged.debugger.needs_every_step
+    debugged.step(0)
+    debugged.step(1, reward=[0, 0, 3, 0])
+    debugged.step(2, reward=[0, 0, 3, 0])
+    assert debugged.breaks == [("break: env 3: reward > 1 (reward 3)", 2)]
+
+
+def test_the_environments_of_a_breakpoint_are_marked(debugged):
+    """In the table of environments, until the next step."""
+    debugged.debugger.breakpoints.add("reward > 1", N)
+    debugged.step(0, reward=[0, 0, 3, 0])
+    assert debugged.debugger.columns(N)["notice"].tolist() == [0, 0, Notice.BREAK, 0]
+    debugged.step(1)
+    assert not debugged.debugger.columns(N)["notice"].any()
+
+
+def test_a_breakpoint_reads_the_policy(debugged):
+    """Its entropy is that of the trainer; without a trainer it is not known."""
+    debugged.debugger.breakpoints.add("entropy > 1", N)
+    debugged.step(0)
+    assert not debugged.breaks
+    debugged.debugger.policy = Policy()
+    debugged.step(1)
+    assert debugged.breaks[0][1] == 0
+
+
+def test_the_gate_closes_at_the_end_of_the_awaited_episode(debugged):
+    """Ends of other environments do not close it, and it closes once."""
+    debugged.debugger.wait_for_episode_end(1)
+    assert debugged.debugger.needs_every_step
+    debugged.step(0, terminated=[1, 0, 0, 0])
+    assert not debugged.gate.paused
+    debugged.step(1, truncated=[0, 1, 0, 0])
+    assert debugged.gate.paused
+    assert not debugged.debugger.needs_every_step
+
+
+def test_an_alarm_marks_its_environment_until_the_episode_ends(debugged):
+    """A reward that is NaN is reported with its environment."""
+    debugged.step(0, episode_return=[0, 0, 0, math.nan])
+    assert [env for _, env in debugged.alarms] == [3]
+    assert debugged.debugger.columns(N)["notice"].tolist() == [0, 0, 0, Notice.ALARM]
+    debugged.step(1, terminated=[0, 0, 0, 1])
+    assert not debugged.debugger.columns(N)["notice"].any()
+
+
+def test_a_recording_is_shown_with_its_environment(debugged, tmp_path):
+    """From the request on."""
+    assert not debugged.debugger.columns(N)["recording"].any()
+    debugged.debugger.recorder = EpisodeRecorder(TASK, 0, "run", tmp_path, EventLog())
+    debugged.debugger.recorder.want(1)
+    assert debugged.debugger.columns(N)["recording"].tolist() == [0, WAITING, 0, 0]
+
+
+def test_the_environment_in_focus_is_published(debugged, tmp_path):
+    """The newest step, the policy, and at the gate the next action and the line of the last steps."""
+    writer = segment(tmp_path)
+    reader = TelemetryReader(tmp_path)
+    debugged.debugger.policy = Policy()
+    debugged.view.has_viewers, debugged.view.look = True, ViewRequest(focus=1, detail=True)
+    debugged.source.buffer["action"][:, 1] = [2, 1, 0, 0, 0]
+    debugged.step(0, reward=[0, 5, 0, 0])
+    debugged.debugger.write(writer, StepPosition(1, at_gate=True, next_actions=1))
+    moment, line = reader.read("detail"), reader.read("line")
+    assert [moment[name].item() for name in ("env", "action", "next_action")] == [1, 2, 1]
+    assert (line["env"].item(), line["count"].item(), line["rewards"][0].item()) == (1, 1, 5)
+    assert reader.read("policy")["value"] == pytest.approx(0.1)
+    assert reader.read("action_counts")[0].tolist()[2] == 1

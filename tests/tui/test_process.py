@@ -27,7 +27,7 @@ HEAVY = ("torch", "numba", "gymnasium", "scipy")
 
 def test_the_app_imports_nothing_heavy():
     """A fresh interpreter that imports all of the app holds neither PyTorch nor Numba nor Gymnasium."""
-    modules = "pac.tui.launch, pac.tui.app, pac.tui.screenshots, pac.tui.bench"
+    modules = "pac.tui.launch, pac.tui.app, pac.tui.screenshots"
     code = f"import sys, json, {modules}; print(json.dumps([name for name in {HEAVY} if name in sys.modules]))"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert json.loads(done.stdout) == []

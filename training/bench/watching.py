@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .app_cost import MeasurementFailed, drain, on_terminal
 from .facts import Figures, Progress, summed_up
+from .terminal import MeasurementFailed, drain, on_terminal
 
 if TYPE_CHECKING:
     from ..watching.script import WatchedScript

@@ -15,11 +15,11 @@ from cyclopts import App, Parameter, validators
 
 from ...envs import BadParameter, PacError
 from ...envs.files import MIB, UnreadableFile, read_json
+from ...training.bench import parts
 from ...training.bench.facts import Figures, facts
 from ...training.config import MAX_ENVS, RUNS
 from ...training.exits import DONE, FAILED
 from ..progress import progress_bar
-from . import bench_parts as parts
 from . import bench_show as shown
 from .flags import Flags, Json, Switch, load_config
 from .show import show_json

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from pac.envs.poker.cards.bench import HANDS, hands_per_second, join, strongest
 from pac.envs.poker.cards.deal import DEALT, deal_many
 from pac.envs.poker.cards.evaluator import CATEGORIES, CATEGORY
 from pac.envs.poker.cards.words import word_of
+from pac.training.bench.games.cards import HANDS, hands_per_second, join, strongest
 
 
 def test_random_hands_are_seven_cards():

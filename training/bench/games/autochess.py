@@ -1,4 +1,4 @@
-"""How fast one core plays: `python -m pac.envs.autochess.bench`."""
+"""How fast one core plays: `python -m pac.training.bench.games.autochess`."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import sys
 
 import numpy as np
 
-from ..fields import Array
-from ..native import below
-from ..rates import median_rate
-from ..registry import find
-from ..task import allocate
-from .arena import CAP, COUNT, DUE, HIT_AT, NEXT, SIDE_SIZE, STANDING, TEAM_WORDS
-from .bag import line_of, player
-from .combat import begin, conclude, fight, happen
-from .compiled import compiled
-from .display import load
-from .driver import Games
-from .kernels import step_envs
-from .layout import ACTIONS, NOBODY, SEATS, Ints
-from .legal import is_legal
-from .tables import LINE_RANGE
-from .teams import write_row
-from .views import views
-from .work import new_work
+from ....envs.autochess.arena import CAP, COUNT, DUE, HIT_AT, NEXT, SIDE_SIZE, STANDING, TEAM_WORDS
+from ....envs.autochess.bag import line_of, player
+from ....envs.autochess.combat import begin, conclude, fight, happen
+from ....envs.autochess.compiled import compiled
+from ....envs.autochess.display import load
+from ....envs.autochess.driver import Games
+from ....envs.autochess.kernels import step_envs
+from ....envs.autochess.layout import ACTIONS, NOBODY, SEATS, Ints
+from ....envs.autochess.legal import is_legal
+from ....envs.autochess.tables import LINE_RANGE
+from ....envs.autochess.teams import write_row
+from ....envs.autochess.views import views
+from ....envs.autochess.work import new_work
+from ....envs.fields import Array
+from ....envs.native import below
+from ....envs.registry import find
+from ....envs.task import allocate
+from .rates import median_rate
 
 ENVIRONMENTS = 16
 BATCH = 100

@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from .app_cost import MeasurementFailed
 from .facts import Figures, Progress
+from .terminal import MeasurementFailed
 
 TASKS = {"holdem": 2, "drmario": 16}
 """What is trained, and with how many workers or environments."""

@@ -1,4 +1,4 @@
-"""How many hands one core plays: `python -m pac.envs.poker.bench [SPEC]`."""
+"""How many hands one core plays: `python -m pac.training.bench.games.poker [SPEC]`."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import sys
 
 import numpy as np
 
-from ..fields import Array
-from ..native import below
-from ..rates import median_rate
-from ..registry import find
-from ..task import allocate
-from .compiled import compiled
-from .driver import Hands
-from .kernels import step_envs
-from .layout import NODE, PLAYERS
-from .views import rules, views
+from ....envs.fields import Array
+from ....envs.native import below
+from ....envs.poker.compiled import compiled
+from ....envs.poker.driver import Hands
+from ....envs.poker.kernels import step_envs
+from ....envs.poker.layout import NODE, PLAYERS
+from ....envs.poker.views import rules, views
+from ....envs.registry import find
+from ....envs.task import allocate
+from .rates import median_rate
 
 ENVIRONMENTS = 16
 BATCH = 200

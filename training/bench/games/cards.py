@@ -1,4 +1,4 @@
-"""How fast cards are counted: `python -m pac.envs.poker.cards.bench`; builds the card abstraction twice."""
+"""How fast cards are counted: `python -m pac.training.bench.games.cards`; builds the card abstraction twice."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from time import monotonic
 
 import numpy as np
 
-from ...fields import Array
-from ...rates import median_rate
-from .abstraction import CardAbstraction, card_abstraction
-from .compiled import compiled
-from .deal import DEALT, PLAYERS, STREETS, deal_many, look_up_many
-from .evaluator import strength
-from .words import word_of
+from ....envs.fields import Array
+from ....envs.poker.cards.abstraction import CardAbstraction, card_abstraction
+from ....envs.poker.cards.compiled import compiled
+from ....envs.poker.cards.deal import DEALT, PLAYERS, STREETS, deal_many, look_up_many
+from ....envs.poker.cards.evaluator import strength
+from ....envs.poker.cards.words import word_of
+from .rates import median_rate
 
 HANDS = 1 << 18
 DEALS = 1 << 8

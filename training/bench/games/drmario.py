@@ -1,4 +1,4 @@
-"""How many placements one core plays: `python -m pac.envs.drmario.bench [SPEC]`."""
+"""How many placements one core plays: `python -m pac.training.bench.games.drmario [SPEC]`."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import sys
 
 import numpy as np
 
-from ..fields import Array
-from ..native import GOLDEN, mixed
-from ..rates import median_rate
-from ..registry import find
-from ..task import allocate
-from .compiled import compiled
-from .driver import Bottles
-from .kernels import step_placements
-from .layout import ACTIONS, MASK, NO_BITS, Words, signed
-from .views import views
+from ....envs.drmario.compiled import compiled
+from ....envs.drmario.driver import Bottles
+from ....envs.drmario.kernels import step_placements
+from ....envs.drmario.layout import ACTIONS, MASK, NO_BITS, Words, signed
+from ....envs.drmario.views import views
+from ....envs.fields import Array
+from ....envs.native import GOLDEN, mixed
+from ....envs.registry import find
+from ....envs.task import allocate
+from .rates import median_rate
 
 ENVIRONMENTS = 16
 BATCH = 200

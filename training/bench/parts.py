@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from ...training.bench.facts import Figures, Progress, summed_up
+from .facts import Figures, Progress, summed_up
 
 WATCHED = 4.0
 """Seconds of training of each half of a pair, unless told otherwise."""
@@ -30,8 +30,8 @@ def measure_matrix(
     seed: int = 0,
 ) -> Figures:
     """Train over every transport, once each unless told otherwise."""
-    from ...training.bench.matrix import STEPS, matrix
-    from ...training.config import Config
+    from ..config import Config
+    from .matrix import STEPS, matrix
 
     budget = steps or (STEPS // 4 if quick else STEPS)
     return matrix(Config(task=task, seed=seed), steps=budget, repeat=repeat or 1, progress=tell)
@@ -39,9 +39,9 @@ def measure_matrix(
 
 def measure_engine(*, quick: bool, tell: Progress) -> Figures:
     """Play random legal actions in one thread."""
-    from ...envs.autochess.bench import decisions_per_second
-    from ...envs.drmario.bench import placements_per_second
-    from ...envs.poker.bench import hands_per_second
+    from .games.autochess import decisions_per_second
+    from .games.drmario import placements_per_second
+    from .games.poker import hands_per_second
 
     repeat, seconds = (1, 1.0) if quick else (5, 2.0)
     rates: dict[str, Callable[[], float]] = {
@@ -60,7 +60,7 @@ def measure_engine(*, quick: bool, tell: Progress) -> Figures:
 def measure_peers(*, quick: bool, tell: Progress, python: Path | None = None) -> Figures:
     """Compare `shm` with other vector environments, and on a game of ours with Gymnasium's asynchronous one."""
     from ...backends.bench.rates import async_ratio
-    from ...training.bench.peers import compare_peers
+    from .peers import compare_peers
 
     interpreter = str(python) if python else None
     result = compare_peers(rounds=5 if quick else 40, python=interpreter, progress=tell)
@@ -70,14 +70,14 @@ def measure_peers(*, quick: bool, tell: Progress, python: Path | None = None) ->
 
 def measure_sb3(*, quick: bool, tell: Progress) -> Figures:
     """Compare rollouts and training with SB3-contrib's MaskablePPO."""
-    from ...training.bench.sb3 import compare
+    from .sb3 import compare
 
     return compare(seconds=4.0, pairs=1, progress=tell) if quick else compare(progress=tell)
 
 
 def measure_poker(*, quick: bool, tell: Progress) -> Figures:
     """Compare our solvers with others', and two workers with one."""
-    from ...training.bench.poker import compare_solvers
+    from .poker import compare_solvers
 
     if quick:
         return compare_solvers(seconds=0.5, rounds=1, long=1.0, seeds=1, progress=tell)
@@ -86,28 +86,28 @@ def measure_poker(*, quick: bool, tell: Progress) -> Figures:
 
 def measure_checkpoints(*, quick: bool, tell: Progress) -> Figures:
     """Train with a checkpoint every 30 seconds."""
-    from ...training.bench.saving import saving_cost
+    from .checkpoints import saving_cost
 
     return saving_cost(every=4.0, times=1, progress=tell) if quick else saving_cost(progress=tell)
 
 
 def measure_app(*, quick: bool, tell: Progress) -> Figures:
     """Train with the app on a terminal and headless, in turn."""
-    from ...training.bench.app_cost import app_cost
+    from .app import app_cost
 
     return app_cost(seconds=5.0 if quick else 20.0, pairs=3 if quick else 7, progress=tell)
 
 
 def measure_watch(*, quick: bool, tell: Progress, seconds: float = WATCHED) -> Figures:
     """Train watched and not watched, in turn."""
-    from ...training.bench.watching import watch_cost
+    from .watching import watch_cost
 
     return watch_cost(seconds=3.0 if quick else seconds, pairs=3 if quick else 7, progress=tell)
 
 
 def measure_keys(*, quick: bool, tell: Progress) -> Figures:
     """Press keys in the app on a terminal, and time the screen."""
-    from ..bench import key_latency
+    from .app import key_latency
 
     tell("pressing keys", 0.0)
     return key_latency(presses=20 if quick else 100)
@@ -115,7 +115,7 @@ def measure_keys(*, quick: bool, tell: Progress) -> Figures:
 
 def measure_start(*, quick: bool, tell: Progress) -> Figures:
     """Start the app on a terminal."""
-    from ..bench import start_up
+    from .app import start_up
 
     tell("starting the app", 0.0)
     return start_up(repetitions=1 if quick else 5)

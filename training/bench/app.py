@@ -1,0 +1,149 @@
+"""Measures the app: its cost for the training, the time from a key press to the screen, and the time to start."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from itertools import cycle, islice
+from pathlib import Path
+from statistics import median
+
+import psutil
+
+from .facts import Figures, Progress, summed_up
+from .terminal import COLUMNS, LINES, MeasurementFailed, app_on_terminal, drain, on_terminal
+
+SAMPLE = 0.25  # s between two measurements of the app's process
+LIMIT = 90.0  # s in addition to the training time
+PAUSE = 0.31  # s between two key presses, not a multiple of any period of the app
+
+
+def app_cost(*, num_envs: int = 16, seconds: float = 20.0, pairs: int = 7, progress: Progress) -> Figures:
+    """Train alternately headless and with the app on a 200x60 terminal, which shows all boards.
+
+    Returns:
+        `ratio`: sps with the app divided by sps headless; `app_cpu` in % of a core; `app_rss`: peak in bytes.
+    """
+    ratios, cpu, rss = [], [], []
+    for number in range(pairs):
+        progress("headless", number / pairs)
+        plain = _headless(num_envs, seconds)
+        progress("with the app", (number + 0.5) / pairs)
+        watched, share, peak = _with_app(num_envs, seconds)
+        ratios.append(watched / plain)
+        cpu.append(share)
+        rss.append(peak)
+    progress("done", 1.0)
+    return {
+        "num_envs": num_envs,
+        "seconds": seconds,
+        "terminal": f"{COLUMNS}x{LINES}",
+        "ratio": summed_up(ratios),
+        "app_cpu": summed_up(cpu),
+        "app_rss": {"max": max(rss), "median": median(rss)},
+    }
+
+
+def _command(num_envs: int, seconds: float, folder: str, *more: str) -> list[str]:
+    options = ["--num-envs", str(num_envs), "--seconds", str(seconds), "--runs-dir", folder]
+    return [sys.executable, "-m", "pac.tui", "run", *options, "--report", f"{folder}/report.json", *more]
+
+
+def _headless(num_envs: int, seconds: float) -> float:
+    """Return the sps of a headless training."""
+    with tempfile.TemporaryDirectory(prefix="pac-bench-") as folder:
+        command = _command(num_envs, seconds, folder, "--headless")
+        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=seconds + LIMIT)
+        if done.returncode:
+            raise MeasurementFailed(f"the training failed:\n{done.stderr.strip()}")
+        return _sps(folder)
+
+
+def _sps(folder: str) -> float:
+    try:
+        return float(json.loads(Path(folder, "report.json").read_text())["sps"])
+    except ValueError:
+        raise MeasurementFailed("the training with the app ended without a report; try pac-tui run") from None
+
+
+def _with_app(num_envs: int, seconds: float) -> tuple[float, float, int]:
+    """Return the sps, the app's CPU in % of a core while it showed boards, and its peak memory in bytes."""
+    with tempfile.TemporaryDirectory(prefix="pac-bench-") as folder:
+        process, terminal = on_terminal(_command(num_envs, seconds, folder))
+        threading.Thread(target=drain, args=(terminal,), daemon=True).start()
+        share, peak = _app_load(process, seconds)
+        os.close(terminal)
+        return _sps(folder), share, peak
+
+
+def _app_load(process: subprocess.Popen[bytes], seconds: float) -> tuple[float, int]:
+    """Return the app's CPU in % of a core, without the first quarter of its time, and its peak memory in bytes."""
+    app, peak, samples = psutil.Process(process.pid), 0, []
+    end = time.monotonic() + seconds + LIMIT
+    try:
+        while process.poll() is None and time.monotonic() < end:
+            times = app.cpu_times()
+            samples.append((time.monotonic(), times.user + times.system))
+            peak = max(peak, app.memory_info().rss)
+            time.sleep(SAMPLE)
+    except psutil.NoSuchProcess:
+        pass
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+    first, last = samples[len(samples) // 4], samples[-1]
+    return 100 * (last[1] - first[1]) / max(SAMPLE, last[0] - first[0]), peak
+
+
+def key_latency(*, num_envs: int = 64, presses: int = 100) -> Figures:
+    """Press keys during training and measure the time from each key to the last byte of the change on screen.
+
+    Returns:
+        `milliseconds`: minimum, median and maximum; `p95`; and the same `by_key`.
+    """
+    kinds = {
+        "open an environment": ("3", f" Env 3/{num_envs} "),
+        "next environment": ("\t", f" Env 4/{num_envs} "),
+        "timing": ("t", "Where the time of a step goes"),
+        "learning": ("l", "Length, mean of 100"),
+        "summary": ("0", "Throughput"),
+        "one environment more": ("]", f"num_envs={num_envs + 1} in"),
+        "one environment less": ("[", f"num_envs={num_envs} in"),
+    }
+    times: dict[str, list[float]] = {kind: [] for kind in kinds}
+    with app_on_terminal(num_envs) as screen:
+        screen.wait_for(" running ")
+        screen.read_for(3.0)
+        for kind, (key, text) in islice(cycle(kinds.items()), presses):
+            begin = time.perf_counter()
+            screen.press(key)
+            screen.wait_for(text, limit=5.0)
+            times[kind].append(1000 * (time.perf_counter() - begin))
+            screen.read_for(PAUSE)
+    every = sorted(value for values in times.values() for value in values)
+    return {
+        "num_envs": num_envs,
+        "presses": presses,
+        "milliseconds": summed_up(every),
+        "p95": every[min(len(every) - 1, round(0.95 * len(every)))],
+        "by_key": {kind: summed_up(values) for kind, values in times.items() if values},
+    }
+
+
+def start_up(*, repetitions: int = 5) -> Figures:
+    """Measure the time in seconds from the start of the process to the first screen and to the first moving board."""
+    screens, boards = [], []
+    for _ in range(repetitions):
+        begin = time.perf_counter()
+        with app_on_terminal(8) as screen:
+            screen.wait_for("Summary")
+            screens.append(time.perf_counter() - begin)
+            screen.wait_for(" running ")
+            boards.append(time.perf_counter() - begin)
+    return {"repetitions": repetitions, "screen": summed_up(screens), "board": summed_up(boards)}

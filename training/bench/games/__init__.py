@@ -1,0 +1,1 @@
+"""Speed of the built-in games on one core."""

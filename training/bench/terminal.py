@@ -1,0 +1,98 @@
+"""Runs the app on a pseudo-terminal, as a person does, and reads what it draws."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pty
+import select
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+from collections.abc import Iterator
+
+from ...envs import PacError
+
+COLUMNS, LINES = 200, 60
+LIMIT = 120.0  # s
+CHUNK = 1 << 16  # bytes
+
+
+class MeasurementFailed(PacError):
+    """The program that should be measured did not run."""
+
+    title = "Measurement failed"
+
+
+def on_terminal(command: list[str]) -> tuple[subprocess.Popen[bytes], int]:
+    """Start a command on a new terminal; return the process and a descriptor of the terminal's other end."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+    environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+    process = subprocess.Popen(
+        command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True
+    )
+    os.close(theirs)
+    return process, ours
+
+
+def drain(terminal: int) -> None:
+    """Read what the app draws until it ends."""
+    with contextlib.suppress(OSError):  # raised when the app has closed its end
+        while os.read(terminal, CHUNK):
+            pass
+
+
+class Screen:
+    """The app on a terminal, with methods to type and to wait for text."""
+
+    def __init__(self, command: list[str]) -> None:
+        self._process, self._terminal = on_terminal(command)
+
+    def press(self, key: str) -> None:
+        """Type a key."""
+        os.write(self._terminal, key.encode())
+
+    def wait_for(self, text: str, limit: float = LIMIT) -> None:
+        """Read until the app has drawn `text`.
+
+        Raises:
+            MeasurementFailed: The app did not draw it within `limit` seconds.
+        """
+        end, drawn, wanted = time.monotonic() + limit, b"", text.encode()
+        while wanted not in drawn:
+            ready, _, _ = select.select([self._terminal], [], [], max(0.0, end - time.monotonic()))
+            if not ready:
+                raise MeasurementFailed(f"the app did not draw {text!r} within {limit:.0f} s")
+            drawn = drawn[-len(wanted) :] + os.read(self._terminal, CHUNK)
+
+    def read_for(self, seconds: float) -> None:
+        """Read what the app draws for some seconds."""
+        end = time.perf_counter() + seconds
+        while (left := end - time.perf_counter()) > 0:
+            if select.select([self._terminal], [], [], left)[0]:
+                os.read(self._terminal, CHUNK)
+
+    def close(self) -> None:
+        """Quit the app and close the terminal."""
+        with contextlib.suppress(OSError):
+            self.press("q\r")
+        drain(self._terminal)
+        self._process.wait()
+        os.close(self._terminal)
+
+
+@contextlib.contextmanager
+def app_on_terminal(num_envs: int, *more: str) -> Iterator[Screen]:
+    """Run the app with a training on a 200x60 terminal, and delete the run afterwards."""
+    with tempfile.TemporaryDirectory(prefix="pac-bench-") as folder:
+        options = ["--num-envs", str(num_envs), "--runs-dir", folder, *more]
+        screen = Screen([sys.executable, "-m", "pac.tui", "run", *options])
+        try:
+            yield screen
+        finally:
+            screen.close()

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from pac.backends import BackendBroken, BackendUnavailable, make
-from pac.backends.bench.rates import RandomLegal
 from pac.backends.remote import RemoteBackend
 from pac.backends.socket_backend.loop import Server
 from pac.backends.socket_backend.protocol import NUMBERS
 from pac.backends.socket_backend.server import listen
 from pac.envs import Task, find
+from pac.training.bench.backends.rates import RandomLegal
 
 SEED = 3
 ENVS = 3

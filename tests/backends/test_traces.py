@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pac.backends import BACKENDS, BackendUnavailable
-from pac.backends.bench.traces import compare_traces
 from pac.envs import BadParameter
+from pac.training.bench.backends.traces import compare_traces
 
 
 @pytest.mark.session

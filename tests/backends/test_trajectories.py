@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pac.backends import make
-from pac.backends.bench.rates import RandomLegal
 from pac.envs import Task, find
+from pac.training.bench.backends.rates import RandomLegal
 
 SLOTS = 5
 STEPS = 40

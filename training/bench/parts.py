@@ -13,8 +13,8 @@ WATCHED = 4.0
 
 def measure_transports(*, quick: bool, tell: Progress, task: str = "noop") -> Figures:
     """Time a step of each backend, and both layouts."""
-    from ...backends.bench.slots_v1 import compare_layouts
-    from ...backends.bench.transports import compare_transports
+    from .backends.slots_v1 import compare_layouts
+    from .backends.transports import compare_transports
 
     result = compare_transports(task, trips=1000 if quick else 10_000, progress=tell)
     return result | {"layouts": compare_layouts(tell, 300 if quick else 3000)}
@@ -59,7 +59,7 @@ def measure_engine(*, quick: bool, tell: Progress) -> Figures:
 
 def measure_peers(*, quick: bool, tell: Progress, python: Path | None = None) -> Figures:
     """Compare `shm` with other vector environments, and on a game of ours with Gymnasium's asynchronous one."""
-    from ...backends.bench.rates import async_ratio
+    from .backends.rates import async_ratio
     from .peers import compare_peers
 
     interpreter = str(python) if python else None

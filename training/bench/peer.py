@@ -71,7 +71,7 @@ class Contest:
 
 def toys() -> Any:
     """Return the module of the environment that only costs time, from its file."""
-    path = Path(__file__).parents[2] / "backends" / "bench" / "toys.py"
+    path = Path(__file__).parent / "backends" / "toys.py"
     found = importlib.util.spec_from_file_location("toys", path)
     assert found is not None
     assert found.loader is not None
@@ -191,7 +191,7 @@ def shm(contest: Contest) -> Run:
 
 def _ours(contest: Contest, backend: str) -> Run:
     from ...backends import make
-    from ...backends.bench.rates import BURN, SLOTS
+    from .backends.rates import BURN, SLOTS
 
     spec = contest.name.replace("burn:", f"{BURN}:work=")
     envs = make(spec, contest.num_envs, backend, workers=WORKERS, slots=SLOTS)

@@ -16,8 +16,8 @@ from statistics import median
 
 import numpy as np
 
-from ...backends.bench.toys import work_for
 from . import peer as contestants
+from .backends.toys import work_for
 from .contestant import Absent, Contestant, first_cores
 from .facts import Figures, Progress, core_times, stolen, summed_up
 

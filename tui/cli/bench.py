@@ -155,7 +155,7 @@ def traces(
         quick: Play a tenth of the games.
         json: Print one JSON object and nothing else on stdout.
     """
-    from ...backends.bench.traces import compare_traces
+    from ...training.bench.backends.traces import compare_traces
 
     names = [name for name in (part.strip() for part in backends.split(",")) if name]
     with progress_bar("traces") as tell:

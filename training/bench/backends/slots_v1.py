@@ -13,10 +13,11 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from ...envs import Environments, Task, allocate, find
-from ...envs.fields import Array
-from ..core.layout import ALIGNMENT, MAGIC
-from .rates import SLOTS, Figures
+from ....backends.core.layout import ALIGNMENT, MAGIC
+from ....envs import Environments, Task, allocate, find
+from ....envs.fields import Array
+from ..facts import Figures
+from .rates import SLOTS
 
 VERSION = 1
 SLOT = np.dtype(

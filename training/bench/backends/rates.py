@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...envs import Task, find
-from ...envs.actions import random_actions
-from ..factory import make
+from ....backends.factory import make
+from ....envs import Task, find
+from ....envs.actions import random_actions
+from ..facts import Figures
 
 if TYPE_CHECKING:
-    from ..core.base import Backend
+    from ....backends.core.base import Backend
 
-BURN = "pac.backends.bench.toys:Burn"
-Figures = dict[str, Any]
+BURN = "pac.training.bench.backends.toys:Burn"
 SLOTS = 65
 """A rollout of 64 steps, as trainers collect them."""
 KEYS = 64
@@ -65,7 +65,7 @@ def async_ratio(
     """
     from gymnasium.vector import AsyncVectorEnv
 
-    from ...envs.gym.single import TaskEnv
+    from ....envs.gym.single import TaskEnv
 
     described = find(task)
     envs = make(described, num_envs, "shm", workers=workers, slots=SLOTS)

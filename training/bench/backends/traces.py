@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...envs import BadParameter, Task, find
-from ...envs.fields import Array
-from ..core.base import Backend
-from ..core.errors import BackendUnavailable
-from ..factory import BACKENDS, make
-from .rates import Figures, RandomLegal
+from ....backends.core.base import Backend
+from ....backends.core.errors import BackendUnavailable
+from ....backends.factory import BACKENDS, make
+from ....envs import BadParameter, Task, find
+from ....envs.fields import Array
+from ..facts import Figures
+from .rates import RandomLegal
 
 REFERENCE = "inline"
 HASH_BYTES = 16

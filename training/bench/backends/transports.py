@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ...envs import Task, find
-from ..core.base import Backend
-from ..core.errors import BackendUnavailable
-from ..factory import BACKENDS, make
-from .rates import Figures, RandomLegal
+from ....backends.core.base import Backend
+from ....backends.core.errors import BackendUnavailable
+from ....backends.factory import BACKENDS, make
+from ....envs import Task, find
+from ..facts import Figures
+from .rates import RandomLegal
 
 COUNTS = (1, 32)
 BLOCKS = 20

@@ -6,8 +6,8 @@ import struct
 
 import numpy as np
 
-from pac.backends.bench.slots_v1 import SLOT, Slots, compare_layouts, gather
 from pac.envs import allocate, find
+from pac.training.bench.backends.slots_v1 import SLOT, Slots, compare_layouts, gather
 
 NUM_ENVS = 3
 

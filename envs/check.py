@@ -38,9 +38,9 @@ def check(task: Task, *, steps: int = 200, seed: int = 7) -> None:
             the slicing changes them; an end lacks its final observation; returns don't add up; a restored state goes on
             otherwise; an episode is not the one that its number says.
     """
-    whole = Play(task, (0, UNEVEN), seed)
-    again = Play(task, (0, UNEVEN), seed)
-    sliced = Play(task, (0, 1, UNEVEN), seed)
+    whole = TrialRun(task, (0, UNEVEN), seed)
+    again = TrialRun(task, (0, UNEVEN), seed)
+    sliced = TrialRun(task, (0, 1, UNEVEN), seed)
     try:
         _check_fields(task, whole.buffers)
         for play in (whole, again, sliced):
@@ -62,7 +62,7 @@ def check(task: Task, *, steps: int = 200, seed: int = 7) -> None:
     _check_episodes(task, seed)
 
 
-class Play:
+class TrialRun:
     """Environments of a task in this process, over a short ring of slots.
 
     Attributes:
@@ -167,7 +167,7 @@ def _check_fields(task: Task, buffers: dict[str, Array]) -> None:
             )
 
 
-def _check_uniform(play: Play) -> None:
+def _check_uniform(play: TrialRun) -> None:
     lo, hi = play.task.observation.uniform
     if any((plane != plane.flat[0]).any() for row in play.field("observation") for plane in row[lo:hi]):
         raise NotConforming(
@@ -175,7 +175,7 @@ def _check_uniform(play: Play) -> None:
         )
 
 
-def _check_step(play: Play) -> None:
+def _check_step(play: TrialRun) -> None:
     """Step once with legal actions and look at what came out."""
     task, before = play.task, play.returns
     play.step(play.choose())
@@ -215,14 +215,14 @@ def _check_step(play: Play) -> None:
     play.returns = np.where(ended, 0.0, before + rewards)
 
 
-def _compare(first: Play, second: Play, promise: str) -> None:
+def _compare(first: TrialRun, second: TrialRun, promise: str) -> None:
     for item in first.task.fields:
         slot = first.slot if item.timed else 0
         if first.buffers[item.name][slot].tobytes() != second.buffers[item.name][slot].tobytes():
             raise NotConforming(f"{first.task.name}: {promise} must give the same bytes, {item.name} differs")
 
 
-def _check_state(play: Play, steps: int) -> None:
+def _check_state(play: TrialRun, steps: int) -> None:
     """Make sure that going back to saved bytes and taking the same actions leads to the same places."""
     play.save()
     slot, saved = play.slot, {name: array.copy() for name, array in play.buffers.items()}
@@ -243,7 +243,7 @@ def _check_state(play: Play, steps: int) -> None:
 
 def _check_episodes(task: Task, seed: int) -> None:
     """Make sure that the third episode is the same after two others and begun at once by its number."""
-    counted, named = Play(task, (0, UNEVEN), seed), Play(task, (0, UNEVEN), seed)
+    counted, named = TrialRun(task, (0, UNEVEN), seed), TrialRun(task, (0, UNEVEN), seed)
     try:
         for _ in range(3):
             counted.begin()

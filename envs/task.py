@@ -20,7 +20,7 @@ from .panels import Panel
 
 Tone: TypeAlias = Literal["good", "bad", "neutral"]
 
-Dress: TypeAlias = tuple[str, Mapping[str, Any]]
+TaskTransform: TypeAlias = tuple[str, Mapping[str, Any]]
 """`module:callable`, called as `(task, settings)`, and its settings, plain data."""
 
 MASK_64 = (1 << 64) - 1
@@ -113,7 +113,7 @@ class Task:
         num_envs: Number of environments when none is asked for; 0 leaves it to the number of cores.
         shared: Further fields, where environments and a trainer work on the same memory: tables of all environments,
             and what the trainer tells them besides the action.
-        dress: What made this task of the one that `spec` names, see `dressed`.
+        transform: What made this task from the one that `spec` names, see `transformed`.
         version: Incremented when what the observations or actions mean changes: what was trained before is refused.
         note: What its user should know, in a sentence that a session tells at its start.
         begins_at_once: Whether the step that ends an episode begins the next one, so that it leads to two states.
@@ -149,7 +149,7 @@ class Task:
     trainer: str = "ppo"
     num_envs: int = 0
     shared: tuple[Field, ...] = ()
-    dress: Dress | None = None
+    transform: TaskTransform | None = None
     note: str = ""
     version: int = 1
     begins_at_once: bool = True
@@ -215,18 +215,18 @@ def load(path: str) -> Any:
     return getattr(import_module(module), attribute)
 
 
-def dressed(task: Task, dress: Dress | None) -> Task:
-    """Return what stands for `task` with those who do not step it as it is, a solver of the game say.
+def transformed(task: Task, transform: TaskTransform | None) -> Task:
+    """Return the task that a trainer steps in place of `task`, such as a solver of its game.
 
     Args:
         task: The task that a spec names.
-        dress: What makes another task of it, in any process that is told so; None leaves it as it is.
+        transform: The callable that makes the other task, in any process, and its settings; None returns `task`.
     """
-    if dress is None:
+    if transform is None:
         return task
-    path, settings = dress
+    path, settings = transform
     made: Task = load(path)(task, settings)
-    return replace(made, dress=(path, settings))
+    return replace(made, transform=(path, settings))
 
 
 def first_seats(task: Task, buffers: Buffers, item: Field, slot: int) -> Array:

@@ -18,7 +18,7 @@ from ..envs import BadParameter, Task, UnknownName, families, find
 from ..envs.errors import brief
 from ..envs.foreign import importing
 from ..envs.registry import split_spec
-from ..envs.task import dressed
+from ..envs.task import transformed
 from .settings import TrainerSettings
 from .trainer import Context, Trainer
 from .units import INFORMATION_SETS, NASH_CONV, REGRET, RETURN, SOLVED, STEPPED, UTILITY, Figure, Units
@@ -41,8 +41,8 @@ class TrainerKind:
             where a player plays episodes instead.
         units: What it calls what is counted.
         figures: What tells how good it is, the one that tells most first; the first that is there is shown.
-        dress: `module:callable` that makes of a task what the session steps, see `pac.envs.task.dressed`; empty where
-            that is the task itself.
+        dress: `module:callable` that makes the task that the session steps, see `pac.envs.task.transformed`; empty
+            where the session steps the task itself.
         computes: Whether it computes with PyTorch, on a device.
     """
 
@@ -145,7 +145,7 @@ def dressed_for(name: str, task: Task, settings: Mapping[str, Any]) -> Task:
         BadParameter: The trainer has no use for such a task.
     """
     kind = trainer_kind(name)
-    return dressed(task, (resolve_name(kind.dress, __package__), settings)) if kind.dress else task
+    return transformed(task, (resolve_name(kind.dress, __package__), settings)) if kind.dress else task
 
 
 def trainer_settings(name: str, task: Task, overrides: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...envs import PacError, Task, allocate, find
 from ...envs.actions import random_actions
-from ...envs.task import Savable, dressed
+from ...envs.task import Savable, transformed
 from ..core.layout import Layout
 from ..system.segment import Segment
 from .control import ARGUMENT, CLOSE, LOAD, REFUSED, RESEED, RESET, SAVE, Link
@@ -35,7 +35,7 @@ def warm_up(task: Task) -> None:
 
 def serve(link: Link, told: Mapping[str, Any]) -> None:
     """Step environments `told["lo"]..told["hi"]` of the segment `told["segment"]` until told to close."""
-    task, lo, hi = dressed(find(told["spec"]), told["dress"]), told["lo"], told["hi"]
+    task, lo, hi = transformed(find(told["spec"]), told["transform"]), told["lo"], told["hi"]
     layout = Layout(task, told["num_envs"], told["slots"])
     segment = Segment.attach(Path(told["segment"]), writable=True)
     buffer = layout.map(segment.map)

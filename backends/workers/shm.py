@@ -61,7 +61,7 @@ class ShmBackend(SupervisedBackend):
             layout.stamp(self._segment.map)
             buffer = layout.map(self._segment.map)
             self._chosen = np.frombuffer(self._segment.map, np.bool_, total, layout.size)
-            told = {"spec": self.task.spec, "dress": self.task.dress, "num_envs": total, "slots": layout.slots}
+            told = {"spec": self.task.spec, "transform": self.task.transform, "num_envs": total, "slots": layout.slots}
             told |= {"seed": self.seed, "segment": str(self._segment.path)}
             cores = own_cores(len(spans))
             own = [{"lo": lo, "hi": hi, "core": core} for (lo, hi), core in zip_longest(spans, cores)]

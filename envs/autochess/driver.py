@@ -15,7 +15,7 @@ from .work import new_work
 KERNELS = Kernels(reset_envs, step_envs, show_envs)
 
 
-class Games(NativeEnvironments):
+class AutochessEnvironments(NativeEnvironments):
     """Games `lo..hi` of `autochess`."""
 
     def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:

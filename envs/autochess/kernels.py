@@ -40,14 +40,14 @@ from .rounds import begin, bury, close_turns, go_on, is_last, rank, run_fights
 from .tables import XP_NEEDED
 from .turn import take
 from .view import draw, draw_numbers, observe
-from .views import Boards, Extras, Views, extras, views, working
-from .work import Work
+from .views import AutochessBoards, AutochessViews, DisplayViews, extras, views, working
+from .work import RoundMemory
 
 TOP_HALF = 4
 
 
 @compiled
-def pay_round(game: Ints, preset: int, work: Work, players: int) -> None:
+def pay_round(game: Ints, preset: int, work: RoundMemory, players: int) -> None:
     """Rank everybody, write what the round was worth, and bury the dead; ends the game when it is over."""
     rank(game)
     for seat in range(SEATS):
@@ -65,7 +65,7 @@ def pay_round(game: Ints, preset: int, work: Work, players: int) -> None:
 
 
 @compiled
-def play_round(game: Ints, preset: int, players: int, work: Work) -> None:
+def play_round(game: Ints, preset: int, players: int, work: RoundMemory) -> None:
     """Fight, pay, bury, and open the next stage unless the game is over."""
     close_turns(game)
     run_fights(game, work)
@@ -92,7 +92,7 @@ def all_ended(game: Ints, players: int) -> bool:
 
 
 @compiled
-def play_step(game: Ints, actions: Ints, preset: int, bots: int, work: Work) -> bool:
+def play_step(game: Ints, actions: Ints, preset: int, bots: int, work: RoundMemory) -> bool:
     """Let every seat that has not ended its turn play its action; when all have, the bots play and the fights run.
 
     Returns whether they ran.
@@ -119,20 +119,20 @@ def part(game: Ints, me: int) -> int:
 
 
 @compiled
-def draw_boards(game: Ints, b: Boards, env: int) -> None:
+def draw_boards(game: Ints, b: AutochessBoards, env: int) -> None:
     """Draw all but the film of the last fight."""
     draw(game, b.creatures[env], b.stars[env], b.gear[env], b.shop[env])
     draw_numbers(game, b.kinds[env], b.seats[env])
 
 
 @compiled
-def draw_fight(game: Ints, b: Boards, env: int) -> None:
+def draw_fight(game: Ints, b: AutochessBoards, env: int) -> None:
     """Draw the pictures of the last fight."""
     draw_film(game, b.fight[env], b.fight_life[env], b.fight_power[env])
 
 
 @compiled
-def show(v: Views, x: Extras, slot: int, env: int) -> None:
+def show(v: AutochessViews, x: DisplayViews, slot: int, env: int) -> None:
     """Write observations, masks and boards of a state."""
     game = v.state[env]
     for seat in range(v.players):
@@ -146,7 +146,7 @@ def show(v: Views, x: Extras, slot: int, env: int) -> None:
 
 
 @compiled
-def write_info(v: Views, x: Extras, slot: int, env: int) -> None:
+def write_info(v: AutochessViews, x: DisplayViews, slot: int, env: int) -> None:
     """Write the numbers of the seats that learn."""
     game = v.state[env]
     for seat in range(v.players):
@@ -165,7 +165,7 @@ def write_info(v: Views, x: Extras, slot: int, env: int) -> None:
 
 
 @compiled
-def next_episode(v: Views, env: int) -> None:
+def next_episode(v: AutochessViews, env: int) -> None:
     """Begin an environment's next game."""
     game = v.state[env]
     seed = episode_seed(np.uint64(game[RUN_SEED]), np.uint64(env), np.uint64(game[EPISODES]))
@@ -174,7 +174,7 @@ def next_episode(v: Views, env: int) -> None:
 
 
 @compiled
-def forget(v: Views, slot: int, env: int) -> None:
+def forget(v: AutochessViews, slot: int, env: int) -> None:
     """Write that an environment has not been stepped yet."""
     v.common.length[slot, env] = v.common.frames[slot, env] = 0
     v.common.outcome[slot, env] = 0
@@ -200,7 +200,7 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64)
 
 
 @compiled
-def write_reward(v: Views, slot: int, row: int, total: int, terms: Floats) -> None:
+def write_reward(v: AutochessViews, slot: int, row: int, total: int, terms: Floats) -> None:
     """Write a seat's reward, its terms, and its return, whose sum stands at `total` of the state's floats."""
     reward = np.float32(0)
     for term in range(TERMS):
@@ -221,7 +221,7 @@ def outcome_of(place: int) -> int:
 
 
 @compiled
-def finish(v: Views, x: Extras, slot: int, env: int, work: Work) -> None:
+def finish(v: AutochessViews, x: DisplayViews, slot: int, env: int, work: RoundMemory) -> None:
     """Write what a step did, and begin a new game if this one is over."""
     game, over = v.state[env], v.state[env, OVER]
     v.common.length[slot, env] = game[STEPS]
@@ -246,7 +246,7 @@ def finish(v: Views, x: Extras, slot: int, env: int, work: Work) -> None:
 
 
 @compiled
-def first_illegal(v: Views, lo: int, hi: int, slot: int) -> int:
+def first_illegal(v: AutochessViews, lo: int, hi: int, slot: int) -> int:
     """The first row whose action its mask forbids, or `ALL_LEGAL`."""
     for row in range(lo * v.players, hi * v.players):
         game, me = v.state[row // v.players], player(row % v.players)

@@ -63,7 +63,7 @@ from .market import clear_shop, draw_of, fill_pool, fill_shop, give_back, receiv
 from .tables import COMPONENT_COUNT, FIRST_LINE, OFFER_COUNT, OFFER_KIND, WILD_TEAMS
 from .teams import count_kinds, muster, muster_wild
 from .turn import add_xp, drop_offers, end_turn, offer_items
-from .work import Work
+from .work import RoundMemory
 
 WEATHER_STAGES = 5
 SEED_BITS = 1 << 31
@@ -177,7 +177,7 @@ def match(game: Ints) -> None:
 
 
 @compiled
-def settle(game: Ints, me: int, side: int, work: Work, wild: bool) -> None:
+def settle(game: Ints, me: int, side: int, work: RoundMemory, wild: bool) -> None:
     """Write what a fight did to one of its sides."""
     winner, foes = work.result[WINNER], work.sizes[1 - side]
     game[me + KILLS] = foes - work.result[SURVIVORS + 1 - side]
@@ -209,7 +209,7 @@ def count_streak(game: Ints, me: int) -> None:
 
 
 @compiled
-def run_fight(game: Ints, seat: int, foe: int, work: Work) -> None:
+def run_fight(game: Ints, seat: int, foe: int, work: RoundMemory) -> None:
     """Let a player fight another one, a ghost (8 + seat) or wild creatures (-1)."""
     me = player(seat)
     work.sizes[0] = muster(game, me, game[WEATHER], work.one, work.cells)
@@ -230,7 +230,7 @@ def run_fight(game: Ints, seat: int, foe: int, work: Work) -> None:
 
 
 @compiled
-def run_fights(game: Ints, work: Work) -> None:
+def run_fights(game: Ints, work: RoundMemory) -> None:
     """Let all living players fight, each pair once."""
     for seat in range(SEATS):
         game[player(seat) + FOE] = NOBODY

@@ -141,7 +141,7 @@ def build(spec: str, players: int, bots: int, reward: str) -> Task:
         spec=spec,
         name="autochess",
         title=TITLE,
-        factory=f"{__package__}.driver:Games",
+        factory=f"{__package__}.driver:AutochessEnvironments",
         version=2,
         observation=Field("observation", "float32", (OBSERVATION,), per="seat", low=0, high=1),
         num_actions=ACTIONS,

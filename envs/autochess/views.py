@@ -28,7 +28,7 @@ from .layout import (
     TERMS,
     WORDS,
 )
-from .work import Work
+from .work import RoundMemory
 
 INFO = (
     "life",
@@ -56,7 +56,7 @@ AT_LAST = NUMBERS + NAMES.index(LAST_BOARDS[0])
 AT_WORK = NUMBERS + len(NAMES)
 
 
-class Views(NamedTuple):
+class AutochessViews(NamedTuple):
     """What kernels read and write, `(slots, rows, ...)`; what has no slot has no first axis."""
 
     players: int
@@ -70,7 +70,7 @@ class Views(NamedTuple):
     reals: Array
 
 
-class Boards(NamedTuple):
+class AutochessBoards(NamedTuple):
     """What is drawn of games, `(environments, ...)`."""
 
     creatures: Array
@@ -84,7 +84,7 @@ class Boards(NamedTuple):
     seats: Array
 
 
-class Extras(NamedTuple):
+class DisplayViews(NamedTuple):
     """What is written for people: the scalars of `INFO`, `(slots, rows)`, the boards, and those of the last end."""
 
     life: Array
@@ -98,12 +98,12 @@ class Extras(NamedTuple):
     kinds_active: Array
     items_held: Array
     actions_taken: Array
-    boards: Boards
-    last: Boards
+    boards: AutochessBoards
+    last: AutochessBoards
     last_drawn: Array
 
 
-def table(task: Task, buffers: Buffers, work: Work) -> NDArray[np.int64]:
+def table(task: Task, buffers: Buffers, work: RoundMemory) -> NDArray[np.int64]:
     """The table of a task's `buffers` and of `work`, which must outlive it.
 
     Raises:
@@ -115,10 +115,10 @@ def table(task: Task, buffers: Buffers, work: Work) -> NDArray[np.int64]:
 
 
 @compiled
-def views(at: NDArray[np.int64]) -> Views:
+def views(at: NDArray[np.int64]) -> AutochessViews:
     """Rebuild the arrays of the seats and games from a table."""
     slots, envs, players = at[0], at[1], at[2]
-    return Views(
+    return AutochessViews(
         players=players,
         preset=at[3],
         bots=at[4],
@@ -132,10 +132,10 @@ def views(at: NDArray[np.int64]) -> Views:
 
 
 @compiled
-def boards_at(at: NDArray[np.int64], first: int) -> Boards:
+def boards_at(at: NDArray[np.int64], first: int) -> AutochessBoards:
     """Rebuild the arrays of boards whose addresses are in a table, from `first` on."""
     envs = at[1]
-    return Boards(
+    return AutochessBoards(
         creatures=carray(pointer(at[first], np.uint8), (envs, CELLS)),
         stars=carray(pointer(at[first + 1], np.uint8), (envs, CELLS)),
         gear=carray(pointer(at[first + 2], np.uint8), (envs, CELLS)),
@@ -149,11 +149,11 @@ def boards_at(at: NDArray[np.int64], first: int) -> Boards:
 
 
 @compiled
-def extras(at: NDArray[np.int64]) -> Extras:
+def extras(at: NDArray[np.int64]) -> DisplayViews:
     """Rebuild the arrays for people from a table."""
     envs = at[1]
     rows = (at[0], envs * at[2])
-    return Extras(
+    return DisplayViews(
         life=carray(pointer(at[AT_INFO], np.int32), rows),
         rank=carray(pointer(at[AT_INFO + 1], np.int32), rows),
         stage=carray(pointer(at[AT_INFO + 2], np.int32), rows),
@@ -172,9 +172,9 @@ def extras(at: NDArray[np.int64]) -> Extras:
 
 
 @compiled
-def working(at: NDArray[np.int64]) -> Work:
+def working(at: NDArray[np.int64]) -> RoundMemory:
     """Rebuild the working memory from a table."""
-    return Work(
+    return RoundMemory(
         one=carray(pointer(at[AT_WORK], np.int64), (SIDE_SIZE * TEAM_WORDS,)),
         other=carray(pointer(at[AT_WORK + 1], np.int64), (SIDE_SIZE * TEAM_WORDS,)),
         cells=carray(pointer(at[AT_WORK + 2], np.int64), (SIDE_SIZE,)),

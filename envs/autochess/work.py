@@ -10,7 +10,7 @@ from .arena import ARENA_WORDS, RESULT_WORDS, SIDE_SIZE, TEAM_WORDS
 from .layout import FILM_WORDS, SEATS, TERMS, Floats, Ints
 
 
-class Work(NamedTuple):
+class RoundMemory(NamedTuple):
     """Memory for the two teams of a fight, the fight itself, its result and film, and the reward terms of all seats."""
 
     one: Ints
@@ -23,9 +23,9 @@ class Work(NamedTuple):
     terms: Floats
 
 
-def new_work() -> Work:
+def new_work() -> RoundMemory:
     """Allocate the working memory of a thread."""
-    return Work(
+    return RoundMemory(
         one=np.zeros(SIDE_SIZE * TEAM_WORDS, np.int64),
         other=np.zeros(SIDE_SIZE * TEAM_WORDS, np.int64),
         cells=np.zeros(SIDE_SIZE, np.int64),

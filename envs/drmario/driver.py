@@ -18,7 +18,7 @@ BY_FRAME = Kernels(reset_envs, step_frames, show_envs)
 BY_PLACEMENT = Kernels(reset_envs, step_placements, show_envs)
 
 
-class Bottles(NativeEnvironments):
+class BottleEnvironments(NativeEnvironments):
     """Environments `lo..hi` of `drmario` or `drmario-frames`."""
 
     def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:

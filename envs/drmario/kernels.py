@@ -36,7 +36,7 @@ from .plan import place_of, plan
 from .reach import survey
 from .rules import begin, frame, lock, until_control
 from .view import draw_bottle, draw_next, draw_pill, observe, observe_pill
-from .views import Views, views
+from .views import BottleViews, views
 
 CLEAR_REWARD = np.float32(0.5)
 VIRUS_REWARD = np.float32(0.5)
@@ -62,7 +62,7 @@ def place(board: Words, game: Ints, action: int, scratch: Words, path: Array) ->
 
 
 @compiled
-def show(v: Views, slot: int, env: int) -> None:
+def show(v: BottleViews, slot: int, env: int) -> None:
     """Write the observation, the mask and the boards of a state."""
     board, game = v.words[env], v.ints[env]
     observe(board, game, v.observation[slot, env])
@@ -79,7 +79,7 @@ def show(v: Views, slot: int, env: int) -> None:
 
 
 @compiled
-def show_last(v: Views, env: int) -> None:
+def show_last(v: BottleViews, env: int) -> None:
     """Write the boards of a state that ended an episode."""
     board, game = v.words[env], v.ints[env]
     draw_bottle(board, v.last_bottle[env])
@@ -89,7 +89,7 @@ def show_last(v: Views, env: int) -> None:
 
 
 @compiled
-def write_info(v: Views, slot: int, env: int) -> None:
+def write_info(v: BottleViews, slot: int, env: int) -> None:
     """Write the numbers that a person would like to see."""
     game = v.ints[env]
     v.viruses[slot, env] = game[VIRUSES]
@@ -101,7 +101,7 @@ def write_info(v: Views, slot: int, env: int) -> None:
 
 
 @compiled
-def next_episode(v: Views, env: int, level: int, speed: int) -> None:
+def next_episode(v: BottleViews, env: int, level: int, speed: int) -> None:
     """Begin an environment's next episode."""
     board, game = v.words[env], v.ints[env]
     seed = episode_seed(board[RUN_SEED], np.uint64(env), board[EPISODES])
@@ -112,7 +112,7 @@ def next_episode(v: Views, env: int, level: int, speed: int) -> None:
 
 
 @compiled
-def forget(v: Views, slot: int, env: int) -> None:
+def forget(v: BottleViews, slot: int, env: int) -> None:
     """Write that an environment has not been stepped yet."""
     v.common.reward[slot, env] = v.common.returns[slot, env] = 0
     v.common.length[slot, env] = v.common.frames[slot, env] = 0
@@ -137,7 +137,7 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64)
 
 
 @compiled
-def finish(v: Views, slot: int, env: int, viruses: int, clock: int) -> None:
+def finish(v: BottleViews, slot: int, env: int, viruses: int, clock: int) -> None:
     """Write what a step did, given the viruses and the clock before it, and begin a new episode if that one is over."""
     board, game, reals = v.words[env], v.ints[env], v.reals[env]
     outcome = game[OUTCOME]

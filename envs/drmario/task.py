@@ -111,7 +111,7 @@ def _common(spec: str, level: int, speed: str) -> dict[str, Any]:
     """What both tasks share."""
     return {
         "spec": spec,
-        "factory": f"{__package__}.driver:Bottles",
+        "factory": f"{__package__}.driver:BottleEnvironments",
         "native": True,
         "kernels": f"{__package__}.driver:compile_all",
         "frame_rate": FRAME_RATE,

@@ -22,7 +22,7 @@ MASK_WORDS = ACTIONS // 64
 TERMS = 3
 
 
-class Views(NamedTuple):
+class BottleViews(NamedTuple):
     """What kernels read and write, `(slots, environments, ...)`; what has no slot has no first axis.
 
     Bits, cells and states are words of 64 bits; `codes` is the bottle's cells as bytes, `ints` and `reals` are the
@@ -80,11 +80,11 @@ def table(task: Task, buffers: Buffers, scratch: Array, path: Array) -> NDArray[
 
 
 @compiled
-def views(at: NDArray[np.int64]) -> Views:
+def views(at: NDArray[np.int64]) -> BottleViews:
     """Rebuild the arrays from a table."""
     slots, envs, planes, level, speed = at[0], at[1], at[2], at[3], at[4]
     rows = (slots, envs)
-    return Views(
+    return BottleViews(
         level=level,
         speed=speed,
         by_frame=at[NUMBERS + 1] == 0,

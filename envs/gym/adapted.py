@@ -29,7 +29,7 @@ BEGUN = ("reward", "terminated", "truncated", "outcome", "frames", "episode_retu
 """What is zero until an episode's first step."""
 
 
-class Adapted:
+class AdaptedEnvironments:
     """Environments `lo..hi` of a task that somebody else wrote."""
 
     def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from ..fields import DECIDES, Array, Buffers, next_slot
 from ..task import Task
-from .adapted import BEGUN, TERMINATED, TRUNCATED, Adapted
+from .adapted import BEGUN, TERMINATED, TRUNCATED, AdaptedEnvironments
 from .infos import number_of
-from .spaces import Plain, action_reader, writer_of
-from .states import LENGTH, Memory, pack, unpack
+from .spaces import BoxWriter, action_reader, writer_of
+from .states import LENGTH, StateSaver, pack, unpack
 from .task import MaskReader, mask_reader
 
 log = logging.getLogger(__name__)
@@ -22,7 +22,7 @@ ELABORATE = (-1,)
 """No observation's shape: all of them have to be flattened."""
 
 
-class Slot:
+class GymSlotViews:
     """Views of the environments' part of one slot, made once, so that a step slices nothing.
 
     Attributes:
@@ -45,7 +45,7 @@ class Slot:
         self.settled = False
 
 
-class GymEnvironments(Adapted):
+class GymEnvironments(AdaptedEnvironments):
     """Environments `lo..hi` of a Gymnasium task.
 
     The loop over the environments is what every Python environment pays, so it touches memory views and views of rows,
@@ -54,18 +54,18 @@ class GymEnvironments(Adapted):
 
     def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
         super().__init__(task, lo, hi, buffers, seed)
-        self._views = [Slot(task, self._part, slot) for slot in range(len(buffers["action"]))]
+        self._views = [GymSlotViews(task, self._part, slot) for slot in range(len(buffers["action"]))]
         self._steps = list(enumerate(env.step for env in self._envs))
         self._actions_of = action_reader(self._envs[0].action_space)
         self._writer = writer_of(task.name, self._envs[0].observation_space)
-        self._plain = task.observation.shape if isinstance(self._writer, Plain) else ELABORATE
+        self._plain = task.observation.shape if isinstance(self._writer, BoxWriter) else ELABORATE
         self._returns = [0.0] * (hi - lo)
         self._born = [0] * (hi - lo)
         self._mask_of: list[MaskReader | None] = [None] * (hi - lo)
         self._mask_rows = list(self._masks)
         self._beats = memoryview(self._part["heartbeat"][0])
         self._beat = int(self._part["heartbeat"].max())
-        self._memories = [Memory(env) for env in self._envs] if task.state else []
+        self._memories = [StateSaver(env) for env in self._envs] if task.state else []
 
     def reset(self, mask: NDArray[np.bool_], slot: int) -> None:
         """Begin the next episode of the masked ones, write their first observations into `slot`, draw what is due."""

@@ -14,7 +14,7 @@ from ..fields import Array, Field
 from ..panels import Panel
 from ..task import Task
 from ..text import cells_of, size_of
-from .spaces import Writer
+from .spaces import ObservationWriter
 
 HEIGHT = 64
 WIDTH = 96
@@ -40,7 +40,7 @@ def shrink(picture: NDArray[np.uint8], shape: tuple[int, int]) -> NDArray[np.uin
     return small
 
 
-def board_of(drawn: Any, writer: Writer) -> tuple[Panel, Field]:
+def board_of(drawn: Any, writer: ObservationWriter) -> tuple[Panel, Field]:
     """Return the panel for what `render` gave, and its field; for the observation, a picture or bars, if that was None.
 
     Raises:
@@ -96,7 +96,7 @@ def pixels(title: str, field: str, shape: tuple[int, ...]) -> tuple[Panel, Field
     return Panel("pixels", title, field, main=True), Field(field, "uint8", size, timed=False, low=0, high=255)
 
 
-def _bars(writer: Writer) -> tuple[Panel, Field]:
+def _bars(writer: ObservationWriter) -> tuple[Panel, Field]:
     count = min(MOST_BARS, math.prod(writer.item.shape))
     labels = [str(index) for index in range(count)]
     for name, (lo, hi) in writer.slices.items():

@@ -8,13 +8,13 @@ import numpy as np
 
 from ..fields import DECIDES, OUT, Buffers, next_slot
 from ..task import Task
-from .adapted import TERMINATED, TRUNCATED, Adapted
+from .adapted import TERMINATED, TRUNCATED, AdaptedEnvironments
 from .infos import number_of
 from .spaces import action_reader, writer_of
 from .task import flat_mask
 
 
-class ParallelEnvironments(Adapted):
+class ParallelEnvironments(AdaptedEnvironments):
     """Environments `lo..hi` whose agents act at once; an episode ends when its last agent has left.
 
     An agent that leaves earlier is `OUT` until then, and one that is not there yet as well.

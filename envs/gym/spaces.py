@@ -84,7 +84,7 @@ def _endless(bounds: Array) -> list[float]:
 # -- observations -----------------------------------------------------------------------------------------------------
 
 
-class Writer(Protocol):
+class ObservationWriter(Protocol):
     """Writes observations of one space as they are stored."""
 
     item: Field
@@ -98,19 +98,19 @@ class Writer(Protocol):
         """
 
 
-def writer_of(name: str, space: gymnasium.Space[Any]) -> Writer:
+def writer_of(name: str, space: gymnasium.Space[Any]) -> ObservationWriter:
     """Return what stores the observations of `space`.
 
     Raises:
         UnsupportedSpaces: They are of no kind that can be trained on.
     """
-    writer = Plain(name, space) if isinstance(space, Box) and space.low.size else Flat(name, space)
+    writer = BoxWriter(name, space) if isinstance(space, Box) and space.low.size else FlatWriter(name, space)
     if not math.prod(writer.item.shape):
         raise UnsupportedSpaces(f"{name} has observations {space}, which hold nothing; {WRAP}")
     return writer
 
 
-class Plain:
+class BoxWriter:
     """A Box, stored in its own shape, and in its own type if that is small.
 
     Attributes:
@@ -133,7 +133,7 @@ class Plain:
 
 
 @dataclass(frozen=True)
-class Leaf:
+class SpaceLeaf:
     """One simple space within an observation.
 
     Attributes:
@@ -154,7 +154,7 @@ class Leaf:
         return ".".join(str(key) for key in self.path)
 
 
-class Flat:
+class FlatWriter:
     """Discrete spaces, and Dict and Tuple of spaces, as one vector in the space's own order.
 
     A choice is one of as many flags. A vector of nothing but flags is stored as bits; one with numbers in it as
@@ -167,10 +167,10 @@ class Flat:
 
     def __init__(self, name: str, space: gymnasium.Space[Any]) -> None:
         self._name, end = name, 0
-        self._leaves: list[Leaf] = []
+        self._leaves: list[SpaceLeaf] = []
         for path, part in _leaves(name, space, ()):
             width = _width(part)
-            self._leaves.append(Leaf(path, part, end, end + width))
+            self._leaves.append(SpaceLeaf(path, part, end, end + width))
             end += width
         boxes = [leaf for leaf in self._leaves if isinstance(leaf.space, Box)]
         low, high = 0.0, 1.0
@@ -209,7 +209,7 @@ class Flat:
             self._write(leaf, part, vector[leaf.lo : leaf.hi])
         into[...] = np.packbits(vector, bitorder="little") if self._bits else vector
 
-    def _write(self, leaf: Leaf, value: Any, into: Array) -> None:
+    def _write(self, leaf: SpaceLeaf, value: Any, into: Array) -> None:
         space, name = leaf.space, f"{self._name}, {leaf.name}" if leaf.path else self._name
         _expect(name, space.shape or (), value)
         flat = np.asarray(value).ravel()

@@ -95,7 +95,7 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
-class Memory:
+class StateSaver:
     """Saves and restores one environment: its own state, its random generator, and the time of its wrappers.
 
     Args:
@@ -142,7 +142,7 @@ def state_size(env: Any, shown: Any) -> int:
         if not isinstance(wrapper, TRANSPARENT):
             name = type(wrapper).__name__
             raise NotStorable(f"its wrapper {name} may remember something: give it get_state and set_state, too")
-    memory = Memory(env)
+    memory = StateSaver(env)
     first = pack(memory.save())
     memory.load(unpack(first))
     if pack(memory.save()) != first:

@@ -20,7 +20,7 @@ from ..task import Outcome, Task
 from .board import board_of
 from .infos import numbers_in
 from .making import create, drawing_modes, import_environment, is_parallel, literal
-from .spaces import UnsupportedSpaces, Writer, describe_actions, writer_of
+from .spaces import ObservationWriter, UnsupportedSpaces, describe_actions, writer_of
 from .states import NotStorable, state_size
 
 CONTROL = {
@@ -65,11 +65,11 @@ def describe(spec: str, name: str, params: Mapping[str, str]) -> Task:
     import_environment(name)  # what its module starts serves all of its environments
     with ending_processes(), kept_signals():
         modes, note = drawing_modes(name, values), ""
-        look = _look(name, values, modes[0] if modes else None)
+        look = _probe(name, values, modes[0] if modes else None)
         for mode in (*modes[1:], None):
             if look.trouble:
                 note = note or f"{name} cannot draw itself as it would: {look.trouble}"
-                look = _look(name, values, mode)
+                look = _probe(name, values, mode)
     return Task(
         spec=spec,
         name=name,
@@ -135,13 +135,13 @@ def flat_mask(mask: Any, count: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
 
 
 @dataclass(frozen=True)
-class _Look:
+class _ProbeResult:
     """What one environment showed of itself.
 
     `trouble` says why it could not be drawn as it was asked to, `forgets` why the states that it offers are not kept.
     """
 
-    writer: Writer
+    writer: ObservationWriter
     actions: Mapping[str, Any]
     masked: bool
     players: int
@@ -154,7 +154,7 @@ class _Look:
     forgets: str = ""
 
 
-def _look(name: str, values: Mapping[str, Any], mode: str | None) -> _Look:
+def _probe(name: str, values: Mapping[str, Any], mode: str | None) -> _ProbeResult:
     """Make an environment, begin an episode, draw it, close it."""
     env = create(name, values, mode)
     try:
@@ -189,7 +189,7 @@ def _look(name: str, values: Mapping[str, Any], mode: str | None) -> _Look:
     finally:
         env.close()
     players = max(1, len(agents))
-    return _Look(writer, facts, masked, players, parallel, panel, board, told, trouble, state_bytes, forgets)
+    return _ProbeResult(writer, facts, masked, players, parallel, panel, board, told, trouble, state_bytes, forgets)
 
 
 def _offered_state(env: Any, shown: Any) -> tuple[int, str]:
@@ -202,7 +202,7 @@ def _offered_state(env: Any, shown: Any) -> tuple[int, str]:
         return 0, f"{type(error).__name__}: {error}"
 
 
-def _settings(look: _Look) -> dict[str, Any]:
+def _settings(look: _ProbeResult) -> dict[str, Any]:
     """Return what PPO should begin with; a bonus for entropy would only widen what is drawn of a continuous action."""
     shape = look.writer.item.shape
     picture = look.writer.item.dtype == "uint8" and len(shape) > 1 and sorted(shape)[-2] > LARGE

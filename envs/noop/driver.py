@@ -14,7 +14,7 @@ ZERO = ("reward", "terminated", "truncated", "outcome", "episode_return", "episo
 TRUNCATED = 1
 
 
-class Slot:
+class NoopSlotViews:
     """Views of one slot, made once: a number is written through them in a fraction of the time that NumPy takes.
 
     Attributes:
@@ -31,7 +31,7 @@ class Slot:
         self.settled = False
 
 
-class Nothing:
+class NoopEnvironments:
     """Environments `lo..hi` of `noop`."""
 
     def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
@@ -39,7 +39,7 @@ class Nothing:
         self._length = int(task.values["length"])
         self._legal = np.packbits(np.ones(task.num_actions, np.bool_), bitorder="little")
         self._part: dict[str, Array] = {name: array[:, lo:hi] for name, array in buffers.items()}
-        self._slots = [Slot(self._part, slot) for slot in range(len(buffers["action"]))]
+        self._slots = [NoopSlotViews(self._part, slot) for slot in range(len(buffers["action"]))]
         self._steps = [0] * (hi - lo)
         self._beats: Any = memoryview(self._part["heartbeat"][0])
         drawn = self._part.get("final_drawn")  # tasks whose environments share memory have none
@@ -75,7 +75,7 @@ class Nothing:
         self._part.clear()
         self._slots.clear()
 
-    def _begin(self, index: int, into: Slot) -> None:
+    def _begin(self, index: int, into: NoopSlotViews) -> None:
         self._steps[index] = 0
         into.shares[index] = 0
         self._part["episode"][0, index] += 1

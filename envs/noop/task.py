@@ -20,7 +20,7 @@ def build(spec: str, length: int) -> Task:
         spec=spec,
         name="noop",
         title=TITLE,
-        factory=f"{__package__}.driver:Nothing",
+        factory=f"{__package__}.driver:NoopEnvironments",
         observation=Field("observation", "float32", (OBSERVATION,), per="seat", low=0, high=1),
         num_actions=ACTIONS,
         masked=True,

@@ -12,16 +12,16 @@ from .families import FAMILIES
 from .kernels import reset_envs, show_envs, step_envs
 from .layout import EPISODES
 from .states import possible
-from .views import Table
+from .views import AddressTable
 
 KERNELS = Kernels(reset_envs, step_envs, show_envs)
 
 
-class Hands(NativeEnvironments):
+class PokerEnvironments(NativeEnvironments):
     """Hands `lo..hi` of a game of this folder."""
 
     def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
-        self._addressed = Table(task, buffers)
+        self._addressed = AddressTable(task, buffers)
         super().__init__(
             task,
             lo,

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from ..errors import BadParameter
 from ..family import Parameter
 from ..task import Task
-from .layout import Layout
+from .layout import HandLayout
 
 if TYPE_CHECKING:
-    from .game import Game
+    from .game import PokerGame
 
 POKER_ACTIONS = ("fold", "check or call", "bet or raise")
 MOST_RAISES = 2
@@ -21,7 +21,7 @@ MOST_RAISES = 2
 
 
 @dataclass(frozen=True)
-class Family:
+class PokerFamily:
     """A game.
 
     Attributes:
@@ -34,78 +34,78 @@ class Family:
 
     title: str
     parameters: tuple[Parameter, ...]
-    layout: Callable[..., Layout]
-    build: Callable[..., Game]
+    layout: Callable[..., HandLayout]
+    build: Callable[..., PokerGame]
     streets: tuple[str, ...] = ("",)
 
 
-def _kuhn() -> Game:
+def _kuhn() -> PokerGame:
     from .small import kuhn
 
     return kuhn()
 
 
-def _leduc(*, suits: bool) -> Game:
+def _leduc(*, suits: bool) -> PokerGame:
     from .small import leduc
 
     return leduc(suits=suits)
 
 
-def _liars_dice(faces: int) -> Game:
+def _liars_dice(faces: int) -> PokerGame:
     from .small import liars_dice
 
     return liars_dice(faces)
 
 
-def _holdem(betting: str, stack: int, flop: int, turn: int, river: int) -> Game:
+def _holdem(betting: str, stack: int, flop: int, turn: int, river: int) -> PokerGame:
     from .holdem import holdem
     from .sizes import sizes_of
 
     return holdem(sizes_of(betting), stack, (flop, turn, river))
 
 
-def _holdem_layout(betting: str, **_: object) -> Layout:
+def _holdem_layout(betting: str, **_: object) -> HandLayout:
     """On a street a check, the raises that are allowed, one all-in more, and a call."""
     from .sizes import sizes_of
 
     sizes = sizes_of(betting)
     names = ("fold", "check or call", *(size.name for size in sizes.offered))
-    return Layout(names, max(sizes.max_raises) + 3, 52, 2, (0, 3, 4, 5))
+    return HandLayout(names, max(sizes.max_raises) + 3, 52, 2, (0, 3, 4, 5))
 
 
-def _leduc_layout(*, suits: bool) -> Layout:
+def _leduc_layout(*, suits: bool) -> HandLayout:
     """On a street a check, the raises, and a call; cards are shown with their suits in any case."""
     del suits
-    return Layout(POKER_ACTIONS, MOST_RAISES + 2, 6, 1, (0, 1))
+    return HandLayout(POKER_ACTIONS, MOST_RAISES + 2, 6, 1, (0, 1))
 
 
-def _dice_layout(faces: int) -> Layout:
+def _dice_layout(faces: int) -> HandLayout:
     from .small import bid_name
 
     bids = tuple(bid_name(bid, faces) for bid in range(2 * faces))
-    return Layout((*bids, "liar"), 2 * faces + 1, faces)
+    return HandLayout((*bids, "liar"), 2 * faces + 1, faces)
 
 
 def _buckets(street: str) -> Parameter:
     return Parameter(street, 50, low=1, high=20_000, help=f"number of hand buckets on the {street}")
 
 
-FAMILIES: Mapping[str, Family] = {
-    "kuhn": Family("Kuhn poker", (), lambda: Layout(POKER_ACTIONS, 3, 3), _kuhn),
-    "leduc": Family(
+FAMILIES: Mapping[str, PokerFamily] = {
+    "kuhn": PokerFamily("Kuhn poker", (), lambda: HandLayout(POKER_ACTIONS, 3, 3), _kuhn),
+    "leduc": PokerFamily(
         "Leduc poker",
         (Parameter("suits", default=True, help="distinguish the suits: 936 information sets instead of 288"),),
         _leduc_layout,
         _leduc,
         ("first", "second"),
     ),
-    "liars_dice": Family(
+    "liars_dice": PokerFamily(
         "Liar's dice",
         (Parameter("faces", 6, low=2, high=6, help="faces per die; the highest is wild"),),
         _dice_layout,
         _liars_dice,
     ),
-    "holdem": Family(
+    "holdem": PokerFamily(
         "Heads-up no-limit hold'em",
         (
             Parameter("betting", "standard", help="bet sizes: standard, fcpa, wide, or a YAML or JSON file"),
@@ -124,12 +124,12 @@ def has_game(task: Task) -> bool:
     return task.name in FAMILIES
 
 
-def layout_of(task: Task) -> Layout:
+def layout_of(task: Task) -> HandLayout:
     """Return how a task's game lies in memory."""
     return FAMILIES[task.name].layout(**task.values)
 
 
-def game_of(task: Task) -> Game:
+def game_of(task: Task) -> PokerGame:
     """Return the game that a task steps; it is built once.
 
     Raises:
@@ -141,5 +141,5 @@ def game_of(task: Task) -> Game:
 
 
 @cache
-def _built(name: str, values: tuple[tuple[str, Any], ...]) -> Game:
+def _built(name: str, values: tuple[tuple[str, Any], ...]) -> PokerGame:
     return FAMILIES[name].build(**dict(values))

@@ -29,7 +29,7 @@ class Deals:
 
 
 @dataclass(frozen=True, eq=False)
-class Game:
+class PokerGame:
     """A zero-sum game for two.
 
     Information sets are *rows*, and their actions *entries*, dense and bucket-major: for each street, player and bucket

@@ -10,13 +10,13 @@ from .cards.words import word_of
 from .compiled import compiled
 from .layout import BOARD, CHIPS, DEAL, HANDS, HISTORY, NODE, PLAYERS, RANDOM, STEPS
 from .tree import DECISION, FOLD, STREET
-from .views import Numbers, Rules
+from .views import GameArrays, PokerDimensions
 
 NO_EDGE = -1
 
 
 @compiled
-def begin(r: Rules, n: Numbers, hand: Array, seed: int) -> None:
+def begin(r: GameArrays, n: PokerDimensions, hand: Array, seed: int) -> None:
     """Deal a hand with the random numbers of a seed."""
     hand[RANDOM] = seed
     hand[NODE] = hand[STEPS] = 0
@@ -33,7 +33,7 @@ def begin(r: Rules, n: Numbers, hand: Array, seed: int) -> None:
 
 
 @compiled
-def edge_of(r: Rules, node: int, number: int) -> int:
+def edge_of(r: GameArrays, node: int, number: int) -> int:
     """The edge below a decision that an action takes, or `NO_EDGE`."""
     for edge in range(r.first[node], r.first[node] + r.degree[node]):
         if r.number[edge] == number:
@@ -42,7 +42,7 @@ def edge_of(r: Rules, node: int, number: int) -> int:
 
 
 @compiled
-def act(r: Rules, hand: Array, number: int) -> bool:
+def act(r: GameArrays, hand: Array, number: int) -> bool:
     """Take a legal action, and deal what follows it; returns whether the hand is over."""
     edge = edge_of(r, hand[NODE], number)
     hand[HISTORY + hand[STEPS]] = edge + 1
@@ -55,7 +55,7 @@ def act(r: Rules, hand: Array, number: int) -> bool:
 
 
 @compiled
-def showdown(r: Rules, n: Numbers, hand: Array) -> int:
+def showdown(r: GameArrays, n: PokerDimensions, hand: Array) -> int:
     """Whether seat 1 wins (1), loses (-1) or shares (0) when the hands are compared."""
     if n.deals:
         return int(r.sign[hand[DEAL], r.result[hand[NODE]]])
@@ -68,7 +68,7 @@ def showdown(r: Rules, n: Numbers, hand: Array) -> int:
 
 
 @compiled
-def won(r: Rules, n: Numbers, hand: Array) -> float:
+def won(r: GameArrays, n: PokerDimensions, hand: Array) -> float:
     """Chips that seat 1 has won with a hand that is over."""
     node = hand[NODE]
     if r.kind[node] != FOLD:
@@ -78,7 +78,7 @@ def won(r: Rules, n: Numbers, hand: Array) -> float:
 
 
 @compiled
-def observe(r: Rules, n: Numbers, hand: Array, seat: int, out: Array) -> None:
+def observe(r: GameArrays, n: PokerDimensions, hand: Array, seat: int, out: Array) -> None:
     """Write what a seat sees, as `Layout.slices` has it."""
     out[:] = 0
     node = hand[NODE]
@@ -102,7 +102,7 @@ def observe(r: Rules, n: Numbers, hand: Array, seat: int, out: Array) -> None:
 
 
 @compiled
-def write_history(r: Rules, n: Numbers, hand: Array, out: Array) -> None:
+def write_history(r: GameArrays, n: PokerDimensions, hand: Array, out: Array) -> None:
     """Set one number for each action of the hand, in its group by street and place."""
     before, place = 0, 0
     for step in range(hand[STEPS]):

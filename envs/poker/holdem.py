@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .cards.notation import CLASSES
-from .game import Game
-from .sizes import STREETS, Size, Sizes
-from .tree import DECISION, FOLD, SHOWDOWN, STREET, Action, Standing, compile_tree
+from .game import PokerGame
+from .sizes import STREETS, BetSize, BetSizes
+from .tree import DECISION, FOLD, SHOWDOWN, STREET, Action, BettingStatus, compile_tree
 
 FOLDS, CALLS, RAISES = range(3)
 """Numbers of actions: to fold, to check or call, and the first of the sizes."""
 
 
-class Round(NamedTuple):
+class NoLimitState(NamedTuple):
     """Where a hand stands.
 
     Attributes:
@@ -39,7 +39,7 @@ class Round(NamedTuple):
     over: bool = False
 
 
-class NoLimit:
+class NoLimitBetting:
     """No-limit betting for two with equal stacks: the small blind acts first before the flop and last after it.
 
     Args:
@@ -47,25 +47,25 @@ class NoLimit:
         stack: Chips that each begins with.
     """
 
-    def __init__(self, sizes: Sizes, stack: int) -> None:
+    def __init__(self, sizes: BetSizes, stack: int) -> None:
         self._sizes, self._stack = sizes, stack
         self._number = {size: RAISES + index for index, size in enumerate(sizes.offered)}
 
-    def root(self) -> Round:
+    def root(self) -> NoLimitState:
         """The blinds are paid, and the small one is next."""
         small, big = self._sizes.blinds
-        return Round(0, 0, (small, big), least=big)
+        return NoLimitState(0, 0, (small, big), least=big)
 
-    def standing(self, state: Round) -> Standing:
+    def status(self, state: NoLimitState) -> BettingStatus:
         """Return what the node of `state` is."""
         if state.folded >= 0:
-            return Standing(FOLD, state.folded, state.street, state.paid)
+            return BettingStatus(FOLD, state.folded, state.street, state.paid)
         if not state.over:
-            return Standing(DECISION, state.player, state.street, state.paid)
+            return BettingStatus(DECISION, state.player, state.street, state.paid)
         last = state.street == len(STREETS) - 1
-        return Standing(SHOWDOWN if last else STREET, 0, state.street, state.paid)
+        return BettingStatus(SHOWDOWN if last else STREET, 0, state.street, state.paid)
 
-    def actions(self, state: Round) -> list[Action]:
+    def actions(self, state: NoLimitState) -> list[Action]:
         """Fold if there is something to answer, check or call, then what the abstraction offers, the smallest first."""
         owed = max(state.paid)
         facing = state.paid[state.player] < owed
@@ -77,17 +77,17 @@ class NoLimit:
             found.append(Action(name, chips, self._number[size]))
         return found
 
-    def after(self, state: Round, action: Action) -> Round:
+    def after(self, state: NoLimitState, action: Action) -> NoLimitState:
         """Return the state after an action, or after a deal."""
         if state.over:
             ends = max(state.paid) == self._stack
             least, before = self._sizes.blinds[1], state.paid[0]
-            return Round(state.street + 1, 1, state.paid, least=least, before=before, over=ends)
+            return NoLimitState(state.street + 1, 1, state.paid, least=least, before=before, over=ends)
         if action.number == FOLDS:
             return state._replace(folded=state.player)
         return self._paying(state, int(action.chips))
 
-    def _paying(self, state: Round, chips: int) -> Round:
+    def _paying(self, state: NoLimitState, chips: int) -> NoLimitState:
         """Return the state after a check, a call or a raise of any size, after which its player has put in `chips`."""
         owed = max(state.paid)
         paid = (chips, state.paid[1]) if state.player == 0 else (state.paid[0], chips)
@@ -99,22 +99,22 @@ class NoLimit:
         other = 1 - state.player
         return state._replace(player=other, paid=paid, raises=raises, least=least, acted=True, over=over)
 
-    def raises(self, state: Round) -> tuple[int, int] | None:
+    def raises(self, state: NoLimitState) -> tuple[int, int] | None:
         """Return the least and the most chips that a player can have put in after a raise, if there can be one."""
         owed = max(state.paid)
         return (min(owed + state.least, self._stack), self._stack) if owed < self._stack else None
 
-    def _raises(self, state: Round, owed: int) -> dict[int, Size]:
+    def _raises(self, state: NoLimitState, owed: int) -> dict[int, BetSize]:
         """Return chips in all and the size of every raise; of sizes that come to the same, the first."""
         if owed == self._stack:
             return {}
-        jam = Size("jam")
+        jam = BetSize("jam")
         if self._stack - owed < self._sizes.jam_spr_threshold * 2 * owed:
             return {self._stack: jam}
         template = self._sizes.street(state.street).template(state.raises, state.player)
         if state.raises >= self._sizes.max_raises[state.street]:
             template = tuple(size for size in template if size == jam)
-        found: dict[int, Size] = {}
+        found: dict[int, BetSize] = {}
         for size in template:
             chips = self._chips(size, owed, owed + state.least)
             if chips < self._sizes.all_in_share * self._stack:
@@ -123,7 +123,7 @@ class NoLimit:
                 found[self._stack] = jam
         return found
 
-    def _chips(self, size: Size, owed: int, least: int) -> int:
+    def _chips(self, size: BetSize, owed: int, least: int) -> int:
         """Return what a raise puts in in all: whole chips, at least `least`, and no more than there are."""
         chips = {
             "pot": owed + round(size.number * 2 * owed),
@@ -134,7 +134,7 @@ class NoLimit:
         return min(max(chips, least), self._stack)
 
 
-def holdem(sizes: Sizes, stack: int, buckets: tuple[int, int, int]) -> Game:
+def holdem(sizes: BetSizes, stack: int, buckets: tuple[int, int, int]) -> PokerGame:
     """Return hold'em under an abstraction of its bets and of its cards.
 
     Args:
@@ -142,5 +142,5 @@ def holdem(sizes: Sizes, stack: int, buckets: tuple[int, int, int]) -> Game:
         stack: Big blinds that each begins with.
         buckets: Of hands on flop, turn and river; before the flop there are the 169 classes up to suits.
     """
-    tree = compile_tree(NoLimit(sizes, stack * sizes.blinds[1]))
-    return Game("holdem", tree, (len(CLASSES), *buckets), hands=CLASSES)
+    tree = compile_tree(NoLimitBetting(sizes, stack * sizes.blinds[1]))
+    return PokerGame("holdem", tree, (len(CLASSES), *buckets), hands=CLASSES)

@@ -10,7 +10,7 @@ from .compiled import compiled
 from .hand import NO_EDGE, act, begin, edge_of, observe, won
 from .layout import EPISODES, LAST, NODE, PLAYERS, RUN_SEED, STEPS
 from .picture import draw
-from .views import Numbers, Rules, Views, numbers, rules, views
+from .views import GameArrays, PokerDimensions, PokerViews, numbers, rules, views
 
 WAITING = 1
 """The mask of a seat that waits: it allows the first action."""
@@ -18,7 +18,7 @@ FIRST_WINS, SECOND_WINS, SPLIT = 1, 2, 3
 
 
 @compiled
-def write_mask(r: Rules, node: int, mask: Array) -> None:
+def write_mask(r: GameArrays, node: int, mask: Array) -> None:
     """Write which actions a decision allows."""
     mask[:] = 0
     for edge in range(r.first[node], r.first[node] + r.degree[node]):
@@ -27,7 +27,7 @@ def write_mask(r: Rules, node: int, mask: Array) -> None:
 
 
 @compiled
-def show(v: Views, r: Rules, n: Numbers, slot: int, env: int) -> None:
+def show(v: PokerViews, r: GameArrays, n: PokerDimensions, slot: int, env: int) -> None:
     """Write observations, masks, numbers and the picture of a hand that goes on."""
     hand = v.state[env]
     node = hand[NODE]
@@ -46,7 +46,7 @@ def show(v: Views, r: Rules, n: Numbers, slot: int, env: int) -> None:
 
 
 @compiled
-def write_info(v: Views, r: Rules, slot: int, env: int) -> None:
+def write_info(v: PokerViews, r: GameArrays, slot: int, env: int) -> None:
     """Write the numbers of a hand, also of one that is over."""
     node = v.state[env, NODE]
     v.pot[slot, env] = r.paid[node, 0] + r.paid[node, 1]
@@ -54,7 +54,7 @@ def write_info(v: Views, r: Rules, slot: int, env: int) -> None:
 
 
 @compiled
-def next_episode(v: Views, r: Rules, n: Numbers, env: int) -> None:
+def next_episode(v: PokerViews, r: GameArrays, n: PokerDimensions, env: int) -> None:
     """Deal an environment's next hand."""
     hand = v.state[env]
     seed = episode_seed(np.uint64(hand[RUN_SEED]), np.uint64(env), np.uint64(hand[EPISODES]))
@@ -63,7 +63,7 @@ def next_episode(v: Views, r: Rules, n: Numbers, env: int) -> None:
 
 
 @compiled
-def write_end(v: Views, slot: int, env: int, over: bool, chips: float) -> None:
+def write_end(v: PokerViews, slot: int, env: int, over: bool, chips: float) -> None:
     """Write what a step brought: chips for seat 1, and as many against seat 2, if the hand is over."""
     for seat in range(PLAYERS):
         row = env * PLAYERS + seat
@@ -92,7 +92,7 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64)
 
 
 @compiled
-def first_illegal(v: Views, r: Rules, lo: int, hi: int, slot: int) -> int:
+def first_illegal(v: PokerViews, r: GameArrays, lo: int, hi: int, slot: int) -> int:
     """The first row whose turn it is and whose action its mask forbids, or `ALL_LEGAL`."""
     for env in range(lo, hi):
         node = v.state[env, NODE]

@@ -27,7 +27,7 @@ HISTORY = BOARD + 5
 
 
 @dataclass(frozen=True)
-class Layout:
+class HandLayout:
     """What a game's stepping needs to know of it, beside its tree.
 
     Attributes:

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..task import Task
-from .course import Course, Free, OnTree, next_decision
 from .families import game_of, layout_of
-from .game import Game
-from .holdem import NoLimit
+from .game import PokerGame
+from .hand_betting import HandBetting, NoLimitHandBetting, TreeHandBetting, next_decision
+from .holdem import NoLimitBetting
 from .off_tree import taken_for
 from .sizes import sizes_of
-from .tree import DECISION, FOLD, Action, Standing
+from .tree import DECISION, FOLD, Action, BettingStatus
 
 Cards: TypeAlias = tuple[int, ...]
 Policy: TypeAlias = "Callable[[LiveHand, int], NDArray[np.float64]]"
@@ -34,7 +34,7 @@ def uniform(hand: LiveHand, seat: int) -> NDArray[np.float64]:
     return np.full(count, 1 / count)
 
 
-class Done(NamedTuple):
+class TakenAction(NamedTuple):
     """What was done in a hand, by whom, on which street."""
 
     street: int
@@ -42,7 +42,7 @@ class Done(NamedTuple):
     action: Action
 
 
-class Rules(NamedTuple):
+class LiveRules(NamedTuple):
     """What hands of a task are played by.
 
     Attributes:
@@ -52,20 +52,20 @@ class Rules(NamedTuple):
         unit: Chips of a big blind, in which winnings are told; 1 where there are no blinds.
     """
 
-    game: Game
-    betting: NoLimit | None
+    game: PokerGame
+    betting: NoLimitBetting | None
     open_cards: tuple[int, ...]
     unit: int
 
 
-def rules_of(task: Task) -> Rules:
+def rules_of(task: Task) -> LiveRules:
     """Return what a task's hands are played by."""
     game, opened = game_of(task), layout_of(task).board
     if game.deals is not None:
-        return Rules(game, None, opened, 1)
+        return LiveRules(game, None, opened, 1)
     sizes = sizes_of(task.values["betting"])
     big = sizes.blinds[1]
-    return Rules(game, NoLimit(sizes, task.values["stack"] * big), opened, big)
+    return LiveRules(game, NoLimitBetting(sizes, task.values["stack"] * big), opened, big)
 
 
 class LiveHand:
@@ -84,14 +84,16 @@ class LiveHand:
         generator: Deals, and decides what a bet is taken for.
     """
 
-    def __init__(self, rules: Rules, generator: random.Random) -> None:
+    def __init__(self, rules: LiveRules, generator: random.Random) -> None:
         self.game, self._open, self._generator = rules.game, rules.open_cards, generator
-        self._course: Course = OnTree(rules.game.tree) if rules.betting is None else Free(rules.betting)
+        self._betting: HandBetting = (
+            TreeHandBetting(rules.game.tree) if rules.betting is None else NoLimitHandBetting(rules.betting)
+        )
         self.deal = 0
         self.node: int | None = 0
-        self.history: list[Done] = []
+        self.history: list[TakenAction] = []
         self.hands, self._board = self._dealt()
-        one, other = self.standing.paid
+        one, other = self.status.paid
         self.before = one if one == other else 0
 
     def _dealt(self) -> tuple[tuple[Cards, Cards], Cards]:
@@ -104,62 +106,62 @@ class LiveHand:
         return ((one,), (other,)), (int(deals.board[self.deal]),)
 
     @property
-    def standing(self) -> Standing:
+    def status(self) -> BettingStatus:
         """Where the hand is: who decides, or how it ended."""
-        return self._course.standing
+        return self._betting.status
 
     @property
     def over(self) -> bool:
         """Whether nobody decides any more."""
-        return self.standing.kind != DECISION
+        return self.status.kind != DECISION
 
     @property
     def board(self) -> tuple[int, ...]:
         """Cards that lie open."""
-        return self._board[: self._open[self.standing.street]]
+        return self._board[: self._open[self.status.street]]
 
     @property
     def actions(self) -> Sequence[Action]:
         """What can be done, of the sizes that the abstraction offers."""
-        return self._course.actions
+        return self._betting.actions
 
     @property
     def raises(self) -> tuple[int, int] | None:
         """The least and the most chips in all of a raise of any size, where there is one."""
-        return self._course.raises
+        return self._betting.raises
 
     def bucket(self, seat: int) -> int:
         """Return what a seat of a small game knows besides the betting."""
         assert self.game.deals is not None
-        return int(self.game.deals.bucket[self.deal, self.standing.street, seat])
+        return int(self.game.deals.bucket[self.deal, self.status.street, seat])
 
     def act(self, action: Action) -> None:
         """Do what `actions` has, or a raise to any number of chips within `raises`."""
-        here = self.standing
-        self.history.append(Done(here.street, here.player, action))
+        here = self.status
+        self.history.append(TakenAction(here.street, here.player, action))
         place = self._place(action, max(here.paid))
-        self._course.act(action)
+        self._betting.act(action)
         self._follow(place)
-        if self.standing.street != here.street:
-            self.before = self.standing.paid[0]
+        if self.status.street != here.street:
+            self.before = self.status.paid[0]
 
     def probabilities(self, policy: Policy) -> NDArray[np.float64] | None:
         """Return how often a policy would take each of `actions`, if the hand has a node that has the same ones."""
         if self.over or self.node is None:
             return None
         same = [action.number for action in self.game.tree.actions_of(self.node)]
-        return policy(self, self.standing.player) if same == [action.number for action in self.actions] else None
+        return policy(self, self.status.player) if same == [action.number for action in self.actions] else None
 
     def chosen_by(self, policy: Policy) -> Action:
         """Return what a policy does now; without a node it checks or calls."""
         if self.node is None:
             return self._passive
-        chances = policy(self, self.standing.player)
+        chances = policy(self, self.status.player)
         wanted = self.game.tree.actions_of(self.node)[self._generator.choices(range(len(chances)), chances.tolist())[0]]
         same = next((action for action in self.actions if action.number == wanted.number), None)
         if same is not None or self.raises is None:
             return same or self._passive
-        return self.raise_to(self._scaled(wanted.chips, max(self.game.tree.paid[self.node]), max(self.standing.paid)))
+        return self.raise_to(self._scaled(wanted.chips, max(self.game.tree.paid[self.node]), max(self.status.paid)))
 
     def raise_to(self, chips: float) -> Action:
         """Return the raise to so many chips in all, or to as many as the rules allow."""
@@ -167,13 +169,13 @@ class LiveHand:
         least, most = self.raises
         chips = min(max(round(chips), least), most)
         offered = next((action for action in self.actions if action.chips == chips), None)
-        verb = "raise" if max(self.standing.paid) > self.before else "bet"
+        verb = "raise" if max(self.status.paid) > self.before else "bet"
         return offered or Action(f"{verb} {chips - self.before:g}", chips, NO_NUMBER)
 
     @property
     def won(self) -> float:
         """Chips that the first seat has won with a hand that is over."""
-        kind, player, _, paid, result = self.standing
+        kind, player, _, paid, result = self.status
         if kind == FOLD:
             return paid[1] if player else -paid[0]
         if self.game.deals is not None:
@@ -184,7 +186,7 @@ class LiveHand:
     @property
     def _passive(self) -> Action:
         """To check or to call."""
-        return next(action for action in self.actions if action.chips == max(self.standing.paid))
+        return next(action for action in self.actions if action.chips == max(self.status.paid))
 
     def worth(self, seat: int) -> str:
         """Return what a hand of hold'em with the whole board is called."""
@@ -211,7 +213,7 @@ class LiveHand:
         """Go down the tree, as far as it still tells the same hand."""
         if self.node is None or place is None:
             return
-        tree, here = self.game.tree, self.standing
+        tree, here = self.game.tree, self.status
         at = next_decision(tree, self.node, place)
         same = tree.kind[at] == here.kind == DECISION and (tree.player[at], tree.street[at]) == (
             here.player,

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from ..text import LETTER
 from .cards.notation import card_text
-from .layout import PLAYERS, Layout
+from .layout import PLAYERS, HandLayout
 from .tree import Action
 
 if TYPE_CHECKING:
-    from .game import Game
+    from .game import PokerGame
 
 WIDTH = 38
 TURN = 0
@@ -38,12 +38,12 @@ SEAT_COLORS = (CYAN, YELLOW)
 POINTER = ord("▸") | GREEN << LETTER
 
 
-def lines_of(layout: Layout) -> int:
+def lines_of(layout: HandLayout) -> int:
     """Return how many lines each street has."""
     return 1 if layout.streets > 1 or layout.longest <= WIDTH // LABEL else DICE_LINES
 
 
-def shape_of(layout: Layout) -> tuple[int, int]:
+def shape_of(layout: HandLayout) -> tuple[int, int]:
     """Return lines and columns of the picture."""
     return FIRST_STREET + layout.streets * lines_of(layout) + 1, WIDTH
 
@@ -53,7 +53,7 @@ def letters(text: str, color: int = 0) -> list[int]:
     return [ord(letter) | color << LETTER for letter in text]
 
 
-def template_of(layout: Layout, streets: tuple[str, ...], *, chips: bool, stack: int) -> NDArray[np.uint32]:
+def template_of(layout: HandLayout, streets: tuple[str, ...], *, chips: bool, stack: int) -> NDArray[np.uint32]:
     """Return the picture without what changes, `(lines, columns)`.
 
     Args:
@@ -83,7 +83,7 @@ def template_of(layout: Layout, streets: tuple[str, ...], *, chips: bool, stack:
     return cells
 
 
-def faces_of(game: Game, layout: Layout) -> NDArray[np.uint32]:
+def faces_of(game: PokerGame, layout: HandLayout) -> NDArray[np.uint32]:
     """Return how each card, or face of a die, looks: `(cards, 2)` cells."""
     names = game.hands if game.deals is not None else [card_text(card) for card in range(layout.cards)]
     return np.array([_face(name) for name in names], np.uint32)

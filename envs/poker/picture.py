@@ -21,7 +21,7 @@ from .looks import (
     TURN,
 )
 from .tree import DECISION
-from .views import Numbers, Rules
+from .views import GameArrays, PokerDimensions
 
 ZERO, MINUS, PLUS = ord("0"), ord("-"), ord("+")
 LAST_END = CARDS + 5
@@ -39,14 +39,14 @@ def write_number(line: Array, end: int, number: int) -> int:
 
 
 @compiled
-def write_card(r: Rules, line: Array, place: int, card: int) -> None:
+def write_card(r: GameArrays, line: Array, place: int, card: int) -> None:
     """Write a card at its place among others."""
     line[CARDS + place * CARD_WIDTH] = r.faces[card, 0]
     line[CARDS + place * CARD_WIDTH + 1] = r.faces[card, 1]
 
 
 @compiled
-def write_history(r: Rules, n: Numbers, hand: Array, picture: Array) -> None:
+def write_history(r: GameArrays, n: PokerDimensions, hand: Array, picture: Array) -> None:
     """Write each street's actions into its lines, in the colours of who took them."""
     first = STREET_COLUMN if n.streets > 1 else 0
     before, line, column = 0, FIRST_STREET, first
@@ -68,7 +68,7 @@ def write_history(r: Rules, n: Numbers, hand: Array, picture: Array) -> None:
 
 
 @compiled
-def draw(r: Rules, n: Numbers, hand: Array, picture: Array) -> None:
+def draw(r: GameArrays, n: PokerDimensions, hand: Array, picture: Array) -> None:
     """Draw a hand, with both seats' cards."""
     for line in range(n.lines):  # Numba takes four seconds to compile the copy of a whole array
         for column in range(n.columns):

@@ -21,7 +21,7 @@ LIMIT = 256 * KIB
 """Bytes of a file of sizes."""
 
 
-class Size(NamedTuple):
+class BetSize(NamedTuple):
     """The size of a bet or raise.
 
     Attributes:
@@ -43,10 +43,10 @@ class Size(NamedTuple):
         return "pot" if self.number == 1 else f"{100 * self.number:g}%"
 
 
-WORDS = {MIN_RAISE: Size("min"), POT_RAISE: Size("pot", 1.0), JAM: Size("jam")}
+WORDS = {MIN_RAISE: BetSize("min"), POT_RAISE: BetSize("pot", 1.0), JAM: BetSize("jam")}
 
 
-def _sizes(value: Any, unit: Literal["pot", "blinds"]) -> tuple[Size, ...]:
+def _sizes(value: Any, unit: Literal["pot", "blinds"]) -> tuple[BetSize, ...]:
     """Read a template: numbers in `unit`, `60%` of the pot anywhere, and words."""
     if not isinstance(value, list | tuple) or not value:
         raise ValueError("a template is a list of sizes, such as [0.5, pot_raise, jam]")
@@ -57,11 +57,11 @@ def _sizes(value: Any, unit: Literal["pot", "blinds"]) -> tuple[Size, ...]:
     return tuple(dict.fromkeys(_size(item, unit) for item in items if item not in {*PASSIVE, "check"}))
 
 
-def _size(text: str, unit: Literal["pot", "blinds"]) -> Size:
+def _size(text: str, unit: Literal["pot", "blinds"]) -> BetSize:
     if text in WORDS:
         return WORDS[text]
     try:
-        size = Size("pot", float(text[:-1]) / 100) if text.endswith("%") else Size(unit, float(text))
+        size = BetSize("pot", float(text[:-1]) / 100) if text.endswith("%") else BetSize(unit, float(text))
     except ValueError:
         raise ValueError(f"a size is a number, a percentage of the pot, or one of {', '.join(WORDS)}") from None
     if not 0 < size.number <= MOST_CHIPS:
@@ -69,7 +69,7 @@ def _size(text: str, unit: Literal["pot", "blinds"]) -> Size:
     return size
 
 
-Template: TypeAlias = tuple[Size, ...]
+Template: TypeAlias = tuple[BetSize, ...]
 InBlinds: TypeAlias = Annotated[Template, BeforeValidator(lambda value: _sizes(value, "blinds"))]
 InPots: TypeAlias = Annotated[Template, BeforeValidator(lambda value: _sizes(value, "pot"))]
 
@@ -78,7 +78,7 @@ class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Preflop(_Frozen):
+class PreflopTemplates(_Frozen):
     """Templates before the flop; a number is a size in big blinds.
 
     The small blind acts first; `bb_after_call` is the big blind's choice when it only called.
@@ -103,7 +103,7 @@ class Preflop(_Frozen):
         return self.sb_first_in, self.bb_after_call, *every
 
 
-class Postflop(_Frozen):
+class PostflopTemplates(_Frozen):
     """Templates of a street from the flop on; a number is a share of the pot."""
 
     first_aggressive: InPots
@@ -122,7 +122,7 @@ class Postflop(_Frozen):
         return self.first_aggressive, self.facing_bet, self.after_one_raise, self.after_two_raises
 
 
-class Sizes(_Frozen):
+class BetSizes(_Frozen):
     """An abstraction of the betting: what a file says, and what the presets are.
 
     Attributes:
@@ -139,11 +139,11 @@ class Sizes(_Frozen):
     """
 
     blinds: tuple[int, int] = (1, 2)
-    preflop_templates: Preflop
-    postflop_templates: Postflop
-    flop_templates: Postflop | None = None
-    turn_templates: Postflop | None = None
-    river_templates: Postflop | None = None
+    preflop_templates: PreflopTemplates
+    postflop_templates: PostflopTemplates
+    flop_templates: PostflopTemplates | None = None
+    turn_templates: PostflopTemplates | None = None
+    river_templates: PostflopTemplates | None = None
     jam_spr_threshold: float = Field(0.0, ge=0)
     all_in_share: float = Field(1.0, gt=0, le=1)
     max_raises: tuple[int, int, int, int] = (4, 4, 4, 4)
@@ -156,7 +156,7 @@ class Sizes(_Frozen):
         return values
 
     @model_validator(mode="after")
-    def _in_order(self) -> Sizes:
+    def _in_order(self) -> BetSizes:
         small, big = self.blinds
         if not 0 < small <= big <= MOST_CHIPS:
             raise ValueError(f"blinds are chips, the small one first, got {small} and {big}")
@@ -164,7 +164,7 @@ class Sizes(_Frozen):
             raise ValueError(f"max_raises are from 1 to 8, got {', '.join(map(str, self.max_raises))}")
         return self
 
-    def street(self, street: int) -> Preflop | Postflop:
+    def street(self, street: int) -> PreflopTemplates | PostflopTemplates:
         """Return the templates of a street."""
         if street == 0:
             return self.preflop_templates
@@ -172,7 +172,7 @@ class Sizes(_Frozen):
         return own or self.postflop_templates
 
     @property
-    def offered(self) -> tuple[Size, ...]:
+    def offered(self) -> tuple[BetSize, ...]:
         """Every size of any template, the smaller ones first, all-in last."""
         found = {size for street in range(len(STREETS)) for one in self.street(street).templates for size in one}
         units = ("min", "blinds", "pot")
@@ -182,13 +182,13 @@ class Sizes(_Frozen):
 def _every(*sizes: object) -> Mapping[str, Any]:
     """The same template in every situation."""
     return {
-        "preflop_templates": dict.fromkeys(Preflop.model_fields, sizes),
-        "postflop_templates": dict.fromkeys(Postflop.model_fields, sizes),
+        "preflop_templates": dict.fromkeys(PreflopTemplates.model_fields, sizes),
+        "postflop_templates": dict.fromkeys(PostflopTemplates.model_fields, sizes),
     }
 
 
 def _streets_of_two(first: tuple[str, ...], raised: tuple[str, ...]) -> Mapping[str, Any]:
-    return {"first_aggressive": first, **dict.fromkeys(list(Postflop.model_fields)[1:], raised)}
+    return {"first_aggressive": first, **dict.fromkeys(list(PostflopTemplates.model_fields)[1:], raised)}
 
 
 PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
@@ -229,7 +229,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 """`standard`; `fcpa`: fold, call, pot, all-in; `wide`: two sizes where nobody has bet, all-in everywhere."""
 
 
-def sizes_of(name: str) -> Sizes:
+def sizes_of(name: str) -> BetSizes:
     """Return a preset, or what a YAML or JSON file says.
 
     Args:
@@ -240,20 +240,20 @@ def sizes_of(name: str) -> Sizes:
         BadParameter: The file is none, or says what does not fit.
     """
     if name in PRESETS:
-        return Sizes.model_validate(PRESETS[name])
+        return BetSizes.model_validate(PRESETS[name])
     path = Path(name).expanduser()
     if path.suffix not in {".yaml", ".yml", ".json"}:
         raise UnknownName("betting", name, [*PRESETS, "FILE.yaml", "FILE.json"])
     return _read(path)
 
 
-def _read(path: Path) -> Sizes:
+def _read(path: Path) -> BetSizes:
     try:
         values = read_yaml(path, LIMIT)
     except UnreadableFile as error:
         raise BadParameter(f"the betting of {path} cannot be read: {error.reason}") from error
     try:
-        return Sizes.model_validate(values)
+        return BetSizes.model_validate(values)
     except ValidationError as error:
         places = [(".".join(map(str, item["loc"])), item["msg"].lower()) for item in error.errors()]
         raise BadParameter(f"{path}: " + "; ".join(f"{place}: {what}".lstrip(": ") for place, what in places)) from None

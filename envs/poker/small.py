@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .game import Deals, Game
-from .tree import DECISION, FOLD, SHOWDOWN, STREET, Action, Standing, compile_tree
+from .game import Deals, PokerGame
+from .tree import DECISION, FOLD, SHOWDOWN, STREET, Action, BettingStatus, compile_tree
 
 
-class Bets(NamedTuple):
+class LimitState(NamedTuple):
     """Where a round of limit betting stands.
 
     Attributes:
@@ -34,7 +34,7 @@ class Bets(NamedTuple):
     over: bool = False
 
 
-class Limit:
+class LimitBetting:
     """Limit poker: every round has one size of bet and a most number of raises.
 
     Args:
@@ -46,20 +46,20 @@ class Limit:
     def __init__(self, ante: int, sizes: Sequence[int], most: int) -> None:
         self._ante, self._sizes, self._most = ante, tuple(sizes), most
 
-    def root(self) -> Bets:
+    def root(self) -> LimitState:
         """The first player is next, and both have paid the ante."""
-        return Bets(0, 0, (self._ante, self._ante))
+        return LimitState(0, 0, (self._ante, self._ante))
 
-    def standing(self, state: Bets) -> Standing:
+    def status(self, state: LimitState) -> BettingStatus:
         """Return what the node of `state` is."""
         if state.folded >= 0:
-            return Standing(FOLD, state.folded, state.street, state.paid)
+            return BettingStatus(FOLD, state.folded, state.street, state.paid)
         if not state.over:
-            return Standing(DECISION, state.player, state.street, state.paid)
+            return BettingStatus(DECISION, state.player, state.street, state.paid)
         last = state.street == len(self._sizes) - 1
-        return Standing(SHOWDOWN if last else STREET, 0, state.street, state.paid)
+        return BettingStatus(SHOWDOWN if last else STREET, 0, state.street, state.paid)
 
-    def actions(self, state: Bets) -> list[Action]:
+    def actions(self, state: LimitState) -> list[Action]:
         """Fold if there is something to answer, check or call, bet or raise while that is allowed."""
         mine, owed = state.paid[state.player], max(state.paid)
         facing = owed > mine
@@ -69,54 +69,54 @@ class Limit:
             found.append(Action("raise" if facing else "bet", owed + self._sizes[state.street], 2))
         return found
 
-    def after(self, state: Bets, action: Action) -> Bets:
+    def after(self, state: LimitState, action: Action) -> LimitState:
         """Return the state after an action."""
         if state.over:
-            return Bets(state.street + 1, 0, state.paid)
+            return LimitState(state.street + 1, 0, state.paid)
         name, chips, _ = action
         if name == "fold":
             return state._replace(folded=state.player)
         paid = (int(chips), state.paid[1]) if state.player == 0 else (state.paid[0], int(chips))
         raised = name in {"bet", "raise"}
         ends = not raised and (state.checked or state.raises > 0)
-        return Bets(state.street, 1 - state.player, paid, state.raises + raised, checked=True, over=ends)
+        return LimitState(state.street, 1 - state.player, paid, state.raises + raised, checked=True, over=ends)
 
 
-class Bids(NamedTuple):
+class BidState(NamedTuple):
     """Where a round of liar's dice stands: the bids so far, and whether the last one was doubted."""
 
     bids: tuple[int, ...] = ()
     doubted: bool = False
 
 
-class Liar:
+class LiarsDiceBetting:
     """Liar's dice for two with one die each: bids of a number and a face rise until one is doubted."""
 
     def __init__(self, faces: int) -> None:
         self._faces, self._bids = faces, 2 * faces
 
-    def root(self) -> Bids:
+    def root(self) -> BidState:
         """Nothing is bid."""
-        return Bids()
+        return BidState()
 
-    def standing(self, state: Bids) -> Standing:
+    def status(self, state: BidState) -> BettingStatus:
         """Return what the node of `state` is; a showdown's result tells the last bid and whose it was."""
         player = len(state.bids) % 2
         if not state.doubted:
-            return Standing(DECISION, player, 0, (1, 1))
-        return Standing(SHOWDOWN, 0, 0, (1, 1), 2 * state.bids[-1] + 1 - player)
+            return BettingStatus(DECISION, player, 0, (1, 1))
+        return BettingStatus(SHOWDOWN, 0, 0, (1, 1), 2 * state.bids[-1] + 1 - player)
 
-    def actions(self, state: Bids) -> list[Action]:
+    def actions(self, state: BidState) -> list[Action]:
         """Any higher bid, or to doubt the last one."""
         lowest = state.bids[-1] + 1 if state.bids else 0
         found = [Action(bid_name(bid, self._faces), 1, bid) for bid in range(lowest, self._bids)]
         return [*found, Action("liar", 1, self._bids)] if state.bids else found
 
-    def after(self, state: Bids, action: Action) -> Bids:
+    def after(self, state: BidState, action: Action) -> BidState:
         """Return the state after an action."""
         if action.number == self._bids:
             return state._replace(doubted=True)
-        return Bids((*state.bids, action.number))
+        return BidState((*state.bids, action.number))
 
 
 def bid_name(bid: int, faces: int) -> str:
@@ -124,7 +124,7 @@ def bid_name(bid: int, faces: int) -> str:
     return f"{bid // faces + 1}x{bid % faces + 1}"
 
 
-def kuhn() -> Game:
+def kuhn() -> PokerGame:
     """Three cards, one each, one bet: Kuhn (1950)."""
     hands = np.array(list(permutations(range(3), 2)), np.uint8)
     deals = Deals(
@@ -133,10 +133,10 @@ def kuhn() -> Game:
         bucket=hands.astype(np.int32)[:, None, :],
         sign=np.where(hands[:, :1] > hands[:, 1:], 1, -1).astype(np.int8),
     )
-    return Game("kuhn", compile_tree(Limit(1, (1,), 1)), (3,), deals, hands=("J", "Q", "K"))
+    return PokerGame("kuhn", compile_tree(LimitBetting(1, (1,), 1)), (3,), deals, hands=("J", "Q", "K"))
 
 
-def leduc(*, suits: bool = True) -> Game:
+def leduc(*, suits: bool = True) -> PokerGame:
     """Six cards of three ranks, one each and one for both, two rounds: Southey et al. (2005).
 
     Args:
@@ -156,10 +156,12 @@ def leduc(*, suits: bool = True) -> Game:
         sign=np.sign(strength[:, :1] - strength[:, 1:]).astype(np.int8),
     )
     names = tuple(rank + suit for rank in "JQK" for suit in "sh")
-    return Game("leduc", compile_tree(Limit(1, (2, 4), 2)), (6, 30) if suits else (3, 9), deals, names, names)
+    return PokerGame(
+        "leduc", compile_tree(LimitBetting(1, (2, 4), 2)), (6, 30) if suits else (3, 9), deals, names, names
+    )
 
 
-def liars_dice(faces: int = 6) -> Game:
+def liars_dice(faces: int = 6) -> PokerGame:
     """One die each; the highest face is wild: as in Neller and Lanctot (2013)."""
     hands = np.array(list(product(range(faces), repeat=2)), np.uint8)
     sign = np.zeros((len(hands), 4 * faces), np.int8)
@@ -174,4 +176,4 @@ def liars_dice(faces: int = 6) -> Game:
         bucket=hands.astype(np.int32)[:, None, :],
         sign=sign,
     )
-    return Game("liars_dice", compile_tree(Liar(faces)), (faces,), deals, tuple("⚀⚁⚂⚃⚄⚅"[:faces]))
+    return PokerGame("liars_dice", compile_tree(LiarsDiceBetting(faces)), (faces,), deals, tuple("⚀⚁⚂⚃⚄⚅"[:faces]))

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from ..fields import Array
 from .layout import BOARD, DEAL, HANDS, HISTORY, LAST, NODE, STEPS
 from .tree import DECISION, STREET
-from .views import Numbers, Rules
+from .views import GameArrays, PokerDimensions
 
 
-def possible(r: Rules, n: Numbers, hands: Array) -> NDArray[np.bool_]:
+def possible(r: GameArrays, n: PokerDimensions, hands: Array) -> NDArray[np.bool_]:
     """Return of each of `(environments, words)` hands whether it is one.
 
     It is if its cards exist, once each, and its actions lead through the tree to where it stands.
@@ -21,7 +21,7 @@ def possible(r: Rules, n: Numbers, hands: Array) -> NDArray[np.bool_]:
     return found
 
 
-def _dealt(r: Rules, n: Numbers, hands: Array) -> Array:
+def _dealt(r: GameArrays, n: PokerDimensions, hands: Array) -> Array:
     if n.deals == 0:
         cards = np.sort(hands[:, HANDS : BOARD + 5], axis=1)
         held: Array = (cards[:, 0] >= 0) & (cards[:, -1] < n.cards) & (np.diff(cards, axis=1) > 0).all(axis=1)
@@ -33,7 +33,7 @@ def _dealt(r: Rules, n: Numbers, hands: Array) -> Array:
     return same
 
 
-def _led(r: Rules, n: Numbers, hands: Array) -> Array:
+def _led(r: GameArrays, n: PokerDimensions, hands: Array) -> Array:
     moves = n.words - HISTORY
     led = (hands[:, STEPS] >= 0) & (hands[:, STEPS] <= moves)
     node = np.zeros(len(hands), np.int64)

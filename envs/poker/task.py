@@ -39,7 +39,7 @@ def build(name: str, spec: str, **values: Any) -> Task:
         spec=spec,
         name=name,
         title=family.title,
-        factory=f"{__package__}.driver:Hands",
+        factory=f"{__package__}.driver:PokerEnvironments",
         observation=Field("observation", "float32", (layout.observed,), per="seat", low=0, high=1),
         num_actions=len(layout.actions),
         masked=True,

@@ -39,7 +39,7 @@ DEAL = Action("deal", 0)
 """What happens at a `STREET`."""
 
 
-class Standing(NamedTuple):
+class BettingStatus(NamedTuple):
     """What a node is.
 
     Attributes:
@@ -63,7 +63,7 @@ class Betting(Protocol[State]):
     def root(self) -> State:
         """Return the state in which the first decision is made."""
 
-    def standing(self, state: State) -> Standing:
+    def status(self, state: State) -> BettingStatus:
         """Return what the node of `state` is."""
 
     def actions(self, state: State) -> Sequence[Action]:
@@ -123,14 +123,14 @@ class Tree:
 
 def compile_tree(betting: Betting[State]) -> Tree:
     """Return the tree of all histories that `betting` allows, in the order of a depth-first walk."""
-    standings: list[Standing] = []
+    nodes: list[BettingStatus] = []
     edges: list[tuple[Action, ...]] = []
     parents: list[tuple[int, int]] = []
     waiting: list[tuple[State, tuple[int, int]]] = [(betting.root(), (-1, 0))]
     while waiting:
         state, parent = waiting.pop()
-        here = betting.standing(state)
-        standings.append(here)
+        here = betting.status(state)
+        nodes.append(here)
         parents.append(parent)
         choices: tuple[Action, ...] = ()
         if here.kind == DECISION:
@@ -138,13 +138,13 @@ def compile_tree(betting: Betting[State]) -> Tree:
         elif here.kind == STREET:
             choices = (DEAL,)
         edges.append(choices)
-        number = len(standings) - 1
+        number = len(nodes) - 1
         below = [(betting.after(state, action), (number, place)) for place, action in enumerate(choices)]
         waiting += reversed(below)
-    return _packed(standings, edges, parents)
+    return _packed(nodes, edges, parents)
 
 
-def _packed(standings: list[Standing], edges: list[tuple[Action, ...]], parents: list[tuple[int, int]]) -> Tree:
+def _packed(nodes: list[BettingStatus], edges: list[tuple[Action, ...]], parents: list[tuple[int, int]]) -> Tree:
     degree = np.array([len(choices) for choices in edges], np.uint8)
     first = (np.cumsum(degree, dtype=np.int64) - degree).astype(np.int32)
     child = np.zeros(int(degree.sum()), np.int32)
@@ -152,15 +152,15 @@ def _packed(standings: list[Standing], edges: list[tuple[Action, ...]], parents:
         if parent >= 0:
             child[first[parent] + action] = node
     kind, player, street = (
-        np.array([getattr(here, name) for here in standings], np.uint8) for name in ("kind", "player", "street")
+        np.array([getattr(here, name) for here in nodes], np.uint8) for name in ("kind", "player", "street")
     )
     order, place, decisions, width = _numbered(kind, player, street, degree)
     return Tree(
         kind=kind,
         player=player,
         street=street,
-        paid=np.array([here.paid for here in standings], np.float32),
-        result=np.array([here.result for here in standings], np.int16),
+        paid=np.array([here.paid for here in nodes], np.float32),
+        result=np.array([here.result for here in nodes], np.int16),
         first=first,
         degree=degree,
         child=child,

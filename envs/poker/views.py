@@ -20,7 +20,7 @@ NAMES = (*STANDARD, "pot", "street", "hand", "final_hand", "final_drawn")
 """The fields whose addresses are in a table, after its numbers."""
 
 
-class Numbers(NamedTuple):
+class PokerDimensions(NamedTuple):
     """The numbers at the head of a table.
 
     Attributes:
@@ -66,7 +66,7 @@ class Numbers(NamedTuple):
     chips: int
 
 
-class Views(NamedTuple):
+class PokerViews(NamedTuple):
     """What kernels read and write, `(slots, rows, ...)`; what has no slot has no first axis."""
 
     common: Common
@@ -81,7 +81,7 @@ class Views(NamedTuple):
     last_drawn: Array
 
 
-class Rules(NamedTuple):
+class GameArrays(NamedTuple):
     """The game's arrays: of its tree, of its deals, and of its looks.
 
     Attributes:
@@ -113,7 +113,7 @@ class Rules(NamedTuple):
     labels: Array
 
 
-class Table:
+class AddressTable:
     """A table of a task's `buffers`, which must outlive it, and the arrays of its game.
 
     Attributes:
@@ -131,7 +131,7 @@ class Table:
         self.words = np.array([*self.numbers, *where, *(array.ctypes.data for array in self.rules)], np.int64)
 
 
-def _rules(task: Task, slots: int, envs: int) -> tuple[Rules, Numbers]:
+def _rules(task: Task, slots: int, envs: int) -> tuple[GameArrays, PokerDimensions]:
     game, layout = game_of(task), layout_of(task)
     tree, deals = game.tree, game.deals
     most = int(tree.paid.max())
@@ -139,7 +139,7 @@ def _rules(task: Task, slots: int, envs: int) -> tuple[Rules, Numbers]:
     template = template_of(layout, FAMILIES[task.name].streets, chips=chips, stack=stack)
     none = np.zeros((1, PLAYERS), np.uint8)
     sign = np.zeros((1, 1), np.int8) if deals is None else deals.sign
-    rules = Rules(
+    rules = GameArrays(
         kind=tree.kind,
         player=tree.player,
         on=tree.street,
@@ -158,7 +158,7 @@ def _rules(task: Task, slots: int, envs: int) -> tuple[Rules, Numbers]:
         faces=faces_of(game, layout),
         labels=labels_of(tree.actions),
     )
-    numbers = Numbers(
+    numbers = PokerDimensions(
         slots=slots,
         envs=envs,
         actions=len(layout.actions),
@@ -179,30 +179,30 @@ def _rules(task: Task, slots: int, envs: int) -> tuple[Rules, Numbers]:
         street_lines=lines_of(layout),
         chips=int(chips),
     )
-    return Rules(*(np.ascontiguousarray(array) for array in rules)), numbers
+    return GameArrays(*(np.ascontiguousarray(array) for array in rules)), numbers
 
 
-HEAD = len(Numbers._fields)
+HEAD = len(PokerDimensions._fields)
 AT_RULES = HEAD + len(NAMES)
 AT_INFO = HEAD + len(STANDARD)
 
 
 @compiled
-def numbers(at: NDArray[np.int64]) -> Numbers:
+def numbers(at: NDArray[np.int64]) -> PokerDimensions:
     """Read the numbers of a table."""
-    return Numbers(
+    return PokerDimensions(
         at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7], at[8], at[9],
         at[10], at[11], at[12], at[13], at[14], at[15], at[16], at[17], at[18],
     )  # fmt: skip
 
 
 @compiled
-def views(at: NDArray[np.int64]) -> Views:
+def views(at: NDArray[np.int64]) -> PokerViews:
     """Rebuild the arrays of the buffers from a table."""
     n = numbers(at)
     hands = (n.slots, n.envs)
     seen = (n.slots, n.envs * PLAYERS, n.observed)
-    return Views(
+    return PokerViews(
         common=common(at, HEAD, PLAYERS, 0),
         mask=carray(pointer(at[HEAD + 1], np.uint8), (n.slots, n.envs * PLAYERS, n.mask)),
         observation=carray(pointer(at[HEAD + 2], np.float32), seen),
@@ -217,10 +217,10 @@ def views(at: NDArray[np.int64]) -> Views:
 
 
 @compiled
-def rules(at: NDArray[np.int64]) -> Rules:
+def rules(at: NDArray[np.int64]) -> GameArrays:
     """Rebuild the arrays of the game from a table."""
     n = numbers(at)
-    return Rules(
+    return GameArrays(
         kind=carray(pointer(at[AT_RULES], np.uint8), (n.nodes,)),
         player=carray(pointer(at[AT_RULES + 1], np.uint8), (n.nodes,)),
         on=carray(pointer(at[AT_RULES + 2], np.uint8), (n.nodes,)),

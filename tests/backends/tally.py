@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pac.envs import Field
-from pac.envs.noop.driver import Nothing
+from pac.envs.noop.driver import NoopEnvironments
 
 
 def dress(task, settings):
@@ -16,7 +16,7 @@ def dress(task, settings):
     return replace(task, factory="tally:Tally", shared=shared, num_envs=3)
 
 
-class Tally(Nothing):
+class Tally(NoopEnvironments):
     """Adds every environment's weight to the cell of its number."""
 
     def __init__(self, task, lo, hi, buffers, seed):

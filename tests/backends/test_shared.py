@@ -11,7 +11,7 @@ from pac.backends import BackendUnavailable, TooManyEnvironments, make
 from pac.backends.core import memory
 from pac.backends.workers import shm
 from pac.envs import allocate, find
-from pac.envs.task import dressed
+from pac.envs.task import transformed
 
 CELLS = 6
 TALLY = ("tally:dress", {"cells": CELLS})
@@ -20,7 +20,7 @@ TALLY = ("tally:dress", {"cells": CELLS})
 @pytest.fixture
 def tally():
     """A task whose environments add to one table."""
-    return dressed(find("noop"), TALLY)
+    return transformed(find("noop"), TALLY)
 
 
 @pytest.mark.parametrize("backend", ["inline", "shm"])
@@ -42,9 +42,9 @@ def test_all_write_into_one_table(tally, backend):
 
 def test_a_dressed_task_remembers_what_made_it(tally):
     """So another process makes an equal one; without a dress a task stays as it is."""
-    assert tally.dress == TALLY
-    assert dressed(find("noop"), tally.dress) == tally
-    assert dressed(find("noop"), None) == find("noop")
+    assert tally.transform == TALLY
+    assert transformed(find("noop"), tally.transform) == tally
+    assert transformed(find("noop"), None) == find("noop")
     assert allocate(tally, 5, 3)["table"].shape == (1, 1, CELLS)
 
 
@@ -78,7 +78,7 @@ def test_a_table_that_is_too_large_is_refused(monkeypatch):
     """Fewer environments are no remedy where the table alone does not fit."""
     monkeypatch.setattr(memory, "available_memory", lambda: 1 << 23)
     with pytest.raises(TooManyEnvironments, match="not even one fits"):
-        make(dressed(find("noop"), ("tally:dress", {"cells": 1 << 20})), 4, "inline")
+        make(transformed(find("noop"), ("tally:dress", {"cells": 1 << 20})), 4, "inline")
 
 
 def test_the_table_outlives_a_reset(tally):

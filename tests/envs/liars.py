@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from pac.envs import next_slot
-from pac.envs.drmario.driver import Bottles
+from pac.envs.drmario.driver import BottleEnvironments
 
 
-class Liar(Bottles):
+class Liar(BottleEnvironments):
     """Plays as it should, then spoils the slot it wrote."""
 
     def __init__(self, task, lo, hi, buffers, seed):

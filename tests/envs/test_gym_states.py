@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 from pac.backends import make
 from pac.envs import check, find
-from pac.envs.gym.states import Memory, NotStorable, pack, state_size, unpack
+from pac.envs.gym.states import NotStorable, StateSaver, pack, state_size, unpack
 
 from ..training.wanderer import WANDERER, Wanderer
 
@@ -53,7 +53,7 @@ def test_the_time_and_the_random_generator_are_part_of_a_state():
     env = TimeLimit(Wanderer(edge=1e9), 5)
     env.reset(seed=1)
     env.step(0)
-    memory = Memory(env)
+    memory = StateSaver(env)
     saved = unpack(pack(memory.save()))
     expected = [env.step(1)[0].tolist() for _ in range(3)]
     assert env.step(1)[3]

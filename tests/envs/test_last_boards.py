@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pac.envs import Task, find
-from pac.envs.check import NotConforming, Play, check
+from pac.envs.check import NotConforming, TrialRun, check
 from pac.envs.fields import Array
 
 Boards = Mapping[str, Array]
@@ -78,7 +78,7 @@ GAMES: dict[str, Callable[[Task, Array, Array], Boards]] = {
 def test_they_are_those_of_rules_without_a_reset(spec):
     """Of every episode that ends, whatever it ends by; the boards beside them are the next episode's first."""
     task = find(spec)
-    play, reference, ends = Play(task, (0, 3), 5), GAMES.get(spec, bottle), 0
+    play, reference, ends = TrialRun(task, (0, 3), 5), GAMES.get(spec, bottle), 0
     play.begin()
     while ends < 6:
         states, actions = play.buffers["state"][0].copy(), play.choose()
@@ -98,13 +98,13 @@ def test_they_are_those_of_rules_without_a_reset(spec):
 
 def test_a_task_that_does_not_write_them_does_not_conform(monkeypatch):
     """Else a debugger would show the next episode under the caption of the last one."""
-    from pac.envs.noop.driver import Nothing
+    from pac.envs.noop.driver import NoopEnvironments
 
     def end(self, index, slot):
         self._part["truncated"][slot, index] = self._part["outcome"][slot, index] = 1
         self._part["final_observation"][slot, index] = self._part["observation"][slot, index]
         self._begin(index, self._slots[slot])
 
-    monkeypatch.setattr(Nothing, "_end", end)
+    monkeypatch.setattr(NoopEnvironments, "_end", end)
     with pytest.raises(NotConforming, match="last boards"):
         check(find("noop:length=5"), steps=10)

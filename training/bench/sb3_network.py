@@ -96,13 +96,13 @@ def check_same(theirs: nn.Module, task: Task) -> None:
     """Give SB3's policy our first weights, and make sure that it then computes the same function."""
     import torch
 
-    from ...envs.check import Play
+    from ...envs.check import TrialRun
     from ..ppo.policy import Policy
     from ..ppo.settings import PpoSettings
 
     ours = Policy(task, PpoSettings.for_task(task, SETTINGS), torch.Generator().manual_seed(0))
     _copy_weights(ours, theirs)
-    play = Play(task, (0, 4), seed=0)
+    play = TrialRun(task, (0, 4), seed=0)
     play.begin()
     for _ in range(PLAYED):
         play.step(play.choose())

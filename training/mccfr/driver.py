@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...envs import Task, find
 from ...envs.fields import DECIDES, Array, Buffers, next_slot
 from ...envs.poker.driver import compile_all as compile_hands
-from ...envs.poker.game import Game
+from ...envs.poker.game import PokerGame
 from ...envs.poker.task import game_of
 from .pictures.boards import SolverBoards
 from .settings import MccfrSettings
@@ -48,7 +48,7 @@ class ExactSolver:
         method: Which algorithm.
     """
 
-    def __init__(self, game: Game, tables: SolverTables, method: str) -> None:
+    def __init__(self, game: PokerGame, tables: SolverTables, method: str) -> None:
         self._game, self._cfr = game, Cfr(game, method)
         self._tables, self._nodes = tables, int(game.tree.decisions.sum())
         self._begun = False
@@ -76,7 +76,7 @@ class SolverTables(NamedTuple):
     updates: NDArray[np.uint32]
 
     @classmethod
-    def private(cls, game: Game, settings: MccfrSettings) -> SolverTables:
+    def private(cls, game: PokerGame, settings: MccfrSettings) -> SolverTables:
         """Return tables of this process's own; of large ones only the pages exist that somebody touches."""
         kind = np.float32 if settings.sampled else np.float64
         return cls(np.zeros((game.entries, 2), kind), np.zeros(game.rows, np.uint32))
@@ -89,7 +89,7 @@ class Partition(NamedTuple):
     entries: tuple[int, int]
 
     @classmethod
-    def of(cls, game: Game, worker: int, workers: int) -> Partition:
+    def of(cls, game: PokerGame, worker: int, workers: int) -> Partition:
         """Return the share of one of so many workers."""
 
         def part(count: int) -> tuple[int, int]:
@@ -229,7 +229,7 @@ class SolverEnvironments:
 
 
 def _solver(
-    game: Game,
+    game: PokerGame,
     tables: SolverTables,
     seed: int,
     settings: MccfrSettings,
@@ -251,7 +251,7 @@ def _solver(
     )
 
 
-def warm_up(game: Game, settings: MccfrSettings) -> None:
+def warm_up(game: PokerGame, settings: MccfrSettings) -> None:
     """Make an iteration for nothing: the kernels are then there."""
     _solver(game, SolverTables.private(game, settings), 0, settings, lock=np.zeros(1, np.int32)).run(0, 1)
     nothing = np.zeros(1, np.int64)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...envs import BadParameter
 from ...envs.poker.cards.abstraction import CardAbstraction
-from ...envs.poker.game import Game
+from ...envs.poker.game import PokerGame
 from ...envs.poker.tree import Tree
 from .settings import MccfrSettings
 from .solving.dealing import HOLDEM, abstraction_of
@@ -25,13 +25,13 @@ WHAT = {
 """What differs, and what to do, by mark."""
 
 
-def fingerprints_of(game: Game, settings: MccfrSettings) -> dict[str, str]:
+def fingerprints_of(game: PokerGame, settings: MccfrSettings) -> dict[str, str]:
     """Return all marks of a game that is prepared."""
     cards = cards_fingerprint(abstraction_of(game)) if game.name == HOLDEM else {}
     return {**betting_fingerprint(game), **cards, NUMBERS: "float32" if settings.sampled else "float64"}
 
 
-def betting_fingerprint(game: Game) -> dict[str, str]:
+def betting_fingerprint(game: PokerGame) -> dict[str, str]:
     """Return the mark of a game's betting: a checksum of all its nodes and actions."""
     return {BETTING: _checksum(game.tree)}
 
@@ -52,7 +52,7 @@ def check_fingerprints(saved: Mapping[str, str], ours: Mapping[str, str], spec: 
             raise BadParameter(f"what was saved of {spec} was learned with {WHAT[name]}, or start a new run")
 
 
-def table_of(saved: Mapping[str, Any], game: Game, spec: str) -> NDArray[np.floating]:
+def table_of(saved: Mapping[str, Any], game: PokerGame, spec: str) -> NDArray[np.floating]:
     """Return the table among the tensors of a checkpoint, `(entries, 2)`.
 
     Raises:

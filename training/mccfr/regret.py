@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...envs.poker.game import Game
+from ...envs.poker.game import PokerGame
 from ...envs.poker.tree import DECISION
 from .settings import MccfrSettings
 from .solving.discounting import weight_of
@@ -14,7 +14,7 @@ MOST = 1 << 20
 """Entries that are looked at: of larger tables those of evenly spread buckets."""
 
 
-def average_regret(game: Game, table: NDArray[np.float32], weight: float) -> float:
+def average_regret(game: PokerGame, table: NDArray[np.float32], weight: float) -> float:
     """Return the sum of all information sets' largest regret, if it is above 0, per iteration, in chips per hand.
 
     Where players forget nothing it bounds NashConv from above, on average over the samples (Zinkevich et al., 2008).

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...backends import usable_cores
 from ...envs import Field, Task
-from ...envs.poker.game import Game
+from ...envs.poker.game import PokerGame
 from ...envs.poker.task import game_of
 from .pictures.boards import shown
 from .settings import MccfrSettings
@@ -37,7 +37,7 @@ A partition is a range of rows that a worker counts and discounts; it learns in 
 """
 
 
-def most_workers(game: Game, settings: MccfrSettings) -> tuple[int, str]:
+def most_workers(game: PokerGame, settings: MccfrSettings) -> tuple[int, str]:
     """Return how many workers can share the tables of a game, and why no more; 0 where there is no limit."""
     if not settings.sampled:
         return 1, f"{settings.method} goes over the whole tree, which one worker does alone"

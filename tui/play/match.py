@@ -61,11 +61,11 @@ class Match:
     @property
     def seat(self) -> int:
         """Where the person sits."""
-        return self._place if self.opponent or self.hand.over else self.hand.standing.player
+        return self._place if self.opponent or self.hand.over else self.hand.status.player
 
     def hidden(self, seat: int) -> bool:
         """Whether a seat's cards lie face down: until the end, and after it if somebody folded."""
-        here = self.hand.standing
+        here = self.hand.status
         return seat != self.seat and (not self.hand.over or (here.kind == FOLD and not self.alone))
 
     def act(self, action: Action) -> None:
@@ -85,7 +85,7 @@ class Match:
 
     def _answer(self) -> None:
         hand = self.hand
-        while self.opponent is not None and not hand.over and hand.standing.player != self._place:
+        while self.opponent is not None and not hand.over and hand.status.player != self._place:
             thought = _thought(hand, self.opponent)
             action = hand.chosen_by(self.opponent)
             if thought is not None:
@@ -100,4 +100,4 @@ def _thought(hand: LiveHand, policy: Policy) -> OpponentDecision | None:
     if hand.node is None:
         return None
     names = tuple(action.name for action in hand.game.tree.actions_of(hand.node))
-    return OpponentDecision(names, tuple(policy(hand, hand.standing.player).tolist()))
+    return OpponentDecision(names, tuple(policy(hand, hand.status.player).tolist()))

@@ -91,7 +91,7 @@ def _beside(left: Row, cards: tuple[Row, Row, Row], right: Row, count: int) -> l
 
 
 def _seat(match: Match, seat: int) -> list[Row]:
-    hand, here = match.hand, match.hand.standing
+    hand, here = match.hand, match.hand.status
     faces = (
         [("▒▒", FAINT)] * len(hand.hands[seat])
         if match.hidden(seat)
@@ -107,7 +107,7 @@ def _seat(match: Match, seat: int) -> list[Row]:
 
 
 def _middle(match: Match) -> list[Row]:
-    hand, here = match.hand, match.hand.standing
+    hand, here = match.hand, match.hand.status
     pot = (styled(f"pot {sum(here.paid):g}", BRIGHT, bold=True),) if hand.game.tree.paid.max() > 1 else ()
     if hand.game.tree.streets == 1:
         return [(styled(" " * CHIPS), *pot)] if pot else []
@@ -139,7 +139,7 @@ def _wrapped(first: str, pieces: Sequence[tuple[str, str]], between: str, width:
 
 def _offer(match: Match, action: Action) -> str:
     """Return what an action is called before it is done: with what it costs."""
-    here = match.hand.standing
+    here = match.hand.status
     if action.name == "call":
         return f"call {action.chips - here.paid[here.player]:g}"
     if action.chips <= max(here.paid):
@@ -177,7 +177,7 @@ def _thoughts(match: Match, width: int) -> list[Row]:
 
 
 def _result(match: Match, width: int) -> list[Row]:
-    here, won = match.hand.standing, match.won
+    here, won = match.hand.status, match.won
     how = f"{who(match, here.player)} folded" if here.kind == FOLD else _compared(match)
     subject = "seat 1 wins" if match.alone else "you win"
     color = GREEN if won > 0 else RED if won < 0 else YELLOW

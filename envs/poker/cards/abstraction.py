@@ -8,10 +8,10 @@ from pathlib import Path
 from ...errors import BadParameter
 from ...fields import Array
 from .build import NAMES, build
-from .deal import Tables
+from .deal import BucketTables
 from .notation import CLASSES
-from .parallel import Crew, Progress, no_progress
-from .store import cache_folder, checksum_of, kept, opened
+from .parallel import Progress, ThreadCrew, no_progress
+from .store import cache_folder, cached_arrays, checksum_of, opened
 
 VERSION = 1
 """Of the file; to be raised whenever the same parameters give other tables."""
@@ -30,7 +30,7 @@ class CardAbstraction:
     """
 
     path: Path
-    tables: Tables
+    tables: BucketTables
     shares: tuple[Array, Array, Array]
     equities: tuple[Array, Array, Array]
 
@@ -71,7 +71,7 @@ def card_abstraction(
         raise BadParameter(f"buckets are three numbers from 1 to {MOST:,}, for flop, turn and river, got {buckets}")
 
     def make() -> dict[str, Array]:
-        with Crew(workers, progress) as crew:
+        with ThreadCrew(workers, progress) as crew:
             boards, streets = build(buckets, seed, crew)
         made: dict[str, Array] = {}
         for size, name in NAMES.items():
@@ -82,7 +82,7 @@ def card_abstraction(
     path = path_of(buckets, seed, folder)
     counts = "-".join(map(str, buckets))
     facts = {"what": "card abstraction", "version": str(VERSION), "buckets": counts, "seed": str(seed)}
-    return _abstraction(path, kept(path, facts, make))
+    return _abstraction(path, cached_arrays(path, facts, make))
 
 
 def path_of(buckets: tuple[int, ...], seed: int = 0, folder: Path | None = None) -> Path:
@@ -105,4 +105,4 @@ def _abstraction(path: Path, arrays: dict[str, Array]) -> CardAbstraction:
         flop, turn, river = (arrays[f"{name}.{what}"] for name in NAMES.values())
         return flop, turn, river
 
-    return CardAbstraction(path, Tables(*of("boards"), *of("buckets")), of("shares"), of("equities"))
+    return CardAbstraction(path, BucketTables(*of("boards"), *of("buckets")), of("shares"), of("equities"))

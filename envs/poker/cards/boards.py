@@ -17,7 +17,7 @@ RENAMING = 8
 RENAMING_BITS = (1 << RENAMING) - 1
 
 
-class Boards(NamedTuple):
+class CardBoards(NamedTuple):
     """All boards of so many cards.
 
     Attributes:
@@ -41,11 +41,11 @@ def rename_all(size: int, places: Array, words: Array, found: Array) -> None:
         word = after(word)
 
 
-def boards(size: int) -> Boards:
+def boards(size: int) -> CardBoards:
     """Return all boards of `size` cards, 3 to 5."""
     count = comb(DECK, size)
     places, words, found = (np.empty(count, np.int64) for _ in range(3))
     rename_all(size, places, words, found)
     standing = places == np.arange(count)
     index = (np.cumsum(standing) - 1)[places]
-    return Boards((index << RENAMING | found).astype(np.int32), words[standing], np.bincount(index))
+    return CardBoards((index << RENAMING | found).astype(np.int32), words[standing], np.bincount(index))

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ...fields import Array
-from .boards import Boards, boards
+from .boards import CardBoards, boards
 from .clusters import cluster, nearest, totals_of
 from .compiled import compiled
-from .equity import BINS, FULL, IMPOSSIBLE, Rivers, histograms, river_equities
-from .parallel import Crew
+from .equity import BINS, FULL, IMPOSSIBLE, RiverEquities, histograms, river_equities
+from .parallel import ThreadCrew
 from .words import HOLE_WORDS, HOLES, renamings
 
 NAMES = {3: "flop", 4: "turn", 5: "river"}
@@ -25,7 +25,7 @@ BOARDS = {3: 10, 4: 100, 5: 500}
 """How many boards are looked at in one go: some tenth of a second's work."""
 
 
-class Street(NamedTuple):
+class StreetBuckets(NamedTuple):
     """The buckets of one street.
 
     Attributes:
@@ -57,7 +57,7 @@ def write_points(bins: Array, unit: int, points: Array) -> None:
 
 
 @compiled
-def sample(rivers: Rivers, words: Array, size: int, holes: Array, points: Array) -> None:
+def sample(rivers: RiverEquities, words: Array, size: int, holes: Array, points: Array) -> None:
     """Write the points of some pairs of cards on some boards.
 
     Args:
@@ -75,7 +75,14 @@ def sample(rivers: Rivers, words: Array, size: int, holes: Array, points: Array)
 
 @compiled
 def sort_in(
-    rivers: Rivers, words: Array, weights: Array, size: int, centres: Array, table: Array, mass: Array, sums: Array
+    rivers: RiverEquities,
+    words: Array,
+    weights: Array,
+    size: int,
+    centres: Array,
+    table: Array,
+    mass: Array,
+    sums: Array,
 ) -> None:
     """Find the buckets of all pairs of cards on some boards.
 
@@ -126,14 +133,14 @@ def kind_of(count: int) -> type[np.unsignedinteger]:
     return np.uint8 if count <= 1 << 8 else np.uint16
 
 
-def told(table: Array, count: int, mass: Array, equities: Array) -> Street:
+def told(table: Array, count: int, mass: Array, equities: Array) -> StreetBuckets:
     """Return a street, with empty buckets at the end if fewer than `count` were found."""
     empty = count - len(mass)
     shares = np.concatenate([mass / mass.sum(), np.zeros(empty)])
-    return Street(table, shares, np.concatenate([equities, np.full(empty, np.nan)]))
+    return StreetBuckets(table, shares, np.concatenate([equities, np.full(empty, np.nan)]))
 
 
-def all_rivers(found: Boards, crew: Crew) -> Rivers:
+def all_rivers(found: CardBoards, crew: ThreadCrew) -> RiverEquities:
     """Return the equities of all pairs of cards on all rivers."""
     equities = np.empty((len(found.words), HOLES), np.uint16)
 
@@ -141,10 +148,12 @@ def all_rivers(found: Boards, crew: Crew) -> Rivers:
         river_equities(found.words, first, last, equities)
 
     crew.share(work, len(found.words), BOARDS[5], "river equities")
-    return Rivers(found.table, equities, *renamings())
+    return RiverEquities(found.table, equities, *renamings())
 
 
-def build_street(size: int, found: Boards, rivers: Rivers, count: int, *, seed: int, crew: Crew) -> Street:
+def build_street(
+    size: int, found: CardBoards, rivers: RiverEquities, count: int, *, seed: int, crew: ThreadCrew
+) -> StreetBuckets:
     """Return the buckets of the flop or the turn, by the histograms of equities over all rivers to come.
 
     Args:
@@ -182,7 +191,7 @@ def build_street(size: int, found: Boards, rivers: Rivers, count: int, *, seed: 
     return told(names[table], count, mass[order], (bins[order] + 0.5) / BINS)
 
 
-def build_river(found: Boards, rivers: Rivers, count: int, *, seed: int, crew: Crew) -> Street:
+def build_river(found: CardBoards, rivers: RiverEquities, count: int, *, seed: int, crew: ThreadCrew) -> StreetBuckets:
     """Return the buckets of the river, by equity alone; the arguments are those of `build_street`."""
     counts = np.zeros(IMPOSSIBLE + 1, np.int64)
     count_equities(rivers.equities, found.weights, counts)
@@ -205,7 +214,9 @@ def build_river(found: Boards, rivers: Rivers, count: int, *, seed: int, crew: C
     return told(table, count, mass, sums / np.maximum(mass, 1) / FULL)
 
 
-def build(counts: tuple[int, int, int], seed: int, crew: Crew) -> tuple[dict[int, Boards], dict[int, Street]]:
+def build(
+    counts: tuple[int, int, int], seed: int, crew: ThreadCrew
+) -> tuple[dict[int, CardBoards], dict[int, StreetBuckets]]:
     """Return all boards and the buckets on them, by their number of cards.
 
     Args:

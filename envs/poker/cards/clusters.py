@@ -14,7 +14,7 @@ from numpy.random import Generator
 
 from ...fields import Array
 from .compiled import compiled
-from .parallel import Crew
+from .parallel import ThreadCrew
 
 ROUNDS = 100
 CHUNK = 8192
@@ -143,7 +143,7 @@ def spread_out(points: Array, weights: Array, count: int, random: Generator, tel
     return points[chosen]
 
 
-def moved(points: Array, weights: Array, centres: Array, crew: Crew) -> Array:
+def moved(points: Array, weights: Array, centres: Array, crew: ThreadCrew) -> Array:
     """Return centres in the middle of the points that are nearest to each, in order; one that has none stays."""
 
     def work(first: int, last: int) -> tuple[Array, Array]:
@@ -156,7 +156,7 @@ def moved(points: Array, weights: Array, centres: Array, crew: Crew) -> Array:
     return ordered(np.where(mass[:, None] > 0, middle, centres).astype(np.int16))
 
 
-def cluster(points: Array, weights: Array, count: int, random: Generator, *, crew: Crew, what: str) -> Array:
+def cluster(points: Array, weights: Array, count: int, random: Generator, *, crew: ThreadCrew, what: str) -> Array:
     """Return up to `count` centres `(k, width)` int16 by rising sums, once they have settled or after `ROUNDS` rounds.
 
     Args:

@@ -21,7 +21,7 @@ DEALT = BOARD + 5
 STREETS = 4
 
 
-class Tables(NamedTuple):
+class BucketTables(NamedTuple):
     """What tells the bucket of any hand on any board, for kernels.
 
     Attributes:
@@ -86,7 +86,7 @@ def deal_many(seed: np.uint64, first: np.uint64, cards: Array) -> None:
 
 
 @compiled
-def look_up_many(tables: Tables, cards: Array, buckets: Array, signs: Array) -> None:
+def look_up_many(tables: BucketTables, cards: Array, buckets: Array, signs: Array) -> None:
     """Find the buckets of both players on all streets, and who wins.
 
     All hands take each step together, and what they wait for comes at once. Arrays are not handed on to functions of

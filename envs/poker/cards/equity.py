@@ -27,7 +27,7 @@ DIGIT_BITS = (1 << DIGIT) - 1
 PASSES = (CATEGORY + 4) // DIGIT
 
 
-class Rivers(NamedTuple):
+class RiverEquities(NamedTuple):
     """Equities on all rivers, for kernels.
 
     Attributes:
@@ -111,7 +111,7 @@ def river_equities(words: Array, first: int, last: int, equities: Array) -> None
 
 
 @compiled
-def count_on(rivers: Rivers, word: int, holes: Array, bins: Array) -> None:
+def count_on(rivers: RiverEquities, word: int, holes: Array, bins: Array) -> None:
     """Count the equities of pairs of cards on one river into their bins.
 
     Args:
@@ -129,7 +129,7 @@ def count_on(rivers: Rivers, word: int, holes: Array, bins: Array) -> None:
 
 
 @compiled
-def histograms(rivers: Rivers, board: int, size: int, holes: Array, bins: Array) -> None:
+def histograms(rivers: RiverEquities, board: int, size: int, holes: Array, bins: Array) -> None:
     """Count the equities of pairs of cards over all rivers that a board leads to.
 
     Args:

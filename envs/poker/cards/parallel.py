@@ -17,7 +17,7 @@ def no_progress(what: str, share: float) -> None:
     del what, share
 
 
-class Crew:
+class ThreadCrew:
     """Threads, and whom they tell how far they are."""
 
     def __init__(self, workers: int, progress: Progress = no_progress) -> None:

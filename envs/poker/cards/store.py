@@ -31,13 +31,13 @@ FOLDER_VARIABLE = "PAC_CACHE_DIR"
 PARTIAL = ".partial"
 
 
-class NotKept(PacError):
+class CacheNotWritable(PacError):
     """What was computed cannot be written."""
 
     title = "The cache cannot be written"
 
 
-class Unfit(Exception):
+class UnusableFile(Exception):
     """A file is damaged, older, or not ours; the text says which."""
 
 
@@ -46,7 +46,7 @@ def cache_folder() -> Path:
     return Path(os.environ.get(FOLDER_VARIABLE) or user_cache_path("pac-tui"))
 
 
-def kept(path: Path, facts: Mapping[str, str], make: Callable[[], dict[str, Array]]) -> dict[str, Array]:
+def cached_arrays(path: Path, facts: Mapping[str, str], make: Callable[[], dict[str, Array]]) -> dict[str, Array]:
     """Return the arrays of a file after verifying all of it; make and write them where there is none that fits.
 
     A file that does not verify is named in the log and put aside. Processes that make the same one at once each write
@@ -64,7 +64,7 @@ def kept(path: Path, facts: Mapping[str, str], make: Callable[[], dict[str, Arra
         return _verified(path, facts)
     except FileNotFoundError:
         pass
-    except Unfit as error:
+    except UnusableFile as error:
         aside = path.with_name(f"{path.name}.unfit")
         log.warning("%s is made anew, and the old one put aside as %s: %s", path, aside.name, error)
         with suppress(FileNotFoundError):  # another process was first
@@ -74,7 +74,7 @@ def kept(path: Path, facts: Mapping[str, str], make: Callable[[], dict[str, Arra
         _write(path, facts, arrays)
     except (OSError, safetensors.SafetensorError) as error:
         size = sum(array.nbytes for array in arrays.values()) >> 20
-        raise NotKept(
+        raise CacheNotWritable(
             f"{path} of {size:,} MiB could not be written ({error}); make room there, or let {FOLDER_VARIABLE} name "
             "another folder"
         ) from error
@@ -106,10 +106,10 @@ def _verified(path: Path, facts: Mapping[str, str]) -> dict[str, Array]:
     arrays, told = _mapped(path)
     sums = told.pop("sha256", {})
     if told != facts:
-        raise Unfit(f"it tells {told}, and {dict(facts)} is wanted")
+        raise UnusableFile(f"it tells {told}, and {dict(facts)} is wanted")
     for name, array in arrays.items():
         if sums.get(name) != _checksum(array):
-            raise Unfit(f"its {name} is not what was written (another checksum)")
+            raise UnusableFile(f"its {name} is not what was written (another checksum)")
     return arrays
 
 
@@ -121,7 +121,7 @@ def _mapped(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
             arrays, metadata = map_tensors(file)
         return arrays, {**metadata, "sha256": dict(parse_json(metadata["sha256"].encode()))}
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise Unfit(f"it is damaged, or no cache of pac-tui's ({size:,} bytes)") from error
+        raise UnusableFile(f"it is damaged, or no cache of pac-tui's ({size:,} bytes)") from error
 
 
 def _checksum(array: Array) -> str:

@@ -12,12 +12,12 @@ from pac.envs.autochess.kinds import HP
 from pac.envs.autochess.layout import FILM, FILM_WORDS, NOBODY, PICTURES, WORDS, Ints
 from pac.envs.autochess.looks import DARK, ENEMY
 from pac.envs.autochess.teams import write_row
-from pac.envs.autochess.work import Work, new_work
+from pac.envs.autochess.work import RoundMemory, new_work
 
 SHAPE = (PICTURES, at.ROWS, at.COLUMNS)
 
 
-def fought(viewer: int, seed: int, size: int = 7) -> Work:
+def fought(viewer: int, seed: int, size: int = 7) -> RoundMemory:
     """Two teams' fight, seen from a side; with `NOBODY` unseen."""
     work = new_work()
     for team, first in ((work.one, 0), (work.other, 20)):
@@ -28,7 +28,7 @@ def fought(viewer: int, seed: int, size: int = 7) -> Work:
     return work
 
 
-def pictures(work: Work) -> tuple[Ints, Ints]:
+def pictures(work: RoundMemory) -> tuple[Ints, Ints]:
     """The codes of all pictures, 0 where nobody stands, and the shares of life."""
     game = np.zeros(WORDS, np.int64)
     game[FILM : FILM + FILM_WORDS] = work.film

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pac.envs import allocate, check, find
-from pac.envs.autochess.driver import Games
+from pac.envs.autochess.driver import AutochessEnvironments
 from pac.envs.autochess.layout import ALIVE, END_TURN, GOLD, LEVEL, LIFE, MAX_STEPS_IN_TURN, RANK, SEATS, STAGE
 from pac.envs.errors import IllegalAction
 from pac.envs.fields import OUT
@@ -142,7 +142,7 @@ def test_fields_must_be_whole():
     buffers = allocate(task, 2)
     buffers["reward"] = np.zeros((1, 4), np.float32)[:, ::2]
     with pytest.raises(ValueError, match="contiguous"):
-        Games(task, 0, 2, buffers, 0)
+        AutochessEnvironments(task, 0, 2, buffers, 0)
 
 
 def test_life_only_falls():

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pac.envs import allocate, find
 from pac.envs.drmario import driver
-from pac.envs.drmario.driver import Bottles
+from pac.envs.drmario.driver import BottleEnvironments
 from pac.envs.drmario.kernels import step_placements
 from pac.envs.drmario.layout import BUTTONS, CLOCK, COLORS, OUT_OF_TIME, PLANES, WORDS
 from pac.envs.errors import IllegalAction
@@ -61,7 +61,7 @@ def test_slices_do_not_matter(name: str):
     """Environments stepped in one slice or in three give the same bytes."""
     whole = Game(name, 6, 3)
     task, buffers = whole.task, allocate(whole.task, 6)
-    parts = [Bottles(task, lo, hi, buffers, 3) for lo, hi in ((0, 1), (1, 4), (4, 6))]
+    parts = [BottleEnvironments(task, lo, hi, buffers, 3) for lo, hi in ((0, 1), (1, 4), (4, 6))]
     for part in parts:
         part.reset(np.ones(part.hi - part.lo, np.bool_), 0)
     random = np.random.default_rng(0)
@@ -193,7 +193,7 @@ def test_an_action_that_is_no_button_changes_nothing():
 def test_a_second_driver_goes_on_with_the_episodes():
     """A driver made over buffers in use counts on, so that a replaced worker does not deal the same episodes again."""
     game = Game("drmario", 2, 0)
-    again = Bottles(game.task, 0, 2, game.buffers, 0)
+    again = BottleEnvironments(game.task, 0, 2, game.buffers, 0)
     assert game.buffers["episode"][0].tolist() == [0, 0]
     again.reset(np.array([True, False]), 0)
     assert game.buffers["episode"][0].tolist() == [1, 0]
@@ -203,7 +203,7 @@ def test_a_fresh_driver_has_begun_no_episode():
     """Before the first reset the episode counts -1."""
     task = find("drmario")
     buffers = allocate(task, 2)
-    Bottles(task, 0, 2, buffers, 0)
+    BottleEnvironments(task, 0, 2, buffers, 0)
     assert buffers["episode"][0].tolist() == [-1, -1]
 
 
@@ -213,7 +213,7 @@ def test_scattered_buffers_are_refused():
     buffers = allocate(task, 4)
     buffers["reward"] = np.zeros((1, 8), np.float32)[:, ::2]
     with pytest.raises(ValueError, match="reward must be one contiguous block"):
-        Bottles(task, 0, 4, buffers, 0)
+        BottleEnvironments(task, 0, 4, buffers, 0)
 
 
 def test_a_slot_that_is_none_is_refused():

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pac.envs.poker.holdem import NoLimit, Round, holdem
-from pac.envs.poker.sizes import PRESETS, Sizes, sizes_of
+from pac.envs.poker.holdem import NoLimitBetting, NoLimitState, holdem
+from pac.envs.poker.sizes import PRESETS, BetSizes, sizes_of
 from pac.envs.poker.tree import DEAL, DECISION, FOLD, SHOWDOWN, STREET, Tree
 
 from .twins import NoLimitTable
@@ -23,11 +23,11 @@ def short(name: str) -> Tree:
     return holdem(sizes_of(name), 20, (50, 50, 50)).tree
 
 
-def names(betting: NoLimit, state: Round) -> list[str]:
+def names(betting: NoLimitBetting, state: NoLimitState) -> list[str]:
     return [action.name for action in betting.actions(state)]
 
 
-def done(betting: NoLimit, *words: str) -> Round:
+def done(betting: NoLimitBetting, *words: str) -> NoLimitState:
     """Return the state after actions by their names, with `deal` between the streets."""
     state = betting.root()
     for word in words:
@@ -113,15 +113,15 @@ def test_sizes_differ(name):
 )
 def test_what_can_be_done(words, expected):
     """Templates by street and situation; two big blinds are the least, and with less than two pots left all-in."""
-    betting = NoLimit(sizes_of("standard"), 200)
+    betting = NoLimitBetting(sizes_of("standard"), 200)
     assert names(betting, done(betting, *words)) == expected
 
 
 def test_an_all_in_that_is_called_is_run_out():
     """The remaining streets are dealt without a decision, and then the hands are compared."""
-    betting = NoLimit(sizes_of("fcpa"), 200)
+    betting = NoLimitBetting(sizes_of("fcpa"), 200)
     state, kinds = done(betting, "all-in", "call"), []
-    while (here := betting.standing(state)).kind == STREET:
+    while (here := betting.status(state)).kind == STREET:
         kinds.append(here.street)
         state = betting.after(state, DEAL)
     assert kinds == [0, 1, 2]
@@ -130,21 +130,21 @@ def test_an_all_in_that_is_called_is_run_out():
 
 def test_a_raise_raises_by_as_much_as_the_one_before():
     """Where a template's size is less than the rules allow it becomes the least that they do."""
-    sizes = Sizes.model_validate({**PRESETS["standard"], "jam_spr_threshold": 0})
-    betting = NoLimit(sizes, 1000)
+    sizes = BetSizes.model_validate({**PRESETS["standard"], "jam_spr_threshold": 0})
+    betting = NoLimitBetting(sizes, 1000)
     state = done(betting, "call", "check", "deal", "bet 5")
     assert names(betting, state)[2] == "raise 10"
 
 
 def test_raises_end():
     """After as many raises as a street allows, nothing but all-in is left."""
-    sizes = Sizes.model_validate({**PRESETS["fcpa"], "max_raises": 1})
-    betting = NoLimit(sizes, 200)
+    sizes = BetSizes.model_validate({**PRESETS["fcpa"], "max_raises": 1})
+    betting = NoLimitBetting(sizes, 200)
     assert names(betting, done(betting, "raise 6")) == ["fold", "call", "all-in"]
 
 
 def test_nearly_everything_is_everything():
     """A bet that would leave less than the abstraction cares for is all-in."""
-    sizes = Sizes.model_validate({**PRESETS["fcpa"], "all_in_share": 0.5})
-    betting = NoLimit(sizes, 30)
+    sizes = BetSizes.model_validate({**PRESETS["fcpa"], "all_in_share": 0.5})
+    betting = NoLimitBetting(sizes, 30)
     assert names(betting, done(betting, "raise 6")) == ["fold", "call", "all-in"]

@@ -39,7 +39,7 @@ def test_random_hands_end_on_the_tree(spec, seed):
         assert hand.node is not None
         assert hand.game.tree.actions_of(hand.node) == tuple(hand.actions)
         hand.act(hand.chosen_by(uniform))
-    assert abs(hand.won) in {0, min(hand.standing.paid)}
+    assert abs(hand.won) in {0, min(hand.status.paid)}
     assert hand.node is None
 
 
@@ -49,9 +49,9 @@ def test_any_bet_follows_the_rules(seed):
     generator = random.Random(seed)
     hand, table = LiveHand(HOLDEM, generator), NoLimitTable(40, 1, 2)
     while not hand.over:
-        assert hand.standing.player == table.turn
+        assert hand.status.player == table.turn
         offered = random.Random(seed + len(hand.history)).choice(hand.actions)
-        facing = hand.standing.paid[table.turn] < max(hand.standing.paid)
+        facing = hand.status.paid[table.turn] < max(hand.status.paid)
         if hand.raises is not None and generator.random() < 0.5:
             offered = hand.raise_to(generator.randint(*hand.raises))
             table.raise_to(int(offered.chips))
@@ -65,7 +65,7 @@ def test_any_bet_follows_the_rules(seed):
         hand.act(offered)
         while table.waits_for_cards:
             table.deal()
-        assert hand.standing.paid == table.paid
+        assert hand.status.paid == table.paid
         assert hand.over == bool(table.ended)
         if hand.node is not None:
             tree = hand.game.tree
@@ -91,7 +91,7 @@ def test_a_policy_answers_in_the_sizes_of_the_hand():
 def test_without_a_node_it_is_checked_or_called():
     """After an all-in of the tree that was none, nothing is asked of a policy any more."""
     hand = played(LiveHand(HOLDEM, random.Random(1)), "39", "call")
-    assert (hand.node, hand.over, hand.standing.street) == (None, False, 1)
+    assert (hand.node, hand.over, hand.status.street) == (None, False, 1)
     assert hand.chosen_by(uniform).name == "check"
     assert hand.probabilities(uniform) is None
     assert played(hand, "40", "call").over

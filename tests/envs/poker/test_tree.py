@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pac.envs.poker.game import Game
+from pac.envs.poker.game import PokerGame
 from pac.envs.poker.small import kuhn, leduc, liars_dice
 from pac.envs.poker.tree import DECISION, STREET
 
@@ -13,12 +13,12 @@ GAMES = {"kuhn": kuhn(), "leduc": leduc(), "leduc without suits": leduc(suits=Fa
 
 
 @pytest.fixture(params=list(GAMES.values()), ids=list(GAMES))
-def game(request: pytest.FixtureRequest) -> Game:
-    found: Game = request.param
+def game(request: pytest.FixtureRequest) -> PokerGame:
+    found: PokerGame = request.param
     return found
 
 
-def places(game: Game) -> list[tuple[int, int, int]]:
+def places(game: PokerGame) -> list[tuple[int, int, int]]:
     """All information sets: row, first entry, number of actions."""
     tree = game.tree
     return [

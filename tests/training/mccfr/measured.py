@@ -13,7 +13,7 @@ import psutil
 
 from pac.backends import make
 from pac.envs import find
-from pac.envs.task import dressed
+from pac.envs.task import transformed
 from pac.training.mccfr.trainer import MCCFR
 from pac.training.runs.checkpoint import load_newest
 from pac.training.runs.checkpoint_writer import CheckpointWriter
@@ -64,7 +64,7 @@ def main(rows: int, folder: Path, *, resumed: bool) -> None:
     peak.start()
     errors: list[object] = []
     saver = CheckpointWriter(folder, lambda _step, error: errors.append(error))
-    task = dressed(find("kuhn"), ("wide:dress", {"rows": rows}))
+    task = transformed(find("kuhn"), ("wide:dress", {"rows": rows}))
 
     def envs(count: int, slots: int) -> Fed:
         return Fed(make(task, count, "shm", slots=slots), saver)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pac.envs import BadParameter
-from pac.envs.poker.cards.store import checksum_of, kept
+from pac.envs.poker.cards.store import cached_arrays, checksum_of
 from pac.envs.poker.holdem import holdem
 from pac.envs.poker.sizes import PRESETS, sizes_of
 from pac.training.mccfr.fingerprints import BETTING, CARDS, NUMBERS, betting_fingerprint, check_fingerprints
@@ -43,7 +43,7 @@ def test_other_buckets_have_another_checksum(tmp_path):
     """The file's own sums tell them apart; made again alike, it has the same."""
 
     def checksum(name: str, *numbers: int) -> str:
-        kept(tmp_path / name, {}, lambda: {"numbers": np.array(numbers, np.uint8)})
+        cached_arrays(tmp_path / name, {}, lambda: {"numbers": np.array(numbers, np.uint8)})
         return checksum_of(tmp_path / name)
 
     assert checksum("one", 1, 2) == checksum("same", 1, 2) != checksum("other", 1, 3)

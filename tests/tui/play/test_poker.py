@@ -48,7 +48,7 @@ def test_it_is_always_the_persons_turn(name):
     match = Match(find(name), 5, uniform)
     for _ in range(6):
         while not match.hand.over:
-            assert match.hand.standing.player == match.seat
+            assert match.hand.status.player == match.seat
             match.act(match.hand.actions[0])
         match.begin()
 
@@ -61,7 +61,7 @@ def test_cards_stay_face_down_until_they_are_compared(name):
         while not match.hand.over:
             assert text(match).count("▒▒") == len(match.hand.hands[0])
             match.act(match.hand.actions[-1])
-        folded = match.hand.standing.kind == FOLD
+        folded = match.hand.status.kind == FOLD
         assert ("▒▒" in text(match)) == folded
         match.begin()
 
@@ -70,7 +70,7 @@ def test_who_plays_both_seats_sees_who_decides():
     """Against oneself the cards of the one who decides lie open, the other's do not."""
     match = Match(find("leduc"), 1, None)
     while not match.hand.over:
-        assert match.seat == match.hand.standing.player
+        assert match.seat == match.hand.status.player
         assert text(match).count("▒▒") == 1
         match.act(match.hand.actions[-1])
     assert "▒▒" not in text(match)

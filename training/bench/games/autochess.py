@@ -11,7 +11,7 @@ from ....envs.autochess.bag import line_of, player
 from ....envs.autochess.combat import begin, conclude, fight, happen
 from ....envs.autochess.compiled import compiled
 from ....envs.autochess.display import load
-from ....envs.autochess.driver import Games
+from ....envs.autochess.driver import AutochessEnvironments
 from ....envs.autochess.kernels import step_envs
 from ....envs.autochess.layout import ACTIONS, NOBODY, SEATS, Ints
 from ....envs.autochess.legal import is_legal
@@ -92,7 +92,7 @@ def decisions_per_second(spec: str, seconds: float = 1.0) -> tuple[float, float]
         seconds: Processor time to spend, compilation not counted.
     """
     task = find(spec)
-    games = Games(task, 0, ENVIRONMENTS, allocate(task, ENVIRONMENTS), 0)
+    games = AutochessEnvironments(task, 0, ENVIRONMENTS, allocate(task, ENVIRONMENTS), 0)
     games.reset(np.ones(ENVIRONMENTS, np.bool_), 0)
     random, played = np.zeros(1, np.int64), [0, 0]
 

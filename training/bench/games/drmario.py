@@ -7,7 +7,7 @@ import sys
 import numpy as np
 
 from ....envs.drmario.compiled import compiled
-from ....envs.drmario.driver import Bottles
+from ....envs.drmario.driver import BottleEnvironments
 from ....envs.drmario.kernels import step_placements
 from ....envs.drmario.layout import ACTIONS, MASK, NO_BITS, Words, signed
 from ....envs.drmario.views import views
@@ -51,7 +51,7 @@ def placements_per_second(seconds: float = 1.0, spec: str = "drmario") -> float:
         spec: The task and its parameters.
     """
     task = find(spec)
-    envs = Bottles(task, 0, ENVIRONMENTS, allocate(task, ENVIRONMENTS), 0)
+    envs = BottleEnvironments(task, 0, ENVIRONMENTS, allocate(task, ENVIRONMENTS), 0)
     envs.reset(np.ones(ENVIRONMENTS, np.bool_), 0)
     random = np.zeros(1, np.uint64)
 

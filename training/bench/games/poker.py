@@ -9,7 +9,7 @@ import numpy as np
 from ....envs.fields import Array
 from ....envs.native import below
 from ....envs.poker.compiled import compiled
-from ....envs.poker.driver import Hands
+from ....envs.poker.driver import PokerEnvironments
 from ....envs.poker.kernels import step_envs
 from ....envs.poker.layout import NODE, PLAYERS
 from ....envs.poker.views import rules, views
@@ -45,7 +45,7 @@ def hands_per_second(spec: str = "holdem", seconds: float = 1.0) -> float:
         seconds: Processor time to spend, compilation not counted.
     """
     task = find(spec)
-    hands = Hands(task, 0, ENVIRONMENTS, allocate(task, ENVIRONMENTS), 0)
+    hands = PokerEnvironments(task, 0, ENVIRONMENTS, allocate(task, ENVIRONMENTS), 0)
     hands.reset(np.ones(ENVIRONMENTS, np.bool_), 0)
     random = np.zeros(1, np.int64)
     return median_rate(lambda: play(hands.table, ENVIRONMENTS, BATCH, random), seconds)

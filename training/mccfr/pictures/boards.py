@@ -13,7 +13,7 @@ from ....envs import Field, Panel, Task, find
 from ....envs.fields import Array, Buffers
 from ....envs.poker.cards.notation import CLASSES
 from ....envs.poker.families import FAMILIES, game_of
-from ....envs.poker.game import Game
+from ....envs.poker.game import PokerGame
 from ....envs.poker.layout import BOARD, DEAL, HANDS, NODE
 from ....envs.task import allocate
 from ..solving.dealing import abstraction_of
@@ -53,7 +53,7 @@ def _grids(task: Task, wholes: list[StreetStrategy]) -> list[StrategyGrid]:
     ]
 
 
-def _wholes(task: Task, game: Game) -> list[StreetStrategy]:
+def _wholes(task: Task, game: PokerGame) -> list[StreetStrategy]:
     """The whole strategy by street, of a game whose deals are few."""
     if game.deals is None:
         return []
@@ -98,7 +98,7 @@ class DisplayedHand:
         picture: How it looks.
     """
 
-    def __init__(self, task: Task, game: Game, seed: int) -> None:
+    def __init__(self, task: Task, game: PokerGame, seed: int) -> None:
         self._game, self._buffers = game, allocate(task, 1)
         self._hands = task.make(0, 1, self._buffers, seed)
         self._hands.reset(np.ones(1, np.bool_), 0)

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from ....envs.fields import Array
 from ....envs.poker.cards.boards import RENAMING, RENAMING_BITS
-from ....envs.poker.cards.deal import Tables
+from ....envs.poker.cards.deal import BucketTables
 from ....envs.poker.cards.notation import CLASSES, RANKS
 from ....envs.poker.cards.words import HOLE_CARDS, LANE, renamings
-from ....envs.poker.game import Game
+from ....envs.poker.game import PokerGame
 from ....envs.poker.tree import DECISION
 from .actions import history
 
@@ -41,7 +41,7 @@ def shares(sums: Array) -> Array:
     return found
 
 
-def names_of(game: Game, street: int) -> list[str]:
+def names_of(game: PokerGame, street: int) -> list[str]:
     """Return the name of every bucket of a small game: the hand's rank, and behind a bar the board's."""
     assert game.deals is not None
     names = [""] * game.buckets[street]
@@ -65,7 +65,7 @@ class StreetStrategy:
         columns: Names of the columns; of many only the shortest histories have one.
     """
 
-    def __init__(self, game: Game, street: int, actions: int) -> None:
+    def __init__(self, game: PokerGame, street: int, actions: int) -> None:
         tree, buckets = game.tree, names_of(game, street)
         self.rows = tuple(dict.fromkeys(buckets))
         parents = {int(child): edge for edge, child in enumerate(tree.child)}
@@ -120,7 +120,7 @@ def _streets(names: list[str]) -> list[list[str]]:
 class SmallGameBuckets:
     """Buckets of a small game's hands, which are its buckets."""
 
-    def __init__(self, game: Game) -> None:
+    def __init__(self, game: PokerGame) -> None:
         self._counts = game.buckets
 
     def of(self, street: int, board: tuple[int, ...]) -> HeldBuckets:
@@ -132,7 +132,7 @@ class SmallGameBuckets:
 class HoldemBuckets:
     """Buckets of all pairs of cards on the streets of hold'em."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: BucketTables) -> None:
         flop, turn, river = ((tables.flops, tables.flop), (tables.turns, tables.turn), (tables.rivers, tables.river))
         self._streets = {3: flop, 4: turn, 5: river}
         self._pairs, self._rows = renamings()
@@ -169,7 +169,7 @@ class DecisionStrategy:
         free: `(hands,)`, which can be held.
     """
 
-    def __init__(self, game: Game, table: Array, node: int, held: HeldBuckets, count: int) -> None:
+    def __init__(self, game: PokerGame, table: Array, node: int, held: HeldBuckets, count: int) -> None:
         tree = game.tree
         bucket, self.free = held
         start = game.entry(node, 0) + bucket * int(tree.width[tree.street[node], tree.player[node]])

@@ -10,7 +10,7 @@ from ....envs.fields import Array
 from ....envs.native import below, compiler
 from ....envs.poker.cards import deal as dealing
 from ....envs.poker.cards.boards import RENAMING
-from ....envs.poker.cards.deal import BOARD, DEALT, PLAYERS, STREETS, Tables, hole_under, look_up_many
+from ....envs.poker.cards.deal import BOARD, DEALT, PLAYERS, STREETS, BucketTables, hole_under, look_up_many
 from ....envs.poker.cards.evaluator import strength
 from ....envs.poker.cards.notation import DECK, card_text
 from ....envs.poker.cards.words import HOLE_CARDS, HOLE_WORDS, HOLES, class_of, hole_of, place_of, word_of
@@ -36,7 +36,7 @@ class CardHoldings:
     shown = SHOWN
     names = tuple(card_text(high) + card_text(low) for high, low in HOLE_CARDS.tolist())
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: BucketTables) -> None:
         self._tables = tables
 
     def buckets(self, player: int, board: Board) -> Array:
@@ -113,7 +113,7 @@ def _word(cards: Board) -> int:
 
 
 @compiled
-def look_up_all(tables: Tables, board: Array, found: Array) -> None:
+def look_up_all(tables: BucketTables, board: Array, found: Array) -> None:
     """Write the bucket of every pair of cards on a board.
 
     Args:
@@ -165,7 +165,7 @@ def compare(hand: int, board: int, runouts: Array, won: Array, met: Array) -> No
 
 
 @compiled
-def deal_onto(tables: Tables, hands: Array, board: Array, random: Array, buckets: Array, signs: Array) -> None:
+def deal_onto(tables: BucketTables, hands: Array, board: Array, random: Array, buckets: Array, signs: Array) -> None:
     """Deal the rest of a board to pairs of hands, and find their buckets and who wins.
 
     Args:

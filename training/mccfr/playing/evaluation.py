@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ....backends import usable_cores
 from ....envs import BadParameter, PacError, Task, UnknownName
 from ....envs.poker.cards.parallel import Progress, no_progress
-from ....envs.poker.game import Game
+from ....envs.poker.game import PokerGame
 from ....envs.poker.live import rules_of
 from ...runs.folder import RunFolder
 from ..solving.exact import Strategy, nash_conv
@@ -126,7 +126,7 @@ def evaluate(
 class Measurement(NamedTuple):
     """What is to be measured; see `evaluate`."""
 
-    game: Game
+    game: PokerGame
     strategy: Strategy
     other: Strategy
     holdings: Holdings

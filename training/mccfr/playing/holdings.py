@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from ....envs.fields import Array
-from ....envs.poker.game import Deals, Game
+from ....envs.poker.game import Deals, PokerGame
 
 Board: TypeAlias = tuple[int, ...]
 """The cards that both see."""
@@ -79,7 +79,7 @@ class SmallHoldings:
 
     exact = True
 
-    def __init__(self, game: Game) -> None:
+    def __init__(self, game: PokerGame) -> None:
         assert game.deals is not None
         self.names = game.hands
         self.shown = tuple(range(game.tree.streets)) if game.boards else (0,)

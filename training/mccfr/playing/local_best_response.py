@@ -18,7 +18,7 @@ import numpy as np
 
 from ....envs import BadParameter
 from ....envs.fields import Array
-from ....envs.poker.game import Game
+from ....envs.poker.game import PokerGame
 from ....envs.poker.tree import FOLD, SHOWDOWN, STREET
 from .estimate import Estimate, OnProgress, measure_parts, no_progress
 from .holdings import Board, Holdings
@@ -39,7 +39,7 @@ class Seat(NamedTuple):
 
 
 def local_best_response(
-    game: Game,
+    game: PokerGame,
     strategy: Array,
     holdings: Holdings,
     hands: int,
@@ -93,7 +93,7 @@ def _worth(nodes: Nodes, strategy: Array, holdings: Holdings, seat: Seat, random
     return float(deals.weight @ won[:, 0]) * (1 - 2 * seat.player)
 
 
-def _exactly(game: Game, strategy: Array, holdings: Holdings) -> float:
+def _exactly(game: PokerGame, strategy: Array, holdings: Holdings) -> float:
     random = np.random.default_rng(0)
     won, weights = 0.0, 0.0
     for board in holdings.boards(game.tree.streets - 1):
@@ -119,7 +119,7 @@ class LocalResponder:
     """
 
     def __init__(
-        self, game: Game, strategy: Array, holdings: Holdings, seat: Seat, random: np.random.Generator
+        self, game: PokerGame, strategy: Array, holdings: Holdings, seat: Seat, random: np.random.Generator
     ) -> None:
         self._game, self._strategy, self._holdings = game, strategy, holdings
         self._seat, self._random = seat, random

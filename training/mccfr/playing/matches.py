@@ -9,7 +9,7 @@ import numpy as np
 
 from ....envs import BadParameter, UnknownName
 from ....envs.fields import Array
-from ....envs.poker.game import Game
+from ....envs.poker.game import PokerGame
 from ....envs.poker.tree import DECISION, FOLD, STREET
 from ..solving.exact import Strategy
 from .estimate import Estimate, OnProgress, measure_parts, no_progress
@@ -43,7 +43,7 @@ class StrategyPlayer:
         holdings: The game's hands.
     """
 
-    def __init__(self, game: Game, strategy: Strategy, holdings: Holdings) -> None:
+    def __init__(self, game: PokerGame, strategy: Strategy, holdings: Holdings) -> None:
         self._game, self._strategy, self._holdings = game, strategy, holdings
 
     def acts(self, node: int, board: Board, hand: int) -> Array:
@@ -65,7 +65,7 @@ class ResolvingPlayer:
         return found
 
 
-def bot(game: Game, name: str) -> Strategy:
+def bot(game: PokerGame, name: str) -> Strategy:
     """Return the strategy of one of `BOTS`.
 
     Raises:
@@ -82,7 +82,7 @@ def bot(game: Game, name: str) -> Strategy:
     return strategy
 
 
-def _shares(game: Game, node: int, name: str) -> Array:
+def _shares(game: PokerGame, node: int, name: str) -> Array:
     degree = int(game.tree.degree[node])
     if name == "uniform":
         return np.full(degree, 1 / degree)
@@ -98,7 +98,7 @@ def _shares(game: Game, node: int, name: str) -> Array:
     return wanted
 
 
-def exact_match(game: Game, one: Strategy, other: Strategy) -> Estimate:
+def exact_match(game: PokerGame, one: Strategy, other: Strategy) -> Estimate:
     """Return what one strategy wins of another per hand in a game whose deals are known, as the mean of both seats."""
     deals = game.deals
     assert deals is not None
@@ -113,7 +113,7 @@ def exact_match(game: Game, one: Strategy, other: Strategy) -> Estimate:
 
 
 def match(
-    game: Game,
+    game: PokerGame,
     one: Strategy,
     other: Strategy,
     holdings: Holdings,
@@ -176,7 +176,7 @@ def _dealt(holdings: Holdings, deals: int, random: np.random.Generator) -> tuple
 
 
 def player_match(
-    game: Game,
+    game: PokerGame,
     one: MatchPlayer,
     other: MatchPlayer,
     holdings: Holdings,
@@ -242,7 +242,7 @@ def _worth(nodes: Nodes, strategy: Strategy, holdings: Holdings, deal: Deal) -> 
 
 
 def _played(
-    game: Game,
+    game: PokerGame,
     holdings: Holdings,
     players: tuple[MatchPlayer, MatchPlayer],
     deal: Deal,

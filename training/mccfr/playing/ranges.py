@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from ....envs.fields import Array
-from ....envs.poker.game import Game
+from ....envs.poker.game import PokerGame
 from ....envs.poker.tree import DECISION, FOLD
 from .holdings import Board, Holdings
 
 
-def parents(game: Game) -> Array:
+def parents(game: PokerGame) -> Array:
     """Return `(nodes,)` int32: the node above each one, -1 above the root."""
     tree = game.tree
     above = np.full(len(tree.kind), -1, np.int32)
@@ -20,7 +20,7 @@ def parents(game: Game) -> Array:
     return above
 
 
-def ends(game: Game) -> Array:
+def ends(game: PokerGame) -> Array:
     """Return `(nodes,)` int64: one after the last node below each one."""
     above = parents(game)
     size = np.ones(len(above), np.int64)
@@ -29,7 +29,7 @@ def ends(game: Game) -> Array:
     return np.arange(len(above)) + size
 
 
-def history(game: Game, above: Array, node: int) -> Iterator[tuple[int, int]]:
+def history(game: PokerGame, above: Array, node: int) -> Iterator[tuple[int, int]]:
     """Yield the decisions above a node and the action taken at each, the last one first."""
     while above[node] >= 0:
         before = int(above[node])
@@ -39,7 +39,7 @@ def history(game: Game, above: Array, node: int) -> Iterator[tuple[int, int]]:
         node = before
 
 
-def probabilities(game: Game, strategy: Array, node: int, bucket: Array) -> Array:
+def probabilities(game: PokerGame, strategy: Array, node: int, bucket: Array) -> Array:
     """Return `(n, actions)`: what a strategy does at a decision with each of some buckets; zeros for bucket -1."""
     tree = game.tree
     on, who = tree.street[node], tree.player[node]
@@ -48,7 +48,7 @@ def probabilities(game: Game, strategy: Array, node: int, bucket: Array) -> Arra
     return np.where(bucket[:, None] >= 0, found, 0.0)
 
 
-def ranges(game: Game, strategy: Array, hands: Holdings, node: int, board: Board) -> Array:
+def ranges(game: PokerGame, strategy: Array, hands: Holdings, node: int, board: Board) -> Array:
     """Return what each player may hold at a node, by Bayes' rule from what a strategy would have done on the way.
 
     Args:
@@ -72,11 +72,11 @@ def ranges(game: Game, strategy: Array, hands: Holdings, node: int, board: Board
     return found
 
 
-def folds(game: Game, node: int, action: int) -> bool:
+def folds(game: PokerGame, node: int, action: int) -> bool:
     """Tell whether an action of a decision gives up."""
     return bool(game.tree.kind[game.tree.below(node, action)] == FOLD)
 
 
-def raises(game: Game, node: int, action: int) -> bool:
+def raises(game: PokerGame, node: int, action: int) -> bool:
     """Tell whether an action of a decision puts in more chips than anybody has."""
     return bool(game.tree.actions_of(node)[action].chips > game.tree.paid[node].max())

@@ -24,7 +24,7 @@ import numpy as np
 from pydantic import Field
 
 from ....envs.fields import Array
-from ....envs.poker.game import Game
+from ....envs.poker.game import PokerGame
 from ....envs.poker.tree import DECISION
 from ...settings import TrainerSettings
 from .estimate import OnProgress, no_progress
@@ -88,7 +88,7 @@ class Resolver:
 
     def __init__(
         self,
-        game: Game,
+        game: PokerGame,
         strategy: Array,
         holdings: Holdings,
         settings: ResolverSettings | None = None,

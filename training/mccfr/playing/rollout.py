@@ -8,7 +8,7 @@ import numpy as np
 
 from ....envs.fields import Array
 from ....envs.native import draw
-from ....envs.poker.game import Game
+from ....envs.poker.game import PokerGame
 from ....envs.poker.tree import DECISION, FOLD, SHOWDOWN, STREET
 from ..compiled import compiled, inlined
 
@@ -41,7 +41,7 @@ class Nodes(NamedTuple):
     child: Array
 
 
-def nodes_of(game: Game) -> Nodes:
+def nodes_of(game: PokerGame) -> Nodes:
     """Return the tree of a game as kernels read it."""
     tree = game.tree
     folded = np.where(tree.player == 0, -tree.paid[:, 0], tree.paid[:, 1])

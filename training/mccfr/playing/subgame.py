@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ....envs.fields import Array
-from ....envs.poker.game import Game
+from ....envs.poker.game import PokerGame
 from ....envs.poker.tree import DECISION
 from .ranges import history, parents, raises
 
@@ -45,7 +45,7 @@ class Subtree:
     leaves: tuple[int, ...]
 
 
-def subtree(game: Game, root: int, depth: int, most_raises: int) -> Subtree:
+def subtree(game: PokerGame, root: int, depth: int, most_raises: int) -> Subtree:
     """Return the decisions from `root` on, to the end of its street.
 
     Args:
@@ -96,7 +96,7 @@ class Subgame:
         blueprint: For each decision `(keys, choices)`, what its player does otherwise; None if nobody may leave.
     """
 
-    def __init__(self, game: Game, tree: Subtree, payoff: Array, blueprint: list[Array] | None) -> None:
+    def __init__(self, game: PokerGame, tree: Subtree, payoff: Array, blueprint: list[Array] | None) -> None:
         self._tree, self._payoff = tree, payoff
         self._players = [int(game.tree.player[node]) for node in tree.decisions]
         shapes = [(payoff.shape[1 + who], len(kept)) for who, kept in zip(self._players, tree.choices, strict=True)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ....backends import usable_cores
 from ....envs import BadParameter, Task, families, find
 from ....envs.poker.cards.parallel import Progress, no_progress
-from ....envs.poker.game import Game
+from ....envs.poker.game import PokerGame
 from ....envs.poker.task import game_of
 from ....envs.registry import split_spec
 from ...runs.checkpoint import load_newest
@@ -39,7 +39,7 @@ class Trained:
     skipped: tuple[str, ...] = ()
 
     @property
-    def game(self) -> Game:
+    def game(self) -> PokerGame:
         """The game of the task."""
         return game_of(self.task)
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ....envs.poker.cards.abstraction import CardAbstraction
 from ....envs.poker.cards.deal import DEALT, PLAYERS, STREETS, deal_many, look_up_many
-from ....envs.poker.game import Game
+from ....envs.poker.game import PokerGame
 from ..compiled import compiled
 from .sampling_tree import DealtHands
 
@@ -22,7 +22,7 @@ class CardDealer:
 
     block = 256
 
-    def __init__(self, game: Game, abstraction: CardAbstraction) -> None:
+    def __init__(self, game: PokerGame, abstraction: CardAbstraction) -> None:
         if game.buckets != abstraction.buckets:
             raise ValueError(f"the game has {game.buckets} buckets, the card abstraction {abstraction.buckets}")
         self._tables = abstraction.tables

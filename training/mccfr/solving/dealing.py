@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ....backends import usable_cores
 from ....envs.native import GOLDEN, mixed, stream
-from ....envs.poker.game import Game
+from ....envs.poker.game import PokerGame
 from ..compiled import compiled
 from .sampling_tree import DealtHands, all_deals
 
@@ -38,7 +38,7 @@ class ListDealer:
 
     block = 4096
 
-    def __init__(self, game: Game) -> None:
+    def __init__(self, game: PokerGame) -> None:
         self._hands = all_deals(game)
         self._chosen = np.zeros(self.block, np.uint32)
 
@@ -49,7 +49,7 @@ class ListDealer:
         return self._hands, chosen
 
 
-def prepare(game: Game, tell: Callable[[str], None], progress: Callable[[str, float], None]) -> None:
+def prepare(game: PokerGame, tell: Callable[[str], None], progress: Callable[[str, float], None]) -> None:
     """Build what dealing needs, if the cache has none, on all cores; what the cache has is verified.
 
     Args:
@@ -70,7 +70,7 @@ def prepare(game: Game, tell: Callable[[str], None], progress: Callable[[str, fl
         card_abstraction((flop, turn, river), workers=usable_cores(), progress=on_progress)
 
 
-def dealer_of(game: Game) -> Dealer:
+def dealer_of(game: PokerGame) -> Dealer:
     """Return what deals for a game that is prepared.
 
     Raises:
@@ -83,7 +83,7 @@ def dealer_of(game: Game) -> Dealer:
     return CardDealer(game, abstraction_of(game))
 
 
-def abstraction_of(game: Game) -> CardAbstraction:
+def abstraction_of(game: PokerGame) -> CardAbstraction:
     """Return the card abstraction of hold'em that is prepared; all processes share its memory."""
     from ....envs.poker.cards.abstraction import card_abstraction, open_abstraction, path_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ....envs.poker.game import Game
+from ....envs.poker.game import PokerGame
 from ....envs.poker.tree import DECISION
 from ..compiled import compiled
 from .public_tree import PLAYERS, PublicTree, public_tree
@@ -14,7 +14,7 @@ from .sweeps import evaluate, spread
 Strategy = NDArray[np.float64]
 
 
-def average_strategy(game: Game, table: NDArray[np.floating]) -> Strategy:
+def average_strategy(game: PokerGame, table: NDArray[np.floating]) -> Strategy:
     """Return the average strategy of a table; uniform where nothing was learned.
 
     Args:
@@ -27,7 +27,7 @@ def average_strategy(game: Game, table: NDArray[np.floating]) -> Strategy:
     return normalised(game, table[:, 1])
 
 
-def normalised(game: Game, sums: NDArray[np.floating]) -> Strategy:
+def normalised(game: PokerGame, sums: NDArray[np.floating]) -> Strategy:
     """Return `(entries,)` shares of each row's sum, the same for all where that is 0."""
     strategy = np.zeros(game.entries)
     tree = game.tree
@@ -49,7 +49,7 @@ def share_out(sums: NDArray[np.floating], strategy: Strategy, stride: int, bucke
             strategy[first + action] = max(sums[first + action], 0.0) / total if total > 0 else 1 / degree
 
 
-def game_value(game: Game, strategy: Strategy) -> float:
+def game_value(game: PokerGame, strategy: Strategy) -> float:
     """Return what player 0 wins per hand if both follow the strategy.
 
     Raises:
@@ -58,7 +58,7 @@ def game_value(game: Game, strategy: Strategy) -> float:
     return _against(public_tree(game), strategy, 0, best=False)[0]
 
 
-def nash_conv(game: Game, strategy: Strategy) -> float:
+def nash_conv(game: PokerGame, strategy: Strategy) -> float:
     """Return what both players together gain per hand by best responses: twice the exploitability, 0 in equilibrium.
 
     Raises:
@@ -67,7 +67,7 @@ def nash_conv(game: Game, strategy: Strategy) -> float:
     return sum(_against(public_tree(game), strategy, player, best=True)[0] for player in range(PLAYERS))
 
 
-def best_response(game: Game, strategy: Strategy, player: int) -> tuple[float, Strategy]:
+def best_response(game: PokerGame, strategy: Strategy, player: int) -> tuple[float, Strategy]:
     """Return what a player wins per hand by the best response to a strategy, and the strategy with that response in it.
 
     Raises:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....envs import UnknownName
-from ....envs.poker.game import Game
+from ....envs.poker.game import PokerGame
 from ....envs.poker.tree import DECISION
 from ..compiled import compiled, inlined
 from .exact import Strategy, normalised
@@ -65,7 +65,7 @@ class Cfr:
         UnknownName: There is no such variant.
     """
 
-    def __init__(self, game: Game, variant: str = "cfr") -> None:
+    def __init__(self, game: PokerGame, variant: str = "cfr") -> None:
         if variant not in VARIANTS:
             raise UnknownName("variant of CFR", variant, VARIANTS)
         self._game, self._public, self._variant = game, public_tree(game), VARIANTS[variant]

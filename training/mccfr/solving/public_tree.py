@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....envs import PacError
-from ....envs.poker.game import Deals, Game
+from ....envs.poker.game import Deals, PokerGame
 from ....envs.poker.tree import FOLD, SHOWDOWN
 from .sampling_tree import worth
 
@@ -65,7 +65,7 @@ class PublicTree(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def public_tree(game: Game) -> PublicTree:
+def public_tree(game: PokerGame) -> PublicTree:
     """Return `game` in vector form.
 
     Raises:

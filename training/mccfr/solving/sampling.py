@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....envs import UnknownName
-from ....envs.poker.game import Game
+from ....envs.poker.game import PokerGame
 from ....envs.task import MASK_64
 from .dealing import Dealer, dealer_of
 from .discounting import discount
@@ -73,7 +73,7 @@ class SamplingSolver:
 
     def __init__(
         self,
-        game: Game,
+        game: PokerGame,
         table: NDArray[np.float32],
         updates: NDArray[np.uint32],
         seed: int,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ....envs.poker.game import Game
+from ....envs.poker.game import PokerGame
 from ....envs.poker.tree import DECISION, FOLD, SHOWDOWN, STREET, Tree
 
 SEAT, PLACE, ORDER, DEGREE, CHILDREN = (np.uint64(column) for column in range(5))
@@ -47,7 +47,7 @@ class DealtHands(NamedTuple):
     signs: NDArray[np.float32]
 
 
-def sampling_tree(game: Game) -> SamplingTree:
+def sampling_tree(game: PokerGame) -> SamplingTree:
     """Return the betting of `game` for the kernels."""
     tree = game.tree
     decisions = np.flatnonzero(tree.kind == DECISION)
@@ -67,7 +67,7 @@ def sampling_tree(game: Game) -> SamplingTree:
     return SamplingTree(nodes, amounts.astype(np.float32), results.astype(np.uint32))
 
 
-def worth(game: Game, terminals: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def worth(game: PokerGame, terminals: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return what player 0 gets at some terminals if the sign of their result is 1, and which result that is.
 
     Who folds loses what he has paid, whatever the cards: one result more than the game has, whose sign is always 1.
@@ -90,7 +90,7 @@ def _after_dealing(tree: Tree) -> NDArray[np.int32]:
         child[dealing] = tree.child[tree.first[child[dealing]]]
 
 
-def all_deals(game: Game) -> DealtHands:
+def all_deals(game: PokerGame) -> DealtHands:
     """Return all deals of a small game.
 
     Raises:

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from pac.envs.poker.cards.boards import boards
-from pac.envs.poker.cards.deal import Tables
+from pac.envs.poker.cards.deal import BucketTables
 from pac.envs.poker.cards.words import HOLES
 
 DRAWN = 1_000_003
@@ -15,9 +15,9 @@ DRAWN = 1_000_003
 found_boards = cache(boards)
 
 
-def random_tables(*counts: int) -> Tables:
+def random_tables(*counts: int) -> BucketTables:
     """Return tables with so many buckets on flop, turn and river, drawn at random; what was drawn comes again."""
     random, found = np.random.default_rng(5), [found_boards(size) for size in (3, 4, 5)]
     drawn = (random.integers(0, count, DRAWN, np.uint8) for count in counts)
     rows = (np.resize(row, (len(item.words), HOLES)) for row, item in zip(drawn, found, strict=True))
-    return Tables(*(item.table for item in found), *rows)
+    return BucketTables(*(item.table for item in found), *rows)

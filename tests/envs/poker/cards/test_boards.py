@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pac.envs.poker.cards.boards import RENAMING, RENAMING_BITS, Boards
+from pac.envs.poker.cards.boards import RENAMING, RENAMING_BITS, CardBoards
 from pac.envs.poker.cards.words import place_of, renamed, word_of
 
 from .made_up import found_boards
 
 
 @pytest.fixture(scope="module")
-def all_boards() -> dict[int, Boards]:
+def all_boards() -> dict[int, CardBoards]:
     """Return all boards by their number of cards."""
     return {size: found_boards(size) for size in (3, 4, 5)}
 

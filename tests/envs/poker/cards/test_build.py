@@ -14,8 +14,8 @@ from pac.envs.poker.cards.abstraction import card_abstraction, open_abstraction
 from pac.envs.poker.cards.build import UNITS, build_river, build_street, sort_in, write_points
 from pac.envs.poker.cards.clusters import ordered
 from pac.envs.poker.cards.deal import DEALT, deal_many, look_up_many
-from pac.envs.poker.cards.equity import BINS, FULL, Rivers, histograms, river_equities
-from pac.envs.poker.cards.parallel import Crew
+from pac.envs.poker.cards.equity import BINS, FULL, RiverEquities, histograms, river_equities
+from pac.envs.poker.cards.parallel import ThreadCrew
 from pac.envs.poker.cards.store import opened
 from pac.envs.poker.cards.words import HOLE_CARDS, HOLE_WORDS, HOLES, hole_of, renamed, renamed_card, renamings, word_of
 
@@ -47,7 +47,7 @@ def points(rivers):
 @pytest.fixture(scope="module")
 def street(rivers):
     """Return the buckets of that turn, as if there were no other."""
-    with Crew(2) as crew:
+    with ThreadCrew(2) as crew:
         one = TURNS._replace(words=TURNS.words[TURN : TURN + 1], weights=TURNS.weights[TURN : TURN + 1])
         return build_street(4, one, rivers, 7, seed=0, crew=crew)
 
@@ -80,7 +80,7 @@ def test_hands_that_are_the_same_up_to_suits_share_a_bucket():
     board = cards_of("AhKdQdJd")
     word = sum(word_of(card) for card in board)
     one = TURNS._replace(words=np.array([word]), weights=np.array([1]))
-    with Crew(1) as crew:
+    with ThreadCrew(1) as crew:
         table = build_street(4, one, rivers_of(board), 9, seed=0, crew=crew).table[0]
     same = [code for code in CODES if renamed(word, code) == word]
     assert len(same) > 1
@@ -95,8 +95,8 @@ def test_more_river_buckets_than_equities_leave_some_empty():
     few = found._replace(words=found.words[::3000], weights=found.weights[::3000])
     equities = np.empty((len(few.words), HOLES), np.uint16)
     river_equities(few.words, 0, len(few.words), equities)
-    with Crew(1) as crew:
-        street = build_river(few, Rivers(found.table, equities, *renamings()), 3000, seed=0, crew=crew)
+    with ThreadCrew(1) as crew:
+        street = build_river(few, RiverEquities(found.table, equities, *renamings()), 3000, seed=0, crew=crew)
     there = np.unique(equities[equities <= FULL])
     assert len(street.shares) == len(street.equities) == 3000
     np.testing.assert_allclose(street.equities[: len(there)], there / FULL)

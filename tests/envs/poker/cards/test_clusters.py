@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from pac.envs.poker.cards.clusters import cluster, moved, nearest, ordered, totals_of
-from pac.envs.poker.cards.parallel import Crew
+from pac.envs.poker.cards.parallel import ThreadCrew
 
 HEIGHTS = st.integers(0, 32_430)
 
@@ -22,7 +22,7 @@ def random_points(count, seed=3):
 
 def clustered(points, count, workers=1, weights=None):
     weights = np.ones(len(points), np.int64) if weights is None else weights
-    with Crew(workers) as crew:
+    with ThreadCrew(workers) as crew:
         return cluster(points, weights, count, np.random.default_rng(0), crew=crew, what="centres")
 
 
@@ -46,7 +46,7 @@ def test_centres_come_to_rest_in_the_middle():
     """At the end no centre moves: each is the mean of the points nearest to it, and they rise in their sums."""
     points, weights = random_points(300), np.arange(1, 301)
     centres = clustered(points, 6, weights=weights)
-    with Crew(1) as crew:
+    with ThreadCrew(1) as crew:
         np.testing.assert_array_equal(moved(points, weights, centres, crew), centres)
     assert (np.diff(totals_of(centres)) > 0).all()
 

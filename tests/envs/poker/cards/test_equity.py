@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pac.envs.native import compiler
 from pac.envs.poker.cards import equity
 from pac.envs.poker.cards.boards import RENAMING, RENAMING_BITS
-from pac.envs.poker.cards.equity import BINS, FULL, IMPOSSIBLE, Rivers, histograms, river_equities
+from pac.envs.poker.cards.equity import BINS, FULL, IMPOSSIBLE, RiverEquities, histograms, river_equities
 from pac.envs.poker.cards.evaluator import strength
 from pac.envs.poker.cards.words import HOLE_WORDS, HOLES, hole_of, place_of, renamed_card, renamings, word_of
 
@@ -50,7 +50,7 @@ def rivers_of(board):
         index = rivers.table[place_of(word([*board, *cards]))] >> RENAMING
         if not equities[index].any():
             river_equities(rivers.words, index, index + 1, equities)
-    return Rivers(rivers.table, equities, *renamings())
+    return RiverEquities(rivers.table, equities, *renamings())
 
 
 def counted(board, holes):

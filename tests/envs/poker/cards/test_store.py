@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from pac.envs.poker.cards.store import PARTIAL, Unfit, cache_folder, kept, opened
+from pac.envs.poker.cards.store import PARTIAL, UnusableFile, cache_folder, cached_arrays, opened
 
 FACTS = {"what": "numbers", "version": "1"}
 MAKE = """
 import resource, signal, sys
 from pathlib import Path
 import numpy as np
-from pac.envs.poker.cards.store import NotKept, kept
+from pac.envs.poker.cards.store import CacheNotWritable, cached_arrays
 path, facts = Path(sys.argv[1]), {"what": "numbers", "version": "1"}
 def make():
     return {"rows": np.arange(200_000, dtype=np.int32)}
@@ -57,7 +57,7 @@ def damaged(path, how):
 
 def test_what_was_made_is_kept(path):
     """The second time the arrays come from the file, equal and of the same kinds."""
-    first, second = kept(path, FACTS, made), kept(path, FACTS, refuse)
+    first, second = cached_arrays(path, FACTS, made), cached_arrays(path, FACTS, refuse)
     for name, array in made().items():
         for found in (first[name], second[name], opened(path)[name]):
             np.testing.assert_array_equal(found, array, strict=True)
@@ -66,14 +66,14 @@ def test_what_was_made_is_kept(path):
 
 def test_what_is_kept_cannot_be_changed(path):
     """The arrays are the file's own pages, and read-only."""
-    found = kept(path, FACTS, made)["rows"]
+    found = cached_arrays(path, FACTS, made)["rows"]
     with pytest.raises(ValueError, match="read-only"):
         found[0] = 1
 
 
 def test_the_file_is_safetensors(path):
     """Any reader of safetensors reads the file."""
-    kept(path, FACTS, made)
+    cached_arrays(path, FACTS, made)
     np.testing.assert_array_equal(safetensors.numpy.load_file(path)["rows"], made()["rows"])
 
 
@@ -82,30 +82,30 @@ def test_the_file_is_safetensors(path):
 )
 def test_a_damaged_file_is_named_put_aside_and_made_anew(path, how, caplog):
     """A file that is not what was written is told about, kept beside, and replaced by a good one."""
-    kept(path, FACTS, made)
+    cached_arrays(path, FACTS, made)
     damaged(path, how)
     before = path.read_bytes()
     with caplog.at_level(logging.WARNING):
-        found = kept(path, FACTS, made)
+        found = cached_arrays(path, FACTS, made)
     np.testing.assert_array_equal(found["rows"], made()["rows"])
     assert str(path) in caplog.text
     assert path.with_name(f"{path.name}.unfit").read_bytes() == before
-    kept(path, FACTS, refuse)
+    cached_arrays(path, FACTS, refuse)
 
 
 def test_an_older_file_is_made_anew(path, caplog):
     """A file of another version is told about, and replaced."""
-    kept(path, FACTS | {"version": "0"}, made)
-    kept(path, FACTS, made)
+    cached_arrays(path, FACTS | {"version": "0"}, made)
+    cached_arrays(path, FACTS, made)
     assert "'version': '0'" in caplog.text
-    kept(path, FACTS, refuse)
+    cached_arrays(path, FACTS, refuse)
 
 
 def test_a_file_that_cannot_be_read_at_all_is_unfit(path):
     """Opening without verifying still refuses what has no header."""
-    kept(path, FACTS, made)
+    cached_arrays(path, FACTS, made)
     damaged(path, "truncated")
-    with pytest.raises(Unfit, match="damaged"):
+    with pytest.raises(UnusableFile, match="damaged"):
         opened(path)
 
 
@@ -115,7 +115,7 @@ def test_what_is_no_regular_file_is_unfit(path, make):
     """Nothing waits for it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     make(path)
-    with pytest.raises(Unfit, match="damaged"):
+    with pytest.raises(UnusableFile, match="damaged"):
         opened(path)
 
 
@@ -124,7 +124,7 @@ def test_a_full_disk_is_a_clear_error(path):
     code = MAKE + (
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))\n"
-        "try:\n    kept(path, facts, make)\nexcept NotKept as error:\n    print(error)\n"
+        "try:\n    kept(path, facts, make)\nexcept CacheNotWritable as error:\n    print(error)\n"
     )
     ran = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, timeout=120, check=True)
     assert str(path) in ran.stdout
@@ -166,7 +166,7 @@ def test_what_a_killed_process_left_is_removed(path):
     left, living = (path.with_name(f"{path.name}.{pid}{PARTIAL}") for pid in (dead.pid, os.getppid()))
     for piece in (left, living):
         piece.touch()
-    kept(path, FACTS, made)
+    cached_arrays(path, FACTS, made)
     assert not left.exists()
     assert living.exists()
 

@@ -27,7 +27,7 @@ def test_it_plays_what_was_trained(tmp_path, task):
         hand = LiveHand(rules, generator)
         while not hand.over:
             assert hand.node is not None
-            seat = hand.standing.player
+            seat = hand.status.player
             chances = opponent(hand, seat)
             bucket = np.array([hand.bucket(seat)])
             assert chances == pytest.approx(probabilities(found.game, found.strategy, hand.node, bucket)[0])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pac.envs.poker.cards.abstraction import CardAbstraction
-from pac.envs.poker.game import Game
+from pac.envs.poker.game import PokerGame
 from pac.envs.poker.holdem import holdem
 from pac.envs.poker.sizes import sizes_of
 from pac.training.mccfr.solving.cards import CardDealer
@@ -87,4 +87,4 @@ def test_other_buckets_are_refused(game, abstraction):
     with pytest.raises(ValueError, match="buckets"):
         CardDealer(holdem(sizes_of("fcpa"), 20, (3, 4, 5)), abstraction)
     with pytest.raises(ValueError, match="does not list"):
-        learned(Game("cards", game.tree, game.buckets), 1)
+        learned(PokerGame("cards", game.tree, game.buckets), 1)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pac.envs import UnknownName
-from pac.envs.poker.game import Game
+from pac.envs.poker.game import PokerGame
 from pac.envs.poker.small import kuhn, leduc, liars_dice
 from pac.training.mccfr.solving.exact import average_strategy, best_response, game_value, nash_conv, normalised
 from pac.training.mccfr.solving.full import VARIANTS, Cfr
@@ -95,7 +95,7 @@ def test_nothing_learned_is_uniform():
 
 def test_a_large_game_is_refused():
     """Hold'em cannot be gone through deal by deal; the sentence names what can."""
-    game = Game("large", GAMES["kuhn"].tree, (3,))
+    game = PokerGame("large", GAMES["kuhn"].tree, (3,))
     with pytest.raises(TooManyDeals, match="large has too many deals"):
         nash_conv(game, np.zeros(game.entries))
     with pytest.raises(TooManyDeals):

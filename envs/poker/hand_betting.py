@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from .holdem import NoLimit
-from .tree import DEAL, DECISION, STREET, Action, Standing, Tree
+from .holdem import NoLimitBetting
+from .tree import DEAL, DECISION, STREET, Action, BettingStatus, Tree
 
 
-class Course(Protocol):
+class HandBetting(Protocol):
     """The betting of one hand, as far as it has come."""
 
     @property
-    def standing(self) -> Standing:
+    def status(self) -> BettingStatus:
         """Where the hand is: who decides, or how it ended."""
 
     @property
@@ -28,7 +28,7 @@ class Course(Protocol):
         """Do something, and deal what follows it."""
 
 
-class OnTree:
+class TreeHandBetting:
     """The betting of a game in which nothing else than the tree's actions can be done."""
 
     raises = None
@@ -37,11 +37,11 @@ class OnTree:
         self._tree, self._node = tree, 0
 
     @property
-    def standing(self) -> Standing:
+    def status(self) -> BettingStatus:
         """What the node is."""
         tree, node = self._tree, self._node
         paid = float(tree.paid[node, 0]), float(tree.paid[node, 1])
-        return Standing(
+        return BettingStatus(
             int(tree.kind[node]), int(tree.player[node]), int(tree.street[node]), paid, int(tree.result[node])
         )
 
@@ -55,20 +55,20 @@ class OnTree:
         self._node = next_decision(self._tree, self._node, self._tree.actions_of(self._node).index(action))
 
 
-class Free:
+class NoLimitHandBetting:
     """The betting of a hand of no-limit.
 
     Args:
         betting: Its rules.
     """
 
-    def __init__(self, betting: NoLimit) -> None:
+    def __init__(self, betting: NoLimitBetting) -> None:
         self._betting, self._state = betting, betting.root()
 
     @property
-    def standing(self) -> Standing:
+    def status(self) -> BettingStatus:
         """Where the rules see the hand."""
-        return self._betting.standing(self._state)
+        return self._betting.status(self._state)
 
     @property
     def actions(self) -> Sequence[Action]:
@@ -78,12 +78,12 @@ class Free:
     @property
     def raises(self) -> tuple[int, int] | None:
         """What the rules allow."""
-        return self._betting.raises(self._state) if self.standing.kind == DECISION else None
+        return self._betting.raises(self._state) if self.status.kind == DECISION else None
 
     def act(self, action: Action) -> None:
         """Pay what an action puts in, or fold."""
         self._state = self._betting.after(self._state, action)
-        while self.standing.kind == STREET:
+        while self.status.kind == STREET:
             self._state = self._betting.after(self._state, DEAL)
 
 

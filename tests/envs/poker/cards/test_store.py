@@ -55,7 +55,7 @@ def damaged(path, how):
     path.write_bytes(bodies[how])
 
 
-def test_what_was_made_is_kept(path):
+def test_computed_arrays_are_cached(path):
     """The second time the arrays come from the file, equal and of the same kinds."""
     first, second = cached_arrays(path, FACTS, made), cached_arrays(path, FACTS, refuse)
     for name, array in made().items():
@@ -124,7 +124,7 @@ def test_a_full_disk_is_a_clear_error(path):
     code = MAKE + (
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))\n"
-        "try:\n    kept(path, facts, make)\nexcept CacheNotWritable as error:\n    print(error)\n"
+        "try:\n    cached_arrays(path, facts, make)\nexcept CacheNotWritable as error:\n    print(error)\n"
     )
     ran = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, timeout=120, check=True)
     assert str(path) in ran.stdout
@@ -141,7 +141,7 @@ def test_two_processes_may_make_the_same_at_once(path):
         "    print('making', flush=True)\n"
         "    sys.stdin.readline()\n"
         "    return make()\n"
-        "print(int(kept(path, facts, both)['rows'].sum()))\n"
+        "print(int(cached_arrays(path, facts, both)['rows'].sum()))\n"
     )
     pair = [
         subprocess.Popen(

@@ -19,7 +19,7 @@ from ..envs.files import KIB, UnreadableFile, read_yaml
 from ..envs.trust import Vouch, check_trusted, refuse
 from .config import RUNS, Config
 from .device import CHOICES
-from .runs.folder import CARD, RunFolder
+from .runs.folder import METADATA, RunFolder
 from .settings import explain
 from .trainers import BUILT_IN, default_trainer, trainer_kind, trainer_names, trainer_settings
 
@@ -192,10 +192,10 @@ def _read_mapping(path: Path) -> Mapping[Any, Any]:
 
 
 def _from_run(run: RunFolder) -> Iterator[tuple[str, Origin]]:
-    saved = dict(run.card().get("config", {}))
+    saved = dict(run.metadata().get("config", {}))
     for key in KEYS:
         if key not in NOT_RESUMED and saved.get(key) is not None:
-            yield key, Origin(f"run {run.name}", saved[key], str(run.path / CARD))
+            yield key, Origin(f"run {run.name}", saved[key], str(run.path / METADATA))
     for key, value in saved.get("settings", {}).items():
         yield f"{saved.get('trainer', '')}.{key}", Origin(f"run {run.name}", value)
 

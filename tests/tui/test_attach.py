@@ -203,5 +203,5 @@ def test_an_orphaned_session_lingers_and_ends(place):
     wait(lambda: b"running" in terminal.drawn, "boards")
     terminal.process.kill()
     terminal.close()
-    card = place[1] / "runs" / "orphan" / "run.json"
-    wait(lambda: json.loads(card.read_text())["state"] == "interrupted", "it ended itself")
+    metadata = place[1] / "runs" / "orphan" / "run.json"
+    wait(lambda: json.loads(metadata.read_text())["state"] == "interrupted", "it ended itself")

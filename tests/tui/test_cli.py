@@ -132,8 +132,8 @@ def test_runs(capsys, tmp_path):
     """`runs` lists, shows and removes run folders."""
     folder = tmp_path / "runs" / "one"
     (folder / "checkpoints" / "step-1").mkdir(parents=True)
-    card = {"task": "drmario", "trainer": "ppo", "num_envs": 4, "steps": 12, "started": 0, "state": "ended"}
-    (folder / "run.json").write_text(json.dumps(card))
+    metadata = {"task": "drmario", "trainer": "ppo", "num_envs": 4, "steps": 12, "started": 0, "state": "ended"}
+    (folder / "run.json").write_text(json.dumps(metadata))
     assert [run["name"] for run in told(capsys, "runs", "list")["runs"]] == ["one"]
     assert told(capsys, "runs", "show", "one")["checkpoints"] == ["step-1"]
     assert main(["runs"]) == 0
@@ -147,7 +147,7 @@ def test_the_name_of_a_run_is_never_cut(capsys, tmp_path, monkeypatch):
     """Other commands take it; what else has no room is cut, a folder goes on in the next line."""
     monkeypatch.setattr(cli_show.console, "width", 60)
     name = "a-run-that-was-given-a-long-name"
-    RunFolder.create(tmp_path / "runs", name).write_card(
+    RunFolder.create(tmp_path / "runs", name).write_metadata(
         {"task": "drmario", "trainer": "ppo", "steps": 12, "state": "completed"}
     )
     assert main(["runs"]) == 0
@@ -159,8 +159,8 @@ def test_the_name_of_a_run_is_never_cut(capsys, tmp_path, monkeypatch):
 def test_runs_are_counted_in_their_trainers_words(capsys, tmp_path):
     """A solver makes iterations and has no episodes."""
     for name, trainer in (("solved", "mccfr"), ("learned", "ppo")):
-        card = {"task": "leduc", "trainer": trainer, "steps": 12, "frames": 3456, "episodes": 78901}
-        RunFolder.create(tmp_path, name).write_card(card)
+        metadata = {"task": "leduc", "trainer": trainer, "steps": 12, "frames": 3456, "episodes": 78901}
+        RunFolder.create(tmp_path, name).write_metadata(metadata)
     assert main(["runs", "list", "--runs-dir", str(tmp_path)]) == 0
     shown = capsys.readouterr().out
     assert "3,456 iterations" in shown
@@ -171,9 +171,16 @@ def test_runs_are_counted_in_their_trainers_words(capsys, tmp_path):
 def test_a_run_is_shown_in_its_trainers_words(capsys, tmp_path):
     """What a solver does not count is not told, in one run or beside another of its kind; the JSON has all."""
     for name, batches in (("one", 12), ("two", 13)):
-        card = {"task": "leduc", "trainer": "mccfr", "num_envs": 2, "steps": batches, "frames": 3456, "episodes": 78}
+        metadata = {
+            "task": "leduc",
+            "trainer": "mccfr",
+            "num_envs": 2,
+            "steps": batches,
+            "frames": 3456,
+            "episodes": 78,
+        }
         run = RunFolder.create(tmp_path, name)
-        run.write_card({**card, "iterations": 90, "return_mean": -0.1, "nash_conv": 0.5})
+        run.write_metadata({**metadata, "iterations": 90, "return_mean": -0.1, "nash_conv": 0.5})
         run.append_metrics({"fps": float(batches), "nash_conv": 0.5, "return_mean": 1 / batches})
     assert main(["runs", "show", "one", "--runs-dir", str(tmp_path)]) == 0
     shown = {words[0]: words[1:] for line in capsys.readouterr().out.splitlines() if (words := line.split())}
@@ -189,7 +196,7 @@ def test_a_run_is_shown_in_its_trainers_words(capsys, tmp_path):
 @pytest.mark.parametrize("command", [["runs"], ["runs", "show", "one"], ["doctor"]])
 def test_lines_end_where_their_text_does(capsys, tmp_path, command):
     """Nothing fills them up on a pipe."""
-    RunFolder.create(tmp_path / "runs", "one").write_card({"task": "drmario", "trainer": "ppo", "steps": 12})
+    RunFolder.create(tmp_path / "runs", "one").write_metadata({"task": "drmario", "trainer": "ppo", "steps": 12})
     assert main(command) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) > 1
@@ -213,7 +220,7 @@ def test_runs_are_compared(capsys, tmp_path):
     """What differs is shown, with how the return went; what is the same is not."""
     for name, rate in (("one", 0.1), ("two", 0.2)):
         run = RunFolder.create(tmp_path, name)
-        run.write_card({"task": "drmario", "steps": 5, "config": {"seed": 3, "settings": {"learning_rate": rate}}})
+        run.write_metadata({"task": "drmario", "steps": 5, "config": {"seed": 3, "settings": {"learning_rate": rate}}})
         run.append_metrics({"steps": 5, "return_mean": rate})
         with (run.path / "metrics.jsonl").open("a") as file:
             file.write('{"cut')

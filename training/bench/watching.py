@@ -92,7 +92,7 @@ def _put_off(script: WatchedScript, seconds: float) -> None:
     Telling has a share of the training's time. What became due in the turns without it would be done in those with it,
     which would bear the share of both.
     """
-    script.tape.due += seconds
+    script.step_log.due += seconds
     script._iteration_due += seconds  # noqa: SLF001
     script._boards._paid += seconds  # noqa: SLF001
     script.monitor.publisher.due += seconds

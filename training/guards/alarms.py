@@ -1,6 +1,6 @@
-"""Alarms: trouble that a session notices by itself, told once per occurrence.
+"""Alarms: active that a session notices by itself, told once per occurrence.
 
-An alarm rings when its trouble begins. While the trouble lasts, and until it has been away for a while, it does not
+An alarm begins when its active begins. While the active lasts, and until it has been away for a while, it does not
 ring again.
 """
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ...envs.fields import Array, Buffers
 from ..telemetry.throughput import WINDOW, Mark
 
-QUIET_SECONDS = 60.0  # s of training without the trouble, after which an alarm may ring anew
+QUIET_SECONDS = 60.0  # s of training without the active, after which an alarm may ring anew
 QUIET_ITERATIONS = 10
 
 EARLY_ITERATIONS = 20  # iterations whose median entropy is the early level
@@ -36,7 +36,7 @@ MAX_WINDOWS = 512
 
 
 class Alarm:
-    """Tells the beginning of a trouble from its going on.
+    """Tells the beginning of a active from its going on.
 
     Args:
         calm: How long it must have been away before it may ring anew, in whatever `now` counts.
@@ -46,9 +46,9 @@ class Alarm:
         self._calm = calm
         self._seen = -math.inf
 
-    def rings(self, now: float, *, trouble: bool) -> bool:
-        """Return whether a trouble begins `now`."""
-        if not trouble:
+    def begins(self, now: float, *, active: bool) -> bool:
+        """Return whether a active begins `now`."""
+        if not active:
             return False
         begins = now - self._seen > self._calm
         self._seen = now
@@ -85,7 +85,7 @@ class Slowdown:
         self._num_envs = 0
         self._windows: deque[float] = deque(maxlen=MAX_WINDOWS)
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Begin a new window: what came since was disturbed."""
         self._begin = None
 
@@ -140,12 +140,12 @@ class Alarms:
     Attributes:
         ring: Called with a sentence and an environment, or -1.
         told: What was told, in order.
-        marked: Environments in trouble, until their episode ends.
+        marked: Environments in active, until their episode ends.
     """
 
     def __init__(self) -> None:
-        self.ring: Callable[[str, int], None] = lambda _text, _env: None
-        self.told: list[str] = []
+        self.on_alarm: Callable[[str, int], None] = lambda _text, _env: None
+        self.messages: list[str] = []
         self.marked: set[int] = set()
         self._numbers = {name: Alarm(QUIET_SECONDS) for name in ("reward", "observation")}
         self._losses = Alarm(QUIET_ITERATIONS)
@@ -155,59 +155,59 @@ class Alarms:
         self._episodes, self._ended = 0, 0.0
         self._iterations = 0
 
-    def tell(self, text: str, env: int = -1) -> None:
+    def report(self, text: str, env: int = -1) -> None:
         """Ring."""
-        self.told.append(text)
-        self.ring(text, env)
+        self.messages.append(text)
+        self.on_alarm(text, env)
 
-    def look_at_environments(self, buffer: Buffers, span: slice, players: int, now: float) -> None:
+    def check_environments(self, buffer: Buffers, span: slice, players: int, now: float) -> None:
         """Look for rewards and observations that are not numbers in the slots of `span`; `now` in s of training."""
-        self.take_unknown("reward", nan_rows(buffer["episode_return"][span]) // players, now)
+        self.report_nan("reward", nan_rows(buffer["episode_return"][span]) // players, now)
         rows = nan_rows(buffer["observation"][span])
         ended = np.nonzero(buffer["terminated"][span] | buffer["truncated"][span])
         if len(ended[1]):
             rows = np.append(rows, ended[1][nan_rows(buffer["final_observation"][span][ended][None])])
-        self.take_unknown("observation", rows // players, now)
+        self.report_nan("observation", rows // players, now)
 
-    def take_unknown(self, name: str, envs: NDArray[np.intp], now: float) -> None:
+    def report_nan(self, name: str, envs: NDArray[np.intp], now: float) -> None:
         """Take in whose reward or observation was found not to be a number; `now` in s of training."""
         found = sorted(set(envs.tolist()))
         self.marked.update(found)
-        if self._numbers[name].rings(now, trouble=bool(found)):
+        if self._numbers[name].begins(now, active=bool(found)):
             more = f", nor that of {len(found) - 1:,} more" if len(found) > 1 else ""
-            self.tell(f"alarm: env {found[0] + 1}: its {name} is not a number{more}", found[0])
+            self.report(f"alarm: env {found[0] + 1}: its {name} is not a number{more}", found[0])
 
-    def look_at_pace(self, pace: EpisodePace, now: float) -> None:
+    def check_pace(self, pace: EpisodePace, now: float) -> None:
         """Look whether episodes still end; `now` in s of training."""
         if pace.episodes != self._episodes:
             self._episodes, self._ended = pace.episodes, now
         silent = now - self._ended
-        if self._silence.rings(now, trouble=silent > pace.patience):
-            self.tell(f"alarm: no episode has ended for {silent:.0f} s; {pace.patience:.0f} s would be long")
+        if self._silence.begins(now, active=silent > pace.patience):
+            self.report(f"alarm: no episode has ended for {silent:.0f} s; {pace.patience:.0f} s would be long")
 
-    def look_at_iteration(self, metrics: Mapping[str, float], mark: Mark, num_envs: int, *, limited: bool) -> None:
+    def check_iteration(self, metrics: Mapping[str, float], mark: Mark, num_envs: int, *, limited: bool) -> None:
         """Look at a trainer's figures and at the throughput; `limited` where the speed is somebody's wish."""
         self._iterations += 1
         losses = [name for name, value in metrics.items() if "loss" in name and not math.isfinite(value)]
-        if self._losses.rings(self._iterations, trouble=bool(losses)):
-            self.tell(f"alarm: {losses[0]} is not a number: {metrics[losses[0]]}")
+        if self._losses.begins(self._iterations, active=bool(losses)):
+            self.report(f"alarm: {losses[0]} is not a number: {metrics[losses[0]]}")
         entropy = _entropy(metrics)
         collapsed = entropy is not None and self._entropy.collapsed(entropy)
-        if self._collapse.rings(self._iterations, trouble=collapsed):
+        if self._collapse.begins(self._iterations, active=collapsed):
             early = self._entropy.early
-            self.tell(f"alarm: the policy's entropy has collapsed: {entropy:.3g} nats, at first {early:.3g}")
+            self.report(f"alarm: the policy's entropy has collapsed: {entropy:.3g} nats, at first {early:.3g}")
         if limited:
-            self._speed.forget()
-        elif self._slowness.rings(mark.seconds, trouble=self._speed.slow(mark, num_envs)):
+            self._speed.reset()
+        elif self._slowness.begins(mark.seconds, active=self._speed.slow(mark, num_envs)):
             fps, usual = self._speed.now, self._speed.usual
-            self.tell(
+            self.report(
                 f"alarm: throughput of {fps:,.0f}/s, {100 * (1 - fps / usual):.0f} % under the median of {usual:,.0f}"
             )
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Begin anew: the environments are others."""
         self.marked.clear()
-        self._speed.forget()
+        self._speed.reset()
 
 
 def nan_rows(written: Array) -> NDArray[np.intp]:

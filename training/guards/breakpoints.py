@@ -169,7 +169,7 @@ class Breakpoint:
         on: Whether it is looked at.
         hits: How often it has stopped the training.
         env: Where it did so last; -1 before.
-        held: Where it held at the step before, `(rows,)`.
+        was_true: Where it held at the step before, `(rows,)`.
     """
 
     number: int
@@ -177,16 +177,16 @@ class Breakpoint:
     on: bool = True
     hits: int = 0
     env: int = -1
-    held: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
+    was_true: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
 
-    def fresh(self, readings: ConditionValues) -> NDArray[np.intp]:
+    def new_rows(self, readings: ConditionValues) -> NDArray[np.intp]:
         """Return the rows where it holds and did not at the step before of the same episode."""
         ended = readings.ended
         count = len(ended)
         now = np.zeros(count, np.bool_)
         now[self.condition.hits(readings, count, readings.players)] = True
-        found = now & ~self.held if len(self.held) == count else now
-        self.held = now & ~ended
+        found = now & ~self.was_true if len(self.was_true) == count else now
+        self.was_true = now & ~ended
         return np.flatnonzero(found)
 
 
@@ -203,7 +203,7 @@ class Breakpoints:
         self._lock = threading.Lock()
         self._all: dict[int, Breakpoint] = {}
         self._count = 0
-        self.armed: tuple[Breakpoint, ...] = ()
+        self.enabled: tuple[Breakpoint, ...] = ()
         self.hit: tuple[int, ...] = ()
 
     def add(self, text: str, num_envs: int = MAX_ENVS) -> int:
@@ -224,10 +224,10 @@ class Breakpoints:
         with self._lock:
             self._count += 1
             self._all[self._count] = Breakpoint(self._count, condition)
-            self._arm()
+            self._update_enabled()
             return self._count
 
-    def switch(self, number: int) -> None:
+    def toggle(self, number: int) -> None:
         """Switch one off, or on again.
 
         Raises:
@@ -235,8 +235,8 @@ class Breakpoints:
         """
         with self._lock:
             found = self._find(number)
-            found.on, found.held = not found.on, found.held[:0]
-            self._arm()
+            found.on, found.was_true = not found.on, found.was_true[:0]
+            self._update_enabled()
 
     def remove(self, number: int) -> None:
         """Remove one.
@@ -246,7 +246,7 @@ class Breakpoints:
         """
         with self._lock:
             del self._all[self._find(number).number]
-            self._arm()
+            self._update_enabled()
 
     def _find(self, number: int) -> Breakpoint:
         if number not in self._all:
@@ -254,14 +254,14 @@ class Breakpoints:
             raise BadCondition(f"there is no breakpoint {number}; there are: {known}")
         return self._all[number]
 
-    def _arm(self) -> None:
-        self.armed = tuple(item for item in self._all.values() if item.on)
+    def _update_enabled(self) -> None:
+        self.enabled = tuple(item for item in self._all.values() if item.on)
 
     def check(self, readings: ConditionValues) -> str:
         """Look at all of them after a step; return what to say if one hits, or nothing."""
         self.hit, told = (), ""
-        for item in self.armed:
-            found = item.fresh(readings)
+        for item in self.enabled:
+            found = item.new_rows(readings)
             if len(found):
                 envs = (found // readings.players).tolist()
                 item.hits, item.env = item.hits + 1, envs[0]
@@ -269,11 +269,11 @@ class Breakpoints:
                 told = told or _hit_message(item.condition, readings, found)
         return told
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Begin anew: the environments are others."""
         self.hit = ()
-        for item in self.armed:
-            item.held = item.held[:0]
+        for item in self.enabled:
+            item.was_true = item.was_true[:0]
 
     def write(self, block: Array) -> None:
         """Write all of them into a block of `BREAKPOINT`."""

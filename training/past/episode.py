@@ -89,22 +89,22 @@ def fingerprints_of(task: Task, names: Sequence[str], row: Callable[[str], Array
 
 
 def play(episode: Episode) -> Iterator[ReplayedEnv]:
-    """Play an episode again; yields the machine in its first state and after every step."""
-    machine = ReplayedEnv(episode.task, episode.seed, episode.env)
+    """Play an episode again; yields the environment in its first state and after every step."""
+    replayed = ReplayedEnv(episode.task, episode.seed, episode.env)
     try:
-        machine.draw(wanted=True)
+        replayed.draw(wanted=True)
         if episode.state is None:
-            machine.begin(episode.number)
+            replayed.begin(episode.number)
         else:
-            machine.restore(episode.state)
-        yield machine
+            replayed.restore(episode.state)
+        yield replayed
         for step in episode.steps[1:]:
             assert step.action is not None
-            machine.draw(wanted=True)
-            machine.step(step.action)
-            yield machine
+            replayed.draw(wanted=True)
+            replayed.step(step.action)
+            yield replayed
     finally:
-        machine.close()
+        replayed.close()
 
 
 def check(episode: Episode) -> None:
@@ -114,15 +114,15 @@ def check(episode: Episode) -> None:
         ReplayMismatch: The first step and field that is another.
         PacError: An action is refused, or the environment failed.
     """
-    for index, (machine, step) in enumerate(zip(play(episode), episode.steps, strict=True)):
+    for index, (replayed, step) in enumerate(zip(play(episode), episode.steps, strict=True)):
         names = CHECKED_FIRST if index == 0 else CHECKED_LAST if index == episode.length else CHECKED
-        found = fingerprints_of(episode.task, names, machine.row)
+        found = fingerprints_of(episode.task, names, replayed.row)
         for name in names:
             _compare(index, name, found.get(name), step.prints.get(name))
         if index:
-            _compare(index, "reward", float(machine.row("reward")[0]), step.reward)
+            _compare(index, "reward", float(replayed.row("reward")[0]), step.reward)
         for name, board in step.boards.items():
-            if not np.array_equal(machine.row(name)[0], board):
+            if not np.array_equal(replayed.row(name)[0], board):
                 raise ReplayMismatch(index, name, f"step {index}: {name} is another than was recorded")
 
 
@@ -142,9 +142,9 @@ def episode_moments(episode: Episode, seat: int = 0) -> Array:
     for index, step in enumerate(episode.steps):
         moment = found[index : index + 1].reshape(())
         if machines is not None:
-            machine = next(machines)
-            machine.fill(moment, seat)
-            terms = terms + reward_terms_of(machine)
+            replayed = next(machines)
+            replayed.fill(moment, seat)
+            terms = terms + reward_terms_of(replayed)
             moment["terms"], moment["source"] = terms[seat], MomentSource.REBUILT
         else:
             moment["source"] = MomentSource.STORED if step.boards else MomentSource.MISSING

@@ -229,7 +229,7 @@ class History:
         kept = max(0, self.now - self._depth) < step <= self.now
         return kept and bool(self._ends[step % self._depth, env])
 
-    def stretch(self, env: int, step: int) -> ReplaySpan | None:
+    def replay_span(self, env: int, step: int) -> ReplaySpan | None:
         """Return the steps that lead to state `step` from where it can be rebuilt; None if that is not kept.
 
         Only the last of them may end an episode, but where states are saved: seeds then need not say all.

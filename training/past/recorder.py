@@ -64,7 +64,7 @@ class EpisodeRecorder:
         self._recordings[env] = Recording()
         return True
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Give up what is not whole: the environments are made anew."""
         self._recordings.clear()
 

@@ -100,33 +100,33 @@ class ReplayedEnv:
         self._environments.close()
 
 
-def go_to_start(machine: ReplayedEnv, stretch: ReplaySpan) -> None:
-    """Go to the state that a stretch begins with.
+def go_to_start(replayed: ReplayedEnv, span: ReplaySpan) -> None:
+    """Go to the state that a span begins with.
 
     Raises:
         ReplayMismatch: Its observation is not the one that was kept.
     """
-    if stretch.state is not None:
-        machine.restore(stretch.state)
+    if span.state is not None:
+        replayed.restore(span.state)
     else:
-        machine.begin(stretch.episode)
-    if len(stretch.prints):
-        _compare(0, "observation", _print_of(machine), int(stretch.prints[0]))
+        replayed.begin(span.episode)
+    if len(span.prints):
+        _compare(0, "observation", _print_of(replayed), int(span.prints[0]))
 
 
-def replay_step(machine: ReplayedEnv, stretch: ReplaySpan, index: int) -> None:
-    """Take step `index` of a stretch.
+def replay_step(replayed: ReplayedEnv, span: ReplaySpan, index: int) -> None:
+    """Take step `index` of a span.
 
     Raises:
         ReplayMismatch: Reward, end or observation are not those that were kept.
     """
-    machine.step(stretch.actions[index])
-    ended = int(machine.row("terminated")[0]) or 2 * int(machine.row("truncated")[0])
-    for found, expected in zip(machine.row("reward").tolist(), stretch.rewards[index].tolist(), strict=True):
+    replayed.step(span.actions[index])
+    ended = int(replayed.row("terminated")[0]) or 2 * int(replayed.row("truncated")[0])
+    for found, expected in zip(replayed.row("reward").tolist(), span.rewards[index].tolist(), strict=True):
         _compare(index + 1, "reward", found, expected)
-    _compare(index + 1, "end", ended, int(stretch.ends[index]))
-    if len(stretch.prints):
-        _compare(index + 1, "observation", _print_of(machine), int(stretch.prints[index + 1]))
+    _compare(index + 1, "end", ended, int(span.ends[index]))
+    if len(span.prints):
+        _compare(index + 1, "observation", _print_of(replayed), int(span.prints[index + 1]))
 
 
 def _compare(step: int, name: str, found: float, expected: float) -> None:
@@ -134,13 +134,13 @@ def _compare(step: int, name: str, found: float, expected: float) -> None:
         raise ReplayMismatch(step, name, f"{name} was {expected:g}, and is {found:g} when it is played again")
 
 
-def _print_of(machine: ReplayedEnv) -> int:
+def _print_of(replayed: ReplayedEnv) -> int:
     """Return the fingerprint of what the first seat sees."""
-    return int(fingerprints(machine.row("observation")[None, :1])[0, 0])
+    return int(fingerprints(replayed.row("observation")[None, :1])[0, 0])
 
 
-def reward_terms_of(machine: ReplayedEnv) -> NDArray[np.float32]:
+def reward_terms_of(replayed: ReplayedEnv) -> NDArray[np.float32]:
     """Return the reward terms of the last step, `(players, terms)`; none where a task names none."""
-    if not machine.task.reward_terms:
-        return np.zeros((machine.task.players, 0), np.float32)
-    return machine.row("reward_terms").copy()
+    if not replayed.task.reward_terms:
+        return np.zeros((replayed.task.players, 0), np.float32)
+    return replayed.row("reward_terms").copy()

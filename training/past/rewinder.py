@@ -95,10 +95,10 @@ class Rewinder:
     def _find(self, history: History, env: int, seat: int, step: int, *, begun: bool) -> Array:
         """Rebuild a state, or return it as it was kept, or say why it is not there."""
         reason = self._refusal
-        stretch = None if reason else history.stretch(env, step)
-        if stretch is not None:
+        span = None if reason else history.replay_span(env, step)
+        if span is not None:
             try:
-                self._rebuild(history, stretch, seat)
+                self._rebuild(history, span, seat)
                 return self._known[env, seat, step, begun]
             except ReplayMismatch as error:
                 reason = self._refusal = f"not deterministic: {error}"
@@ -117,49 +117,49 @@ class Rewinder:
                 moment[f"board:{item.name}"] = boards[item.name]
         return moment
 
-    def _rebuild(self, history: History, stretch: ReplaySpan, seat: int) -> None:
-        """Play a stretch again; keep a seat's last moments of it."""
+    def _rebuild(self, history: History, span: ReplaySpan, seat: int) -> None:
+        """Play a span again; keep a seat's last moments of it."""
         begun = reported = time.monotonic()
-        self._tell(history, stretch, seat, 0.0)
-        machine = ReplayedEnv(self._task, self._seed, stretch.env)
+        self._tell(history, span, seat, 0.0)
+        replayed = ReplayedEnv(self._task, self._seed, span.env)
         try:
-            count = len(stretch.actions)
-            machine.draw(wanted=not count)
-            go_to_start(machine, stretch)
-            terms = stretch.terms
+            count = len(span.actions)
+            replayed.draw(wanted=not count)
+            go_to_start(replayed, span)
+            terms = span.terms
             if not count:
-                self._keep(history, machine, seat, stretch.first, terms)
+                self._keep(history, replayed, seat, span.first, terms)
             for index in range(count):
-                machine.draw(wanted=count - index <= WINDOW)
-                replay_step(machine, stretch, index)
-                begins = index > 0 and stretch.ends[index - 1]
-                terms = reward_terms_of(machine) + (0 if begins else terms)
+                replayed.draw(wanted=count - index <= WINDOW)
+                replay_step(replayed, span, index)
+                begins = index > 0 and span.ends[index - 1]
+                terms = reward_terms_of(replayed) + (0 if begins else terms)
                 if count - index <= WINDOW:
-                    self._keep(history, machine, seat, stretch.first + index + 1, terms)
+                    self._keep(history, replayed, seat, span.first + index + 1, terms)
                 now = time.monotonic()
                 if now - begun > MAX_SECONDS:
                     raise ReplayTooSlow(f"playing its {count:,} steps again takes more than {MAX_SECONDS:.0f} s")
                 if now - reported > PROGRESS_SECONDS:
                     reported = now
-                    self._tell(history, stretch, seat, index / count)
+                    self._tell(history, span, seat, index / count)
         finally:
-            machine.close()
+            replayed.close()
 
-    def _keep(self, history: History, machine: ReplayedEnv, seat: int, step: int, terms: Array) -> None:
+    def _keep(self, history: History, replayed: ReplayedEnv, seat: int, step: int, terms: Array) -> None:
         """Remember a moment; both, where a step ended an episode and began the next."""
         for begun in (False, True):
-            moment = self._blank(history, machine.env, seat, step, begun=begun)
-            machine.fill(moment, seat, begun=begun)
+            moment = self._blank(history, replayed.env, seat, step, begun=begun)
+            replayed.fill(moment, seat, begun=begun)
             moment["source"], moment["terms"] = MomentSource.REBUILT, 0 if begun else terms[seat]
-            self._known[machine.env, seat, step, begun] = moment
+            self._known[replayed.env, seat, step, begun] = moment
             if not (self._task.begins_at_once and moment["end"]):
                 break
         while len(self._known) > max(2 * WINDOW, MAX_CACHE_BYTES // self._dtype.itemsize):
             self._known.popitem(last=False)
 
-    def _tell(self, history: History, stretch: ReplaySpan, seat: int, progress: float) -> None:
+    def _tell(self, history: History, span: ReplaySpan, seat: int, progress: float) -> None:
         """Publish how far a rebuilding is."""
-        moment = self._blank(history, stretch.env, seat, stretch.first + len(stretch.actions))
+        moment = self._blank(history, span.env, seat, span.first + len(span.actions))
         moment["source"], moment["progress"], moment["now"] = MomentSource.WORKING, progress, history.now
         self._publish(moment)
 

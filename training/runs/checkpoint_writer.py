@@ -59,7 +59,7 @@ class CheckpointWriter:
 
     def feed(self) -> None:
         """Hand over the next slice, in the training thread, while nobody writes into what is saved."""
-        if self._streams[0].handed_over or not self.busy:
+        if self._streams[0].is_copied or not self.busy:
             self._streams.pop(0)
         else:
             self._streams[0].feed()

@@ -16,11 +16,11 @@ from typing import Any
 
 from ...envs import BadParameter, UnknownName
 from ...envs.files import open_regular
-from . import card, metrics, tensorboard_log
+from . import metadata, metrics, tensorboard_log
 from .errors import RunFolderError
 from .metrics import Metrics
 
-CARD = card.FILE
+METADATA = metadata.FILE
 METRICS = metrics.FILE
 CHECKPOINTS = "checkpoints"
 EPISODES = "episodes"
@@ -35,7 +35,7 @@ DIED = "died"
 UNFINISHED = frozenset({STARTING, "running"})
 """The states of a run that is being trained."""
 MAX_TASK_LENGTH = 40  # letters of a task's name in a run's
-FILES = frozenset({CARD, f".{CARD}", METRICS, LOG, CLAIM})
+FILES = frozenset({METADATA, f".{METADATA}", METRICS, LOG, CLAIM})
 FOLDERS = frozenset({CHECKPOINTS, EPISODES, LAST, tensorboard_log.FOLDER})
 """All that a run's folder contains."""
 
@@ -141,22 +141,22 @@ class RunFolder:
             os.fchmod(descriptor, 0o600)  # of a run of an older version
         self._claim = descriptor
 
-    def begin(self, facts: Mapping[str, Any]) -> None:
+    def write_initial_metadata(self, facts: Mapping[str, Any]) -> None:
         """Write the first `run.json` of a new run, which is listed from now on, if the disk is not full."""
         with suppress(OSError):
-            self.write_card({**facts, "state": STARTING})
+            self.write_metadata({**facts, "state": STARTING})
 
-    def drop_if_empty(self) -> None:
+    def remove_if_empty(self) -> None:
         """Remove the folder if nothing was ever written there but how the run was to begin."""
         with suppress(OSError, RunFolderError):
             names = {path.name for path in self.path.iterdir()}
             if names <= {CLAIM, CHECKPOINTS} or (
-                names <= {CLAIM, CHECKPOINTS, CARD} and self.card().get("state") == STARTING
+                names <= {CLAIM, CHECKPOINTS, METADATA} and self.metadata().get("state") == STARTING
             ):
                 self.checkpoints.rmdir()
-                self.drop()
+                self.remove()
 
-    def drop(self) -> None:
+    def remove(self) -> None:
         """Remove the folder, and the one of all runs if it was made for this one."""
         with suppress(OSError):
             shutil.rmtree(self.path)
@@ -194,22 +194,22 @@ class RunFolder:
         """What the session printed."""
         return self.path / LOG
 
-    def card(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         """Return what `run.json` says.
 
         Raises:
             RunFolderError: It is missing, cannot be read, was changed, or is not a run's.
         """
-        return card.read(self.path)
+        return metadata.read(self.path)
 
-    def write_card(self, facts: Mapping[str, Any]) -> None:
+    def write_metadata(self, facts: Mapping[str, Any]) -> None:
         """Write `run.json`, whole or not at all; a number that is NaN or infinite is null there."""
-        card.write(self.path, facts)
+        metadata.write(self.path, facts)
 
     @property
     def written(self) -> float:
         """When `run.json` was written, or without one, when the folder was changed, in s since the epoch."""
-        for path in (self.path / CARD, self.path):
+        for path in (self.path / METADATA, self.path):
             with suppress(OSError):
                 return path.lstat().st_mtime
         return 0.0
@@ -222,7 +222,7 @@ class RunFolder:
         """Return the lines of `metrics.jsonl`, without what is damaged and what was lost until a resume."""
         return self.read_metrics().rows
 
-    def some_metrics(self, count: int) -> list[dict[str, float]]:
+    def sample_metrics(self, count: int) -> list[dict[str, float]]:
         """Return about `count` lines of `metrics.jsonl`, evenly spaced, the last one too; all of a short file."""
         return metrics.sample(self.path, count).rows
 
@@ -234,7 +234,7 @@ class RunFolder:
 def is_run(path: Path) -> bool:
     """Whether a folder is a run's: it has a `run.json`, or only what a run has before that is written."""
     try:
-        if os.path.lexists(path / CARD):
+        if os.path.lexists(path / METADATA):
             return True
         names = {entry.name for entry in path.iterdir()}
     except (OSError, ValueError):  # not a folder, not readable, or not even a path

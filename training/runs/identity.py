@@ -13,7 +13,7 @@ from .folder import RunFolder
 
 
 def run_identity(task: Task, trainer: str) -> dict[str, str]:
-    """Return what a run's card and its checkpoints say that it is of; its trainer may ask for more."""
+    """Return what a run's metadata and its checkpoints say that it is of; its trainer may ask for more."""
     facts = [trainer, asdict(task.observation), asdict(task.action), task.num_actions, task.players]
     facts += [task.version] if task.version > 1 else []
     fingerprint = hashlib.sha256(json.dumps(facts, default=str).encode()).hexdigest()[:16]
@@ -26,13 +26,13 @@ def check_identity(folder: RunFolder, ours: Mapping[str, str]) -> None:
     Raises:
         BadParameter: It is not.
     """
-    card = folder.card()
-    if (card.get("trainer"), card.get("task")) != (ours["trainer"], ours["task"]):
+    metadata = folder.metadata()
+    if (metadata.get("trainer"), metadata.get("task")) != (ours["trainer"], ours["task"]):
         raise BadParameter(
-            f"{folder.name} trains {card.get('task')} with {card.get('trainer')}, and {ours['task']} with "
+            f"{folder.name} trains {metadata.get('task')} with {metadata.get('trainer')}, and {ours['task']} with "
             f"{ours['trainer']} is asked for: leave --task and --trainer out, or start a new run"
         )
-    if card.get("fingerprint") != ours["fingerprint"]:
+    if metadata.get("fingerprint") != ours["fingerprint"]:
         raise BadParameter(
             f"{folder.name} was trained on another {ours['task']}, with other observations or actions: "
             "start a new run, or go back to that version"
@@ -41,7 +41,7 @@ def check_identity(folder: RunFolder, ours: Mapping[str, str]) -> None:
 
 def changed_settings(folder: RunFolder, settings: Mapping[str, Any]) -> list[str]:
     """Return in words which settings of a run's trainer are others than before."""
-    before = folder.card().get("config", {}).get("settings", {})
+    before = folder.metadata().get("config", {}).get("settings", {})
     now = json.loads(json.dumps(settings))
     return [
         f"{name} {now[name]} instead of {value}" for name, value in before.items() if name in now and now[name] != value

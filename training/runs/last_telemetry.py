@@ -31,13 +31,13 @@ def keep_last_telemetry(directory: Path) -> None:
 
 
 def _mark_died(run: RunFolder) -> None:
-    """Write into a run's card that its session was killed, unless another one trains it by now."""
+    """Write into a run's metadata that its session was killed, unless another one trains it by now."""
     with suppress(PacError, OSError):
-        if run.card().get("state") not in UNFINISHED:
+        if run.metadata().get("state") not in UNFINISHED:
             return
         run.claim()
         try:
-            run.write_card({**run.card(), "state": DIED})
+            run.write_metadata({**run.metadata(), "state": DIED})
         finally:
             run.release()
 

@@ -27,7 +27,7 @@ class RunOverview:
     Attributes:
         name: Its name.
         folder: Where it is kept, if it is.
-        card: What `run.json` says.
+        metadata: What `run.json` says.
         state: `live`, `completed`, `interrupted`, `failed`, `died` (killed while it ran) or `damaged`.
         when: When it ended, or began if it lives, in s since the epoch.
         rows: Lines of its metrics, oldest first.
@@ -37,7 +37,7 @@ class RunOverview:
 
     name: str
     folder: Path | None
-    card: Mapping[str, Any]
+    metadata: Mapping[str, Any]
     state: str
     when: float
     rows: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
@@ -47,12 +47,12 @@ class RunOverview:
     @property
     def units(self) -> Units:
         """What its trainer calls what it counts."""
-        return units_and_figures(self.card)[0]
+        return units_and_figures(self.metadata)[0]
 
     @property
     def goal(self) -> Figure:
         """The figure that tells most of it."""
-        return goal_of(self.card, self.rows[-1] if self.rows else ())
+        return goal_of(self.metadata, self.rows[-1] if self.rows else ())
 
     def points(self, over: str) -> list[tuple[float, float]]:
         """Return how its goal went, over `steps`, `frames` or `seconds`."""
@@ -70,13 +70,13 @@ class RunOverview:
         return not self.error and self.pid is None and self.folder is not None and RunFolder(self.folder).saved
 
 
-def goal_of(card: Mapping[str, Any], names: Iterable[str]) -> Figure:
+def goal_of(metadata: Mapping[str, Any], names: Iterable[str]) -> Figure:
     """Return the figure that tells most of a run that has figures of these names."""
-    return first_of(units_and_figures(card)[1], names)
+    return first_of(units_and_figures(metadata)[1], names)
 
 
 def overviews(parent: Path) -> list[RunOverview]:
-    """Return the sessions that live and the runs below `parent`, the newest first; a damaged card is told of."""
+    """Return the sessions that live and the runs below `parent`, the newest first; a damaged metadata is told of."""
     live = [session for session in sessions() if session.alive and not session.snapshot.phase.over]
     training = {session.snapshot.description.folder: session for session in live}
     kept = [_of_folder(run, training.get(str(run.path.resolve()))) for run in RunFolder.all(parent)]
@@ -85,10 +85,10 @@ def overviews(parent: Path) -> list[RunOverview]:
     return sorted([*kept, *others], key=lambda run: (run.pid is not None, run.when), reverse=True)
 
 
-def units_and_figures(card: Mapping[str, Any]) -> tuple[Units, tuple[Figure, ...]]:
+def units_and_figures(metadata: Mapping[str, Any]) -> tuple[Units, tuple[Figure, ...]]:
     """Return what the trainer of a run calls what it counts, and its figures."""
     try:
-        kind = trainer_kind(str(card.get("trainer")))
+        kind = trainer_kind(str(metadata.get("trainer")))
     except BadParameter:  # of a script that is watched, of another version, or of a package that is broken or missing
         return STEPPED, (RETURN,)
     return kind.units, kind.figures
@@ -98,32 +98,32 @@ def _of_folder(run: RunFolder, session: FoundSession | None) -> RunOverview:
     """What a run's folder says, and the session that trains it; what cannot be read is an error beside the rest."""
     written = run.written
     try:
-        card = run.card()
+        metadata = run.metadata()
     except RunFolderError as error:
         return RunOverview(run.name, run.path, {}, DAMAGED, written, error=str(error))
     rows, trouble = _metrics_of(run.path)
     if session is not None:
-        card = {**card, **_counters(session)}
+        metadata = {**metadata, **_counters(session)}
         return RunOverview(
-            run.name, run.path, card, LIVE, float(session.snapshot.state["started"]), rows, session.pid, trouble
+            run.name, run.path, metadata, LIVE, float(session.snapshot.state["started"]), rows, session.pid, trouble
         )
-    state = str(card.get("state", ""))
+    state = str(metadata.get("state", ""))
     died = state in UNFINISHED
-    return RunOverview(run.name, run.path, card, DIED if died else state, written, rows, error=trouble)
+    return RunOverview(run.name, run.path, metadata, DIED if died else state, written, rows, error=trouble)
 
 
 def _of_session(session: FoundSession) -> RunOverview:
     """What a session says that is kept elsewhere, or nowhere."""
     about, state = session.snapshot.description, session.snapshot.state
     began = float(state["started"])
-    card = {"task": about.task, "trainer": about.trainer, "started": began, **_counters(session)}
+    metadata = {"task": about.task, "trainer": about.trainer, "started": began, **_counters(session)}
     folder = Path(about.folder) if about.folder else None
     rows, error = _metrics_of(folder) if folder else ((), "")
-    return RunOverview(about.run, folder, card, LIVE, began, rows, session.pid, error)
+    return RunOverview(about.run, folder, metadata, LIVE, began, rows, session.pid, error)
 
 
 def _counters(session: FoundSession) -> dict[str, int]:
-    """How far a session is; its card only says so at the beginning."""
+    """How far a session is; its metadata only says so at the beginning."""
     return {name: int(session.snapshot.state[name]) for name in ("num_envs", "steps", "frames", "episodes")}
 
 
@@ -147,4 +147,4 @@ def _version(path: Path) -> tuple[int, int]:
 @lru_cache(maxsize=512)
 def _rows(folder: Path, _written: int, _size: int) -> tuple[Mapping[str, Any], ...]:
     """Some lines of a run's metrics, read again only when there are more."""
-    return tuple(RunFolder(folder).some_metrics(MAX_POINTS))
+    return tuple(RunFolder(folder).sample_metrics(MAX_POINTS))

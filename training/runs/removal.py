@@ -67,7 +67,7 @@ def check_removal(parent: Path, name: str) -> Removal:
             f"{path} is not removed: {strange} in it is not a run's; move that elsewhere first, or remove the folder "
             "with rm"
         )
-    if not run.checkpoints.is_dir() and not _has_card(run):
+    if not run.checkpoints.is_dir() and not _has_metadata(run):
         raise NotRemovable(f"{path} is not removed: it has neither checkpoints nor a run's run.json; use rm")
     return Removal(run, _size(path), sum(1 for _ in run.checkpoints.glob("step-*")))
 
@@ -89,9 +89,9 @@ def _foreign_entries(path: Path) -> Iterator[str]:
                     yield f"{entry.name}/{part.name}"
 
 
-def _has_card(run: RunFolder) -> bool:
+def _has_metadata(run: RunFolder) -> bool:
     try:
-        return {"task", "trainer"} <= run.card().keys()
+        return {"task", "trainer"} <= run.metadata().keys()
     except RunFolderError:
         return False
 

@@ -42,26 +42,26 @@ class StreamedArray:
         self.feed()
 
     @property
-    def handed_over(self) -> bool:
+    def is_copied(self) -> bool:
         """Whether the array may change as it likes from now on."""
         return self._at == len(self._bytes)
 
     def feed(self) -> None:
         """Hand over the next slice, if the one before was taken; nobody may write meanwhile."""
         with self._changed:
-            if self._filled or self.handed_over:
+            if self._filled or self.is_copied:
                 return
             self._filled = min(SLICE_BYTES, len(self._bytes) - self._at)
             self._buffer[: self._filled] = self._bytes[self._at : self._at + self._filled]
             self._at += self._filled
             self._changed.notify()
-        if self.handed_over:
+        if self.is_copied:
             self._over()
 
     def release(self) -> None:
         """Let the rest be read as it stands: nobody writes any more."""
         with self._changed:
-            if self.handed_over or self._still:
+            if self.is_copied or self._still:
                 return
             self._still = True
             self._changed.notify()

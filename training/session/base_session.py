@@ -139,7 +139,7 @@ class BaseSession:
     def pass_gate(self) -> None:
         """Wait until the next step is allowed; the time of waiting is not attributed to a phase."""
         if self.gate.enter():
-            self.clock.go()
+            self.clock.start()
             self.timer.skip()
 
     def _while_waiting(self) -> None:
@@ -147,7 +147,7 @@ class BaseSession:
         self.clock.stop()
         self.monitor.wait()
         if not self.gate.paused or self.gate.credits:
-            self.clock.go()
+            self.clock.start()
 
     def _on_breakpoint(self, text: str, env: int) -> None:
         """Pause before the next step, because a breakpoint hit in environment `env`."""

@@ -1,4 +1,4 @@
-"""Keeps a run on disk: its folder, its card, its metrics and its checkpoints."""
+"""Keeps a run on disk: its folder, its metadata, its metrics and its checkpoints."""
 
 from __future__ import annotations
 
@@ -90,8 +90,10 @@ class CheckpointManager:
         folder = RunFolder.create(config.runs_dir, config.name or new_name(task, self._kind.name))
         folder.claim()
         config_facts = {**config.model_dump(mode="json"), "settings": dict(self._settings)}
-        folder.begin({"id": folder.name, **self._origin, "started": time.time(), "config": config_facts})
-        atexit.register(folder.drop_if_empty)
+        folder.write_initial_metadata(
+            {"id": folder.name, **self._origin, "started": time.time(), "config": config_facts}
+        )
+        atexit.register(folder.remove_if_empty)
         return folder
 
     @property
@@ -101,7 +103,7 @@ class CheckpointManager:
             return self.folder.name
         return f"{RunFolder.find(self._config.runs_dir, str(self._config.resume)).name} (playing)"
 
-    def write_card(self, state: str, *, device: str, num_envs: int, started: float, error: str = "") -> None:
+    def write_metadata(self, state: str, *, device: str, num_envs: int, started: float, error: str = "") -> None:
         """Write `run.json`; that of a run which could not be resumed stays as it was.
 
         Args:
@@ -113,7 +115,7 @@ class CheckpointManager:
         """
         if self.folder is None or not self._begun:
             return
-        card = {
+        metadata = {
             "id": self.folder.name,
             **self._origin,
             "device": device,
@@ -128,7 +130,7 @@ class CheckpointManager:
             **self._counter.counts.totals(),
             "config": {**self._config.model_dump(mode="json"), "settings": dict(self._settings)},
         }
-        self._try("run.json", lambda folder: folder.write_card(card))
+        self._try("run.json", lambda folder: folder.write_metadata(metadata))
 
     def record(self, row: Mapping[str, float], *, discarded: int = 0) -> None:
         """Append an iteration's figures to the run's metrics; `discarded` steps since then were not learned from."""
@@ -148,7 +150,7 @@ class CheckpointManager:
         try:
             write(self.folder)
         except OSError as error:
-            if self._unwritten.rings(self._counter.clock.now(), trouble=True):
+            if self._unwritten.begins(self._counter.clock.now(), active=True):
                 self._alarm(f"cannot write {self.folder.path / what}: {error.strerror}; training goes on without it")
 
     def mark_start(self, backend: Backend | None) -> None:
@@ -287,11 +289,11 @@ class CheckpointManager:
     def _continue(self, folder: RunFolder, resume_point: ResumePoint) -> None:
         """Let counters, time and curves go on where the run stood."""
         done = resume_point.counters["iterations"]
-        lines = [line for line in folder.some_metrics(MAX_HISTORY) if line.keys() >= COUNTER_NAMES]
+        lines = [line for line in folder.sample_metrics(MAX_HISTORY) if line.keys() >= COUNTER_NAMES]
         rows = [line for line in lines if line["iterations"] <= done and DISCARDED not in line]
         self._counter.resume(resume_point.counters, resume_point.seconds, rows)
         self._resume_point, self._saved_at = resume_point, resume_point.seconds
-        self._started = folder.card().get("started")
+        self._started = folder.metadata().get("started")
 
     def restore(self, backend: Backend) -> bool:
         """Let the environments go on where a resumed run stood; return whether they do."""
@@ -316,7 +318,7 @@ class CheckpointManager:
     def forget(self) -> None:
         """Leave nothing of a new run."""
         if self.folder is not None and not self._config.resume:
-            self.folder.drop()
+            self.folder.remove()
             self.folder.release()
             self.folder = None
 

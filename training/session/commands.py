@@ -141,7 +141,7 @@ class BaseCommands:
     @validated
     def do_switch_break(self, number: Whole) -> None:
         """Switch a breakpoint off, or on again."""
-        self._session.debugger.breakpoints.switch(number)
+        self._session.debugger.breakpoints.toggle(number)
 
     @validated
     def do_unbreak(self, number: Whole) -> None:

@@ -63,7 +63,7 @@ class StepCounter:
         self._source, self._slots = source, source.buffer.slots
         self.newest = self._counted = 0
         self._stepped = False
-        self.throughput.begin(source.buffer.num_envs, self.mark())
+        self.throughput.reset(source.buffer.num_envs, self.mark())
 
     def step(self, slot: int) -> None:
         """Note that `slot` was stepped; its results are in the next one."""
@@ -108,9 +108,9 @@ class StepCounter:
             seconds: How long it had been trained.
             rows: Some lines of its metrics, oldest first.
         """
-        self.counts.count_on(counters)
-        self.clock.count_on(seconds)
-        self.series.count_on(rows, self.counts.iterations)
+        self.counts.load_state(counters)
+        self.clock.add(seconds)
+        self.series.resume(rows, self.counts.iterations)
         self.resumed = self.mark()
 
     def end_iteration(self, metrics: Mapping[str, float]) -> dict[str, float]:

@@ -74,7 +74,7 @@ class Debugger:
     ) -> None:
         self.breakpoints = Breakpoints(task)
         self.alarms = Alarms()
-        self.alarms.ring = on_alarm
+        self.alarms.on_alarm = on_alarm
         self.on_breakpoint = on_breakpoint
         self.manual_control = ManualControl(task)
         self.boards = BoardCapture(task, view)
@@ -99,10 +99,10 @@ class Debugger:
         self._source = source
         self.history.begin(source)
         self.boards.begin(self.history.num_envs)
-        self.breakpoints.forget()
-        self.alarms.forget()
+        self.breakpoints.reset()
+        self.alarms.reset()
         if self.recorder is not None:
-            self.recorder.forget()
+            self.recorder.reset()
 
     def wait_for_episode_end(self, env: int | None) -> None:
         """Close the gate when environment `env` ends its episode; None cancels that."""
@@ -112,7 +112,7 @@ class Debugger:
     def needs_every_step(self) -> bool:
         """Whether every step must be counted before the next."""
         recorder = self.recorder
-        waits = self._awaited_env is not None or bool(self.breakpoints.armed)
+        waits = self._awaited_env is not None or bool(self.breakpoints.enabled)
         return waits or (recorder is not None and recorder.eager)
 
     def observe(self, span: slice, ended: Sequence[int]) -> None:
@@ -128,7 +128,7 @@ class Debugger:
             if env == self._awaited_env:
                 self._awaited_env = None
                 self._gate.pause()
-        self.alarms.look_at_environments(self._source.buffer, span, self._task.players, self._clock.now())
+        self.alarms.check_environments(self._source.buffer, span, self._task.players, self._clock.now())
         values = self._values(slice(span.start - 1, span.stop - 1)) if span.start else None
         self.history.extend(self._source, span, values, self._counts.terms)
         if self.recorder:
@@ -136,7 +136,7 @@ class Debugger:
 
     def check_breakpoints(self, acted: int, newest: int) -> None:
         """Call `on_breakpoint` if one hits after the step from slot `acted` to slot `newest`."""
-        if not self.breakpoints.armed or self._source is None:
+        if not self.breakpoints.enabled or self._source is None:
             return
         readings = ConditionValues(
             self._task, self._source.buffer, newest, acted, value=lambda: self._value(acted), entropy=self._entropy
@@ -147,7 +147,7 @@ class Debugger:
     def check_pace(self, sps: float) -> None:
         """Check that episodes still end, at `sps` environment steps per second of all environments together."""
         pace = EpisodePace(self._counts.episodes, self._counts.length_median, sps / self.history.num_envs)
-        self.alarms.look_at_pace(pace, self._clock.now())
+        self.alarms.check_pace(pace, self._clock.now())
 
     def keep_boards(self, slot: int, ahead: int) -> None:
         """Keep the boards that environments drew in the step to `slot`, `ahead` steps after the newest counted one."""

@@ -45,7 +45,7 @@ class FailureHandler:
 
     def raise_alarm(self, text: str) -> None:
         """Report an alarm that is not the monitor's."""
-        self._alarms.told.append(text)
+        self._alarms.messages.append(text)
         self._events.add(self.level_of(text, Level.ERROR), text)
 
     def drain(self, backend: Backend) -> None:
@@ -55,8 +55,8 @@ class FailureHandler:
             if of_worker and level >= Level.WARNING:
                 self.worker_restarts += 1
                 self._alarms.marked.update(range(event.lo, event.hi))
-                self._alarms.told.append(event.text.partition("\n")[0])
-                level = self.level_of(self._alarms.told[-1], level)
+                self._alarms.messages.append(event.text.partition("\n")[0])
+                level = self.level_of(self._alarms.messages[-1], level)
             self._events.add(level, event.text, event.lo if of_worker else -1, reported=of_worker)
 
     def level_of(self, alarm: str, level: Level) -> Level:

@@ -100,7 +100,7 @@ class Monitor:
         """Record the trainer's figures; return them together with the session's own."""
         row = self.counter.end_iteration(metrics)
         limited = bool(self.state.speed)
-        self.debugger.alarms.look_at_iteration(metrics, self.counter.mark(), self._num_envs, limited=limited)
+        self.debugger.alarms.check_iteration(metrics, self.counter.mark(), self._num_envs, limited=limited)
         return row
 
     def publish(self, *, at_gate: bool = False) -> None:
@@ -109,7 +109,7 @@ class Monitor:
         if self._stepping:
             if self.state.speed != self._speed:  # an average over both limits would describe neither
                 self._speed = self.state.speed
-                counter.throughput.break_off(mark)
+                counter.throughput.restart_window(mark)
             self.debugger.check_pace(counter.throughput.rates(mark)[1])
         chosen = at_gate and self.actions_chosen
         self.publisher.publish(mark, StepPosition(counter.newest, at_gate, counter.next_decision if chosen else None))

@@ -123,7 +123,7 @@ class Session(BaseSession):
                 self._trainer = self._build_trainer()
             self.checkpoints.resume(self._trainer)
             warmup.finish(lambda: self.set_phase(Phase.STARTING, "compiling the game (first start only)"))
-            self.write_card("running")
+            self.write_metadata("running")
             num_envs = self.planner.num_envs
             if (first := self.planner.first(baseline=self.config.baseline)) != num_envs:
                 self._open(first)
@@ -250,12 +250,12 @@ class Session(BaseSession):
         if self._wants_checkpoint or self.checkpoints.due:
             self._wants_checkpoint = False
             self.checkpoints.checkpoint(self.trainer)
-            self.write_card("running")
+            self.write_metadata("running")
         if interrupted or decision.num_envs != self.current_num_envs:
             self._restart(decision.num_envs)
         elif decision.measures:
             self._measure()
-        self.clock.go()
+        self.clock.start()
 
     def _restart(self, num_envs: int) -> None:
         """Restart the environments at another N, or at the one before if that is impossible; what was learned stays."""
@@ -362,8 +362,8 @@ class Session(BaseSession):
         """Say that the environments run, and measure them from now on."""
         message = self.planner.measure(self.clock.now(), self.counter.throughput.seconds(self.current_num_envs))
         self.set_phase(Phase.BASELINE if message else Phase.RUNNING, message)
-        self.clock.go()
-        self.counter.throughput.break_off(self.counter.mark())
+        self.clock.start()
+        self.counter.throughput.restart_window(self.counter.mark())
 
     # -- what is published, and alarms --------------------------------------------------------------------------------
 
@@ -405,9 +405,9 @@ class Session(BaseSession):
     def _limit_reached(self) -> bool:
         return self._limit() >= 1 and not self.planner.sweeping
 
-    def write_card(self, state: str) -> None:
+    def write_metadata(self, state: str) -> None:
         """Write how the run is into `run.json`; any thread may."""
-        self.checkpoints.write_card(
+        self.checkpoints.write_metadata(
             state,
             device=self.state.device,
             num_envs=self.planner.num_envs,
@@ -434,7 +434,7 @@ class Session(BaseSession):
         self.sampler.stop()
         self.checkpoints.close()
         failed = self.failures.error is not None
-        self.write_card("failed" if failed else "completed" if self._limit_reached() else "interrupted")
+        self.write_metadata("failed" if failed else "completed" if self._limit_reached() else "interrupted")
         self.checkpoints.leave()
         self.set_phase(Phase.FAILED if failed else Phase.ENDED, self.failures.sentence if failed else "ended")
         if failed:
@@ -457,7 +457,7 @@ class Session(BaseSession):
             self.state.device,
             envs,
             counter=self.counter,
-            alarms=self.debugger.alarms.told,
+            alarms=self.debugger.alarms.messages,
             checkpoints=self.checkpoints,
             events=self.events,
         )

@@ -165,7 +165,7 @@ class Watchdog:
             session.events.add(Level.FATAL, f"{error.title}: {error}")
             if code == FAILED:
                 self._attempt(session.save_from_watchdog)
-            self._attempt(lambda: session.write_card("failed" if code == FAILED else "interrupted"))
+            self._attempt(lambda: session.write_metadata("failed" if code == FAILED else "interrupted"))
             self._attempt(self._publish)
         else:
             session.events.add(Level.WARNING, "the session has ended, and a thread that it did not start has not")

@@ -102,7 +102,7 @@ class Counts:
         outcomes = dict(zip(self._reasons, self.outcomes.tolist(), strict=True))
         return {**self.totals(), "outcomes": outcomes, "recent": list(self._recent)}
 
-    def count_on(self, state: Mapping[str, Any]) -> None:
+    def load_state(self, state: Mapping[str, Any]) -> None:
         """Continue what `state` returned in a run that is resumed."""
         for name in TOTALS:
             setattr(self, name, state[name])

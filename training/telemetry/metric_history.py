@@ -48,7 +48,7 @@ class MetricHistory:
             with self._writer.write("history") as history:
                 history[self._count - 1] = self._points[self._count - 1]
 
-    def count_on(self, rows: Sequence[Mapping[str, float]], iterations: int) -> None:
+    def resume(self, rows: Sequence[Mapping[str, float]], iterations: int) -> None:
         """Begin with the figures of a run that is resumed, some lines of its metrics, after so many iterations."""
         while iterations > self._stride * MAX_HISTORY:
             self._stride *= 2

@@ -48,7 +48,7 @@ class TrainingClock:
         """Return the seconds of training so far."""
         return self._spent if self._since is None else self._spent + self._clock() - self._since
 
-    def count_on(self, seconds: float) -> None:
+    def add(self, seconds: float) -> None:
         """Continue the time of a run that is resumed, which had so many seconds."""
         self._spent += seconds
 
@@ -57,7 +57,7 @@ class TrainingClock:
         self._spent = self.now()
         self._since = None
 
-    def go(self) -> None:
+    def start(self) -> None:
         """Go on."""
         if self._since is None:
             self._since = self._clock()
@@ -68,18 +68,18 @@ class Throughput:
 
     def __init__(self) -> None:
         self._samples: dict[int, deque[tuple[float, float]]] = {}
-        self.begin(0, Mark(0.0, 0, 0))
+        self.reset(0, Mark(0.0, 0, 0))
 
-    def begin(self, num_envs: int, mark: Mark) -> None:
+    def reset(self, num_envs: int, mark: Mark) -> None:
         """Begin counting at another N; the first iteration is warm-up and enters no median."""
         self._num_envs = num_envs
         self._begun = mark
         self._ends: deque[Mark] = deque()
         self._window: Mark | None = None
 
-    def break_off(self, mark: Mark) -> None:
+    def restart_window(self, mark: Mark) -> None:
         """Begin a new window: what came since the last mark was not undisturbed training."""
-        self.begin(self._num_envs, mark)
+        self.reset(self._num_envs, mark)
 
     def add(self, mark: Mark) -> None:
         """Count an iteration that ended at `mark`."""

@@ -25,11 +25,11 @@ TERMINATED, TRUNCATED = 1, 2
 class Mirror:
     """N environments that step elsewhere, and a buffer that is told what came of it.
 
-    A step only goes on the tape; `flush` works that into the buffer, some forty operations on whole stretches of up to
+    A step is only logged; `flush` works that into the buffer, some forty operations on whole stretches of up to
     4,096 steps.
 
     Attributes:
-        tape: Where steps are noted.
+        step_log: Where steps are noted.
         buffer: The arrays of the task's fields.
         environments: Number of environments N.
         workers: None that are known.
@@ -65,8 +65,8 @@ class Mirror:
         self._read_actions = read_actions
         self._scalars = [item.name for item in task.info]
         action = self.buffer["action"].dtype if read_actions is not None else None
-        self.tape = StepLog(num_envs, action, self._scalars, observations)
-        self.tape.room = self._last
+        self.step_log = StepLog(num_envs, action, self._scalars, observations)
+        self.step_log.capacity = self._last
         self._returns, self._lengths = np.zeros(num_envs), np.zeros(num_envs, np.int64)
         self._over = np.zeros(num_envs, np.bool_)
 
@@ -88,13 +88,13 @@ class Mirror:
 
     def flush(self) -> bool:
         """Write what was recorded behind the last slots or from slot 1 on; return whether there was any."""
-        steps = self.tape.take()
+        steps = self.step_log.take()
         if steps is None:
             return False
         rewards, terminated, truncated, self.unknown = steps.rewards, steps.terminated, steps.truncated, steps.unknown
         first, count = self.slot % self._last, len(rewards)
         self.slot = first + count
-        self.tape.room = self._last - self.slot % self._last
+        self.step_log.capacity = self._last - self.slot % self._last
         rows, buffer = slice(first + 1, first + 1 + count), self.buffer
         if self._read_actions is not None:
             buffer["action"][first : first + count] = self._read_actions(steps.actions)

@@ -35,7 +35,7 @@ class WatchedVecEnv(VecEnvWrapper):
     def step_async(self, actions: np.ndarray[Any, Any]) -> None:
         """Pass the gate and let all environments step."""
         if self._script is not None:
-            self._script.tape.before(actions)
+            self._script.step_log.before(actions)
         self.venv.step_async(actions)
 
     def step_wait(self) -> Any:
@@ -45,9 +45,9 @@ class WatchedVecEnv(VecEnvWrapper):
             observations, rewards, dones, infos = result
             if TRUE_BYTE in dones.tobytes():
                 truncated = _truncated(dones, infos)
-                self._script.tape.after((observations, rewards, dones & ~truncated, truncated, infos))
+                self._script.step_log.after((observations, rewards, dones & ~truncated, truncated, infos))
             else:
-                self._script.tape.after((observations, rewards, dones, dones, infos))
+                self._script.step_log.after((observations, rewards, dones, dones, infos))
         return result
 
     def close(self) -> None:

@@ -48,7 +48,7 @@ class ScriptCommands(BaseCommands):
     def handle(self, viewer: Viewer, request: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Answer one command of a viewer; the next step shows what it changed."""
         answer = super().handle(viewer, request)
-        self._script.hurry()
+        self._script.process_soon()
         return answer
 
     def unknown(self, name: str) -> str:
@@ -70,7 +70,7 @@ class WatchedScript(BaseSession):
 
     Attributes:
         mirror: The same.
-        tape: Where it takes note of a step.
+        step_log: Where it takes note of a step.
     """
 
     def __init__(self, task: Task, name: str, kind: str, mirror: Mirror, boards: WatchedBoards) -> None:
@@ -78,7 +78,7 @@ class WatchedScript(BaseSession):
         super().__init__(task, new_directory())
         self.mirror = mirror
         self._boards = boards
-        self.tape = mirror.tape
+        self.step_log = mirror.step_log
         self._looked_at = memoryview(self.mirror.buffer["looked_at"][0])
         self._logged: dict[str, float] = {}
         self._bad: dict[str, float] = {}
@@ -94,10 +94,14 @@ class WatchedScript(BaseSession):
         self.monitor.begin(self.mirror)
         self.set_phase(Phase.RUNNING, "")
         self.sampler.start()
-        self.clock.go()
+        self.clock.start()
         _open.add(self)
-        self.tape.attention, self.tape.wait, self.tape.settle = self.gate.attention, self.pass_gate, self._settle
-        self.hurry()
+        self.step_log.attention, self.step_log.wait, self.step_log.process = (
+            self.gate.attention,
+            self.pass_gate,
+            self._process,
+        )
+        self.process_soon()
         self._at_exit = Finalize(None, self._exit, exitpriority=10)  # unlike atexit, at a worker's exit, too
         print(f"watching {printable(name)}: pac-tui attach {printable(name)}", file=sys.stderr)  # noqa: T201 - a script has no other place
 
@@ -108,8 +112,8 @@ class WatchedScript(BaseSession):
 
     def begin(self, mask: Any = None) -> None:
         """Note that the masked environments, or all, began an episode."""
-        if not self.tape.ended:
-            self.tape.inside += perf_counter() - max(self.tape.left, self.timer.last)
+        if not self.step_log.ended:
+            self.step_log.inside += perf_counter() - max(self.step_log.left, self.timer.last)
             self._flush()
             self.mirror.begin(mask)
 
@@ -122,27 +126,27 @@ class WatchedScript(BaseSession):
         self._broken, self.monitor.actions_chosen = False, False
         self._share_time()
         if self.gate.wait_until_open():
-            self.clock.go()
+            self.clock.start()
             self.timer.skip()
         self.monitor.actions_chosen = True
 
     def pass_gate(self) -> None:
         """Wait until the next step may be, and let it be shown at once: the gate is closed, or soon will be."""
         self._share_time()
-        self.hurry()
+        self.process_soon()
         super().pass_gate()
 
-    def hurry(self) -> None:
+    def process_soon(self) -> None:
         """Settle after the next step, whenever that would be due."""
-        self.tape.due = 0.0
+        self.step_log.due = 0.0
 
     def _share_time(self) -> None:
         """Attribute the time since the last time, what was spent inside of environments to them."""
         self.timer.lap("python")
-        self.timer.move("python", "environment", self.tape.inside)
-        self.tape.inside = 0.0
+        self.timer.move("python", "environment", self.step_log.inside)
+        self.step_log.inside = 0.0
 
-    def _settle(self, now: float) -> None:
+    def _process(self, now: float) -> None:
         """Do what need not be done after every step."""
         begun = thread_time()
         self._share_time()
@@ -153,11 +157,11 @@ class WatchedScript(BaseSession):
             self._end_iteration(now)
         told = thread_time() - begun - drawing
         due = self.monitor.publisher.due if self.view.has_viewers else now + MAX_DELAY
-        self.tape.due = max(min(due, self._iteration_due), now + told / SHARE)
+        self.step_log.due = max(min(due, self._iteration_due), now + told / SHARE)
         if self._broken:
             self._hold()
-        if self.debugger.needs_every_step:  # looked at last: who changes that hurries afterwards
-            self.hurry()
+        if self.debugger.needs_every_step:  # looked at last: who changes that calls `process_soon` afterwards
+            self.process_soon()
 
     def _flush(self) -> float:
         """Let the monitor see the new steps, and draw what is looked at; return how long drawing took, in s."""
@@ -172,16 +176,16 @@ class WatchedScript(BaseSession):
         """Show the environments that are looked at, and what the one in focus observes; return how long that took."""
         mirror, env = self.mirror, self.view.focus(self.mirror.environments)
         if env is not None:
-            numbers = numbers_of(self.tape.observations, env)
+            numbers = numbers_of(self.step_log.observations, env)
             mirror.buffer["observation"][mirror.slot, env, : len(numbers)] = numbers
         if TRUE_BYTE not in self._looked_at.tobytes():
             return 0.0
-        return self._boards.draw(self.task, mirror.buffer, self.tape.observations, spare=self.gate.wait_seconds)
+        return self._boards.draw(self.task, mirror.buffer, self.step_log.observations, spare=self.gate.wait_seconds)
 
     def _while_waiting(self) -> None:
         self._flush()
         if self.monitor.actions_chosen:
-            self.mirror.decide(self.tape.actions)
+            self.mirror.decide(self.step_log.actions)
         super()._while_waiting()
         if self.gate.paused:
             self.monitor.redraw(self._draw)
@@ -206,7 +210,7 @@ class WatchedScript(BaseSession):
             if not math.isfinite(number):
                 self._bad[name] = number  # until it was told: the next call may have a better one
         self._iteration_due = self._iterated + ITERATION
-        self.tape.due = min(self.tape.due, self._iteration_due)
+        self.step_log.due = min(self.step_log.due, self._iteration_due)
 
     def stop(self) -> None:
         """Be watched no more; the script goes on, at its own speed."""
@@ -216,10 +220,10 @@ class WatchedScript(BaseSession):
 
     def close(self, error: BaseException | None = None) -> None:
         """Say how it ended, and leave nothing behind."""
-        if self.tape.ended:
+        if self.step_log.ended:
             return
         self._flush()
-        self.tape.ended = True
+        self.step_log.ended = True
         self._at_exit.cancel()
         _open.discard(self)
         self.gate.close()
@@ -238,7 +242,7 @@ class WatchedScript(BaseSession):
 
     def forget(self) -> None:
         """Do nothing any more: this is a fork of the process that is watched."""
-        self.tape.ended = True
+        self.step_log.ended = True
 
 
 def watch_environments(

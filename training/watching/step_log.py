@@ -49,9 +49,9 @@ class StepLog:
     Attributes:
         attention: Not 0 where the next step has to wait.
         wait: Called then, before the step.
-        settle: Called after a step by `perf_counter` of `due` or later, or where `room` steps were noted.
+        process: Called after a step by `perf_counter` of `due` or later, or where `capacity` steps were noted.
         due: When that is.
-        room: How many steps may be noted until then.
+        capacity: How many steps may be noted until then.
         actions: What the environments were given last, as it came.
         observations: What they observed last.
         entered: When the last step began.
@@ -72,14 +72,14 @@ class StepLog:
         "_unknown",
         "actions",
         "attention",
+        "capacity",
         "due",
         "ended",
         "entered",
         "inside",
         "left",
         "observations",
-        "room",
-        "settle",
+        "process",
         "wait",
     )
 
@@ -109,8 +109,8 @@ class StepLog:
         self._unknown: set[int] = set()
         self.attention: Sequence[int] | Array = (0,)
         self.wait: Callable[[], None] = lambda: None
-        self.settle: Callable[[float], None] = lambda _now: None
-        self.due, self.room, self.ended = inf, 1, False
+        self.process: Callable[[float], None] = lambda _now: None
+        self.due, self.capacity, self.ended = inf, 1, False
         self.actions: Any = None
         self.observations = observations
         self.entered = self.left = perf_counter()
@@ -152,8 +152,8 @@ class StepLog:
         self._steps.append(step)
         if self._scalars:
             self._infos.append(info_numbers(infos, self._scalars, self._num_envs).tobytes())
-        if now >= self.due or len(self._steps) >= self.room:
-            self.settle(now)
+        if now >= self.due or len(self._steps) >= self.capacity:
+            self.process(now)
 
     def _alike(self, *batches: Any) -> bytes:
         """Return a step as bytes, of the same kinds as the first."""

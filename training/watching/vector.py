@@ -28,7 +28,7 @@ class WatchedVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
         super().__init__(env)
         self._name = name
         self._script: WatchedScript | None = None
-        self._tape: StepLog | None = None
+        self._step_log: StepLog | None = None
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin episodes, in all environments or where `options["reset_mask"]` says so."""
@@ -36,18 +36,18 @@ class WatchedVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
         observations, infos = self.env.reset(seed=seed, options=options)
         if self._script is None:
             self._script = self._open(observations, infos)
-            self._tape = self._script.tape
+            self._step_log = self._script.step_log
         self._script.begin(mask)
         return observations, infos
 
     def step(self, actions: Any) -> tuple[Any, Array, Array, Array, dict[str, Any]]:
         """Pass the gate and step all environments."""
-        tape = self._tape
-        if tape is None:
+        step_log = self._step_log
+        if step_log is None:
             return self.env.step(actions)
-        tape.before(actions)
+        step_log.before(actions)
         result = self.env.step(actions)
-        tape.after(result)
+        step_log.after(result)
         return result
 
     def close(self, **kwargs: Any) -> None:

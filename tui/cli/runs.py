@@ -49,13 +49,13 @@ def list_runs(*, runs_dir: Folder = RUNS, json: Json = False) -> int:
         goal, units, values = run.goal, run.units, [value for _, value in run.points("steps")]
         table.add_row(
             run.name,
-            str(run.card.get("num_envs", "")),
-            f"{run.card.get(units.over, 0):,} {units.counted}",
-            f"{run.card.get('episodes', 0):,}" if units.episodes else "",
+            str(run.metadata.get("num_envs", "")),
+            f"{run.metadata.get(units.over, 0):,} {units.counted}",
+            f"{run.metadata.get('episodes', 0):,}" if units.episodes else "",
             f"{goal.title} {figure(values[-1])}" if values else "",
             sparkline(values, log=goal.log),
             run.state,
-            _when(run.card.get("started", run.when)),
+            _when(run.metadata.get("started", run.when)),
         )
     show_table(table)
     for run in runs:
@@ -69,7 +69,12 @@ def _when(seconds: float) -> str:
 
 
 def _facts(run: RunOverview) -> dict[str, Any]:
-    return {"name": run.name, **run.card, "live": run.pid is not None, **({"error": run.error} if run.error else {})}
+    return {
+        "name": run.name,
+        **run.metadata,
+        "live": run.pid is not None,
+        **({"error": run.error} if run.error else {}),
+    }
 
 
 @app.command
@@ -86,14 +91,14 @@ def compare(*names: Listed, runs_dir: Folder = RUNS, json: Json = False) -> int:
     runs = [RunFolder.find(runs_dir, name) for name in names]
     read = [run.read_metrics() for run in runs]
     metrics = [one.rows for one in read]
-    goal = goal_of(runs[0].card(), metrics[0][-1] if metrics[0] else ())
-    sheets = [_last(rows, goal) | _flat(run.card()) for run, rows in zip(runs, metrics, strict=True)]
+    goal = goal_of(runs[0].metadata(), metrics[0][-1] if metrics[0] else ())
+    sheets = [_last(rows, goal) | _flat(run.metadata()) for run, rows in zip(runs, metrics, strict=True)]
     keys = [key for key in dict.fromkeys(key for sheet in sheets for key in sheet) if _differs(key, sheets)]
     if json:
         return show_json(
             {"runs": {run.name: {key: sheet.get(key) for key in keys} for run, sheet in zip(runs, sheets, strict=True)}}
         )
-    words = {units_and_figures(run.card())[0] for run in runs}
+    words = {units_and_figures(run.metadata())[0] for run in runs}
     units = words.pop() if len(words) == 1 else STEPPED
     table = plain_table("", *(run.name for run in runs))
     values = [[row[goal.name] for row in rows if goal.name in row] for rows in metrics]
@@ -107,10 +112,10 @@ def compare(*names: Listed, runs_dir: Folder = RUNS, json: Json = False) -> int:
     return 0
 
 
-def _flat(card: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return a card's values with their place as the key."""
+def _flat(metadata: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return metadata's values with their place as the key."""
     flat: dict[str, Any] = {}
-    for key, value in card.items():
+    for key, value in metadata.items():
         flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
     return flat
 
@@ -153,15 +158,15 @@ def show(name: Name, *, runs_dir: Folder = RUNS, json: Json = False) -> int:
     """Show the configuration, progress and checkpoints of a run."""
     run = RunFolder.find(runs_dir, name)
     saved = sorted(path.name for path in run.checkpoints.glob("step-*"))
-    card: dict[str, Any] = {"name": run.name, "folder": str(run.path), **run.card(), "checkpoints": saved}
+    metadata: dict[str, Any] = {"name": run.name, "folder": str(run.path), **run.metadata(), "checkpoints": saved}
     if damaged := run.read_metrics().damaged:
-        card["damaged_metrics"] = damaged
+        metadata["damaged_metrics"] = damaged
     if json:
-        return show_json(card)
+        return show_json(metadata)
     table = plain_table("", "")
     table.show_header = False
-    units = units_and_figures(card)[0]
-    for key, value in _flat(card).items():
+    units = units_and_figures(metadata)[0]
+    for key, value in _flat(metadata).items():
         if value is not None and (name := _said(key, units)):
             table.add_row(name, _when(value) if key in {"started", "written"} else _shown(value))
     show_table(table)

@@ -172,4 +172,4 @@ def _key(run: RunOverview) -> tuple[str, Path | None]:
 
 def _text(run: RunOverview) -> str:
     """What is searched."""
-    return f"{run.name} {run.card.get('task', '')} {run.card.get('trainer', '')} {run.state}".lower()
+    return f"{run.name} {run.metadata.get('task', '')} {run.metadata.get('trainer', '')} {run.state}".lower()

@@ -65,11 +65,11 @@ def line(run: RunOverview, width: int, now: float, *, selected: bool) -> Row:
     columns, room = _columns(width)
     values = [value for _, value in run.points("seconds")]
     cells = {
-        "task": (str(run.card.get("task", "")), SOFT),
-        "trainer": (str(run.card.get("trainer", "")), SOFT),
+        "task": (str(run.metadata.get("task", "")), SOFT),
+        "trainer": (str(run.metadata.get("trainer", "")), SOFT),
         "state": (run.state, STATES.get(run.state, TEXT)),
-        "N": (short(run.card["num_envs"]) if "num_envs" in run.card else "", TEXT),
-        "done": (short(run.card[run.units.over]) if run.units.over in run.card else "", TEXT),
+        "N": (short(run.metadata["num_envs"]) if "num_envs" in run.metadata else "", TEXT),
+        "done": (short(run.metadata[run.units.over]) if run.units.over in run.metadata else "", TEXT),
         "best": (figure(run.best) if run.best is not None else "", TEXT),
         "last": (figure(values[-1]) if values else "", BRIGHT),
         "age": (age(now - run.when), SOFT),
@@ -87,23 +87,23 @@ def _cell(text: str, color: str, width: int) -> Segment:
 
 
 def facts(run: RunOverview, width: int) -> list[Row]:
-    """Return what its card says, or what is wrong with it."""
+    """Return what its metadata says, or what is wrong with it."""
     if run.error:
         return [(styled(text, RED),) for text in wrapped(run.error, width)]
-    card, goal, units = run.card, run.goal, run.units
+    metadata, goal, units = run.metadata, run.goal, run.units
     seconds = [float(row["seconds"]) for row in run.rows if "seconds" in row]
     values = [value for _, value in run.points("seconds")]
     best = f", best {figure(run.best)}" if run.best is not None else ""
-    device = f" on {card['device']}" if card.get("device") else ""
+    device = f" on {metadata['device']}" if metadata.get("device") else ""
     told = {
-        "task": str(card.get("task", "")),
-        "trainer": f"{card.get('trainer', '')}{device}",
+        "task": str(metadata.get("task", "")),
+        "trainer": f"{metadata.get('trainer', '')}{device}",
         "state": f"{run.state}, process {run.pid}" if run.pid is not None else run.state,
-        "N": whole(card.get("num_envs")),
-        units.counted: whole(card.get(units.over)),
-        "episodes": whole(card.get("episodes")) if units.episodes else "",
+        "N": whole(metadata.get("num_envs")),
+        units.counted: whole(metadata.get(units.over)),
+        "episodes": whole(metadata.get("episodes")) if units.episodes else "",
         "trained": clock(seconds[-1]) if seconds else "",
-        "began": time.strftime("%Y-%m-%d %H:%M", time.localtime(float(card.get("started", run.when)))),
+        "began": time.strftime("%Y-%m-%d %H:%M", time.localtime(float(metadata.get("started", run.when)))),
         goal.title: figure(values[-1]) + best if values else "",
         "folder": str(run.folder or "not kept"),
     }

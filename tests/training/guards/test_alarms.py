@@ -29,13 +29,13 @@ class Training:
 
     def iterate(self, count=1, fps=1000.0, num_envs=8, *, limited=False, **metrics):
         """Go through some iterations; return what was told meanwhile."""
-        before = len(self.alarms.told)
+        before = len(self.alarms.messages)
         named = {name.replace("__", "/"): value for name, value in metrics.items()}
         for _ in range(count):
             self.seconds, self.frames = self.seconds + 2, self.frames + 2 * fps
             mark = Mark(self.seconds, int(self.frames), 0)
-            self.alarms.look_at_iteration(named, mark, num_envs, limited=limited)
-        return self.alarms.told[before:]
+            self.alarms.check_iteration(named, mark, num_envs, limited=limited)
+        return self.alarms.messages[before:]
 
 
 @pytest.fixture
@@ -58,47 +58,47 @@ def buffers(observation=0.0, score=0.0, final=0.0, rows=4):
 
 
 def test_an_alarm_rings_once_per_occurrence():
-    """While the trouble lasts it is quiet; after a while without it, it rings anew."""
+    """While the active lasts it is quiet; after a while without it, it begins anew."""
     alarm = Alarm(10)
-    assert alarm.rings(0, trouble=True)
-    assert not any(alarm.rings(now, trouble=True) for now in range(1, 30))
-    assert not alarm.rings(35, trouble=False)
-    assert not alarm.rings(39, trouble=True)
-    assert alarm.rings(50, trouble=True)
+    assert alarm.begins(0, active=True)
+    assert not any(alarm.begins(now, active=True) for now in range(1, 30))
+    assert not alarm.begins(35, active=False)
+    assert not alarm.begins(39, active=True)
+    assert alarm.begins(50, active=True)
 
 
 def test_numbers_that_are_none_are_found_where_they_are():
     """Observation and reward have an alarm each; the environment is marked, of several seats their one."""
     alarms, rang = Alarms(), []
-    alarms.ring = lambda text, env: rang.append((text, env))
-    alarms.look_at_environments(buffers(observation=math.nan, score=math.nan), SPAN, 1, 5.0)
+    alarms.on_alarm = lambda text, env: rang.append((text, env))
+    alarms.check_environments(buffers(observation=math.nan, score=math.nan), SPAN, 1, 5.0)
     assert rang == [
         ("alarm: env 2: its reward is not a number", 1),
         ("alarm: env 3: its observation is not a number", 2),
     ]
     assert alarms.marked == {1, 2}
-    alarms.look_at_environments(buffers(observation=math.nan), SPAN, 2, 6.0)
+    alarms.check_environments(buffers(observation=math.nan), SPAN, 2, 6.0)
     assert len(rang) == 2
-    alarms.look_at_environments(buffers(observation=math.nan), SPAN, 2, 7.0 + QUIET_SECONDS)
+    alarms.check_environments(buffers(observation=math.nan), SPAN, 2, 7.0 + QUIET_SECONDS)
     assert rang[2:] == [("alarm: env 2: its observation is not a number", 1)]
 
 
 def test_the_last_observation_of_an_episode_is_looked_at_too():
     """Where one ended; elsewhere its place holds what was long ago."""
     alarms, made = Alarms(), buffers(final=math.nan)
-    alarms.look_at_environments(made, SPAN, 1, 5.0)
-    assert not alarms.told
+    alarms.check_environments(made, SPAN, 1, 5.0)
+    assert not alarms.messages
     made["terminated"][4, 3] = 1
-    alarms.look_at_environments(made, SPAN, 1, 6.0)
-    assert alarms.told == ["alarm: env 4: its observation is not a number"]
+    alarms.check_environments(made, SPAN, 1, 6.0)
+    assert alarms.messages == ["alarm: env 4: its observation is not a number"]
 
 
 def test_infinity_and_whole_numbers_are_numbers():
-    """Nothing rings."""
+    """Nothing begins."""
     alarms = Alarms()
-    alarms.look_at_environments(buffers(observation=math.inf, score=-math.inf), SPAN, 1, 5.0)
-    alarms.look_at_environments({**buffers(), "observation": np.full((9, 4, 3), 255, "u1")}, SPAN, 1, 5.0)
-    assert not alarms.told
+    alarms.check_environments(buffers(observation=math.inf, score=-math.inf), SPAN, 1, 5.0)
+    alarms.check_environments({**buffers(), "observation": np.full((9, 4, 3), 255, "u1")}, SPAN, 1, 5.0)
+    assert not alarms.messages
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
@@ -146,10 +146,10 @@ def test_episodes_that_end_no_more_ring():
     assert EpisodePace(5, 20.0, 10.0).patience == MIN_EPISODE_SECONDS
     assert EpisodePace(0, math.nan, 10.0).patience == FIRST_EPISODE_SECONDS
     alarms = Alarms()
-    alarms.look_at_pace(EpisodePace(5, 200.0, 10.0), 100.0)
-    alarms.look_at_pace(EpisodePace(6, 200.0, 10.0), 250.0)
-    alarms.look_at_pace(EpisodePace(6, 200.0, 10.0), 449.0)
-    assert not alarms.told
+    alarms.check_pace(EpisodePace(5, 200.0, 10.0), 100.0)
+    alarms.check_pace(EpisodePace(6, 200.0, 10.0), 250.0)
+    alarms.check_pace(EpisodePace(6, 200.0, 10.0), 449.0)
+    assert not alarms.messages
     for now in range(451, 700):
-        alarms.look_at_pace(EpisodePace(6, 200.0, 10.0), now)
-    assert alarms.told == ["alarm: no episode has ended for 201 s; 200 s would be long"]
+        alarms.check_pace(EpisodePace(6, 200.0, 10.0), now)
+    assert alarms.messages == ["alarm: no episode has ended for 201 s; 200 s would be long"]

@@ -129,21 +129,21 @@ def test_what_goes_on_hits_once_in_an_episode(steps):
 def test_what_is_off_or_removed_does_not_hit(steps):
     """On again, it does; the number stays."""
     number = steps.breakpoints.add("ended", 3)
-    steps.breakpoints.switch(number)
+    steps.breakpoints.toggle(number)
     assert not steps.check(terminated=[1, 1, 1])
-    steps.breakpoints.switch(number)
+    steps.breakpoints.toggle(number)
     assert steps.check()
     steps.breakpoints.remove(number)
-    assert not steps.breakpoints.armed
+    assert not steps.breakpoints.enabled
     with pytest.raises(BadCondition, match="there is no breakpoint 1; there are: none"):
-        steps.breakpoints.switch(number)
+        steps.breakpoints.toggle(number)
 
 
 def test_the_list_is_published(steps):
     """Number, whether it is on, hits, where, and what was typed."""
     for text in ("any: ended", "env 2: life < 1"):
         steps.breakpoints.add(text, 3)
-    steps.breakpoints.switch(2)
+    steps.breakpoints.toggle(2)
     steps.check(terminated=[0, 1, 0])
     block = np.zeros(MAX_BREAKPOINTS, BREAKPOINT)
     steps.breakpoints.write(block)
@@ -155,7 +155,7 @@ def test_what_is_no_breakpoint_is_refused(steps, text):
     """Nothing is added."""
     with pytest.raises(BadCondition):
         steps.breakpoints.add(text, 3)
-    assert not steps.breakpoints.armed
+    assert not steps.breakpoints.enabled
 
 
 def test_there_is_a_most(steps):

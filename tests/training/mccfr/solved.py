@@ -17,7 +17,7 @@ def solved(runs_dir, name="small", task="kuhn", iterations=50):
     cfr.iterate(iterations)
     run = RunFolder.create(runs_dir, name)
     config = {"task": task, "trainer": "mccfr", "seed": 0}
-    run.write_card({"id": run.name, "task": task, "trainer": "mccfr", "state": "completed", "config": config})
+    run.write_metadata({"id": run.name, "task": task, "trainer": "mccfr", "state": "completed", "config": config})
     table = np.stack([cfr.regrets, cfr.sums], axis=1)
     data = {"task": task, "trainer": "mccfr", "data": {"iterations": iterations, "next": iterations}}
     save(run.checkpoints, iterations, {"table": table, "updates": np.zeros(1, np.uint32)}, data)

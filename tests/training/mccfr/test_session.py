@@ -60,7 +60,7 @@ def test_a_session_solves_and_reports(tmp_path):
     assert report["information_sets"] == 936
     assert report["fps"] > report["sps"] > 0
     assert sum(report["time_ms"].values()) == pytest.approx(1000 / report["sps"], rel=0.05)
-    assert RunFolder.find(tmp_path, "run").card()["nash_conv"] == report["nash_conv"]
+    assert RunFolder.find(tmp_path, "run").metadata()["nash_conv"] == report["nash_conv"]
 
 
 def test_it_can_be_stopped_while_the_cards_are_sorted(tmp_path, monkeypatch):
@@ -187,10 +187,10 @@ def test_checkpoints_that_are_damaged_or_foreign_are_passed_over(tmp_path):
     assert all(reason in skipped[name] for name, reason in zip(sorted(skipped), reasons, strict=True))
     assert f"resumed run at {good['frames']:,} iterations" in seen
     assert session.report()["frames"] == 4000
-    card = run.card()
+    card = run.metadata()
     with pytest.raises(SessionFailed, match="leave --task and --trainer out"):
         started(tmp_path, resume="run", task="kuhn").report()
-    assert run.card() == card
+    assert run.metadata() == card
 
 
 def test_a_full_disk_costs_nothing_but_checkpoints(tmp_path):

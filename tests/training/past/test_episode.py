@@ -297,6 +297,6 @@ def test_asking_again_takes_it_back(tmp_path):
     assert recorder.states(3).tolist() == [0, 0, WAITING]
     Journey("drmario", 40, seed=SEED, recorder=recorder)
     assert recorder.states(3).tolist() == [0, 0, RECORDING]
-    recorder.forget()
+    recorder.reset()
     assert not recorder
     assert not [thread for thread in threading.enumerate() if thread.name == "recorder"]

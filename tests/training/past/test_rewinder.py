@@ -118,9 +118,9 @@ def test_the_ring_forgets_and_says_so():
         moment = back.moment(0, steps)
         assert moment["source"] == MomentSource.REBUILT
         assert np.array_equal(moment["observation"], journey.truth[1500 - steps][0]["observation"])
-        stretch = journey.history.stretch(0, 1500 - steps)
-        assert stretch is not None
-        assert len(stretch.actions) <= 128
+        span = journey.history.replay_span(0, 1500 - steps)
+        assert span is not None
+        assert len(span.actions) <= 128
 
 
 def test_how_far_a_rebuilding_is_gets_told():

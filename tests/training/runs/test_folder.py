@@ -38,7 +38,7 @@ def test_a_run_that_could_not_begin_leaves_nothing(tmp_path, kept):
         runs.mkdir()
     run = RunFolder.create(runs, "a")
     run.claim()
-    run.drop_if_empty()
+    run.remove_if_empty()
     run.release()
     assert [path.name for path in tmp_path.rglob("*")] == ["runs"] * kept
 
@@ -46,13 +46,13 @@ def test_a_run_that_could_not_begin_leaves_nothing(tmp_path, kept):
 def test_a_run_is_found_by_name_and_by_folder(tmp_path):
     """Both the name and the path lead to the run."""
     run = RunFolder.create(tmp_path, "a")
-    run.write_card({"task": "drmario"})
+    run.write_metadata({"task": "drmario"})
     assert RunFolder.find(tmp_path, "a").path == RunFolder.find(tmp_path, str(run.path)).path == run.path
 
 
 def test_an_unknown_run_lists_the_known_ones(tmp_path):
     """The nearest name is suggested."""
-    RunFolder.create(tmp_path, "drmario-1").write_card({})
+    RunFolder.create(tmp_path, "drmario-1").write_metadata({})
     with pytest.raises(UnknownName, match="Did you mean drmario-1"):
         RunFolder.find(tmp_path, "drmario-2")
 
@@ -67,7 +67,7 @@ def test_the_latest_is_the_one_that_saved_last(tmp_path):
     """One that saved nothing cannot be resumed."""
     runs = [RunFolder.create(tmp_path, name) for name in ("a", "b", "c")]
     for age, run in enumerate(reversed(runs)):
-        run.write_card({})
+        run.write_metadata({})
         os.utime(run.path / "run.json", (1000 - age, 1000 - age))
     for run in runs[:2]:
         (run.checkpoints / "step-000000000001").mkdir()
@@ -81,11 +81,11 @@ def test_runs_dir_that_is_a_file_is_a_clear_error(tmp_path):
         RunFolder.create(tmp_path / "runs", "a")
 
 
-def test_a_card_is_json_without_nan(tmp_path):
+def test_metadata_is_json_without_nan(tmp_path):
     """Before the first episode has ended there is no return."""
     run = RunFolder.create(tmp_path, "a")
-    run.write_card({"steps": 3, "return_mean": float("nan")})
-    assert run.card() == {"steps": 3, "return_mean": None}
+    run.write_metadata({"steps": 3, "return_mean": float("nan")})
+    assert run.metadata() == {"steps": 3, "return_mean": None}
 
 
 def test_iterations_that_were_made_again_count_once(tmp_path):
@@ -94,7 +94,7 @@ def test_iterations_that_were_made_again_count_once(tmp_path):
     for iterations, steps in ((1, 10), (2, 20), (3, 30), (4, 40), (3, 31), (4, 41), (5, 51), (5, 52)):
         run.append_metrics({"iterations": iterations, "steps": steps})
     assert [row["steps"] for row in run.metrics()] == [10, 20, 31, 41, 52]
-    assert run.some_metrics(100) == run.metrics()
+    assert run.sample_metrics(100) == run.metrics()
 
 
 def test_an_unfinished_rollout_is_void_once_the_run_goes_on(tmp_path):
@@ -141,41 +141,41 @@ BAD_CARDS = {
 
 
 @pytest.mark.parametrize("name", BAD_CARDS)
-def test_a_card_that_is_none_is_a_clear_error(tmp_path, name):
+def test_metadata_that_is_not_a_json_object_is_a_clear_error(tmp_path, name):
     """A run.json that is broken, or something else, is named."""
     text = BAD_CARDS[name]
     run = RunFolder.create(tmp_path, "a")
     (run.path / "run.json").write_text(text, errors="surrogatepass")
     with pytest.raises(RunFolderError, match=r"run\.json .*: remove the run or restore the file"):
-        run.card()
+        run.metadata()
 
 
-def test_a_changed_card_is_an_error(tmp_path):
+def test_changed_metadata_is_an_error(tmp_path):
     """Its checksum shows it; one from before there were checksums is read, and so is one laid out in another way."""
     run = RunFolder.create(tmp_path, "a")
-    run.write_card({"steps": 3, "state": "completed"})
-    card = json.loads((run.path / "run.json").read_text())
-    (run.path / "run.json").write_text(json.dumps(card, indent=None, sort_keys=True))
-    assert run.card() == {"steps": 3, "state": "completed"}
-    (run.path / "run.json").write_text(json.dumps({**card, "steps": 4}))
+    run.write_metadata({"steps": 3, "state": "completed"})
+    metadata = json.loads((run.path / "run.json").read_text())
+    (run.path / "run.json").write_text(json.dumps(metadata, indent=None, sort_keys=True))
+    assert run.metadata() == {"steps": 3, "state": "completed"}
+    (run.path / "run.json").write_text(json.dumps({**metadata, "steps": 4}))
     with pytest.raises(RunFolderError, match="another checksum"):
-        run.card()
-    del card["sha256"]
-    (run.path / "run.json").write_text(json.dumps({**card, "steps": 4}))
-    assert run.card()["steps"] == 4
+        run.metadata()
+    del metadata["sha256"]
+    (run.path / "run.json").write_text(json.dumps({**metadata, "steps": 4}))
+    assert run.metadata()["steps"] == 4
 
 
-def test_a_card_is_not_written_through_a_link(tmp_path):
+def test_metadata_is_not_written_through_a_link(tmp_path):
     """A run folder from elsewhere cannot lead to a file outside of it being overwritten."""
     run = RunFolder.create(tmp_path / "runs", "a")
     (tmp_path / "precious").write_text("mine")
     (run.path / ".run.json").symlink_to(tmp_path / "precious")
-    run.write_card({"steps": 3})
+    run.write_metadata({"steps": 3})
     assert (tmp_path / "precious").read_text() == "mine"
-    assert run.card() == {"steps": 3}
+    assert run.metadata() == {"steps": 3}
 
 
-def test_a_run_is_known_before_its_card_is_written(tmp_path):
+def test_a_run_is_known_before_its_metadata_is_written(tmp_path):
     """A session that is killed at its very beginning leaves a folder that is listed, and says what is missing."""
     RunFolder.create(tmp_path, "a")
     (tmp_path / "other").mkdir()
@@ -183,16 +183,16 @@ def test_a_run_is_known_before_its_card_is_written(tmp_path):
     (tmp_path / "mine" / "thesis.tex").touch()
     assert [run.name for run in RunFolder.all(tmp_path)] == ["a"]
     with pytest.raises(RunFolderError, match=r"run\.json is missing.*pac-tui runs rm a"):
-        RunFolder.find(tmp_path, "a").card()
+        RunFolder.find(tmp_path, "a").metadata()
 
 
 def test_a_run_that_has_only_begun_can_be_dropped(tmp_path):
-    """What it was to begin with is no reason to keep it; a card of a run that trained is."""
+    """What it was to begin with is no reason to keep it; the metadata of a run that trained is."""
     begun, trained = RunFolder.create(tmp_path, "begun"), RunFolder.create(tmp_path, "trained")
-    begun.begin({"task": "drmario"})
-    trained.write_card({"state": "running"})
+    begun.write_initial_metadata({"task": "drmario"})
+    trained.write_metadata({"state": "running"})
     for run in (begun, trained):
-        run.drop_if_empty()
+        run.remove_if_empty()
     assert [run.name for run in RunFolder.all(tmp_path)] == ["trained"]
 
 
@@ -225,10 +225,10 @@ def test_a_name_holds_task_and_trainer():
 def test_some_metrics_are_spread_over_all_and_have_the_last(tmp_path):
     """A long file is sampled without being read, a short one is read."""
     run = RunFolder.create(tmp_path, "a")
-    assert run.some_metrics(10) == []
+    assert run.sample_metrics(10) == []
     for step in range(3000):
         run.append_metrics({"steps": step, "filling": 10 ** (step % 90)})
-    steps = [row["steps"] for row in run.some_metrics(50)]
+    steps = [row["steps"] for row in run.sample_metrics(50)]
     assert 40 <= len(steps) <= 55
     assert steps == sorted(set(steps))
     assert steps[0] == 0
@@ -239,7 +239,7 @@ def test_some_metrics_are_spread_over_all_and_have_the_last(tmp_path):
 def test_a_run_has_one_writer(tmp_path):
     """Another one is told who it is; it may begin when the first has left."""
     run = RunFolder.create(tmp_path, "mine")
-    run.write_card({})
+    run.write_metadata({})
     run.claim()
     other = RunFolder.find(tmp_path, "mine")
     with pytest.raises(BadParameter, match=f"being trained by process {os.getpid()}"):

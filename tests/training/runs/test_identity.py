@@ -12,7 +12,7 @@ from pac.training.runs.identity import changed_settings, check_identity, run_ide
 def test_a_run_goes_on_with_what_it_is_of(tmp_path):
     """Another task, another trainer or another network's input is refused, with what to do."""
     run, ours = RunFolder.create(tmp_path, "run"), run_identity(find("drmario"), "ppo")
-    run.write_card(ours)
+    run.write_metadata(ours)
     check_identity(run, ours)
     with pytest.raises(BadParameter, match="run trains drmario with ppo, and drmario:level=3 with ppo is asked for"):
         check_identity(run, run_identity(find("drmario:level=3"), "ppo"))
@@ -25,7 +25,7 @@ def test_a_run_goes_on_with_what_it_is_of(tmp_path):
 def test_a_run_of_another_version_of_its_task_is_refused(tmp_path):
     """Its observations have the same shape and another meaning."""
     run, task = RunFolder.create(tmp_path, "run"), find("autochess")
-    run.write_card(run_identity(replace(task, version=task.version - 1), "ppo"))
+    run.write_metadata(run_identity(replace(task, version=task.version - 1), "ppo"))
     with pytest.raises(BadParameter, match="was trained on another autochess"):
         check_identity(run, run_identity(task, "ppo"))
 
@@ -33,7 +33,7 @@ def test_a_run_of_another_version_of_its_task_is_refused(tmp_path):
 def test_settings_that_change_are_named(tmp_path):
     """As JSON has them: what was saved as a list and is a tuple again has not changed."""
     run = RunFolder.create(tmp_path, "run")
-    run.write_card({"config": {"settings": {"batch": 256, "rate": ((0, 1.0), (9, 0.5)), "gone": 1}}})
+    run.write_metadata({"config": {"settings": {"batch": 256, "rate": ((0, 1.0), (9, 0.5)), "gone": 1}}})
     assert changed_settings(run, {"batch": 256, "rate": ((0, 1.0), (9, 0.5)), "new": 2}) == []
     assert changed_settings(run, {"batch": 64, "rate": 0.1}) == [
         "batch 64 instead of 256",

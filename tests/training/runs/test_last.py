@@ -40,24 +40,24 @@ def test_a_session_that_was_killed_inside_a_block_is_kept(tmp_path):
     ("state", "marked"), [("running", "died"), ("starting", "died"), ("completed", "completed"), ("failed", "failed")]
 )
 def test_the_run_of_a_killed_session_is_marked(tmp_path, state, marked):
-    """Its card does not say forever that it is running; what ended by itself stays as it was."""
+    """Its metadata does not say forever that it is running; what ended by itself stays as it was."""
     run = RunFolder.create(tmp_path, "run")
-    run.write_card({"task": "drmario", "state": state})
+    run.write_metadata({"task": "drmario", "state": state})
     dead_session(run.path)
     remove_dead_sessions()
-    assert run.card() == {"task": "drmario", "state": marked}
+    assert run.metadata() == {"task": "drmario", "state": marked}
 
 
 def test_a_run_that_is_trained_again_is_not_marked(tmp_path):
-    """Whoever holds its claim writes its card."""
+    """Whoever holds its claim writes its metadata."""
     run = RunFolder.create(tmp_path, "run")
-    run.write_card({"task": "drmario", "state": "running"})
+    run.write_metadata({"task": "drmario", "state": "running"})
     dead_session(run.path)
     other = RunFolder(run.path)
     other.claim()
     remove_dead_sessions()
     other.release()
-    assert run.card()["state"] == "running"
+    assert run.metadata()["state"] == "running"
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ def kept(runtime_directory, tmp_path):
     """Return what keeps a run, the later the younger; no session lives."""
     ages = iter(range(1000, 2000))
 
-    def keep(name, rows=(), **card):
+    def keep(name, rows=(), **metadata):
         run = RunFolder.create(tmp_path, name)
-        run.write_card({"task": "drmario", "trainer": "ppo", "state": "completed", **card})
+        run.write_metadata({"task": "drmario", "trainer": "ppo", "state": "completed", **metadata})
         for row in rows:
             run.append_metrics(row)
         os.utime(run.path / "run.json", (age := next(ages), age))

@@ -15,7 +15,7 @@ def runs(tmp_path):
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "thesis.tex").write_text("all of it")
     run = RunFolder.create(tmp_path / "runs", "a")
-    run.write_card({"task": "drmario", "trainer": "ppo"})
+    run.write_metadata({"task": "drmario", "trainer": "ppo"})
     for step in ("step-000000000001", "step-000000000002"):
         (run.checkpoints / step).mkdir()
     (run.checkpoints / step / "tensors.safetensors").write_bytes(bytes(1000))
@@ -94,12 +94,12 @@ def test_a_link_within_a_run_goes_alone(runs):
 
 @pytest.mark.parametrize("harm", ["damaged", "missing", "fifo"])
 def test_a_damaged_run_can_be_removed(runs, harm):
-    """One whose card cannot be read, or was never written."""
-    card = runs / "a" / "run.json"
-    card.unlink()
+    """One whose metadata cannot be read, or was never written."""
+    metadata = runs / "a" / "run.json"
+    metadata.unlink()
     if harm == "damaged":
-        card.write_text("{")
+        metadata.write_text("{")
     elif harm == "fifo":
-        os.mkfifo(card)
+        os.mkfifo(metadata)
     remove(check_removal(runs, "a").run)
     assert not list(runs.iterdir())

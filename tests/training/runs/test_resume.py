@@ -133,11 +133,11 @@ def test_a_resumed_session_shows_the_whole_run(tmp_path):
 def test_a_limit_that_was_reached_is_refused(tmp_path):
     """Limits count the whole run: going on to one that it has passed is no training, and the run stays as it was."""
     trained(configured(tmp_path, name="run", trainer="random", settings={}, steps=64))
-    before = RunFolder.find(tmp_path, "run").card()
+    before = RunFolder.find(tmp_path, "run").metadata()
     with pytest.raises(SessionFailed, match="a limit counts the whole run: ask for more") as caught:
         trained(configured(tmp_path, resume="run", trainer="random", settings={}, steps=64))
     assert caught.value.code == 2
-    assert RunFolder.find(tmp_path, "run").card() == before
+    assert RunFolder.find(tmp_path, "run").metadata() == before
 
 
 def test_another_number_of_environments_begins_episodes_anew(tmp_path):

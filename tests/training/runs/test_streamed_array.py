@@ -35,7 +35,7 @@ def test_a_small_array_is_of_one_moment():
     """It is handed over when the stream is made: what is written later is not seen."""
     array, told = np.arange(6.0), []
     source = StreamedArray(array, lambda: told.append(True))
-    assert source.handed_over
+    assert source.is_copied
     array[:] = 0
     assert b"".join(taken(source)) == np.arange(6.0).tobytes()
     assert told == [True]

@@ -73,8 +73,8 @@ def test_seconds_end_a_session_within_a_rollout(tmp_path):
     assert report["episodes"] == 4 * (report["steps"] // 4 // LENGTH)
     assert report["return_mean"] == LENGTH
     run = RunFolder.find(tmp_path, "run")
-    assert run.card()["state"] == "completed"
-    assert {name: run.card()[name] for name in ("steps", "episodes", "return_mean")} == {
+    assert run.metadata()["state"] == "completed"
+    assert {name: run.metadata()[name] for name in ("steps", "episodes", "return_mean")} == {
         name: report[name] for name in ("steps", "episodes", "return_mean")
     }
     (row,) = run.metrics()

@@ -167,5 +167,5 @@ def test_a_last_look_that_fails_costs_no_checkpoint(tmp_path, monkeypatch):
     with pytest.raises(ArithmeticError, match="no best response"):
         Session(config, tmp_path, headless=True).run()
     folder = RunFolder.find(tmp_path, "run")
-    assert folder.card()["state"] == "failed"
+    assert folder.metadata()["state"] == "failed"
     assert list(folder.checkpoints.iterdir())

@@ -40,7 +40,7 @@ def trained():
     throughput = Throughput()
 
     def train(num_envs):
-        throughput.begin(num_envs, Mark(0.0, 0, 0))
+        throughput.reset(num_envs, Mark(0.0, 0, 0))
         for second in range(11):
             throughput.add(Mark(float(second), num_envs * second, second))
         return throughput

@@ -37,7 +37,7 @@ def gets_stuck(tmp_path):
     until((tmp_path / "pipe.stuck").exists, "an environment that is stuck")
 
 
-def card(tmp_path):
+def metadata(tmp_path):
     return json.loads((tmp_path / "run" / "run.json").read_text())
 
 
@@ -50,8 +50,8 @@ def test_a_session_that_is_blocked_is_ended(stuck, tmp_path):
             watched.process.report()
         assert watched.process.poll() == 1
         assert not watched.process.directory.exists()
-    assert card(tmp_path)["state"] == "failed"
-    assert "made no progress" in card(tmp_path)["error"]
+    assert metadata(tmp_path)["state"] == "failed"
+    assert "made no progress" in metadata(tmp_path)["error"]
     assert len(list((tmp_path / "run" / "checkpoints").iterdir())) == 1
     log = (tmp_path / "run" / "session.log").read_text()
     assert "CRITICAL Session did not respond" in log
@@ -68,13 +68,13 @@ def test_a_session_that_is_blocked_ends_when_nobody_watches(stuck, tmp_path):
 
 
 def test_a_session_that_is_blocked_at_its_start_is_ended(stuck, tmp_path):
-    """Nothing was learned yet, so there is nothing to save; the run's card says what happened."""
+    """Nothing was learned yet, so there is nothing to save; the run's metadata says what happened."""
     with stuck("reset") as watched:
         gets_stuck(tmp_path)
         os.kill(watched.process.pid, signal.SIGTERM)
         with pytest.raises(SessionFailed, match="made no progress"):
             watched.process.report()
-    assert card(tmp_path)["state"] == "failed"
+    assert metadata(tmp_path)["state"] == "failed"
 
 
 def test_a_second_signal_ends_a_session_at_once(stuck, tmp_path):
@@ -94,7 +94,7 @@ def test_a_second_signal_ends_a_session_at_once(stuck, tmp_path):
             watched.process.report()
         assert watched.process.poll() == 130
         assert not watched.process.directory.exists()
-    assert card(tmp_path)["state"] == "interrupted"
+    assert metadata(tmp_path)["state"] == "interrupted"
 
 
 @pytest.fixture

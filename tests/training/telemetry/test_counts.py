@@ -67,7 +67,7 @@ def test_a_resumed_run_counts_on():
         buffer[name][1:] = values
     before.add(buffer, slice(1, 3))
     after = Counts(replace(task, outcomes=outcomes[::-1]))
-    after.count_on(json.loads(json.dumps(before.state())))
+    after.load_state(json.loads(json.dumps(before.state())))
     assert after.totals() == before.totals()
     assert before.outcomes.tolist() == [1, 1, 2]
     assert after.outcomes.tolist() == [1, 2, 1]

@@ -44,7 +44,7 @@ def test_a_resumed_run_shows_the_curve_of_the_whole(folder, count):
     """From the first iteration to the last, in the order they came, thinned as far as there is room."""
     rows = lines(count + 700)
     series = MetricHistory()
-    series.count_on(rows[:count], count)
+    series.resume(rows[:count], count)
     curve = seen(series, folder)
     assert curve.steps[-1] == 10 * count
     train(series, rows[count:])
@@ -60,6 +60,6 @@ def test_a_resumed_run_shows_the_curve_of_the_whole(folder, count):
 def test_a_run_without_metrics_begins_its_curve(folder):
     """A file that was removed is no reason not to go on."""
     series = MetricHistory()
-    series.count_on([], 40)
+    series.resume([], 40)
     train(series, lines(45)[40:])
     assert seen(series, folder).steps.tolist() == [410, 420, 430, 440, 450]

@@ -15,7 +15,7 @@ def marks(fps, seconds=0.5, count=20, start=0.0):
 def fed(num_envs, fps, **kwargs):
     found = Throughput()
     first, *rest = marks(fps, **kwargs)
-    found.begin(num_envs, first)
+    found.reset(num_envs, first)
     for mark in rest:
         found.add(mark)
     return found, rest[-1]
@@ -45,7 +45,7 @@ def test_a_slow_iteration_is_a_span_of_its_own():
 def test_rates_are_unknown_until_a_second_iteration_has_ended():
     """The first is warm-up; until then, what there is since the beginning is shown as an estimate."""
     found = Throughput()
-    found.begin(4, Mark(1.0, 0, 0))
+    found.reset(4, Mark(1.0, 0, 0))
     assert all(math.isnan(rate) for rate in found.rates(Mark(1.0, 0, 0)))
     found.add(Mark(3.0, 40, 20))
     assert not found.known
@@ -58,7 +58,7 @@ def test_rates_are_unknown_until_a_second_iteration_has_ended():
 def test_the_first_iteration_is_warm_up():
     """A slow first iteration does not show in what follows."""
     found = Throughput()
-    found.begin(1, Mark(0, 0, 0))
+    found.reset(1, Mark(0, 0, 0))
     for mark in (Mark(100.0, 1, 1), *marks(500, start=100.0)[1:]):
         found.add(mark)
     (entry,) = found.scaling()
@@ -75,7 +75,7 @@ def test_the_baseline_is_the_median_at_one_environment():
     """One fast window among slow ones does not move the baseline."""
     found = Throughput()
     frames, seconds = 0, 0.0
-    found.begin(1, Mark(0, 0, 0))
+    found.reset(1, Mark(0, 0, 0))
     for fps in (100, 100, 100, 900, 100, 100, 100):
         frames, seconds = frames + 2 * fps, seconds + 2
         found.add(Mark(seconds, frames, 0))
@@ -86,7 +86,7 @@ def test_every_n_tried_is_kept():
     """Restarting at another N keeps the medians of those before."""
     found, _ = fed(1, 100)
     last = Mark(50, 5000, 10)
-    found.begin(4, last)
+    found.reset(4, last)
     for i in range(1, 12):
         found.add(Mark(50 + i, 5000 + 300 * i, 10 + i))
     assert [(entry.num_envs, round(entry.fps)) for entry in found.scaling()] == [(1, 100), (4, 300)]
@@ -98,11 +98,11 @@ def test_the_clock_counts_training_only():
     clock = TrainingClock(lambda: now)
     now = 20.0
     assert clock.now() == 0
-    clock.go()
+    clock.start()
     now = 23.0
     clock.stop()
     now = 100.0
     assert clock.now() == 3
-    clock.go()
+    clock.start()
     now = 101.0
     assert clock.now() == 4

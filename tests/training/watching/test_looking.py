@@ -47,7 +47,7 @@ def test_what_stands_still_is_shown_as_it_stands():
         until(lambda: started.see().phase is Phase.PAUSED, "paused")
         for env in (0, 2):
             started.client.call("look", focus=env, detail=True)
-            until(partial(stands, started, env, started.envs._script.tape.observations[env]), f"env {env} as it is")
+            until(partial(stands, started, env, started.envs._script.step_log.observations[env]), f"env {env} as it is")
 
 
 @pytest.mark.thorough

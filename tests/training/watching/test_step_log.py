@@ -11,11 +11,11 @@ REWARDS, NEVER = np.array([1.0, 2.0, 3.0]), np.zeros(3, np.bool_)
 
 def noted(actions, rewards, observed=OBSERVED, first=OBSERVED, terminated=NEVER):
     """Two steps, the first of which is usual."""
-    tape = StepLog(3, np.dtype("i8"), (), first)
+    step_log = StepLog(3, np.dtype("i8"), (), first)
     for given in ((np.arange(3), REWARDS, NEVER, first), (actions, rewards, terminated, observed)):
-        tape.before(given[0])
-        tape.after((given[3], given[1], given[2], NEVER, {}))
-    return tape.take()
+        step_log.before(given[0])
+        step_log.after((given[3], given[1], given[2], NEVER, {}))
+    return step_log.take()
 
 
 @pytest.mark.parametrize("actions", [np.arange(3, dtype="i4"), [0, 1, 2], np.arange(6)[::2] // 2, np.arange(3.0)])
@@ -29,15 +29,15 @@ def test_a_step_of_another_kind_says_the_same(actions, rewards):
 
 def test_what_is_written_into_afterwards_stays_as_it_was():
     """Environments that use their arrays again."""
-    tape, rewards = StepLog(3, np.dtype("i8"), (), OBSERVED), np.zeros(3)
+    step_log, rewards = StepLog(3, np.dtype("i8"), (), OBSERVED), np.zeros(3)
     for step in range(3):
         rewards[:] = step
-        tape.before(np.arange(3))
-        tape.after((OBSERVED, rewards, NEVER, NEVER, {}))
-    taken = tape.take()
+        step_log.before(np.arange(3))
+        step_log.after((OBSERVED, rewards, NEVER, NEVER, {}))
+    taken = step_log.take()
     assert taken is not None
     assert taken.rewards.tolist() == [[step] * 3 for step in range(3)]
-    assert tape.take() is None
+    assert step_log.take() is None
 
 
 @pytest.mark.parametrize("width", [2, SMALL_BYTES])

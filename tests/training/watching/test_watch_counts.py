@@ -43,9 +43,9 @@ def test_episodes_are_counted_as_gymnasium_counts_them(mode):
 def is_full(mirror, actions, rewards, terminated):
     """Note a step; return whether the steps must be flushed before the next."""
     full: list[float] = []
-    mirror.tape.settle = full.append
-    mirror.tape.before(actions)
-    mirror.tape.after((None, rewards, terminated, np.zeros(mirror.environments, np.bool_), {}))
+    mirror.step_log.process = full.append
+    mirror.step_log.before(actions)
+    mirror.step_log.after((None, rewards, terminated, np.zeros(mirror.environments, np.bool_), {}))
     return bool(full)
 
 
@@ -149,18 +149,18 @@ def test_a_number_that_is_none_for_one_step_rings():
     assert envs._script is not None
     alarms = envs._script.debugger.alarms
     for steps in (6, 3):
-        assert not alarms.told
+        assert not alarms.messages
         for _ in range(steps):
             envs.step(np.zeros(2, np.int64))
         counted_by(envs)
-    assert alarms.told == ["alarm: env 2: its observation is not a number"]
+    assert alarms.messages == ["alarm: env 2: its observation is not a number"]
     for loss in (np.nan, 0.5):
         watch.log({"loss": loss})
 
     def stepped():
         envs.step(np.zeros(2, np.int64))
-        return len(alarms.told) > 1
+        return len(alarms.messages) > 1
 
     until(stepped, "an iteration")
-    assert alarms.told[1:] == ["alarm: loss is not a number: nan"]
+    assert alarms.messages[1:] == ["alarm: loss is not a number: nan"]
     envs.close()

@@ -84,7 +84,7 @@ def test_what_the_model_logs_is_a_curve(envs, reader):
     model.learn(64 * 4, callback=watch.sb3_callback())
     script = envs._script
     assert script._logged["train/learning_rate"] == pytest.approx(3e-4)
-    script.tape.due = script._iteration_due = 0.0  # whatever time that took
+    script.step_log.due = script._iteration_due = 0.0  # whatever time that took
     envs.step(np.zeros(2, np.int64))
     seen = take_snapshot(reader, ViewRequest(curves=("train/learning_rate",)))
     assert seen.metrics["train/learning_rate"] == pytest.approx(3e-4)

@@ -204,7 +204,7 @@ def test_a_run_on_a_read_only_disk_is_not_resumed(tmp_path):
     """It could save nothing: one sentence says so, at once."""
     run = RunFolder.create(tmp_path / "runs", "a")
     task = run_identity(find("CartPole-v1"), "random")
-    run.write_card({**task, "config": {"task": "CartPole-v1", "trainer": "random"}, "state": "completed"})
+    run.write_metadata({**task, "config": {"task": "CartPole-v1", "trainer": "random"}, "state": "completed"})
     (run.checkpoints / "step-000000000001").mkdir()
     with tidy() as folder:
         command = f"{sys.executable} -m pac.tui run --headless --backend inline --resume a"
@@ -228,7 +228,7 @@ def test_a_log_that_cannot_be_written_is_told(tmp_path, make):
     """A FIFO would never be read, and a link leads out of the run's folder."""
     run = RunFolder.create(tmp_path / "runs", "a")
     task = run_identity(find("CartPole-v1"), "random")
-    run.write_card({**task, "config": {"task": "CartPole-v1", "trainer": "random"}, "state": "completed"})
+    run.write_metadata({**task, "config": {"task": "CartPole-v1", "trainer": "random"}, "state": "completed"})
     make(run.log)
     with tidy() as folder:
         process = start(("run", "--headless", "--backend", "inline", "--resume", "a"), folder, tmp_path)

@@ -28,8 +28,14 @@ def attacked(monkeypatch, capfd, tmp_path):
         run = tmp_path / "runs" / name
         (run / "checkpoints" / FILE).mkdir(parents=True)
         config = {"task": hostile("task"), "trainer": "ppo", hostile("key"): hostile(name)}
-        card = {"task": hostile("task"), "trainer": "ppo", "state": hostile("state"), "config": config, "started": 1.0}
-        (run / "run.json").write_text(json.dumps(card))
+        metadata = {
+            "task": hostile("task"),
+            "trainer": "ppo",
+            "state": hostile("state"),
+            "config": config,
+            "started": 1.0,
+        }
+        (run / "run.json").write_text(json.dumps(metadata))
     (tmp_path / "runs" / f"broken{FILE}").mkdir()
     (tmp_path / "runs" / f"broken{FILE}" / "run.json").write_text(ATTACK)
     (tmp_path / "config.yaml").write_text(json.dumps({hostile("key"): 1}))

@@ -35,7 +35,7 @@ def shared():
         yield folder
 
 
-def card(cwd: Path) -> dict[str, object]:
+def metadata(cwd: Path) -> dict[str, object]:
     """Return what the only run says of itself."""
     (path,) = cwd.glob("runs/*/run.json")
     found: dict[str, object] = json.loads(path.read_text())
@@ -76,12 +76,12 @@ def test_a_signal_saves_and_ends(shared, tmp_path, number):
     assert process.returncode == 130, err
     assert "Traceback" not in err
     assert json.loads(out)["steps"] > 0
-    assert card(tmp_path)["state"] == "interrupted"
+    assert metadata(tmp_path)["state"] == "interrupted"
     assert list(tmp_path.glob("runs/*/checkpoints/step-*"))
 
 
 def test_a_last_checkpoint_that_cannot_be_written_is_a_failure(shared, tmp_path):
-    """One sentence on stderr, the same in the run's card, exit code 1: not the end that was asked for."""
+    """One sentence on stderr, the same in the run's metadata, exit code 1: not the end that was asked for."""
     process = start(("run", "--headless", *QUICK, "--json"), shared, tmp_path)
     until(lambda: trains(tmp_path), "it trains")
     (run,) = tmp_path.glob("runs/*")
@@ -92,8 +92,8 @@ def test_a_last_checkpoint_that_cannot_be_written_is_a_failure(shared, tmp_path)
     told = json.loads(out)["error"]
     assert err.splitlines()[-1] == f"pac-tui: {told}"
     assert told.startswith("what was learned last is lost")
-    assert card(tmp_path)["state"] == "failed"
-    assert told in str(card(tmp_path)["error"])
+    assert metadata(tmp_path)["state"] == "failed"
+    assert told in str(metadata(tmp_path)["error"])
 
 
 def test_an_interrupt_while_it_starts(shared, tmp_path):
@@ -124,7 +124,7 @@ def test_a_killed_command_leaves_no_orphan(shared, tmp_path):
     until(lambda: trains(tmp_path), "it trains")
     process.kill()
     process.communicate(timeout=120)
-    until(lambda: card(tmp_path)["state"] == "interrupted", "the session ended itself")
+    until(lambda: metadata(tmp_path)["state"] == "interrupted", "the session ended itself")
 
 
 @pytest.mark.parametrize("how", ["qs", signal.SIGHUP, *slow(signal.SIGTERM)])
@@ -140,7 +140,7 @@ def test_the_app_gives_the_terminal_back(shared, tmp_path, how):
     assert terminal.echoes
     terminal.close()
     assert b"Traceback" not in terminal.drawn
-    assert card(tmp_path)["state"] == "interrupted"
+    assert metadata(tmp_path)["state"] == "interrupted"
 
 
 @pytest.mark.slow
@@ -154,16 +154,16 @@ def test_a_trained_policy_plays(shared, tmp_path):
     )
     _, err = train.communicate(timeout=120)
     assert train.returncode == 0, err
-    before = card(tmp_path)
+    before = metadata(tmp_path)
     play = start(("eval", "one", "--headless", "--episodes", "3", "--json"), shared, tmp_path)
     out, err = play.communicate(timeout=120)
     assert play.returncode == 0, err
     assert json.loads(out)["episodes"] >= 3
-    assert card(tmp_path) == before
+    assert metadata(tmp_path) == before
     again = start(("run", "--headless", "--resume", "one", "--steps", "200", "--json"), shared, tmp_path)
     out, err = again.communicate(timeout=120)
     assert again.returncode == 0, err
-    assert card(tmp_path)["steps"] >= 200  # type: ignore[operator]
+    assert metadata(tmp_path)["steps"] >= 200  # type: ignore[operator]
 
 
 def test_the_screen_is_drawn_on_the_terminal_when_stderr_is_not_one(tmp_path):

@@ -23,7 +23,7 @@ def runs(tmp_path, monkeypatch, runtime_directory):
     """A folder with one sound run, in the working directory; no session lives."""
     monkeypatch.chdir(tmp_path)
     run = RunFolder.create(tmp_path / "runs", "sound")
-    run.write_card({"task": "drmario", "trainer": "ppo", "state": "completed", "started": 1e9})
+    run.write_metadata({"task": "drmario", "trainer": "ppo", "state": "completed", "started": 1e9})
     run.append_metrics({"iterations": 1, "steps": 5, "return_mean": 2.0})
     return tmp_path / "runs"
 
@@ -58,7 +58,7 @@ def states(capsys) -> dict[str, str]:
 def test_a_bad_run_is_listed_beside_the_others(runs, capsys, file, make):
     """It says what is wrong with it, and nothing waits for it."""
     bad = RunFolder.create(runs, "bad")
-    bad.write_card({"task": "drmario", "trainer": "ppo", "state": "completed"})
+    bad.write_metadata({"task": "drmario", "trainer": "ppo", "state": "completed"})
     (bad.path / file).unlink(missing_ok=True)
     make(bad.path / file)
     found = states(capsys)
@@ -68,7 +68,7 @@ def test_a_bad_run_is_listed_beside_the_others(runs, capsys, file, make):
     assert "sound" in capsys.readouterr().out
 
 
-def test_a_run_without_a_card_is_listed(runs, capsys):
+def test_a_run_without_metadata_is_listed(runs, capsys):
     """A session that was killed before it wrote one leaves a folder that can be seen and removed."""
     RunFolder.create(runs, "killed")
     assert "is missing" in states(capsys)["killed"]
@@ -151,11 +151,11 @@ def test_a_removal_is_asked_for_on_a_terminal(runs):
 
 @pytest.mark.session
 def test_a_session_that_is_killed_as_it_starts_leaves_a_run_that_is_listed(runs, capsys):
-    """Its card says how it was to begin; it is shown as one that died, and can be removed."""
+    """Its metadata says how it was to begin; it is shown as one that died, and can be removed."""
     with runtime() as folder:
         command = start(("run", "--headless", "--name", "killed", "--num-envs", "2"), folder, runs.parent)
-        until((runs / "killed" / "run.json").exists, "the run's first card")
-        assert RunFolder(runs / "killed").card()["state"] == "starting"
+        until((runs / "killed" / "run.json").exists, "the run's first metadata")
+        assert RunFolder(runs / "killed").metadata()["state"] == "starting"
         for process in psutil.Process(command.pid).children(recursive=True):
             process.kill()
         command.communicate(timeout=60)

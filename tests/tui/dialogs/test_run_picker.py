@@ -16,10 +16,12 @@ from ..commands import QUICK, Terminal, environment, tidy
 from ..fake_session import SIZES, screen_text, seen, until
 
 
-def kept(folder, name, state="completed", *, saved=True, **card):
+def kept(folder, name, state="completed", *, saved=True, **metadata):
     """Keep a run that learned."""
     run = RunFolder.create(folder, name)
-    run.write_card({"task": "drmario", "trainer": "ppo", "num_envs": 4, "steps": 40_000, "state": state, **card})
+    run.write_metadata(
+        {"task": "drmario", "trainer": "ppo", "num_envs": 4, "steps": 40_000, "state": state, **metadata}
+    )
     for index in range(40):
         run.append_metrics({"steps": 1000 * (index + 1), "seconds": index, "return_mean": index / 10})
     if saved:
@@ -46,7 +48,7 @@ async def opened(app, pilot):
 
 
 async def test_runs_are_listed_with_their_state_and_curve(fake, runs, open_app):
-    """What was killed says so; a damaged card is named with what is wrong, and the others are there."""
+    """What was killed says so; damaged metadata is named with what is wrong, and the others are there."""
     async with open_app(fake, (120, 40)) as (app, pilot):
         await opened(app, pilot)
         await seen(app, "usual", "completed", "40k", "3.90", "▁▁▂▂▃▃▄▄▅▅▆▆▇▇██", "cart", "failed", "killed", "died")

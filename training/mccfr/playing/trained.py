@@ -55,7 +55,7 @@ def learned(run: RunFolder, name: str) -> Task | None:
         RunFolderError: The run cannot be read.
         BadParameter: Its game has a parameter that does not fit.
     """
-    config = run.card().get("config", {})
+    config = run.metadata().get("config", {})
     spec = str(config.get("task", ""))
     known = config.get("trainer") == "mccfr" and run.saved and split_spec(spec)[0] == name
     return find(spec) if known else None
@@ -68,7 +68,7 @@ def trained(run: RunFolder) -> Trained:
         BadParameter: The run is none of a solver, or its task's bets are no more what they were, or its table is none.
         NoCheckpoint: It has no checkpoint that verifies.
     """
-    config = run.card().get("config", {})
+    config = run.metadata().get("config", {})
     if config.get("trainer") != "mccfr":
         raise BadParameter(f"a run of the solver was expected, and {run.name} was trained by {config.get('trainer')}")
     spec = str(config.get("task", ""))

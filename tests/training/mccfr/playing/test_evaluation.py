@@ -69,7 +69,7 @@ def test_an_unknown_opponent_is_named(tmp_path):
     run = solved(tmp_path)
     solved(tmp_path, "dice", task="liars_dice:faces=2")
     for name, task, trainer in (("network", "kuhn", "ppo"), ("empty", "kuhn", "mccfr"), ("code", "os:abort", "mccfr")):
-        RunFolder.create(tmp_path, name).write_card({"config": {"task": task, "trainer": trainer}})
+        RunFolder.create(tmp_path, name).write_metadata({"config": {"task": task, "trainer": trainer}})
     (RunFolder.create(tmp_path, "broken").path / "run.json").write_text("{")
     with pytest.raises(UnknownName) as caught:
         evaluate(run, tmp_path, hands=2, against="nobody")
@@ -85,7 +85,7 @@ def test_the_numbers_of_hands_are_reported(tmp_path):
 def test_a_run_of_another_trainer_is_refused(tmp_path):
     """Its trainer is told."""
     run = RunFolder.create(tmp_path, "other")
-    run.write_card({"config": {"task": "kuhn", "trainer": "ppo"}})
+    run.write_metadata({"config": {"task": "kuhn", "trainer": "ppo"}})
     with pytest.raises(BadParameter, match="ppo"):
         trained(run)
 

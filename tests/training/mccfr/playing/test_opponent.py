@@ -62,7 +62,7 @@ def test_without_a_run_it_says_how_to_train_one(tmp_path, name):
 def test_a_run_that_names_other_code_is_not_loaded(tmp_path):
     """Only built-in games can be solved: nothing that a run names is imported or called."""
     folder = solved(tmp_path, "theirs", iterations=1)
-    card = folder.card()
+    card = folder.metadata()
     card["config"] = {**card["config"], "task": f"os:system:command=touch {tmp_path / 'created'}"}
     (folder.path / "run.json").write_text(json.dumps(card))
     with pytest.raises(BadParameter, match="theirs names the task 'os:system"):

@@ -1,4 +1,4 @@
-"""`run.json`, a run's card: what it was started with, how far it came, how it ended; with a checksum of all that."""
+"""`run.json`, the metadata of a run: its configuration, its progress, its state and a checksum."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ ADVICE = "remove the run or restore the file"
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """Return what a run's card says.
+    """Return what a run's metadata says.
 
     Raises:
         RunFolderError: There is none, it cannot be read, it was changed, or it is not a run's.
     """
     path = folder / FILE
     try:
-        card = read_json(path, LIMIT)
+        metadata = read_json(path, LIMIT)
     except UnreadableFile as error:
         if error.missing:
             raise RunFolderError(
@@ -38,26 +38,26 @@ def read(folder: Path) -> dict[str, Any]:
                 "removes the run"
             ) from error
         raise RunFolderError(f"{path} cannot be read ({error.reason}): {ADVICE}") from error
-    if not isinstance(card, dict):
+    if not isinstance(metadata, dict):
         raise RunFolderError(f"{path} is not a run's, it holds no JSON object: {ADVICE}")
-    expected = card.pop(CHECKSUM, None)
-    if expected is not None and expected != _checksum(card):
+    expected = metadata.pop(CHECKSUM, None)
+    if expected is not None and expected != _checksum(metadata):
         raise RunFolderError(
             f"{path} is not what was written (another checksum): {ADVICE}, or delete its {CHECKSUM} to accept the "
             "change"
         )
-    if wrong := _misfit(card):
+    if wrong := _misfit(metadata):
         raise RunFolderError(f"{path} is not a run's, by its {wrong}: {ADVICE}")
-    return card
+    return metadata
 
 
-def write(folder: Path, card: Mapping[str, Any]) -> None:
-    """Write a run's card, whole or not at all; a number that is NaN or infinite is null there.
+def write(folder: Path, metadata: Mapping[str, Any]) -> None:
+    """Write a run's metadata, whole or not at all; a number that is NaN or infinite is null there.
 
     Raises:
         OSError: It cannot be written.
     """
-    facts = json.loads(json.dumps(jsonable(card), default=str))  # as it will be read
+    facts = json.loads(json.dumps(jsonable(metadata), default=str))  # as it will be read
     write_whole(folder / FILE, json.dumps({**facts, CHECKSUM: _checksum(facts)}, indent=2) + "\n")
 
 
@@ -66,18 +66,18 @@ def _checksum(facts: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
-def _misfit(card: Mapping[str, Any]) -> str | None:
+def _misfit(metadata: Mapping[str, Any]) -> str | None:
     """Return the first key whose value no run has."""
-    config = card.get("config", {})
+    config = metadata.get("config", {})
     if not isinstance(config, dict) or not isinstance(config.get("settings", {}), dict):
         return "config"
     for name in TEXTS:
-        if not isinstance(card.get(name, ""), str):
+        if not isinstance(metadata.get(name, ""), str):
             return name
     for name in COUNTS:
-        if not isinstance(value := card.get(name, 0), int) or not 0 <= value < 2**63:
+        if not isinstance(value := metadata.get(name, 0), int) or not 0 <= value < 2**63:
             return name
     for name in TIMES:
-        if not isinstance(value := card.get(name, 0), int | float) or not 0 <= value < END_OF_TIME:
+        if not isinstance(value := metadata.get(name, 0), int | float) or not 0 <= value < END_OF_TIME:
             return name
     return None

@@ -114,16 +114,16 @@ class SessionConnection:
         self.number = int(client.call("join", name=viewer_name())["number"])
 
     @property
-    def ours(self) -> bool:
+    def owned(self) -> bool:
         """Whether the session is to end when the app does."""
         return self.origin != "elsewhere" and not self.detached
 
     @property
-    def running(self) -> bool:
+    def started(self) -> bool:
         """Whether a session was started."""
         return self._session is not None
 
-    def over(self) -> int | None:
+    def exit_code(self) -> int | None:
         """Return the exit code of a session that has ended, None while it runs or begins."""
         return self._session.poll() if self._session is not None else None
 

@@ -19,7 +19,6 @@ class Key:
         id: Name of the command in the preferences.
         keys: Key names of Textual, separated by commas.
         shown: The first key as the help shows it.
-        action: The Textual action.
         title: Description in the command palette.
         hint: One word for the footer; empty if the footer does not show it.
         priority: Whether it overrides the keys of the focused widget.
@@ -28,7 +27,6 @@ class Key:
     id: str
     keys: str
     shown: str
-    action: str
     title: str
     hint: str = ""
     priority: bool = False
@@ -37,56 +35,56 @@ class Key:
 VIEWS, PLAY, SCALE, OTHER = "Views", "Debugging", "Environments", "Other"
 
 KEYS: tuple[Key, ...] = (
-    Key("view.next", "tab", "Tab", "turn(1)", "Next view: summary, environment 1 to N", "view", priority=True),
-    Key("view.previous", "shift+tab", "Shift+Tab", "turn(-1)", "Previous view", priority=True),
-    Key("view.summary", "0", "0", "summary", "Summary of all environments"),
-    Key("view.timing", "t", "t", "view('timing')", "Timing: time per phase of a step", "timing"),
-    Key("view.learning", "l", "l", "view('learning')", "Learning curves", "learning"),
-    Key("view.workers", "w", "w", "view('workers')", "Workers and events", "workers"),
-    Key("view.logs", "o", "o", "view('logs')", "Output of training and workers"),
-    Key("logs.search", "slash", "/", "search", "Search the output"),
-    Key("page.next", "pagedown", "PgDn", "page(1)", "Next page, or ten steps forward while paused"),
-    Key("page.previous", "pageup", "PgUp", "page(-1)", "Previous page, or ten steps back while paused"),
-    Key("axis", "x", "x", "axis", "Curves over steps or time"),
-    Key("env.number", "e", "e", "ask_env", "Show an environment by number"),
-    Key("pause", "space", "Space", "pause", "Pause or resume", "pause"),
-    Key("step", "n", "n", "step", "One step of every environment", "step"),
-    Key("steps", "N", "N", "ask_steps", "Run a number of steps"),
-    Key("episode", "f", "f", "episode", "Run to the end of the shown environment's episode"),
-    Key("breaks", "b", "b", "breakpoints", "Breakpoints: pause when a condition holds", "breaks"),
-    Key("inspect", "i", "i", "inspect", "Inspect: observation, mask, value, probabilities, reward terms", "inspect"),
-    Key("record", "r", "r", "record", "Record the next episode of the shown environment"),
-    Key("play", "p", "p", "take_over", "Play the shown environment by hand"),
-    Key("travel.first", "home", "Home", "travel(-500)", "While paused: oldest stored step"),
-    Key("travel.last", "end", "End", "travel(500)", "While paused: current step"),
-    Key("faster", "plus,equals_sign", "+", "speed(2.0)", "Twice as fast"),
-    Key("slower", "minus", "-", "speed(0.5)", "Half as fast"),
-    Key("unlimited", "m", "m", "unlimited", "No speed limit"),
-    Key("envs.fewer", "left_square_bracket", "[", "resize(-1)", "Restart with one environment fewer"),
-    Key("envs.more", "right_square_bracket", "]", "resize(1)", "Restart with one environment more"),
-    Key("envs.half", "left_curly_bracket", "{", "scale(0.5)", "Restart with half the environments"),
-    Key("envs.double", "right_curly_bracket", "}", "scale(2.0)", "Restart with twice the environments"),
-    Key("envs.number", "number_sign", "#", "ask_envs", "Restart with a given number of environments"),
-    Key("baseline", "B", "B", "baseline", "Measure the baseline: fps of one environment", "baseline"),
-    Key("sweep", "v", "v", "sweep", "Sweep: measure several N, then return to this one"),
-    Key("runs", "R", "R", "runs", "Runs: open a running one, resume a stopped one"),
-    Key("screenshot", "s", "s", "picture", "Save a picture of the screen"),
-    Key("help", "question_mark", "?", "help", "All keys", "help"),
-    Key("palette", "ctrl+p", "Ctrl+P", "command_palette", "All commands by name"),
-    Key("control", "c", "c", "control", "Take control from another viewer"),
-    Key("quit", "q", "q", "leave", "Quit: stop the session, or detach from it", "quit"),
+    Key("view.next", "tab", "Tab", "Next view: summary, environment 1 to N", "view", priority=True),
+    Key("view.previous", "shift+tab", "Shift+Tab", "Previous view", priority=True),
+    Key("view.summary", "0", "0", "Summary of all environments"),
+    Key("view.timing", "t", "t", "Timing: time per phase of a step", "timing"),
+    Key("view.learning", "l", "l", "Learning curves", "learning"),
+    Key("view.workers", "w", "w", "Workers and events", "workers"),
+    Key("view.logs", "o", "o", "Output of training and workers"),
+    Key("logs.search", "slash", "/", "Search the output"),
+    Key("page.next", "pagedown", "PgDn", "Next page, or ten steps forward while paused"),
+    Key("page.previous", "pageup", "PgUp", "Previous page, or ten steps back while paused"),
+    Key("axis", "x", "x", "Curves over steps or time"),
+    Key("env.number", "e", "e", "Show an environment by number"),
+    Key("pause", "space", "Space", "Pause or resume", "pause"),
+    Key("step", "n", "n", "One step of every environment", "step"),
+    Key("steps", "N", "N", "Run a number of steps"),
+    Key("episode", "f", "f", "Run to the end of the shown environment's episode"),
+    Key("breaks", "b", "b", "Breakpoints: pause when a condition holds", "breaks"),
+    Key("inspect", "i", "i", "Inspect: observation, mask, value, probabilities, reward terms", "inspect"),
+    Key("record", "r", "r", "Record the next episode of the shown environment"),
+    Key("play", "p", "p", "Play the shown environment by hand"),
+    Key("travel.first", "home", "Home", "While paused: oldest stored step"),
+    Key("travel.last", "end", "End", "While paused: current step"),
+    Key("faster", "plus,equals_sign", "+", "Twice as fast"),
+    Key("slower", "minus", "-", "Half as fast"),
+    Key("unlimited", "m", "m", "No speed limit"),
+    Key("envs.fewer", "left_square_bracket", "[", "Restart with one environment fewer"),
+    Key("envs.more", "right_square_bracket", "]", "Restart with one environment more"),
+    Key("envs.half", "left_curly_bracket", "{", "Restart with half the environments"),
+    Key("envs.double", "right_curly_bracket", "}", "Restart with twice the environments"),
+    Key("envs.number", "number_sign", "#", "Restart with a given number of environments"),
+    Key("baseline", "B", "B", "Measure the baseline: fps of one environment", "baseline"),
+    Key("sweep", "v", "v", "Sweep: measure several N, then return to this one"),
+    Key("runs", "R", "R", "Runs: open a running one, resume a stopped one"),
+    Key("screenshot", "s", "s", "Save a picture of the screen"),
+    Key("help", "question_mark", "?", "All keys", "help"),
+    Key("palette", "ctrl+p", "Ctrl+P", "All commands by name"),
+    Key("control", "c", "c", "Take control from another viewer"),
+    Key("quit", "q", "q", "Quit: stop the session, or detach from it", "quit"),
 )
 QUIET: tuple[Key, ...] = (
-    *(Key(f"env.{k}", str(k), str(k), f"environment({k})", f"Environment {k}") for k in range(1, 10)),
-    Key("select.left", "left", "←", "move(-1, 0)", "Select the board on the left; while paused, one step back"),
-    Key("select.right", "right", "→", "move(1, 0)", "Select the board on the right; while paused, one step forward"),
-    Key("travel.back", "shift+left", "Shift+←", "travel(-10)", "While paused: ten steps back"),
-    Key("travel.on", "shift+right", "Shift+→", "travel(10)", "While paused: ten steps forward"),
-    Key("select.up", "up", "↑", "move(0, -1)", "Select the board above; in one environment, the previous seat"),
-    Key("select.down", "down", "↓", "move(0, 1)", "Select the board below; in one environment, the next seat"),
-    Key("accept", "enter", "Enter", "accept", "Open the selected board, or restart now"),
-    Key("interrupt", "ctrl+c,ctrl+q", "Ctrl+C", "interrupt", "Stop the session and quit", priority=True),
-    Key("cancel", "escape", "Esc", "cancel", "Cancel a restart, or back to the summary"),
+    *(Key(f"env.{k}", str(k), str(k), f"Environment {k}") for k in range(1, 10)),
+    Key("select.left", "left", "←", "Select the board on the left; while paused, one step back"),
+    Key("select.right", "right", "→", "Select the board on the right; while paused, one step forward"),
+    Key("travel.back", "shift+left", "Shift+←", "While paused: ten steps back"),
+    Key("travel.on", "shift+right", "Shift+→", "While paused: ten steps forward"),
+    Key("select.up", "up", "↑", "Select the board above; in one environment, the previous seat"),
+    Key("select.down", "down", "↓", "Select the board below; in one environment, the next seat"),
+    Key("accept", "enter", "Enter", "Open the selected board, or restart now"),
+    Key("interrupt", "ctrl+c,ctrl+q", "Ctrl+C", "Stop the session and quit", priority=True),
+    Key("cancel", "escape", "Esc", "Cancel a restart, or back to the summary"),
 )
 HELP: dict[str, tuple[tuple[str, str], ...]] = {
     VIEWS: (
@@ -176,7 +174,7 @@ def customised(table: tuple[Key, ...], wanted: Mapping[str, str]) -> tuple[Key, 
 
 def _pressed(key: Key) -> list[str]:
     """Return Textual's names of a key's keys."""
-    return [binding.key for binding in Binding.make_bindings([(key.keys, key.action, key.title)])]
+    return [binding.key for binding in Binding.make_bindings([(key.keys, key.id, key.title)])]
 
 
 def _spelled(keys: str) -> str:
@@ -215,5 +213,6 @@ def commands() -> list[Key]:
 def bindings() -> list[BindingType]:
     """Return the keys as bindings of Textual."""
     return [
-        Binding(key.keys, key.action, key.title, id=key.id, show=bool(key.hint), priority=key.priority) for key in TABLE
+        Binding(key.keys, f"run_command('{key.id}')", key.title, id=key.id, show=bool(key.hint), priority=key.priority)
+        for key in TABLE
     ]

@@ -105,8 +105,8 @@ def _show(connection: SessionConnection) -> AppExit:
             app.run()
             if connection.detached:
                 connection.call("detach")
-            name = app.snapshot.description.run if app.snapshot else "the session"
-            return AppExit(app.return_code or 0, name, app.wanted)
+            name = app.state.snapshot.description.run if app.state.snapshot else "the session"
+            return AppExit(app.return_code or 0, name, app.ending.next_run)
     finally:
         connection.close()
 
@@ -118,7 +118,7 @@ def _report_end(connection: SessionConnection, left: AppExit, report: Path | Non
     try:
         answer = connection.report()
     except SessionFailed as error:
-        if left.code == INTERRUPTED and (connection.over() or 0) < 0:
+        if left.code == INTERRUPTED and (connection.exit_code() or 0) < 0:
             return
         if left.wanted is None:
             raise error from None
@@ -131,7 +131,7 @@ def _report_end(connection: SessionConnection, left: AppExit, report: Path | Non
 
 def _end_session(connection: SessionConnection) -> None:
     """Wait until a session of ours has ended; ask it to, and end it if it does not, or if Ctrl-C says so once more."""
-    if not connection.ours or connection.over() is not None:
+    if not connection.owned or connection.exit_code() is not None:
         return
     try:
         _wait_for_end(connection)
@@ -144,7 +144,7 @@ def _wait_for_end(connection: SessionConnection) -> None:
     connection.terminate()
     limit = time.monotonic() + STOP_LIMIT
     said = False
-    while connection.running and connection.over() is None:
+    while connection.started and connection.exit_code() is None:
         if time.monotonic() > limit:
             connection.kill()
             break

@@ -1,176 +1,168 @@
-"""Going from view to view, and what the keys that move something do in each of them."""
+"""Navigation: which view, environment and page are shown."""
 
 from __future__ import annotations
 
-from ..training.telemetry.records import Phase
+from typing import Protocol
+
 from ..training.units import plural
-from .connection import SessionConnection
-from .debugging import FAR, DebuggedApp
-from .dialogs.help import HelpDialog
-from .dialogs.prompt import Prompt
-from .drawing.plain import PlainSwitcher
-from .drawing.theme import apply_theme, colors_distinguish
-from .messages import EnvironmentOpened, ViewChosen
-from .views import EnvironmentView, LearningView, LogView, SummaryView, TimingView, View, WorkersView
+from .debugger import Debugger
+from .state import AppState, Host
+
+PAGE_STEPS = 10
+"""Steps that a page key goes through time, and lines that a time key scrolls the output."""
 
 
-class NavigatedApp(DebuggedApp):
-    """Has the views, and shows one of them.
+class PagedView(Protocol):
+    """What navigation needs of every view."""
 
-    Attributes:
-        place: The name of the view that is shown.
-        by_time: Whether curves run over wall time.
-        switcher: The widget of all views.
+    @property
+    def pages(self) -> tuple[int, int]:
+        """The page that is shown, from 1, and the number of pages."""
+
+    def turn_page(self, by: int) -> None:
+        """Show the page that is `by` further."""
+
+
+class GridView(Protocol):
+    """What navigation needs of the summary."""
+
+    def neighbor(self, env: int, columns: int, rows: int) -> int:
+        """Return the environment that is so many columns and rows away from `env`."""
+
+
+class OutputView(Protocol):
+    """What navigation needs of the output."""
+
+    def scroll_lines(self, by: int) -> None:
+        """Scroll down."""
+
+    def shift(self, by: int) -> None:
+        """Scroll to the right."""
+
+    def search(self, text: str) -> None:
+        """Search a text."""
+
+    def find(self) -> bool:
+        """Go to the next match; return whether a text is searched."""
+
+
+class ViewSwitcher(Protocol):
+    """What navigation needs of the screen."""
+
+    @property
+    def view(self) -> PagedView:
+        """The selected view."""
+
+    @property
+    def grid(self) -> GridView:
+        """The summary."""
+
+    @property
+    def output(self) -> OutputView:
+        """The output."""
+
+    def show_view(self) -> None:
+        """Show the selected view in place of another."""
+
+
+class Navigation:
+    """Selects views, environments and pages.
+
+    Args:
+        state: What the app shows.
+        debugger: Goes through time.
+        switcher: Shows the selected view.
+        host: The app.
     """
 
-    def __init__(self, connection: SessionConnection) -> None:
-        super().__init__(connection)
-        apply_theme(self)
-        self.by_time = False
-        self.place = "summary"
-        colors = colors_distinguish(self)
-        self._summary = SummaryView(colors=colors)
-        self._logs = LogView(lambda: connection.directory)
-        views = (self._summary, EnvironmentView(colors=colors), TimingView(), LearningView(), WorkersView(), self._logs)
-        self._views: dict[str, View] = {str(view.id): view for view in views}
-        self.switcher = PlainSwitcher(*views, id="views", initial=self.place)
+    def __init__(self, state: AppState, debugger: Debugger, switcher: ViewSwitcher, host: Host) -> None:
+        self._state, self._debugger, self._switcher, self._host = state, debugger, switcher, host
 
-    @property
-    def view(self) -> View:
-        """The view that is shown."""
-        return self._views[self.place]
+    def show(self, view: str) -> None:
+        """Show a view by its name."""
+        self._state.view = view
+        self._switcher.show_view()
+        self._host.refresh_now()
 
-    @property
-    def travels(self) -> bool:
-        """Whether one environment is shown that stands still."""
-        return self.place == "environment" and self.phase is Phase.PAUSED and self.units.episodes
-
-    def action_view(self, name: str) -> None:
-        """Show a view."""
-        if name != self.place:
-            self.place = name
-            self.switcher.current = name
-        self.hurry()
-
-    def action_summary(self) -> None:
-        """Show all environments."""
-        self.action_view("summary")
-
-    def action_environment(self, number: int) -> None:
+    def open_environment(self, number: int) -> None:
         """Show environment `number`, from 1."""
-        if self.snapshot is not None and not 1 <= number <= self.snapshot.num_envs:
-            self.notify(f"{plural(self.units.environment)} are numbered 1 to {self.num_envs:,}", severity="warning")
+        snapshot = self._state.snapshot
+        if snapshot is not None and not 1 <= number <= snapshot.num_envs:
+            names = plural(self._state.units.environment)
+            self._host.notify(f"{names} are numbered 1 to {self._state.num_envs:,}", severity="warning")
             return
-        self.env = number - 1
-        self.action_view("environment")
+        self._state.env = number - 1
+        self.show("environment")
 
-    def action_turn(self, by: int) -> None:
-        """Go through summary, environment 1 .. N, and round."""
-        count = self.snapshot.num_envs if self.snapshot is not None else 0
-        here = self.env + 1 if self.place == "environment" else 0
+    def open_selected(self) -> None:
+        """Show the selected environment."""
+        self.open_environment(self._state.env + 1)
+
+    def next_tab(self, by: int) -> None:
+        """Go through the summary, environments 1 to N, and the summary again."""
+        count = self._state.snapshot.num_envs if self._state.snapshot is not None else 0
+        here = self._state.env + 1 if self._state.view == "environment" else 0
         there = (here + by) % (count + 1)
-        self.action_environment(there) if there else self.action_summary()
+        self.open_environment(there) if there else self.show("summary")
 
-    def action_ask_env(self) -> None:
-        """Type an environment's number."""
-        self._ask(f"{self.units.environment} 1 to {self.num_envs}:", self.action_environment)
-
-    def action_page(self, by: int) -> None:
-        """Turn the page of the view."""
-        if self.travels and self.view.pages[1] == 1:
-            self.action_travel(by * FAR)
+    def turn_page(self, by: int) -> None:
+        """Show another page of the view; while paused, go through time in a view of one page."""
+        view = self._switcher.view
+        if self._debugger.can_travel and view.pages[1] == 1:
+            self.travel(by * PAGE_STEPS)
         else:
-            self.view.turn_page(by)
-            self.hurry()
+            view.turn_page(by)
+            self._host.refresh_now()
 
-    def action_move(self, columns: int, rows: int) -> None:
-        """Move the selection in the grid; elsewhere go through time, or to another seat, worker or part of a line."""
-        if self.place == "summary":
-            self.env = self._summary.moved(self.env, columns, rows)
-            self.hurry()
-        elif self.place == "logs":
-            self._logs.scroll_lines(rows)
-            self._logs.shift(columns)
-            self.hurry()
+    def move(self, columns: int, rows: int) -> None:
+        """Move the selection in the grid; elsewhere scroll the output, go through time, or select a seat or page."""
+        view = self._state.view
+        if view == "summary":
+            self._state.env = self._switcher.grid.neighbor(self._state.env, columns, rows)
+            self._host.refresh_now()
+        elif view == "logs":
+            self._switcher.output.scroll_lines(rows)
+            self._switcher.output.shift(columns)
+            self._host.refresh_now()
         elif columns:
-            self.action_travel(columns)
-        elif self.place == "environment":
-            self.choose_seat(rows)
-        elif self.place == "workers" and rows:
-            self.action_page(rows)
+            self.travel(columns)
+        elif view == "environment":
+            self._debugger.select_seat(rows)
+        elif view == "workers" and rows:
+            self.turn_page(rows)
 
-    def action_accept(self) -> None:
-        """Restart now if one is pending, else open the selected board."""
-        if self.settle(now=True):
-            pass
-        elif self.place == "summary":
-            self.action_environment(self.env + 1)
-        elif self.place == "logs" and self._logs.find():
-            self.hurry()
-        self.announce()
+    def travel(self, by: int) -> None:
+        """Go through time; in the output, scroll."""
+        if self._state.view == "logs":
+            self._switcher.output.scroll_lines(by * PAGE_STEPS)
+            self._host.refresh_now()
+        else:
+            self._debugger.travel(by)
 
-    def action_cancel(self) -> None:
-        """Forget a pending restart, else go back to the summary."""
-        if self.travels and self.back:
-            self.action_travel(max(2, self.back))
-        elif not self.pending.cancel():
-            self.action_summary()
-        self.announce()
+    def accept(self) -> None:
+        """Open the selected board; in the output, go to the next match."""
+        if self._state.view == "summary":
+            self.open_selected()
+        elif self._state.view == "logs" and self._switcher.output.find():
+            self._host.refresh_now()
 
-    def action_search(self) -> None:
+    def search(self, text: str) -> None:
         """Search the output."""
+        self._switcher.output.search(text)
+        self.show("logs")
 
-        def answered(text: str | None) -> None:
-            if text is not None:
-                self._logs.search(text)
-                self.action_view("logs")
-
-        self.push_screen(Prompt("search the output:", "text"), answered)
-
-    def action_travel(self, by: int) -> None:
-        """Go through time; in the output, follow it again or go to its beginning."""
-        if self.place == "logs":
-            self._logs.scroll_lines(by * FAR)
-            self.hurry()
+    def inspect(self) -> None:
+        """Show everything known of the environment, or stop showing it."""
+        if not self._state.units.episodes:
+            word = self._state.units.environment
+            self._host.notify(f"the view of a {word} already shows everything known of it", severity="warning")
+        elif self._state.view in {"summary", "environment"}:
+            self._debugger.inspect(on=not self._debugger.inspecting)
         else:
-            super().action_travel(by)
+            self._debugger.inspect(on=True)
+            self.open_selected()
 
-    def action_inspect(self) -> None:
-        """Show all that is known of the environment, or no longer."""
-        if not self.units.episodes:
-            word = self.units.environment
-            self.notify(f"all that is known of a {word} stands beside its board", severity="warning")
-        elif self.place in {"summary", "environment"}:
-            super().action_inspect()
-        else:
-            self.inspecting = True
-            self.action_environment(self.env + 1)
-
-    def action_take_over(self) -> None:
-        """Play the environment by hand, seen large."""
-        if self.units.episodes:
-            self.action_environment(self.env + 1)
-            super().action_take_over()
-        else:
-            self.notify(f"a {self.units.environment} plays no episodes", severity="warning")
-
-    def action_axis(self) -> None:
-        """Curves over steps or over wall time."""
-        self.by_time = not self.by_time
-        self.hurry()
-
-    def action_help(self) -> None:
-        """Show all keys."""
-        self.push_screen(HelpDialog(self.units))
-
-    def on_environment_opened(self, message: EnvironmentOpened) -> None:
-        """A board was clicked."""
-        self.action_environment(message.env + 1)
-
-    def on_view_chosen(self, message: ViewChosen) -> None:
-        """A view's name was clicked."""
-        self.action_view(message.view)
-
-    def on_summary_view_page_turned(self) -> None:
-        """Look at the boards of the new page."""
-        self.hurry()
+    def toggle_axis(self) -> None:
+        """Draw curves over wall time instead of steps, or back."""
+        self._state.by_time = not self._state.by_time
+        self._host.refresh_now()

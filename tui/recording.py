@@ -81,7 +81,7 @@ async def play(pilot: Pilot[int], app: PacApp) -> None:
     await pilot.pause(4.0)
     await pilot.press("1")
     await pilot.pause(2.0)
-    app.command("speed", sps=SLOW * app.num_envs)
+    app.training.send("speed", sps=SLOW * app.state.num_envs)
     await pilot.press("b")
     await pilot.pause(1.0)
     for letter in CONDITION:
@@ -91,7 +91,7 @@ async def play(pilot: Pilot[int], app: PacApp) -> None:
     await pilot.press("enter")
     await pilot.pause(1.0)
     await pilot.press("escape")
-    await until(lambda: app.phase is Phase.PAUSED, "the breakpoint")
+    await until(lambda: app.state.phase is Phase.PAUSED, "the breakpoint")
     await pilot.pause(2.5)
     for _ in range(10):
         await pilot.press("left")
@@ -108,7 +108,9 @@ async def record(found: FoundSession) -> list[list[Strip]]:
     """Attach to a session and return the screens."""
     app = PacApp(SessionConnection(lambda: AttachedSession(found), "elsewhere"))
     async with app.run_test(size=SCREEN) as pilot:
-        await until(lambda: app.snapshot is not None and app.snapshot.state["return_mean"] > LEARNED, "it to learn")
+        await until(
+            lambda: app.state.snapshot is not None and app.state.snapshot.state["return_mean"] > LEARNED, "it to learn"
+        )
         await pilot.pause(WINDOW)
         recorder = ScreenRecorder(pilot)
         task = asyncio.create_task(recorder.run())

@@ -1,4 +1,4 @@
-"""Keeps the app cheap: how often each part is drawn, and how much less often when that costs too much."""
+"""How often each part of the screen is drawn, and how much less often when that costs too much."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from .preferences import preferences
 
 RATES = preferences().rates
 FOCUS, GRID, FIGURES, SYSTEM = 1 / RATES.environment, 1 / RATES.grid, 1 / RATES.figures, 1 / RATES.system
-BUDGET = 0.035  # of one core; below the bound of 5 %, since the cost is known only afterwards
+BUDGET = 0.035  # of one core; less than the limit of 5 %, since the cost is known only afterwards
 SLOWEST = 8.0
 MEASURE = 1.0
 
 
 class RefreshScheduler:
-    """Tells what is due, and measures what the app costs.
+    """Says which parts of the screen are due, and measures what the app costs.
 
     Attributes:
-        cost: Share of one core that the app took over the last second.
-        stretch: Factor by which the time between two drawings is longer than wished.
+        cost: Share of one core that the app used in the last second.
+        slowdown: Factor by which parts are drawn less often than the preferences say.
     """
 
     def __init__(
         self, clock: Callable[[], float] = time.monotonic, cpu: Callable[[], float] = time.process_time
     ) -> None:
         self.cost = 0.0
-        self.stretch = 1.0
+        self.slowdown = 1.0
         self._clock = clock
         self._cpu = cpu
         self._due: dict[str, float] = {}
@@ -34,33 +34,33 @@ class RefreshScheduler:
         self._measured = (clock(), cpu())
 
     def due(self, part: str, period: float) -> bool:
-        """Whether `part`, wished for every `period` seconds, is to be drawn now; if so, its time begins anew."""
+        """Return whether `part`, drawn every `period` seconds, is due. If it is, its period starts again."""
         now = self._clock()
         if now < self._due.get(part, 0.0):
             self._early.add(part)
             return False
         self._early.discard(part)
         # Half a tick early is better than a whole one late.
-        self._due[part] = now + period * self.stretch - FOCUS / 2
+        self._due[part] = now + period * self.slowdown - FOCUS / 2
         return True
 
-    def owed(self, *parts: str) -> bool:
-        """Whether a part was asked for before its time, and its time has come: without news nobody asks again."""
+    def overdue(self, *parts: str) -> bool:
+        """Return whether a part was not due when `due` was called, and is due now."""
         now = self._clock()
         return any(part in self._early and now >= self._due.get(part, 0.0) for part in parts)
 
-    def at_once(self) -> None:
-        """Draw everything at the next occasion: a key was pressed."""
+    def expire_all(self) -> None:
+        """Make every part due: a key was pressed."""
         self._due.clear()
 
     def measure(self) -> None:
-        """Learn what the last second cost, and adapt."""
+        """Measure the cost once per second, and adapt the slowdown."""
         now, cpu = self._clock(), self._cpu()
         then, before = self._measured
         if now - then < MEASURE:
             return
         self.cost = (cpu - before) / (now - then)
         self._measured = (now, cpu)
-        wished = self.stretch * self.cost / BUDGET
-        # At once towards cheaper, slowly back: a cost that comes and goes must not swing the rates.
-        self.stretch = min(SLOWEST, max(1.0, wished if wished > self.stretch else 0.5 * (self.stretch + wished)))
+        wanted = self.slowdown * self.cost / BUDGET
+        # Slow down at once and recover slowly: a cost that comes and goes must not swing the rates.
+        self.slowdown = min(SLOWEST, max(1.0, wanted if wanted > self.slowdown else 0.5 * (self.slowdown + wanted)))

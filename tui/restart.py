@@ -1,4 +1,4 @@
-"""A restart that was asked for and may still change its mind: presses merge, a countdown runs, Enter and Esc decide."""
+"""A restart that happens half a second after it was requested, so that several key presses request one restart."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ DEBOUNCE = 0.5
 
 
 class PendingRestart:
-    """The number of environments that is about to be asked for.
+    """The number of environments of a restart that was requested and has not happened yet.
 
     Attributes:
-        wanted: That number, None if no restart is pending.
+        num_envs: That number, or None if no restart is pending.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self.wanted: int | None = None
+        self.num_envs: int | None = None
         self._clock = clock
-        self._at = 0.0
+        self._due = 0.0
 
-    def ask(self, num_envs: int) -> None:
-        """Want this many, half a second from now."""
-        self.wanted = min(MAX_ENVS, max(1, num_envs))
-        self._at = self._clock() + DEBOUNCE
+    def request(self, num_envs: int) -> None:
+        """Request a restart in half a second; it replaces an earlier request."""
+        self.num_envs = min(MAX_ENVS, max(1, num_envs))
+        self._due = self._clock() + DEBOUNCE
 
     @property
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Seconds until it happens."""
-        return max(0.0, self._at - self._clock()) if self.wanted is not None else 0.0
+        return max(0.0, self._due - self._clock()) if self.num_envs is not None else 0.0
 
     def take(self, *, now: bool = False) -> int | None:
-        """Return the number once its time has come (or `now`), and want nothing more."""
-        if self.wanted is None or (self.left > 0 and not now):
+        """Return the number and forget it, if its time has come or if `now`; else return None."""
+        if self.num_envs is None or (self.seconds_left > 0 and not now):
             return None
-        wanted, self.wanted = self.wanted, None
-        return wanted
+        num_envs, self.num_envs = self.num_envs, None
+        return num_envs
 
     def cancel(self) -> bool:
-        """Want nothing; return whether something was wanted."""
-        pending, self.wanted = self.wanted is not None, None
-        return pending
+        """Forget the request; return whether there was one."""
+        was_pending, self.num_envs = self.num_envs is not None, None
+        return was_pending

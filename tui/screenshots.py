@@ -21,6 +21,7 @@ from ..training.telemetry.records import Phase
 from ..training.telemetry.snapshot import Snapshot
 from .app import PacApp
 from .connection import SessionConnection
+from .svg import lines_of, svg_of
 
 SIZES = ((80, 24), (120, 40), (200, 60))
 TRIED = (2, 4, 8)
@@ -39,10 +40,10 @@ async def wait_for(pilot: Pilot[int], what: str, condition: Callable[[Snapshot],
     app = pilot.app
     assert isinstance(app, PacApp)
     limit = time.monotonic() + PATIENCE
-    while app.snapshot is None or not condition(app.snapshot):
-        if time.monotonic() > limit or app.phase.over:
-            said = app.lost or (app.snapshot.message if app.snapshot else "nothing")
-            raise TimeoutError(f"waiting for {what}; the session is {app.phase.name.lower()} and said: {said}")
+    while app.state.snapshot is None or not condition(app.state.snapshot):
+        if time.monotonic() > limit or app.state.phase.over:
+            said = app.state.lost or (app.state.snapshot.message if app.state.snapshot else "nothing")
+            raise TimeoutError(f"waiting for {what}; the session is {app.state.phase.name.lower()} and said: {said}")
         await asyncio.sleep(0.05)
 
 
@@ -54,9 +55,9 @@ async def train(pilot: Pilot[int], seconds: float) -> None:
     app = pilot.app
     assert isinstance(app, PacApp)
     for count in TRIED:
-        app.command("restart", num_envs=count)
+        app.training.send("restart", num_envs=count)
         await wait_for(pilot, f"{count} environments", partial(_tried, count))
-    begin = float(app.snapshot.state["training_seconds"]) if app.snapshot else 0.0
+    begin = float(app.state.snapshot.state["training_seconds"]) if app.state.snapshot else 0.0
     await wait_for(pilot, "some learning", lambda shot: shot.state["training_seconds"] > begin + seconds)
 
 
@@ -102,10 +103,10 @@ async def take_pictures(folder: Path, config: Config, subject: Subject) -> list[
                 calm = time.monotonic() + CALM
                 while app.scheduler.cost > USUAL and time.monotonic() < calm:
                     await pilot.pause(0.1)
-                app.announce()
+                app.draw_footer()
                 await pilot.pause()
                 path = folder / f"{name}-{width}x{height}.svg"
-                path.write_text(app.picture())
+                path.write_text(svg_of(lines_of(app.screen)))
                 pictures.append(path)
         await pilot.press("q", "enter")
         await wait_for(pilot, "the end", lambda shot: shot.phase.over)

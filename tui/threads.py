@@ -58,7 +58,7 @@ class SnapshotThread:
             snapshot = self._connection.take(self._look)
         except PacError as error:
             # If it is gone, that says more.
-            code = self._connection.over()
+            code = self._connection.exit_code()
             self._lose(error if code is None else _gone(code))
             self._done.wait(PATIENCE)
             return
@@ -69,7 +69,7 @@ class SnapshotThread:
         if snapshot is not self._shown:
             self._shown = snapshot
             self._post(SnapshotTaken(snapshot))
-        code = self._connection.over()
+        code = self._connection.exit_code()
         if code is not None and not snapshot.phase.over:
             self._lose(_gone(code))
 

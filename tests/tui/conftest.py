@@ -36,7 +36,7 @@ class Hasty(RefreshScheduler):
     """Draws more often than a person could see, however busy the machine is: a test waits for it."""
 
     def measure(self):
-        self.stretch = 0.3
+        self.slowdown = 0.3
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def open_app():
         app.scheduler = Hasty()
         async with app.run_test(size=size, notifications=True) as pilot:
             if wait:
-                await until(lambda: app.snapshot is not None, "the first snapshot")
+                await until(lambda: app.state.snapshot is not None, "the first snapshot")
             yield app, pilot
         connection.close()
 

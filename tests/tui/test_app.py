@@ -114,7 +114,7 @@ PLACES = [
 
 def at(app, view, env):
     """Whether this view and environment are shown."""
-    return (app.view.id, app.env) == (view, env)
+    return (app.painter.view.id, app.state.env) == (view, env)
 
 
 async def test_keys_choose_the_view(fake, open_app):
@@ -124,8 +124,8 @@ async def test_keys_choose_the_view(fake, open_app):
             lambda: app.query_one("#grid").grid_layout is not None and app.query_one("#grid").grid_layout.columns == 4
         )
         for keys, view, env in PLACES:
-            app.env = 0
-            app.action_summary()
+            app.state.env = 0
+            app.navigation.show("summary")
             await pilot.press(*keys)
             await until(partial(at, app, view, env), str(keys))
 
@@ -144,7 +144,7 @@ async def test_a_restart_counts_down_and_happens(fake, open_app):
     """The foot says what will happen, then that it does; the new number of boards is shown."""
     now = 0.0
     async with open_app(fake) as (app, pilot):
-        app.pending = restart.PendingRestart(lambda: now)
+        app.training.pending = restart.PendingRestart(lambda: now)
         await pilot.press("right_square_bracket")
         await seen(app, "num_envs=9 in 0.5")
         now = restart.DEBOUNCE
@@ -160,8 +160,8 @@ async def test_escape_cancels_a_restart(fake, open_app, monkeypatch):
     monkeypatch.setattr(restart, "DEBOUNCE", 60.0)
     async with open_app(fake) as (app, pilot):
         await pilot.press("right_square_bracket", "escape")
-        assert app.pending.wanted is None
-        assert app.view.id == "summary"
+        assert app.training.pending.num_envs is None
+        assert app.painter.view.id == "summary"
         await pilot.press("space")
         await commanded(fake, "pause")
         assert [name for name, _ in fake.commands] == ["pause"]
@@ -182,7 +182,7 @@ async def test_events_are_told_once(fake, open_app):
         fake.event(Level.INFO, "nothing much")
         await seen(app, "worker 2 was replaced")
         fake.shuffle()
-        await until(lambda: app.snapshot.state["steps"] > 0)
+        await until(lambda: app.state.snapshot.state["steps"] > 0)
         assert len(app._notifications) == 1
 
 
@@ -217,7 +217,7 @@ async def test_a_prompt_takes_digits_only(fake, open_app):
         await until(lambda: app.screen.query_one("Input").value == "3")
         await pilot.press("escape")
         await until(lambda: not isinstance(app.screen, Prompt))
-        assert app.pending.wanted is None
+        assert app.training.pending.num_envs is None
 
 
 async def test_a_screenshot_is_saved_where_it_says(fake, open_app, tmp_path, monkeypatch):
@@ -259,7 +259,7 @@ async def test_a_failure_stays_on_the_screen(fake, open_app, tmp_path):
         fake.say(phase=Phase.FAILED, message=b"Worker failed: environment 3 raised ValueError")
         await seen(app, "environment 3 raised ValueError", "session.log")
         await pilot.press("w")
-        await until(lambda: app.view.id == "workers")
+        await until(lambda: app.painter.view.id == "workers")
         await pilot.press("q")
         await until(lambda: app.return_code == 1)
 
@@ -292,4 +292,4 @@ async def test_a_session_that_could_not_begin_closes_the_app(fake, open_app):
     fake.writer.unlink()
     async with open_app(fake, wait=False) as (app, _):
         await until(lambda: app.return_code == 1)
-        assert "no telemetry" in str(app.lost)
+        assert "no telemetry" in str(app.state.lost)

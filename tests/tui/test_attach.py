@@ -55,7 +55,7 @@ async def test_a_refused_stop_is_told(fake, open_app):
     async with open_app(fake, origin="elsewhere") as (app, pilot):
         await pilot.press("q", "s")
         await seen(app, "pts/9 controls this training")
-        assert not app.stops
+        assert not app.ending.stop_requests
 
 
 async def test_the_foot_says_who_controls(fake, open_app):

@@ -63,10 +63,10 @@ async def test_what_is_inspected_is_drawn_whenever_it_is_due(fake, open_app):
     async with open_app(fake, (200, 60)) as (app, pilot):
         await pilot.press("3", "i")
         await seen(app, "Observation", "40 steps")
-        shot = ViewUpdate(app.snapshot, 1000.0, 2, figures=False, inspecting=True, closely=True)
-        app.view.show(shot)
-        moment = replace(app.snapshot.moment, values={**app.snapshot.moment.values, "episode_length": 41})
-        app.view.show(replace(shot, snapshot=replace(app.snapshot, moment=moment)))
+        shot = ViewUpdate(app.state.snapshot, 1000.0, 2, figures=False, inspecting=True, details=True)
+        app.painter.view.show(shot)
+        moment = replace(app.state.snapshot.moment, values={**app.state.snapshot.moment.values, "episode_length": 41})
+        app.painter.view.show(replace(shot, snapshot=replace(app.state.snapshot, moment=moment)))
         assert "41 steps" in screen_text(app)
 
 
@@ -177,10 +177,10 @@ async def test_keys_go_back_and_on(fake, open_app):
     async with open_app(fake) as (app, pilot):
         await go_back(pilot, 0)
         for keys, back in BACK:
-            app.back = 0
+            app.debugger.back = 0
             await pilot.press(*keys)
             await until(partial(looks_back, fake, back), str(keys))
-            assert app.view.id == "environment"
+            assert app.painter.view.id == "environment"
         assert fake.commands == []
 
 
@@ -194,10 +194,10 @@ async def test_the_past_is_shown_whole_and_the_present_comes_back(fake, open_app
         board[3] = 2
         at_step(fake, "moment", 98, source=MomentSource.REBUILT, episode_return=7.25, **{"board:bottle": board})
         await seen(app, "2 steps back at step 98", "episode 5, step 38", "played again", "7.25")
-        assert (app.view._board._rows[0][3] == 2).all()
+        assert (app.painter.view._board._rows[0][3] == 2).all()
         await pilot.press("end")
         await seen(app, "paused at step 100")
-        assert not (app.view._board._rows[0][3] == 2).any()
+        assert not (app.painter.view._board._rows[0][3] == 2).any()
 
 
 @pytest.mark.thorough
@@ -230,7 +230,7 @@ async def test_what_is_not_kept_says_why(fake, open_app):
         at_step(fake, "moment", 99, source=MomentSource.MISSING, full=0, note=note)
         await seen(app, "1 step back", "not kept: not deterministic")
         await until(lambda: _lengths(app) == 2)  # of this episode, and of the last one
-        assert not app.view._board._rows.any()
+        assert not app.painter.view._board._rows.any()
 
 
 @pytest.mark.thorough

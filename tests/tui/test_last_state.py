@@ -54,12 +54,12 @@ async def test_the_last_state_is_shown_at_once_where_an_episode_ended(fake, open
         await until(lambda: looks(fake, 0, NOW))
         last_state(fake)
         await seen(app, "episode 5, step 40", "episode ended: topped out", "next episode")
-        await until(lambda: np.any(app.view._board._rows == 2))
+        await until(lambda: np.any(app.painter.view._board._rows == 2))
         await pilot.press("right")
         await until(lambda: looks(fake, 0, 0))
         await seen(app, "episode 6, step 0", "next: right 1,4")
         assert "episode ended" not in screen_text(app)
-        await until(lambda: not (app.view._board._rows == 2).any())
+        await until(lambda: not (app.painter.view._board._rows == 2).any())
         await pilot.press("left")
         await seen(app, "episode ended: topped out")
 
@@ -96,7 +96,7 @@ async def test_a_last_board_that_was_not_kept_is_said_to_be_missing(fake, open_a
         await until(lambda: looks(fake, 0, NOW))
         last_state(fake, source=MomentSource.MISSING, note=b"not deterministic", full=0)
         await seen(app, "episode ended: topped out", "last board not kept: not deterministic")
-        await until(lambda: np.any(app.view._board._rows == 1))
+        await until(lambda: np.any(app.painter.view._board._rows == 1))
 
 
 async def test_who_plays_sees_the_board_that_comes_next(fake, open_app):

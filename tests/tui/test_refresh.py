@@ -35,22 +35,22 @@ def test_what_was_asked_for_too_early_is_owed():
     machine, found = scheduler()
     assert found.due("figures", 0.25)
     machine.spend(0.3, 0)
-    assert not found.owed("figures")
+    assert not found.overdue("figures")
     assert found.due("figures", 0.25)
     machine.spend(0.1, 0)
     assert not found.due("figures", 0.25)
-    assert not found.owed("figures")
+    assert not found.overdue("figures")
     machine.spend(0.2, 0)
-    assert found.owed("figures")
+    assert found.overdue("figures")
     assert found.due("figures", 0.25)
-    assert not found.owed("figures")
+    assert not found.overdue("figures")
 
 
 def test_a_key_makes_everything_due():
     """After `at_once`, no period is left to wait for."""
     _, found = scheduler()
     assert found.due("figures", 10.0)
-    found.at_once()
+    found.expire_all()
     assert found.due("figures", 10.0)
 
 
@@ -61,8 +61,8 @@ def test_too_high_a_cost_stretches_the_periods():
         machine.spend(1.0, 0.5)
         found.measure()
     assert found.cost == 0.5
-    assert found.stretch == SLOWEST
+    assert found.slowdown == SLOWEST
     for _ in range(20):
         machine.spend(1.0, BUDGET / 10)
         found.measure()
-    assert found.stretch == 1.0
+    assert found.slowdown == 1.0

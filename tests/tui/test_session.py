@@ -28,13 +28,17 @@ async def test_a_person_restarts_measures_and_stops(config):
         await pilot.press("right_square_bracket", "enter")
         await seen(app, "Env 3/3")
         await pilot.press("B")
-        await until(lambda: app.phase is Phase.BASELINE)
-        await until(lambda: app.snapshot is not None and app.snapshot.efficiency is not None and app.num_envs == 3)
+        await until(lambda: app.state.phase is Phase.BASELINE)
+        await until(
+            lambda: (
+                app.state.snapshot is not None and app.state.snapshot.efficiency is not None and app.state.num_envs == 3
+            )
+        )
         await pilot.press("space")
-        await until(lambda: app.phase is Phase.PAUSED)
-        steps = app.snapshot.state["steps"] if app.snapshot else 0
+        await until(lambda: app.state.phase is Phase.PAUSED)
+        steps = app.state.snapshot.state["steps"] if app.state.snapshot else 0
         await pilot.press("n")
-        await until(lambda: app.snapshot is not None and app.snapshot.state["steps"] == steps + 3)
+        await until(lambda: app.state.snapshot is not None and app.state.snapshot.state["steps"] == steps + 3)
         await pilot.press("q", "enter")
         await until(lambda: app.return_code == 0)
     assert connection.report()["restarts"] >= 1
@@ -48,7 +52,7 @@ async def test_the_end_of_an_episode_shows_its_last_state(config):
     async with app.run_test(size=(160, 40)) as pilot:
         await seen(app, "Env 2/2")
         await pilot.press("2", "space")
-        await until(lambda: app.phase is Phase.PAUSED)
+        await until(lambda: app.state.phase is Phase.PAUSED)
         await pilot.press("f")
         await seen(app, "paused at step", "episode ended: terminated", "next episode")
         await pilot.press("right")

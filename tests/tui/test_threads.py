@@ -67,10 +67,10 @@ def test_the_screen_does_not_wait_for_the_session(fake):
         return fake
 
     connection = SessionConnection(start)
-    assert not connection.running
-    assert connection.over() is None
+    assert not connection.started
+    assert connection.exit_code() is None
     stands.set()
-    until(lambda: connection.running)
+    until(lambda: connection.started)
 
 
 def test_who_leaves_while_joining_does_not_join(fake, monkeypatch):

@@ -14,7 +14,7 @@ from .fake_session import CHESS, SIZES, FakeSession, play, screen_text, seen, un
 
 def counted(app, steps):
     """Whether the app has seen so many steps."""
-    return app.snapshot.state["steps"] == steps
+    return app.state.snapshot.state["steps"] == steps
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -312,7 +312,7 @@ async def test_what_has_no_room_beside_a_board_stands_on_the_next_page(runtime_d
             await pilot.press("1")
             await seen(app, "page 1/")
             shown = screen_text(app)
-            while (page := app.view.pages[0]) < app.view.pages[1]:
+            while (page := app.painter.view.pages[0]) < app.painter.view.pages[1]:
                 await pilot.press("pagedown")
                 await seen(app, f"page {page + 1}/")
                 shown += screen_text(app)

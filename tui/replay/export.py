@@ -80,7 +80,7 @@ async def screens_of(episode: Episode, path: Path) -> list[list[Strip]]:
     async with app.run_test(size=SCREEN) as pilot:
         for step in range(episode.length + 1):
             if step:
-                app.action_travel(1)
+                app.debugger.travel(1)
             await _stands(pilot, step)
             screens.append(lines_of(app.screen))
     return screens
@@ -91,13 +91,12 @@ async def _stands(pilot: Pilot[int], step: int) -> None:
     app = pilot.app
     assert isinstance(app, ReplayApp)
     limit = time.monotonic() + PATIENCE
-    scrubber = app.query_one("#scrubber")
-    while app.moment is None or app.moment.step != step or not scrubber.size.width:
+    timeline = app.query_one("#timeline")
+    while app.debugger.moment is None or app.debugger.moment.step != step or not timeline.size.width:
         if time.monotonic() > limit:
             raise CannotExport(f"step {step} was not drawn within {PATIENCE:.0f} s: is the machine busy?")
         await asyncio.sleep(0.005)
-    app.scheduler.at_once()
-    app.hurry()
+    app.refresh_now()
     await pilot.pause()
 
 

@@ -1,6 +1,9 @@
-"""The app over a recorded episode: Space plays it, the arrow keys step through it."""
+"""The app for a recorded episode: Space plays it, the arrow keys step through it."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
 
 from ...training.telemetry.snapshot import Snapshot
 from ..app import PacApp
@@ -10,67 +13,60 @@ RATE, LEAST_RATE, MOST_RATE = 4.0, 0.25, 64.0  # steps/s
 
 
 class ReplayApp(PacApp):
-    """Shows an episode from its first state on.
+    """Shows a recorded episode from its first state on.
 
     Attributes:
-        plays: Whether it goes on by itself.
-        rate: How fast, in steps/s.
+        playing: Whether it plays.
+        rate: Playing speed in steps/s.
     """
 
     def __init__(self, connection: EpisodeConnection) -> None:
         super().__init__(connection)
-        self.plays = False
+        self.playing = False
         self.rate = RATE
-        self._begun = False
+        self._opened = False
 
-    def watch_snapshot(self, snapshot: Snapshot | None) -> None:
-        """Begin at the beginning."""
-        super().watch_snapshot(snapshot)
-        if snapshot is not None and not self._begun:
-            self._begun = True
-            self.action_environment(1)
-            self.action_travel(-self._length)
+    def commands(self) -> dict[str, Callable[[], object]]:
+        """Return what the keys do: those that would control a training control the replay."""
+        return {
+            **super().commands(),
+            "pause": self._toggle,
+            "step": partial(self.debugger.travel, 1),
+            "episode": lambda: self.debugger.travel(self._length),
+            "faster": partial(self._scale_rate, 2.0),
+            "slower": partial(self._scale_rate, 0.5),
+            "runs": lambda: self.notify("press q to leave the episode; pac-tui runs lists the runs", title="Runs"),
+            "quit": self.ending.leave,
+            "interrupt": partial(self.ending.leave, interrupted=True),
+        }
+
+    def show_snapshot(self, snapshot: Snapshot) -> None:
+        """Show a new snapshot; go to the first state when the episode is known."""
+        super().show_snapshot(snapshot)
+        if not self._opened:
+            self._opened = True
+            self.navigation.open_environment(1)
+            self.debugger.travel(-self._length)
 
     @property
     def _length(self) -> int:
-        line = self.snapshot.line if self.snapshot is not None else None
+        line = self.state.snapshot.line if self.state.snapshot is not None else None
         return len(line.ends) if line is not None else 0
 
-    def action_pause(self) -> None:
-        """Play, from the beginning if it was over; or stand still."""
-        self.plays = not self.plays
-        if self.plays:
-            if not self.back:
-                self.action_travel(-self._length)
+    def _toggle(self) -> None:
+        """Play, from the first state if the last one is shown; or stop playing."""
+        self.playing = not self.playing
+        if self.playing:
+            if not self.debugger.back:
+                self.debugger.travel(-self._length)
             self.set_timer(1 / self.rate, self._play)
 
     def _play(self) -> None:
-        if self.plays:
-            self.action_travel(1)
-            self.plays = self.back > 0
+        if self.playing:
+            self.debugger.travel(1)
+            self.playing = self.debugger.back > 0
             self.set_timer(1 / self.rate, self._play)
 
-    def action_step(self) -> None:
-        """One step on."""
-        self.action_travel(1)
-
-    def action_episode(self) -> None:
-        """Go to the end."""
-        self.action_travel(self._length)
-
-    def action_speed(self, factor: float) -> None:
-        """Play faster or slower."""
+    def _scale_rate(self, factor: float) -> None:
         self.rate = min(MOST_RATE, max(LEAST_RATE, self.rate * factor))
         self.notify(f"{self.rate:g} steps/s", title="Speed", timeout=2)
-
-    def action_runs(self) -> None:
-        """Stay: an episode is looked at, not a session."""
-        self.notify("q leaves the episode; pac-tui runs lists the runs", title="Runs")
-
-    def action_stop(self) -> None:
-        """Leave."""
-        self.leave()
-
-    def action_leave(self) -> None:
-        """Leave: there is nothing to stop or to detach from."""
-        self.leave()

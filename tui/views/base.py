@@ -20,7 +20,7 @@ class ViewUpdate:
         figures: Whether figures and curves are due too, not only boards.
         by_time: Whether curves run over wall time instead of steps.
         inspecting: Whether all that is known of the environment is shown.
-        closely: Whether what is known of the environment is due too.
+        details: Whether what is known of the environment is due too.
     """
 
     snapshot: Snapshot
@@ -29,7 +29,7 @@ class ViewUpdate:
     figures: bool
     by_time: bool = False
     inspecting: bool = False
-    closely: bool = False
+    details: bool = False
 
 
 class View(PlainContainer):

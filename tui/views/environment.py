@@ -74,7 +74,7 @@ class EnvironmentView(View):
             self._kept.clear()
         board = stacked(self._main, snapshot.focus_boards) if self._main else np.zeros((1, 1), np.uint8)
         self._board.show(board[None], frames_of(snapshot, env, 1, shot.now, None))
-        if not shot.closely:
+        if not shot.details:
             return
         others = [self._curves.section(shot, name, LEAST_CURVE) for name in self.curves[1:]]
         below, rest = self._divided(shot, others)

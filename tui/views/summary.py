@@ -72,7 +72,7 @@ class SummaryView(View):
             frames = frames_of(shot.snapshot, self._first, len(boards), shot.now, shot.env)
             self.grid.show(boards, self._headline.added(frames, shot.snapshot, self.grid.grid_layout))
         self._inspector.display = shot.inspecting and not quiet
-        if shot.inspecting and shot.closely:
+        if shot.inspecting and shot.details:
             self._inspector.show(self._inspected(shot))
         if shot.figures:
             self._side.show(column(self._sections(shot), *self._side.size))
@@ -176,7 +176,7 @@ class SummaryView(View):
         last = max(0, self._count - 1) // page * page
         self._go(min(last, max(0, self._first + by * page)))
 
-    def moved(self, env: int, columns: int, rows: int) -> int:
+    def neighbor(self, env: int, columns: int, rows: int) -> int:
         """Return the environment beside `env` in the grid; turns the page where that is on another one."""
         across = self.grid.grid_layout.columns if self.grid.grid_layout else 1
         found = min(max(0, self._count - 1), max(0, env + columns + rows * across))

@@ -82,7 +82,7 @@ async def test_the_app_goes_to_where_a_breakpoint_hits(fake, open_app):
         fake.event(Level.WARNING, "break: env 5: reward < -5 (reward -6.2)")
         fake.writer.array("environments")["notice"][4] = Notice.BREAK
         fake.say(phase=Phase.PAUSED)
-        await until(lambda: app.env == 4)
+        await until(lambda: app.state.env == 4)
         await seen(app, "! break")
         await seen(app, "(reward -6.2)")
         await pilot.press("0")

@@ -87,13 +87,13 @@ async def test_a_finished_run_is_gone_to_by_leaving_this_one(fake, runs, open_ap
         await pilot.press("enter")
         await seen(app, "Leave toy-run for usual")
         await pilot.press("escape")
-        await until(lambda: app.wanted is None)
+        await until(lambda: app.ending.next_run is None)
         await opened(app, pilot)
         await pilot.press(*"usual")
         await seen(app, "Enter resumes it", "1 of 1")
         await pilot.press("enter", "d")
         await until(lambda: app.return_code == 0)
-        assert app.wanted.folder == runs / "usual"
+        assert app.ending.next_run.folder == runs / "usual"
         assert app.connection.detached
 
 

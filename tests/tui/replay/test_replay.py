@@ -49,13 +49,13 @@ async def opened(path, size=(100, 30)):
     """Run the app over a file, until it shows the first state."""
     app = ReplayApp(EpisodeConnection(lambda: EpisodeSession(read(path), path)))
     async with app.run_test(size=size, notifications=True) as pilot:
-        await until(lambda: app.moment is not None and app.moment.step == 0, "the first state")
+        await until(lambda: app.debugger.moment is not None and app.debugger.moment.step == 0, "the first state")
         yield app, pilot
 
 
 def stands(app, step):
     """Whether this step is shown."""
-    return app.moment is not None and app.moment.step == step
+    return app.debugger.moment is not None and app.debugger.moment.step == step
 
 
 def shows(app, text):
@@ -81,9 +81,9 @@ async def test_keys_step_play_and_leave(path):
             await until(partial(stands, app, step), f"{key}: {step}")
         await seen(app, "episode ended: terminated")
         await pilot.press("space")
-        await until(lambda: app.plays and app.moment is not None and 0 < app.moment.step < length)
+        await until(lambda: app.playing and app.debugger.moment is not None and 0 < app.debugger.moment.step < length)
         app.rate = 64.0
-        await until(lambda: stands(app, length) and not app.plays)
+        await until(lambda: stands(app, length) and not app.playing)
         app.rate = 4.0
         await pilot.press("plus", "plus", "minus")
         assert app.rate == 8.0

@@ -1,0 +1,139 @@
+"""Draws the screen: the header, the selected view, the timeline of a paused environment, and the footer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from textual.widget import Widget
+
+from ..training.telemetry.snapshot import Snapshot, ViewRequest
+from .debugger import Debugger
+from .drawing.plain import PlainSwitcher
+from .drawing.styles import Row
+from .drawing.widgets import TextLines
+from .header_footer import Tabs, head, keys, system
+from .refresh import FIGURES, GRID, RefreshScheduler
+from .scrubber import scrubber
+from .state import AppState
+from .views import (
+    EnvironmentView,
+    LearningView,
+    LogView,
+    SummaryView,
+    TimingView,
+    View,
+    ViewUpdate,
+    WorkersView,
+)
+from .views.status_message import failed_with_boards, failure_rows
+
+FAILURE_SHARE = 8
+"""The error of a failed session takes at most one of so many lines of the screen."""
+
+
+class Painter:
+    """Draws what the session is and what the user has selected; each part as often as the scheduler allows.
+
+    Args:
+        state: What the app shows.
+        debugger: Which step is shown.
+        scheduler: How often each part is drawn.
+        directory: Returns the folder of the session once it is known.
+        colors: Whether colors alone distinguish pieces.
+
+    Attributes:
+        grid: The summary.
+        output: The output.
+    """
+
+    def __init__(
+        self,
+        state: AppState,
+        debugger: Debugger,
+        scheduler: RefreshScheduler,
+        directory: Callable[[], Path | None],
+        *,
+        colors: bool,
+    ) -> None:
+        self._state, self._debugger, self._scheduler = state, debugger, scheduler
+        self.grid, self.output = SummaryView(colors=colors), LogView(directory)
+        environment = EnvironmentView(colors=colors)
+        views = (self.grid, environment, TimingView(), LearningView(), WorkersView(), self.output)
+        self._views: dict[str, View] = {str(view.id): view for view in views}
+        self._switcher = PlainSwitcher(*views, id="views", initial=state.view)
+        self._head, self._tabs, self._timeline = TextLines(id="head"), Tabs(), TextLines(id="timeline")
+        self._status, self._keys = TextLines(id="status"), TextLines(id="keys")
+
+    def widgets(self) -> Iterator[Widget]:
+        """Yield what is on the screen, from top to bottom."""
+        yield from (self._head, self._tabs, self._switcher, self._timeline, self._status, self._keys)
+
+    @property
+    def view(self) -> View:
+        """The selected view."""
+        return self._views[self._state.view]
+
+    def show_view(self) -> None:
+        """Show the selected view in place of another."""
+        self._switcher.current = self._state.view
+
+    def look(self) -> ViewRequest:
+        """Return what the screen needs of the session."""
+        return self._debugger.extend(self.view.look(self._state.env))
+
+    def draw(self) -> None:
+        """Draw the view, and what else is due."""
+        snapshot = self._state.current()
+        if snapshot is None:
+            self.draw_header()
+            return
+        figures = self._scheduler.due("figures", FIGURES)
+        snapshot = self._debugger.as_shown(snapshot)
+        details = self._scheduler.due("details", GRID) or figures or self._debugger.moment_changed(snapshot)
+        state, debugger = self._state, self._debugger
+        self.view.show(
+            ViewUpdate(snapshot, time.time(), state.env, figures, state.by_time, debugger.inspecting, details)
+        )
+        self._draw_timeline(snapshot)
+        if figures:
+            self.draw_header()
+
+    @property
+    def overdue(self) -> bool:
+        """Whether the last snapshot came before figures were due, and they are due now."""
+        return self._scheduler.overdue("figures", "details")
+
+    def _draw_timeline(self, snapshot: Snapshot) -> None:
+        """Draw which step is shown; if the session has failed, draw the error in its place."""
+        width, height = self._switcher.app.size
+        failed = failed_with_boards(snapshot)
+        self._timeline.display = self._debugger.can_travel or failed
+        if failed:
+            rows = failure_rows(snapshot, width, max(1, height // FAILURE_SHARE))
+            self._timeline.styles.height = len(rows)
+            self._timeline.show(rows)
+        elif self._debugger.can_travel:
+            moment, back = self._debugger.moment, self._debugger.back
+            self._timeline.show(scrubber(snapshot.description, moment, snapshot.line, back, width))
+
+    def draw_header(self) -> None:
+        """Draw the first lines."""
+        snapshot = self._state.current()
+        self._head.show([head(snapshot, self._head.size.width)])
+        page, count = self.view.pages
+        note = f"page {page:,}/{count:,}" if count > 1 else ""
+        self._tabs.draw(self._state.view, self._state.env, snapshot, note)
+
+    def draw_footer(self, note: Row | None, controller: str) -> None:
+        """Draw the last lines.
+
+        Args:
+            note: What is drawn in place of the figures of the machine, or of the keys where there is only one line.
+            controller: The viewer that has control, if it is another.
+        """
+        low, width = not self._status.display, self._keys.size.width
+        figures = system(self._state.snapshot, self._scheduler.cost, width, controller)
+        self._status.show([note if note and not low else figures])
+        self._keys.show([note if note and low else keys(width, self._state.units.env)])

@@ -1,0 +1,92 @@
+"""What the parts of the app share: the state that they show, and the app as they need it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol
+
+from ..envs import PacError
+from ..training.telemetry.records import Phase
+from ..training.telemetry.snapshot import Snapshot
+from ..training.units import STEPPED, Units
+
+
+@dataclass
+class AppState:
+    """The session as of its newest snapshot, and what of it the user has selected.
+
+    Attributes:
+        snapshot: The newest snapshot; None before the first.
+        lost: The error if the session could not start or its process has died.
+        view: Name of the view.
+        env: The environment, from 0.
+        seat: The seat in it, from 0.
+        by_time: Whether the x axis of curves is wall time, not steps.
+    """
+
+    snapshot: Snapshot | None = None
+    lost: PacError | None = None
+    view: str = "summary"
+    env: int = 0
+    seat: int = 0
+    by_time: bool = False
+
+    @property
+    def phase(self) -> Phase:
+        """What the session is doing."""
+        if self.lost is not None:
+            return Phase.FAILED
+        return self.snapshot.phase if self.snapshot is not None else Phase.STARTING
+
+    @property
+    def num_envs(self) -> int:
+        """Number of environments; during a restart, the new number."""
+        if self.snapshot is None:
+            return 1
+        restarting = self.snapshot.phase is Phase.RESTARTING
+        return int(self.snapshot.state["target_envs"]) if restarting else self.snapshot.num_envs
+
+    @property
+    def units(self) -> Units:
+        """The words of the session's trainer."""
+        return self.snapshot.description.units if self.snapshot is not None else STEPPED
+
+    def current(self) -> Snapshot | None:
+        """Return the newest snapshot. If the session was lost, the snapshot says so."""
+        if self.snapshot is None or self.lost is None:
+            return self.snapshot
+        return replace(self.snapshot, phase=Phase.FAILED, message=f"{self.lost.title}: {self.lost}")
+
+    def controlled_by_other(self, viewer: int) -> str:
+        """Return the name of the viewer that has control, or an empty text if that is `viewer` or nobody."""
+        if self.snapshot is None or self.phase.over:
+            return ""
+        audience = self.snapshot.audience
+        return "" if audience["controller"] in {0, viewer} else str(audience["name"])
+
+
+class Host(Protocol):
+    """The app, as its parts need it."""
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: Literal["information", "warning"] = "information",
+        timeout: float | None = None,
+    ) -> None:
+        """Show a message for `timeout` seconds."""
+
+    def refresh_now(self) -> None:
+        """Draw everything and request a snapshot."""
+
+    def draw_footer(self) -> None:
+        """Draw the last lines of the screen, which show what is under way."""
+
+    def set_timer(self, delay: float, callback: Callable[[], Any]) -> object:
+        """Call a function after `delay` seconds."""
+
+    def exit(self, result: int, return_code: int) -> None:
+        """Leave the app."""

@@ -15,7 +15,7 @@ from .core.errors import (
 )
 from .core.memory import TooManyEnvironments
 from .core.status import BackendEvent, WorkerState, WorkerStatus
-from .factory import BACKENDS, make
+from .factory import BACKENDS, backend_names, make
 from .system.cores import default_num_envs, usable_cores
 from .system.segment import SharedMemoryFull, UnsafeDirectory
 
@@ -38,6 +38,7 @@ __all__ = [
     "WorkerFailed",
     "WorkerState",
     "WorkerStatus",
+    "backend_names",
     "default_num_envs",
     "make",
     "usable_cores",

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import logging
+from functools import cache
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
-from ..envs import Task, UnknownName, find
+from ..envs import BadParameter, Task, UnknownName, find
+from ..envs.errors import brief
+from ..envs.foreign import importing
 from .core.errors import BackendUnavailable
 from .core.layout import Layout
 from .core.memory import check_memory
@@ -24,7 +28,22 @@ BACKENDS: dict[str, tuple[str, str]] = {
 }
 """Every backend's class, and the backend to take where it cannot run."""
 
+ENTRY_POINTS = "pac.backends"
+FALLBACK = "inline"
+"""The backend to take where that of an installed package cannot run."""
+
 log = logging.getLogger(__name__)
+
+
+@cache
+def _installed() -> dict[str, EntryPoint]:
+    """The backends of installed packages by name. None is imported, and none replaces a built-in one."""
+    return {point.name: point for point in entry_points(group=ENTRY_POINTS) if point.name not in BACKENDS}
+
+
+def backend_names() -> tuple[str, ...]:
+    """Return the names of all backends, the built-in ones first; no package is imported."""
+    return (*BACKENDS, *_installed())
 
 
 def make(
@@ -45,7 +64,7 @@ def make(
     Args:
         task: The task, or the text it is found by.
         num_envs: Number of environments N; if None the task's own, or four per core, at least 8.
-        backend: Its name, one of `BACKENDS`.
+        backend: Its name, one of `backend_names()`.
         strict: Whether to fail when it cannot run here, rather than to take the next one down the ladder.
         slots: Time steps that the buffer holds, one more than a rollout has; 1 steps in place.
         seed: The run's seed.
@@ -62,8 +81,8 @@ def make(
         BackendUnavailable: It cannot run here and `strict` is set.
         TooManyEnvironments: There is not enough memory for so many.
     """
-    if backend not in BACKENDS:
-        raise UnknownName("backend", backend, BACKENDS)
+    if backend not in backend_names():
+        raise UnknownName("backend", backend, backend_names())
     task = find(task) if isinstance(task, str) else task
     num_envs = (task.num_envs or default_num_envs()) if num_envs is None else num_envs
     check_memory(task, num_envs, slots)
@@ -96,10 +115,23 @@ def _available(backend: str, task: Task, num_envs: int, slots: int, *, strict: b
 
 def _below(kind: type[Backend], task: Task) -> str:
     """Return the next backend down the ladder; threads share tables, and connections do not."""
-    return "threads" if kind.name == "shm" and task.shared and task.native else BACKENDS[kind.name][1]
+    if kind.name == "shm" and task.shared and task.native:
+        return "threads"
+    return BACKENDS[kind.name][1] if kind.name in BACKENDS else FALLBACK
 
 
 def _class(name: str) -> type[Backend]:
-    module, _, attribute = BACKENDS[name][0].partition(":")
-    found: type[Backend] = getattr(import_module(module, __package__), attribute)
+    if name in BACKENDS:
+        module, _, attribute = BACKENDS[name][0].partition(":")
+        built_in: type[Backend] = getattr(import_module(module, __package__), attribute)
+        return built_in
+    from .core.base import Backend
+
+    with importing(f"the backend {name} of an installed package"):
+        found = _installed()[name].load()
+    if not (isinstance(found, type) and issubclass(found, Backend) and found.name == name):
+        raise BadParameter(
+            f"the entry point {name} of {ENTRY_POINTS} must be a subclass of Backend with the name {name!r}, "
+            f"got {brief(found)}"
+        )
     return found

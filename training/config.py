@@ -61,7 +61,10 @@ class Config(StrictModel):
         le=MAX_ENVS,
         description="Number of environments. Default: 4 per core, at least 8. Of a poker solver: workers, 1 per core.",
     )
-    backend: str = Field("shm", description="How environments are stepped: shm, threads, inline, socket or http.")
+    backend: str = Field(
+        "shm",
+        description="How environments are stepped: shm, threads, inline, socket, http or one of an installed package.",
+    )
     workers: PositiveInt | None = Field(
         None, description="Number of worker processes or threads. Default: 1 per usable core."
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ..backends import BACKENDS
+from ..backends import backend_names
 from ..envs import BadParameter, Parameter, UnknownName, find
 from ..envs.errors import brief
 from ..envs.files import KIB, UnreadableFile, read_yaml
@@ -237,8 +237,8 @@ def _build(given: Mapping[str, Origin]) -> Config:
         raise BadConfiguration(refusal(error, given)) from None
     if config.resume and config.name:
         raise BadConfiguration(f"--name names a new run, but --resume continues {config.resume}: leave out one of them")
-    if config.backend not in BACKENDS:
-        raise UnknownName("backend", config.backend, BACKENDS)
+    if config.backend not in backend_names():
+        raise UnknownName("backend", config.backend, backend_names())
     if not DEVICE.fullmatch(config.device):
         raise UnknownName("device", config.device, CHOICES.replace(" or", ",").split(", "))
     return config

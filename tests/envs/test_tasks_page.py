@@ -3,39 +3,24 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
 
+from ..packages import blocks, files_of, install_page
+
 pytestmark = pytest.mark.session
 
-PAGE = (Path(__file__).parents[2] / "docs" / "tasks.md").read_text()
-BLOCKS = re.findall(r"^```(python|toml)\n(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE)
-FILES = {
-    found[1]: text
-    for kind, text in BLOCKS
-    if kind == "python" and (found := re.match(r"# (\w+\.py)\n", text)) is not None
-}
-CHECKS = [text for kind, text in BLOCKS if kind == "python" and text not in FILES.values()]
-(ENTRY_POINTS,) = [tomllib.loads(text)["project"]["entry-points"] for kind, text in BLOCKS if kind == "toml"]
+FILES = files_of("tasks.md")
+CHECKS = [code for code in blocks("tasks.md", "python") if code not in FILES.values()]
 
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
-    """A folder with the page's files, and a distribution in it that has its entry points, as an installer leaves it."""
-    for name, text in FILES.items():
-        (tmp_path / name).write_text(text)
-    info = tmp_path / "ladder_game-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: ladder-game\nVersion: 1.0\n")
-    lines = [
-        f"[{group}]\n" + "\n".join(f"{k} = {v}" for k, v in points.items()) for group, points in ENTRY_POINTS.items()
-    ]
-    (info / "entry_points.txt").write_text("\n".join(lines))
+    """Return a folder with the page's package."""
+    install_page(tmp_path, "tasks.md")
     return tmp_path
 
 

@@ -4,33 +4,25 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from ..packages import files_of, install_page
+
 pytestmark = pytest.mark.session
 
-PAGE = (Path(__file__).parents[2] / "docs" / "trainers.md").read_text()
-(CODE,) = re.findall(r"^```python\n(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE)
-(TOML,) = re.findall(r"^```toml\n(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE)
+(CODE,) = files_of("trainers.md").values()
 OPTIONS = ("--trainer", "random-search", "--task", "CartPole-v1", "--num-envs", "2", "--workers", "1")
 
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
-    """A folder with the page's package, as an installer leaves it."""
-    (tmp_path / "random_search.py").write_text(CODE)
-    info = tmp_path / "random_search-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: random-search\nVersion: 1.0\n")
-    ((group, points),) = tomllib.loads(TOML)["project"]["entry-points"].items()
-    lines = [f"{name} = {value}" for name, value in points.items()]
-    (info / "entry_points.txt").write_text("\n".join([f"[{group}]", *lines]))
+    """Return a folder with the page's package."""
+    install_page(tmp_path, "trainers.md")
     return tmp_path
 
 
@@ -125,14 +117,14 @@ def test_the_example_is_short():
 )
 def test_an_entry_point_that_does_not_fit(installed, point, sentence):
     """An entry point must name a `TrainerKind` of the same name."""
-    (installed / "random_search-1.0.dist-info" / "entry_points.txt").write_text(f"[pac.trainers]\n{point}\n")
+    (installed / "from_trainers-1.0.dist-info" / "entry_points.txt").write_text(f"[pac.trainers]\n{point}\n")
     result = pac_tui(installed, "config", "--trainer", point.partition(" ")[0], code=2)
     assert sentence in " ".join(result.stderr.split())
 
 
 def test_a_built_in_trainer_cannot_be_replaced(installed):
     """An entry point with the name of a built-in trainer has no effect."""
-    (installed / "random_search-1.0.dist-info" / "entry_points.txt").write_text(
+    (installed / "from_trainers-1.0.dist-info" / "entry_points.txt").write_text(
         "[pac.trainers]\nppo = random_search:KIND\n"
     )
     assert "clip" in json.loads(pac_tui(installed, "config", "--trainer", "ppo", "--json").stdout)["ppo"]

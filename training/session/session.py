@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...backends import BACKENDS, TooManyEnvironments, default_num_envs
+from ...backends import TooManyEnvironments, backend_names, default_num_envs
 from ...backends import make as make_backend
 from ...backends.core.base import Backend
 from ...backends.core.memory import check_room
@@ -59,8 +59,8 @@ class Session(BaseSession):
     """
 
     def __init__(self, config: Config, directory: Path, *, headless: bool = False) -> None:
-        if config.backend not in BACKENDS:
-            raise UnknownName("backend", config.backend, BACKENDS)
+        if config.backend not in backend_names():
+            raise UnknownName("backend", config.backend, backend_names())
         game = find(config.task)
         self.kind = trainer_kind(config.trainer or game.trainer)
         self.settings = trainer_settings(self.kind.name, game, config.settings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...backends.factory import BACKENDS
+from ...backends.factory import backend_names
 from ...envs.registry import families
 from ...training.trainers import trainer_names
 
@@ -32,4 +32,6 @@ complete -F _pac_tui_values pac-tui
 
 def bash_values() -> str:
     """Return what goes behind the script that completes commands and options."""
-    return VALUES.format(tasks=" ".join(families()), trainers=" ".join(trainer_names()), backends=" ".join(BACKENDS))
+    return VALUES.format(
+        tasks=" ".join(families()), trainers=" ".join(trainer_names()), backends=" ".join(backend_names())
+    )

@@ -1,24 +1,25 @@
-"""Installed packages whose tasks and trainers end the program that imports them."""
+"""Installed packages whose tasks, trainers and backends end the program that imports them."""
 
 import subprocess
 
 import pytest
 
 from ...folders import runtime
+from ...packages import install
 from ..commands import start
 
-POINTS = "[pac.tasks]\nquits = quitting:FAMILY\n[pac.trainers]\nquits = quitting:KIND\n"
+POINTS = {
+    "pac.tasks": {"quits": "quitting:FAMILY"},
+    "pac.trainers": {"quits": "quitting:KIND"},
+    "pac.backends": {"quits": "quitting:Quits"},
+}
 NAMED = "quits of an installed package could not be imported: SystemExit: I quit"
 
 
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
     """A folder with such a package, where Python finds it."""
-    (tmp_path / "quitting.py").write_text("import sys\nsys.exit('I quit')\n")
-    info = tmp_path / "quitting-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: quitting\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(POINTS)
+    install(tmp_path, "quitting", {"quitting.py": "import sys\nsys.exit('I quit')\n"}, POINTS)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     return tmp_path
 
@@ -47,7 +48,7 @@ def test_other_commands_work(installed, command, found):
 
 
 @pytest.mark.session
-@pytest.mark.parametrize("kind", ["task", "trainer"])
+@pytest.mark.parametrize("kind", ["task", "trainer", "backend"])
 def test_the_one_that_is_asked_for_is_named(installed, kind):
     """It is one sentence, and bad usage."""
     done = run(f"run --headless --{kind} quits", installed)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..envs import Task, next_slot
+from ..envs import Task
 from ..envs.fields import DECIDES, Array
 from .core.base import Backend
 from .core.errors import BackendBroken, BackendTimeout, BackendUnavailable, ProtocolError
@@ -112,7 +112,7 @@ class RemoteBackend(Backend):
         self._exchange.ask_step(list(range(self.environments)), slot)
 
     def _finish(self, timeout: float | None) -> None:
-        exchange, into = self._exchange, next_slot(self._order, self.slots)
+        exchange, into = self._exchange, self.buffer.order.next(self._order)
         limit = self.timeout if timeout is None else timeout
         exchange.collect(limit)
         if not exchange.turned:

@@ -3,9 +3,10 @@
 from .check import NotConforming, check
 from .errors import BadParameter, EnvironmentFailed, PacError, UnknownName
 from .family import Parameter, TaskFamily
-from .fields import Field, next_slot
+from .fields import Field
 from .panels import Glyph, Panel
 from .registry import families, find
+from .slots import next_slot
 from .task import Environments, Outcome, Task, allocate, episode_seed
 
 __all__ = [

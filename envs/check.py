@@ -9,7 +9,8 @@ import numpy as np
 
 from .actions import random_actions
 from .errors import PacError
-from .fields import Array, next_slot
+from .fields import Array
+from .slots import SlotOrder
 from .task import ASKED, LAST_DRAWN, LOOKED_AT, Environments, Savable, Task, allocate
 
 SLOTS = 3
@@ -63,12 +64,12 @@ def check(task: Task, *, steps: int = 200, seed: int = 7) -> None:
 
 
 class TrialRun:
-    """Environments of a task in this process, over a short ring of slots.
+    """Environments of a task in this process, over short rollouts.
 
     Attributes:
         task: What is played.
         buffers: Its arrays.
-        slot: Where the present observations stand.
+        order: Which of their slots were written.
         actions: The last actions.
         returns: Rewards added up, per row.
     """
@@ -78,7 +79,7 @@ class TrialRun:
         self.buffers = allocate(task, bounds[-1], SLOTS)
         if LAST_DRAWN in self.buffers:
             self.buffers[LAST_DRAWN].fill(ASKED)
-        self.slot = 0
+        self.order = SlotOrder(SLOTS)
         spans = list(pairwise(bounds))
         self._parts: list[tuple[Environments, int]] = [
             (task.make(lo, hi, self.buffers, seed), hi - lo) for lo, hi in spans
@@ -86,6 +87,11 @@ class TrialRun:
         self._generator = np.random.default_rng(seed)
         self.actions = np.zeros_like(self.buffers["action"][0])
         self.returns = np.zeros(len(self.actions))
+
+    @property
+    def slot(self) -> int:
+        """The slot with the current observations."""
+        return self.order.newest
 
     def begin(self) -> None:
         """Begin an episode everywhere."""
@@ -109,17 +115,18 @@ class TrialRun:
         return random_actions(self.task, self._generator, count, legal)
 
     def step(self, actions: Array) -> None:
-        """Step everywhere; carry the last slot to the first where the ring ends."""
-        if self.slot == SLOTS - 1:
+        """Step everywhere; copy the last slot to the first where the rollout ends."""
+        if self.order.full:
             for item in self.task.fields:
                 if item.timed:
                     self.buffers[item.name][0] = self.buffers[item.name][-1]
-            self.slot = 0
+            self.order.carried()
+        slot = self.slot
         self.actions = actions
-        self.buffers["action"][self.slot] = actions
+        self.buffers["action"][slot] = actions
         for part, _ in self._parts:
-            part.step(self.slot)
-        self.slot = next_slot(self.slot, SLOTS)
+            part.step(slot)
+        self.order.wrote(self.order.next(slot))
 
     def field(self, name: str) -> Array:
         """Return a field's present rows, decoded."""
@@ -233,7 +240,7 @@ def _check_state(play: TrialRun, steps: int) -> None:
         reached.append(play.shown())
     for name, array in saved.items():
         play.buffers[name][...] = array
-    play.slot = slot
+    play.order.begin(slot)
     play.load()
     for actions, expected in zip(taken, reached, strict=True):
         play.step(actions)

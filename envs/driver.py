@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import IllegalAction, ImpossibleState
-from .fields import Array, Buffers, next_slot
+from .fields import Array, Buffers
 from .native import ALL_LEGAL
+from .slots import next_slot
 from .task import MASK_64, Task, allocate
 
 
@@ -91,7 +92,7 @@ class NativeEnvironments:
         """Begin the next episode of the masked ones, `(hi - lo,)`, and write their first observations into `slot`."""
         if mask.shape != (self.hi - self.lo,):
             raise ValueError(f"expected a mask of shape {(self.hi - self.lo,)}, got {mask.shape}")
-        self._check(slot, slot)
+        self._check(slot)
         self._kernels.reset(self.table, self.lo, slot, mask, self._seed)
 
     def step(self, slot: int) -> None:
@@ -100,15 +101,14 @@ class NativeEnvironments:
         Raises:
             IllegalAction: An action is out of range or masked; then nothing was stepped.
         """
-        following = next_slot(slot, self._slots)
-        self._check(slot, following)
-        wrong = self._kernels.step(self.table, self.lo, self.hi, slot, following)
+        self._check(slot)
+        wrong = self._kernels.step(self.table, self.lo, self.hi, slot, next_slot(slot, self._slots))
         if wrong != ALL_LEGAL:
             raise self._complaint(wrong, slot)
 
     def show(self, slot: int) -> None:
         """Write observations, masks, numbers and boards into `slot`."""
-        self._check(slot, slot)
+        self._check(slot)
         self._kernels.show(self.table, self.lo, self.hi, slot)
 
     def restore(self, slot: int) -> None:
@@ -130,10 +130,10 @@ class NativeEnvironments:
         """Release the buffers."""
         del self.table, self._buffers
 
-    def _check(self, slot: int, following: int) -> None:
-        """Refuse slots that are none: kernels write to addresses."""
-        if not 0 <= slot <= following < self._slots:
-            raise IndexError(f"expected a slot from 0 to {self._slots - 1}, and a step one after it; got {slot}")
+    def _check(self, slot: int) -> None:
+        """Raise an error for a slot outside of the buffer: kernels write to addresses."""
+        if not 0 <= slot < self._slots:
+            raise IndexError(f"expected a slot from 0 to {self._slots - 1}, got {slot}")
 
     def _complaint(self, row: int, slot: int) -> IllegalAction:
         task, action = self._task, int(self._buffers["action"][slot, row])

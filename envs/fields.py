@@ -89,8 +89,3 @@ follows for them until the episode ends. The task's info fields, too, are at suc
 def rows(item: Field, num_envs: int, players: int) -> int:
     """Number of rows of a field: environments, environments times seats, or one for all."""
     return {"seat": num_envs * players, "env": num_envs, "all": 1}[item.per]
-
-
-def next_slot(slot: int, slots: int) -> int:
-    """The slot that a step of `slot` writes: the next one, or the same where there is only one."""
-    return slot + 1 if slots > 1 else slot

@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from ...envs import BadParameter, Task, next_slot
+from ...envs import BadParameter, Task
 from ...envs.fields import Array
 from ...envs.gym.single import action_space, observation_space
 from .errors import BackendBusy, BadAction
@@ -64,31 +64,29 @@ class Backend(Stepping, VectorEnv[Array, Array, Array]):
         if seed is not None:
             self.seed = seed
             self._reseed(seed)
-        if self._slot and not mask.all():
+        if not mask.all():
             self.buffer.carry()
-        self._slot = 0
         self._run_reset(mask, 0)
         return self._views.field("observation", 0), self._views.infos(0, ends=False)
 
     def step_async(self, actions: Array) -> None:
         """Let all environments step by `actions`, `(num_envs, *shape)` of the space of actions."""
         self._expect(State.READY)
-        if self._slot and self._slot == self.slots - 1:
+        order = self.buffer.order
+        if order.full:
             self.buffer.carry()
-            self._slot = 0
-        given, wanted = np.asarray(actions), self.buffer["action"][self._slot]
+        given, wanted = np.asarray(actions), self.buffer["action"][order.newest]
         kinds, kind = ("iuf", "numbers") if self.task.bounds else ("iu", "integers")
         if given.shape != wanted.shape or given.dtype.kind not in kinds:
             raise BadAction(f"actions must be {kind} of shape {wanted.shape}, got {given.dtype} of shape {given.shape}")
         wanted[...] = given
-        self.send(self._slot)
+        self.send(order.newest)
 
     def step_wait(self, timeout: float | None = None) -> Batch:
         """Wait for `step_async`; return observations, rewards, terminations, truncations and infos."""
         self.wait(timeout)
-        slot = self._slot = next_slot(self._slot, self.slots)
-        self._look((slot,))
-        views = self._views
+        self._look()
+        slot, views = self.buffer.order.newest, self._views
         flags = views.flag("terminated", slot), views.flag("truncated", slot)
         return views.field("observation", slot), views.field("reward", slot), *flags, views.infos(slot)
 
@@ -99,7 +97,7 @@ class Backend(Stepping, VectorEnv[Array, Array, Array]):
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return which actions are legal now, `(num_envs, num_actions)`."""
-        return self._views.masks(self._slot)
+        return self._views.masks(self.buffer.order.newest)
 
     def render(self) -> None:
         """Draw nothing: boards stand in the buffer."""

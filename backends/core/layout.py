@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...envs import Task
 from ...envs.fields import Array, rows
+from ...envs.slots import SlotOrder
 from ...envs.task import LAST_DRAWN, LOOKED_AT
 from .errors import LayoutMismatch
 
@@ -28,19 +29,23 @@ class Buffer(dict[str, Array]):
     Attributes:
         slots: Number of slots S of the timed fields.
         num_envs: Number of environments N.
+        order: Which slots were written, and which follow.
     """
 
     def __init__(self, arrays: dict[str, Array], slots: int, num_envs: int) -> None:
         super().__init__(arrays)
         self.slots = slots
         self.num_envs = num_envs
+        self.order = SlotOrder(slots)
 
     def carry(self) -> None:
-        """Copy the last slot of the timed fields to slot 0, between two rollouts."""
-        if self.slots > 1:
+        """Copy the newest slot of the timed fields to slot 0, between two rollouts."""
+        newest = self.order.newest
+        if newest:
             for array in self.values():
                 if len(array) == self.slots:
-                    array[0] = array[-1]
+                    array[0] = array[newest]
+        self.order.carried()
 
     def looked_at(self) -> bytes:
         """Return for each environment of a task that draws only for viewers whether it is to: a byte, 0 or 1."""

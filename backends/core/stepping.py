@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any, ClassVar, cast
 
@@ -82,7 +82,8 @@ class Stepping(ABC):
         self._events: list[BackendEvent] = []
         self._share = min(workers, num_envs) if workers else None
         self.buffer = self._open(Layout(task, num_envs, slots))
-        self._slot = 0
+        self._following = 0
+        self._watched = 0  # the head when numbers were checked last
         self._watch = NumberWatch(task, self.buffer)
         self._admit = guard_of(task, self.buffer["action"]).admit
 
@@ -147,12 +148,13 @@ class Stepping(ABC):
 
         Raises:
             BadAction: An action is out of range, or no finite number; nothing was stepped.
+            BadParameter: No step can be made from that slot.
             BackendBusy: A step is pending, or no episode has begun.
         """
         if self._state is not READY:
             self._expect(READY)
         self._admit(slot)
-        self._slot = slot
+        self._following = self.buffer.order.next(slot)
         self._begin(slot)
         self._state = STEPPING
 
@@ -178,6 +180,7 @@ class Stepping(ABC):
         except BaseException:
             self._state = State.BROKEN
             raise
+        self.buffer.order.wrote(self._following)
         self._state = READY
 
     def advance(self, slot: int) -> None:
@@ -191,9 +194,9 @@ class Stepping(ABC):
         self._run_reset(np.zeros(self.environments, np.bool_), slot)
 
     def carry(self) -> None:
-        """Copy the last slot to slot 0, between two rollouts, and look at the numbers of the full one."""
+        """Copy the newest slot to slot 0, between two rollouts, and check the numbers of the last one."""
+        self._look()
         self.buffer.carry()
-        self._look(range(1, self.slots))
 
     def save(self, slot: int) -> bool:
         """Have the environments' whole states in the buffer, as of the newest `slot`; return whether they are there."""
@@ -243,17 +246,22 @@ class Stepping(ABC):
     # Inside.
 
     def _run_reset(self, mask: NDArray[np.bool_], slot: int) -> None:
-        self._slot = slot
         try:
             self._reset(mask, slot)
         except BaseException:
             self._state = State.BROKEN
             raise
+        if mask.any():
+            self.buffer.order.begin(slot)
         self._state = State.READY
 
-    def _look(self, slots: Iterable[int]) -> None:
-        found = [slot for slot in slots if self._watch.look(slot)]
-        if found:
+    def _look(self) -> None:
+        """Check the numbers of the steps since the last check."""
+        order = self.buffer.order
+        slots = [slot for span in order.since(self._watched) for slot in range(span.written.start, span.written.stop)]
+        self._watched = order.head
+        found = [self._watch.look(slot) for slot in slots]
+        if any(found):
             self._events += self._watch.events()
 
     def _expect(self, *states: State) -> None:

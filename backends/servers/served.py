@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...envs import next_slot
 from ..core.errors import BackendTimeout, Failure
 from ..core.layout import Buffer, Layout
 from ..workers.control import CLOSE
@@ -81,7 +80,7 @@ class ServedBackend(SupervisedBackend):
 
     def _finish(self, timeout: float | None) -> None:
         exchange, slot = self._exchange, self._order
-        into, limit = next_slot(slot, self.slots), self.timeout if timeout is None else timeout
+        into, limit = self.buffer.order.next(slot), self.timeout if timeout is None else timeout
         exchange.collect(limit)
         if not exchange.turned:
             self.busy_seconds += exchange.turn(into, self._rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...envs import Task, next_slot
+from ...envs import Task
 from ...envs.fields import Array
 from ..core.layout import Buffer
 
@@ -36,7 +36,7 @@ class Absence:
 
     def fill(self, slot: int) -> None:
         """Write the rows of the step of `slot`: as before, or at the return, as after a truncation."""
-        target = next_slot(slot, self._buffer.slots)
+        target = self._buffer.order.next(slot)
         if not self.returning and target != slot:
             for name in self._spans:
                 self._rows(name, target)[...] = self._rows(name, slot)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...envs import BadParameter, next_slot
+from ...envs import BadParameter
 from ..core.base import Backend
 from ..core.errors import BackendClosed, Failure
 from ..core.layout import Buffer
@@ -119,7 +119,7 @@ class SupervisedBackend(Backend):
             lo, hi = member.span
             self._chosen[lo:hi] = True
         if returning:
-            self._begin_anew(returning, next_slot(slot, self.slots))
+            self._begin_anew(returning, self.buffer.order.next(slot))
 
     def _fill(self, slot: int) -> None:
         """Write the rows of those who are away, or just returned."""

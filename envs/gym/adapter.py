@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..fields import DECIDES, Array, Buffers, next_slot
+from ..fields import DECIDES, Array, Buffers
+from ..slots import next_slot
 from ..task import Task
 from .adapted import BEGUN, TERMINATED, TRUNCATED, AdaptedEnvironments
 from .infos import number_of

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..fields import DECIDES, OUT, Buffers, next_slot
+from ..fields import DECIDES, OUT, Buffers
+from ..slots import next_slot
 from ..task import Task
 from .adapted import TERMINATED, TRUNCATED, AdaptedEnvironments
 from .infos import number_of

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..fields import Array, Buffers, next_slot
+from ..fields import Array, Buffers
+from ..slots import next_slot
 from ..task import Task
 
 ZERO = ("reward", "terminated", "truncated", "outcome", "episode_return", "episode_length", "frames")

@@ -83,6 +83,7 @@ def test_carry_copies_the_last_slot_of_what_is_timed():
     buffer = Layout(TASK, 2, 3).map()
     buffer["reward"][:, :] = np.arange(3)[:, None]
     buffer["episode"][:] = 4
+    buffer.order.wrote(2, steps=2)
     buffer.carry()
     assert buffer["reward"][:, 0].tolist() == [2, 1, 2]
     assert (buffer["episode"] == 4).all()

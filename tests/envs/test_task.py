@@ -22,7 +22,6 @@ from pac.envs import (
     episode_seed,
     families,
     find,
-    next_slot,
 )
 from pac.envs.task import first_seats
 
@@ -43,11 +42,6 @@ def test_an_episodes_seed_has_64_bits(seed, env, episode):
     own = episode_seed(seed, env, episode)
     assert 0 <= own < 2**64
     assert len({own, episode_seed(seed, env + 1, episode), episode_seed(seed, env, episode + 1)}) == 3
-
-
-def test_the_next_slot():
-    """A rollout's step writes the next slot; with one slot a step is in place."""
-    assert (next_slot(0, 1), next_slot(0, 2), next_slot(7, 9)) == (0, 1, 8)
 
 
 def test_the_rows_of_environments():

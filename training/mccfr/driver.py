@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs import Task, find
-from ...envs.fields import DECIDES, Array, Buffers, next_slot
+from ...envs.fields import DECIDES, Array, Buffers
 from ...envs.poker.driver import compile_all as compile_hands
 from ...envs.poker.game import PokerGame
 from ...envs.poker.task import game_of
+from ...envs.slots import next_slot
 from .pictures.boards import SolverBoards
 from .settings import MccfrSettings
 from .solving.assignments import Assignments

@@ -33,7 +33,6 @@ class Mirror:
         buffer: The arrays of the task's fields.
         environments: Number of environments N.
         workers: None that are known.
-        slot: The slot that was written last.
         unknown: The environments that observed what is no number, in the steps that were flushed last.
     """
 
@@ -59,7 +58,6 @@ class Mirror:
         self._last = min(MAX_SLOTS, max(MIN_SLOTS, STEPS_PER_FLUSH // num_envs))
         self.buffer = Layout(task, num_envs, self._last + 1).map()
         self.environments = num_envs
-        self.slot = 0
         self.unknown: list[int] = []
         self._autoreset = autoreset
         self._read_actions = read_actions
@@ -84,7 +82,7 @@ class Mirror:
         """Write the actions of the next step; all steps before must be flushed."""
         if self._read_actions is not None:
             read = self._read_actions(np.reshape(actions, (1, self.environments, -1)))
-            self.buffer["action"][self.slot % self._last] = read[0]
+            self.buffer["action"][self.buffer.order.acting] = read[0]
 
     def flush(self) -> bool:
         """Write what was recorded behind the last slots or from slot 1 on; return whether there was any."""
@@ -92,10 +90,13 @@ class Mirror:
         if steps is None:
             return False
         rewards, terminated, truncated, self.unknown = steps.rewards, steps.terminated, steps.truncated, steps.unknown
-        first, count = self.slot % self._last, len(rewards)
-        self.slot = first + count
-        self.step_log.capacity = self._last - self.slot % self._last
-        rows, buffer = slice(first + 1, first + 1 + count), self.buffer
+        buffer, order, count = self.buffer, self.buffer.order, len(rewards)
+        if order.full:
+            order.carried()  # nothing is copied: no step reads what the one before it wrote
+        first = order.newest
+        order.wrote(first + count, count)
+        self.step_log.capacity = order.room(order.head) or self._last
+        rows = slice(first + 1, first + 1 + count)
         if self._read_actions is not None:
             buffer["action"][first : first + count] = self._read_actions(steps.actions)
         buffer["reward"][rows], buffer["terminated"][rows], buffer["truncated"][rows] = rewards, terminated, truncated

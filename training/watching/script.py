@@ -168,8 +168,9 @@ class WatchedScript(BaseSession):
         mirror, drawing = self.mirror, 0.0
         if mirror.flush():
             drawing = self._draw()
-            mirror.buffer["observation"][mirror.slot, mirror.unknown, 0] = math.nan
-            self.monitor.step(mirror.slot - 1)
+            order = mirror.buffer.order
+            mirror.buffer["observation"][order.newest, mirror.unknown, 0] = math.nan
+            self.monitor.step(order.acted(order.newest))
         return drawing
 
     def _draw(self) -> float:
@@ -177,7 +178,7 @@ class WatchedScript(BaseSession):
         mirror, env = self.mirror, self.view.focus(self.mirror.environments)
         if env is not None:
             numbers = numbers_of(self.step_log.observations, env)
-            mirror.buffer["observation"][mirror.slot, env, : len(numbers)] = numbers
+            mirror.buffer["observation"][mirror.buffer.order.newest, env, : len(numbers)] = numbers
         if TRUE_BYTE not in self._looked_at.tobytes():
             return 0.0
         return self._boards.draw(self.task, mirror.buffer, self.step_log.observations, spare=self.gate.wait_seconds)

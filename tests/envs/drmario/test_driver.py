@@ -216,11 +216,11 @@ def test_scattered_buffers_are_refused():
         BottleEnvironments(task, 0, 4, buffers, 0)
 
 
-def test_a_slot_that_is_none_is_refused():
-    """A step of a rollout's last slot has nowhere to write to."""
+def test_a_slot_outside_of_the_buffer_is_refused():
+    """Kernels write to addresses, so a wrong slot is an error and not a wrong write."""
     game = Game("drmario", 1, 0, slots=3)
     with pytest.raises(IndexError, match="from 0 to 2"):
-        game.envs.step(2)
+        game.envs.step(3)
 
 
 def test_the_observation_shows_board_and_pills():

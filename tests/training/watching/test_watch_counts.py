@@ -79,12 +79,12 @@ def test_a_stretch_of_steps_is_counted_as_one_by_one(autoreset, steps):
         for mirror, rows, now in ((at_once, seen[0], flush), (singly, seen[1], True)):
             full = is_full(mirror, np.array(draws) % 2, np.array(draws, np.float64), done)
             if now or full or number == len(steps) - 1:
-                before = mirror.slot % (mirror.buffer.slots - 1)
+                before = mirror.buffer.order.acting
                 mirror.flush()
                 names = ("reward", "episode_return", "episode_length", "terminated", "outcome", "active", "frames")
                 rows += [
                     [mirror.buffer[name][slot].tolist() for name in names]
-                    for slot in range(before + 1, mirror.slot + 1)
+                    for slot in range(before + 1, mirror.buffer.order.newest + 1)
                 ]
     assert seen[0] == seen[1]
     assert at_once.buffer["episode"].tolist() == singly.buffer["episode"].tolist()
@@ -100,7 +100,7 @@ def test_a_stretch_that_is_full_is_flushed_and_another_begun():
     ]
     mirror.flush()
     assert flushed == [MIN_SLOTS, 2 * MIN_SLOTS]
-    assert mirror.slot == 2
+    assert mirror.buffer.order.newest == 2
     assert mirror.buffer["episode_length"][2].tolist() == [2 * MIN_SLOTS + 2] * many
     assert mirror.buffer["episode_return"][2].tolist() == [2 * (2 * MIN_SLOTS + 2)] * many
 

@@ -82,20 +82,19 @@ def async_ratio(
 def drive(envs: Backend, seconds: float) -> tuple[float, float]:
     """Step with random actions; return the steps per second of wall time, and of the time spent in the backend."""
     choose, clock = RandomLegal(envs.task, envs.num_envs), time.perf_counter
-    inside, steps, slots, slot = 0.0, 0, envs.slots, 0
+    inside, steps, order = 0.0, 0, envs.buffer.order
     envs.start()
     begun = now = clock()
     while now - begun < seconds:
+        slot = order.newest
         choose(envs, slot)
         before = clock()
         envs.advance(slot)
         now = clock()
         inside += now - before
         steps += envs.environments
-        slot = slot + 1 if slots > 1 else 0
-        if slots > 1 and slot == slots - 1:
+        if order.full:
             envs.carry()
-            slot = 0
     return steps / (now - begun), steps / inside
 
 

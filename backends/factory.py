@@ -58,6 +58,8 @@ def make(
     timeout: float = 60.0,
     hang_timeout: float = 10.0,
     copy: bool = False,
+    segment: bool = False,
+    device: str = "cpu",
 ) -> Backend:
     """Make N environments of a task.
 
@@ -72,6 +74,9 @@ def make(
         timeout: Time limit of a start or a step, in s.
         hang_timeout: Time after which a worker without a sign of life is replaced, in s.
         copy: Whether Gymnasium's batches are copies rather than views.
+        segment: Whether the buffer is in shared memory that other processes can map, see `Stepping.segment`. The
+            buffer of `shm` always is.
+        device: Where the buffer is: `cpu`.
 
     Returns:
         A vector environment of N times the task's players rows; it is the caller's to close.
@@ -80,6 +85,7 @@ def make(
         UnknownName: No backend, or no task, has the name.
         BackendUnavailable: It cannot run here and `strict` is set.
         TooManyEnvironments: There is not enough memory for so many.
+        BadParameter: Environments cannot write into memory of that device.
     """
     if backend not in backend_names():
         raise UnknownName("backend", backend, backend_names())
@@ -94,6 +100,8 @@ def make(
         "timeout": timeout,
         "hang_timeout": hang_timeout,
         "copy": copy,
+        "segment": segment,
+        "device": device,
     }
     made = kind(task, num_envs, **options)
     if note:

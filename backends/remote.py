@@ -45,27 +45,25 @@ class RemoteBackend(Backend):
         self.address = Path(address)
         super().__init__(task, num_envs, **options)
 
-    def _open(self, layout: Layout) -> Buffer:
-        buffer = layout.map()
+    def _open(self) -> None:
         self._steps, self._order, self._beat = 0, 0, time.monotonic()
-        self._lines = SocketLines(self.task, self.environments, buffer)
+        self._lines = SocketLines(self.task, self.environments, self.buffer)
         self._books: Books | None = None
         try:
-            self._greet(buffer)
+            self._greet()
         except (OSError, ProtocolError, BackendTimeout) as error:
             self._lines.close()
             raise BackendUnavailable(
                 f"{self.address} cannot serve {self.environments} x {self.task.spec}: {error}"
             ) from error
         self._exchange = Exchange(self._lines, np.arange(self.environments), self._miss)
-        return buffer
 
-    def _greet(self, buffer: Buffer) -> None:
+    def _greet(self) -> None:
         """Say hello to a server of this program, or talk plainly to another one."""
         if not self._speaks_more():
             self._lines.close()
-            self._lines = SocketLines(self.task, self.environments, buffer, plain=True)
-            self._books = Books(self.task, buffer)
+            self._lines = SocketLines(self.task, self.environments, self.buffer, plain=True)
+            self._books = Books(self.task, self.buffer)
         for env in range(self.environments):
             self._lines.connect(env, self.address, self.seed, self.timeout)
 

@@ -105,7 +105,10 @@ class Backend(Stepping, VectorEnv[Array, Array, Array]):
     def close_extras(self, **_: Any) -> None:
         """Stop the workers and release everything."""
         self._state = State.CLOSED
-        self._stop()
+        try:
+            self._stop()
+        finally:
+            self._remove_segment()
 
     def _reset_mask(self, mask: Any) -> NDArray[np.bool_]:
         if mask is None:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from ...envs.task import Savable
 from .base import Backend
-from .layout import Buffer, Layout
 from .status import WorkerState, WorkerStatus
 
 
@@ -22,13 +21,11 @@ class InlineBackend(Backend):
 
     name: ClassVar[str] = "inline"
 
-    def _open(self, layout: Layout) -> Buffer:
-        buffer = layout.map()
-        self._environments = self.task.make(0, self.environments, buffer, self.seed)
+    def _open(self) -> None:
+        self._environments = self.task.make(0, self.environments, self.buffer, self.seed)
         self._pending = 0
         self._steps = 0
         self._beat = time.monotonic()
-        return buffer
 
     def _reset(self, mask: NDArray[np.bool_], slot: int) -> None:
         self._environments.reset(mask, slot)

@@ -10,7 +10,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from ...envs import Task
+from ...envs import BadParameter, Task
 from ...envs.fields import Array, rows
 from ...envs.slots import SlotOrder
 from ...envs.task import LAST_DRAWN, LOOKED_AT
@@ -19,6 +19,7 @@ from .errors import LayoutMismatch
 ALIGNMENT = 64
 MAGIC = 0x50414354
 VERSION = 2
+DEVICES = ("cpu",)
 HEADER = struct.Struct("<8IQ")
 """magic, version, num_envs, obs_size, act_size, slots, players, checksum of the fields, size in bytes."""
 
@@ -29,13 +30,15 @@ class Buffer(dict[str, Array]):
     Attributes:
         slots: Number of slots S of the timed fields.
         num_envs: Number of environments N.
+        device: Where the arrays are: `cpu`.
         order: Which slots were written, and which follow.
     """
 
-    def __init__(self, arrays: dict[str, Array], slots: int, num_envs: int) -> None:
+    def __init__(self, arrays: dict[str, Array], slots: int, num_envs: int, device: str = "cpu") -> None:
         super().__init__(arrays)
         self.slots = slots
         self.num_envs = num_envs
+        self.device = device
         self.order = SlotOrder(slots)
 
     def carry(self) -> None:
@@ -66,12 +69,19 @@ class Layout:
         task: Whose fields they are.
         num_envs: Number of environments N.
         slots: Number of slots S of the timed fields.
+        device: Where the arrays are.
         offsets: Byte offset of every field.
         size: Bytes in all, the control block included.
     """
 
-    def __init__(self, task: Task, num_envs: int, slots: int = 1) -> None:
+    def __init__(self, task: Task, num_envs: int, slots: int = 1, device: str = "cpu") -> None:
+        if device not in DEVICES:
+            raise BadParameter(
+                f"environments cannot write into memory of the device {device!r}; use {' or '.join(DEVICES)}, "
+                "the policy may be on another device"
+            )
         self.task = task
+        self.device = device
         self.num_envs = num_envs
         self.slots = slots
         self.offsets: dict[str, int] = {}
@@ -131,7 +141,7 @@ class Layout:
             shape = self._shapes[item.name]
             flat: Array = np.frombuffer(memory, np.dtype(item.dtype), prod(shape), self.offsets[item.name])
             arrays[item.name] = flat.reshape(shape)
-        return Buffer(arrays, self.slots, self.num_envs)
+        return Buffer(arrays, self.slots, self.num_envs, self.device)
 
     def _header(self) -> bytes:
         task = self.task

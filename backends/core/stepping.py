@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from ...envs import BadParameter, Task
 from ...envs.errors import ImpossibleState
 from ...envs.fields import Array
 from ...envs.task import Restorable
+from ..system.segment import Segment
 from .actions import guard_of
 from .errors import BackendBusy, BackendClosed, BackendError
 from .layout import Buffer, Layout
@@ -53,11 +55,14 @@ class Stepping(ABC):
         seed: The run's seed; environment i's episode k is seeded by `episode_seed(seed, i, k)`.
         timeout: Time limit of a start or a step, in s.
         hang_timeout: Time after which a worker without a sign of life is replaced, in s.
+        segment: The shared memory with the buffer, if it is in one. Another process maps it with
+            `Layout(task, environments, slots).map(Segment.attach(segment.path).map)`; `close` removes its name.
         busy_seconds: Time that the environments themselves took: per step, that of the slowest worker.
     """
 
     name: ClassVar[str] = ""
     shares_state: ClassVar[bool] = True
+    needs_segment: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -69,6 +74,8 @@ class Stepping(ABC):
         workers: int | None = None,
         timeout: float = 60.0,
         hang_timeout: float = 10.0,
+        segment: bool = False,
+        device: str = "cpu",
     ) -> None:
         if num_envs < 1:
             raise BadParameter(f"the number of environments must be at least 1, got {num_envs}")
@@ -81,7 +88,13 @@ class Stepping(ABC):
         self._state = State.NEW
         self._events: list[BackendEvent] = []
         self._share = min(workers, num_envs) if workers else None
-        self.buffer = self._open(Layout(task, num_envs, slots))
+        self.segment: Segment | None = None
+        self.buffer = self._allocate(Layout(task, num_envs, slots, device), segment=segment or self.needs_segment)
+        try:
+            self._open()
+        except BaseException:
+            self._remove_segment()
+            raise
         self._following = 0
         self._watched = 0  # the head when numbers were checked last
         self._watch = NumberWatch(task, self.buffer)
@@ -90,8 +103,8 @@ class Stepping(ABC):
     # What a backend provides.
 
     @abstractmethod
-    def _open(self, layout: Layout) -> Buffer:
-        """Make the environments and return their buffer; leave nothing behind on failure."""
+    def _open(self) -> None:
+        """Make the environments over `buffer`; leave nothing behind on failure."""
 
     @abstractmethod
     def _reset(self, mask: NDArray[np.bool_], slot: int) -> None:
@@ -244,6 +257,22 @@ class Stepping(ABC):
         self._event("warning", text)
 
     # Inside.
+
+    def _allocate(self, layout: Layout, *, segment: bool) -> Buffer:
+        """Return the buffer, in shared memory or in memory of this process."""
+        if not segment:
+            return layout.map()
+        self.segment = Segment.create(f"envs-{secrets.token_hex(6)}", layout.size + self._extra_bytes())
+        layout.stamp(self.segment.map)
+        return layout.map(self.segment.map)
+
+    def _extra_bytes(self) -> int:
+        """Return how many bytes the backend needs behind the buffer in a segment."""
+        return 0
+
+    def _remove_segment(self) -> None:
+        if self.segment is not None:
+            self.segment.unlink()
 
     def _run_reset(self, mask: NDArray[np.bool_], slot: int) -> None:
         try:

@@ -17,7 +17,7 @@ from ...envs.task import Environments
 from ..system.cores import usable_cores
 from .base import Backend
 from .errors import BackendTimeout
-from .layout import Buffer, Layout
+from .layout import Layout
 from .status import WorkerState, WorkerStatus
 
 JOIN = 2.0
@@ -102,19 +102,17 @@ class ThreadsBackend(Backend):
         """Return why threads don't pay: Python environments hold the interpreter's lock."""
         return "" if layout.task.native else "its steps do not release Python's global lock"
 
-    def _open(self, layout: Layout) -> Buffer:
-        buffer = layout.map()
+    def _open(self) -> None:
         count, total = min(self._share or usable_cores(), self.environments), self.environments
         self._bounds = [total * index // count for index in range(count + 1)]
         self._helpers: list[Helper] = []
-        self._fill(buffer, self.seed)
+        self._fill(self.seed)
         self._alone = False
         self._beat = time.monotonic()
-        return buffer
 
-    def _fill(self, buffer: Buffer, seed: int) -> None:
+    def _fill(self, seed: int) -> None:
         for index, (lo, hi) in enumerate(pairwise(self._bounds)):
-            self._helpers.append(Helper(self.task.make(lo, hi, buffer, seed), f"pac-envs-{index}"))
+            self._helpers.append(Helper(self.task.make(lo, hi, self.buffer, seed), f"pac-envs-{index}"))
 
     def _reset(self, mask: NDArray[np.bool_], slot: int) -> None:
         for helper, lo, hi in zip(self._helpers, self._bounds, self._bounds[1:], strict=False):
@@ -123,7 +121,7 @@ class ThreadsBackend(Backend):
     def _reseed(self, seed: int) -> None:
         self._stop()
         self.buffer.forget()
-        self._fill(self.buffer, seed)
+        self._fill(seed)
 
     def _begin(self, slot: int) -> None:
         self._slot_pending = slot

@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from typing import ClassVar
 
-from ..core.layout import Buffer, Layout
 from ..servers.served import ServedBackend
 from ..workers.control import NUMBER
 from ..workers.member import Member
@@ -18,13 +17,12 @@ class HttpBackend(ServedBackend):
     name: ClassVar[str] = "http"
     _lines: HttpLines
 
-    def _open(self, layout: Layout) -> Buffer:
-        buffer, token = layout.map(), secrets.token_urlsafe(24)
+    def _open(self) -> None:
+        token = secrets.token_urlsafe(24)
         told = {"spec": self.task.spec, "seed": self.seed, "token": token}
         spans = [{**told, "lo": lo, "hi": hi} for lo, hi in self._spans()]
-        lines = HttpLines(self.task, self.environments, buffer, token)
-        self._open_lines("pac.backends.http_backend.server:work", spans, lines, buffer)
-        return buffer
+        lines = HttpLines(self.task, self.environments, self.buffer, token)
+        self._open_lines("pac.backends.http_backend.server:work", spans, lines)
 
     def _connect(self, member: Member) -> None:
         port = member.block.quads[NUMBER]

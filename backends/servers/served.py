@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..core.errors import BackendTimeout, Failure
-from ..core.layout import Buffer, Layout
+from ..core.layout import Layout
 from ..workers.control import CLOSE
 from ..workers.member import Member, kill
 from ..workers.supervised import SupervisedBackend
@@ -51,11 +51,11 @@ class ServedBackend(SupervisedBackend):
     def _connect(self, member: Member) -> None:
         """Connect to a server that is ready."""
 
-    def _open_lines(self, target: str, told: Sequence[Mapping[str, Any]], lines: Lines, buffer: Buffer) -> None:
+    def _open_lines(self, target: str, told: Sequence[Mapping[str, Any]], lines: Lines) -> None:
         """Start one server for each of `told` and connect its environments."""
         self._lines = lines
         self._chosen = np.zeros(self.environments, np.bool_)
-        self._start_fleet(target, told, buffer)
+        self._start_fleet(target, told)
         starts = np.array([member.span[0] for member in self._fleet.members])
         self._exchange = Exchange(lines, starts, self._look_after)
         self._order, self._looked = 0, -1

@@ -7,7 +7,7 @@ import socket
 from pathlib import Path
 from typing import ClassVar
 
-from ..core.layout import Buffer, Layout
+from ..core.layout import Layout
 from ..servers.served import ServedBackend
 from ..system.cores import usable_cores
 from ..system.segment import own_directory
@@ -36,17 +36,16 @@ class SocketBackend(ServedBackend):
             return f"a socket's path may have {LONGEST_PATH} bytes and would have {length}; set PAC_RUNTIME_DIR"
         return super().unavailable(layout)
 
-    def _open(self, layout: Layout) -> Buffer:
-        buffer, folder, token = layout.map(), own_directory(), secrets.token_hex(4)
+    def _open(self) -> None:
+        folder, token = own_directory(), secrets.token_hex(4)
         told = {"spec": self.task.spec, "seed": self.seed}
         spans = [
             {**told, "lo": lo, "hi": hi, "path": str(folder / _name(token, index))}
             for index, (lo, hi) in enumerate(self._spans())
         ]
         roomy = len(spans) < usable_cores()
-        lines = SocketLines(self.task, self.environments, buffer, spin=LONG_SPIN if roomy else 0)
-        self._open_lines("pac.backends.socket_backend.server:work", spans, lines, buffer)
-        return buffer
+        lines = SocketLines(self.task, self.environments, self.buffer, spin=LONG_SPIN if roomy else 0)
+        self._open_lines("pac.backends.socket_backend.server:work", spans, lines)
 
     def _connect(self, member: Member) -> None:
         """Connect to a server that is ready; then nobody else needs to find it."""

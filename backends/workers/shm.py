@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -12,10 +11,10 @@ import numpy as np
 
 from ...envs.task import MASK_64
 from ..core.errors import BackendTimeout
-from ..core.layout import Buffer, Layout
+from ..core.layout import Layout
 from ..system.cores import core_reader, own_cores, usable_cores
 from ..system.futex import STRONGLY_ORDERED, fence, wake_up
-from ..system.segment import Segment, lack_of_room, runtime_directory
+from ..system.segment import lack_of_room, runtime_directory
 from .control import (
     ASLEEP,
     BUSY,
@@ -48,27 +47,26 @@ class ShmBackend(SupervisedBackend):
     """Worker processes that write into the buffer itself."""
 
     name: ClassVar[str] = "shm"
+    needs_segment: ClassVar[bool] = True
 
     @classmethod
     def unavailable(cls, layout: Layout) -> str:
         """Return by how much shared memory is too small: 64 MiB are normal in a container."""
         return lack_of_room(runtime_directory(), layout.size)
 
-    def _open(self, layout: Layout) -> Buffer:
+    def _extra_bytes(self) -> int:
+        """The mask of the environments to reset follows the buffer."""
+        return self.environments
+
+    def _open(self) -> None:
+        assert self.segment is not None
         spans, total = self._spans(), self.environments
-        self._segment = Segment.create(f"envs-{secrets.token_hex(6)}", layout.size + total)
-        try:
-            layout.stamp(self._segment.map)
-            buffer = layout.map(self._segment.map)
-            self._chosen = np.frombuffer(self._segment.map, np.bool_, total, layout.size)
-            told = {"spec": self.task.spec, "transform": self.task.transform, "num_envs": total, "slots": layout.slots}
-            told |= {"seed": self.seed, "segment": str(self._segment.path)}
-            cores = own_cores(len(spans))
-            own = [{"lo": lo, "hi": hi, "core": core} for (lo, hi), core in zip_longest(spans, cores)]
-            self._start_fleet("pac.backends.workers.serve:serve", [{**told, **one} for one in own], buffer)
-        except BaseException:
-            self._segment.unlink()
-            raise
+        self._chosen = np.frombuffer(self.segment.map, np.bool_, total, len(self.segment.map) - total)
+        told = {"spec": self.task.spec, "transform": self.task.transform, "num_envs": total, "slots": self.slots}
+        told |= {"seed": self.seed, "segment": str(self.segment.path)}
+        cores = own_cores(len(spans))
+        own = [{"lo": lo, "hi": hi, "core": core} for (lo, hi), core in zip_longest(spans, cores)]
+        self._start_fleet("pac.backends.workers.serve:serve", [{**told, **one} for one in own])
         self._ticket = 0
         self._core = core_reader() if cores else None
         self._place = NOWHERE
@@ -80,7 +78,6 @@ class ShmBackend(SupervisedBackend):
             self._polls, self._more_polls, self._patience = FEW_POLLS, FEW_POLLS, Patience(SHORT_SPIN)
         self._gather()
         self._pending = self._present
-        return buffer
 
     def _gather(self) -> None:
         """List the workers that step, first the one on the core where this process is."""
@@ -201,4 +198,3 @@ class ShmBackend(SupervisedBackend):
 
     def _stop(self) -> None:
         self._fleet.stop()
-        self._segment.unlink()

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from ...envs import BadParameter
 from ..core.base import Backend
 from ..core.errors import BackendClosed, Failure
-from ..core.layout import Buffer
 from ..core.status import Status, WorkerStatus
 from ..core.stepping import State
 from ..system.cores import usable_cores
@@ -57,9 +56,9 @@ class SupervisedBackend(Backend):
         count, total = min(self._share or usable_cores(), self.environments), self.environments
         return list(pairwise(total * index // count for index in range(count + 1)))
 
-    def _start_fleet(self, target: str, arguments: Sequence[Mapping[str, Any]], buffer: Buffer) -> None:
+    def _start_fleet(self, target: str, arguments: Sequence[Mapping[str, Any]]) -> None:
         """Start one worker for each of `arguments`, and wait until they are ready."""
-        beats = [buffer["heartbeat"][0, told["lo"] : told["hi"]] for told in arguments]
+        beats = [self.buffer["heartbeat"][0, told["lo"] : told["hi"]] for told in arguments]
         self._away = {}
         self._fleet = Fleet(
             target,

@@ -14,6 +14,7 @@ import stat
 import tomllib
 from collections.abc import Mapping
 from io import BufferedReader
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ KINDS = {
 }
 REFUSALS = {errno.ENXIO: "it is a FIFO, a socket or a device", errno.ELOOP: "it is a link"}
 """What the system means when it refuses to open something with the flags used here."""
+CONTAINERS = frozenset({dict, list, tuple, set})
 YAML_ERRORS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What PyYAML raises besides its own errors: for a bad date, an unknown truth value, or too long an integer."""
 
@@ -251,21 +253,18 @@ def read_toml(path: Path, limit: int) -> Mapping[str, Any]:
 def _refuse_extremes(found: Any, *, finite: bool = False) -> None:
     """Raise ValueError if data is nested deeper, or has larger numbers, than any code here has to expect.
 
-    Each container is looked at once on every level: YAML's aliases can repeat one a billion times.
+    Each container is visited once on every level: YAML's aliases can repeat one a billion times.
     """
     level = [found]
     for _ in range(MAX_DEPTH):
-        containers: dict[int, Any] = {}
-        for one in level:
-            if isinstance(one, dict | list | tuple | set):
-                containers[id(one)] = one
-            elif isinstance(one, float):
-                if finite and not math.isfinite(one):
-                    raise ValueError("it has a number that is NaN or infinite")
-            elif isinstance(one, int) and not -MAX_INTEGER < one < MAX_INTEGER:
-                raise ValueError("it has an integer of more than 100 digits")
-        if not containers:
+        kinds = set(map(type, level))
+        if finite and float in kinds and not all(math.isfinite(one) for one in level if type(one) is float):
+            raise ValueError("it has a number that is NaN or infinite")
+        if int in kinds and any(abs(one) >= MAX_INTEGER for one in level if type(one) is int):
+            raise ValueError("it has an integer of more than 100 digits")
+        if kinds.isdisjoint(CONTAINERS):
             return
-        level = [part for one in containers.values() for part in one]  # of a mapping, its keys
-        level += [part for one in containers.values() if isinstance(one, dict) for part in one.values()]
+        containers: list[Any] = list({id(one): one for one in level if type(one) in CONTAINERS}.values())
+        level = list(chain.from_iterable(containers))  # of a mapping, its keys
+        level += chain.from_iterable(one.values() for one in containers if type(one) is dict)
     raise ValueError(f"it is nested more than {MAX_DEPTH} deep")

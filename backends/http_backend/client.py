@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import http.client
 import json
+import math
 import select
 from base64 import b64decode
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from numpy.typing import NDArray
 
 from ...envs import BadParameter, Field, Task
+from ...envs.errors import brief
 from ...envs.fields import Array
+from ...envs.files import MIB, parse_json
 from ...envs.task import LAST, LAST_DRAWN, LOOKED_AT
+from ..core.errors import BackendBroken
 from ..core.layout import Buffer
 from ..workers.supervised import LOOK
 
 HOME = "127.0.0.1"
 OK, BUSY = 200, 500
 """The status of an answer; from the second on it is the server that failed."""
+SEAT_NUMBERS = {"reward": float, "terminated": int, "truncated": int, "active": int, "episode_return": float}
+LONGEST_NUMBER = 32
+"""Characters in JSON for each byte in the buffer, at most."""
 
 
 class HttpLines:
@@ -39,6 +48,8 @@ class HttpLines:
 
     def __init__(self, task: Task, num_envs: int, buffer: Buffer, token: str) -> None:
         self._task, self._count, self._buffer = task, num_envs, buffer
+        slot_bytes = sum(buffer[item.name][0].nbytes for item in task.fields)
+        self._limit = MIB + LONGEST_NUMBER * slot_bytes // num_envs
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         self._connections: list[http.client.HTTPConnection | None] = [None] * num_envs
         self._polls = [select.poll() for _ in range(num_envs)]
@@ -107,6 +118,7 @@ class HttpLines:
 
         Raises:
             OSError: The connection is gone, or the server will be.
+            BackendBroken: The answer is not a JSON object, or is larger than any answer.
             BadParameter: The environment refuses what it was asked for.
         """
         if not self._polls[env].poll(1000 * LOOK):
@@ -115,14 +127,15 @@ class HttpLines:
         assert connection is not None, "an environment without a connection was asked"
         try:
             response = connection.getresponse()
-            data = response.read()
+            data = response.read(self._limit + 1)
         except http.client.HTTPException as error:
             raise ConnectionResetError(str(error)) from error
         if response.status >= BUSY:
             raise ConnectionResetError
-        self._answers[env] = told = json.loads(data)
+        answer = self._parsed(env, data)
         if response.status != OK:
-            raise BadParameter(told["error"])
+            raise BadParameter(str(answer.get("error", f"it answered with status {response.status}")))
+        self._answers[env] = answer
         return True
 
     def answered(self, env: int) -> bool:
@@ -132,25 +145,46 @@ class HttpLines:
     def decode(self, slot: int, envs: NDArray[np.intp] | None = None) -> None:
         """Write the received answers of all environments, or of `envs`, into `slot`."""
         for env in range(self._count) if envs is None else envs.tolist():
-            self._decode(env, slot)
+            with self._decoding(env):
+                self._decode(env, slot)
 
     def decode_last(self, slot: int, envs: NDArray[np.intp]) -> None:
         """Write the observations of answers that ended episodes as final ones, and boards where they are wanted."""
         for env in envs.tolist():
-            for row, told in self._seats(env):
-                self._write("final_observation", slot, row, told["observation"])
-            last_drawn = self._buffer[LAST_DRAWN][0] if LAST_DRAWN in self._buffer else None
-            if last_drawn is not None and last_drawn[env] and (boards := self._boards(env)):
-                for name, text in boards.items():
-                    self._write_field(LAST + name, env, text)
-                last_drawn[env] = self._buffer["episode"][0, env]
+            with self._decoding(env):
+                self._decode_last(env, slot)
 
     def decode_first(self, slot: int, envs: NDArray[np.intp]) -> None:
         """Write the observations, masks and boards with which episodes begin, and nothing else."""
         for env in envs.tolist():
-            self._see(env, slot)
-            for name, text in self._boards(env).items():
-                self._write_field(name, env, text)
+            with self._decoding(env):
+                self._see(env, slot)
+                for name, text in self._boards(env).items():
+                    self._write_field(name, env, text)
+
+    def _parsed(self, env: int, data: bytes) -> dict[str, Any]:
+        """Return the JSON object that an environment's server sent."""
+        with self._decoding(env):
+            if len(data) > self._limit:
+                raise ValueError(f"it is larger than {self._limit:,} bytes")
+            answer = parse_json(data)
+            if not isinstance(answer, dict):
+                raise TypeError(f"it is not a JSON object but {brief(answer)}")
+            return answer
+
+    @contextmanager
+    def _decoding(self, env: int) -> Iterator[None]:
+        """Report an answer that lacks something, or has values of another type, length or size.
+
+        Raises:
+            BackendBroken: It does.
+        """
+        try:
+            yield
+        except KeyError as error:
+            raise _malformed(env, f"it lacks {error}") from error
+        except (ValueError, TypeError, AttributeError, ArithmeticError) as error:
+            raise _malformed(env, str(error)) from error
 
     def _ask(self, env: int, path: str, body: Mapping[str, Any]) -> None:
         """Send a request; that a server has gone is found out where its answer is missed."""
@@ -165,7 +199,10 @@ class HttpLines:
     def _seats(self, env: int) -> Iterable[tuple[int, Mapping[str, Any]]]:
         """Return each row of an environment and what its seat was told."""
         told, players = self._answers[env], self._task.players
-        return enumerate([told] if players == 1 else told["results"], env * players)
+        seats = [told] if players == 1 else told["results"]
+        if len(seats) != players:
+            raise ValueError(f"it has {len(seats)} results and {players} were expected")
+        return enumerate(seats, env * players)
 
     def _see(self, env: int, slot: int) -> None:
         for row, told in self._seats(env):
@@ -177,18 +214,27 @@ class HttpLines:
         told, buffer = self._answers[env], self._buffer
         self._see(env, slot)
         for row, seat in self._seats(env):
-            for name in ("reward", "terminated", "truncated", "active", "episode_return"):
-                buffer[name][slot, row] = float(seat[name])
+            for name, kind in SEAT_NUMBERS.items():
+                buffer[name][slot, row] = kind(seat[name])
             if self._task.reward_terms:
                 self._write("reward_terms", slot, row, list(seat["reward_terms"].values()))
-        for name, values in told["info"].items():
-            self._write_info(self._fields[name], slot, env, values)
+        for item in self._task.info:
+            self._write_info(item, slot, env, told["info"][item.name])
         for name in ("frames", "episode_length"):
-            buffer[name][slot, env] = told[name]
+            buffer[name][slot, env] = int(told[name])
         buffer["outcome"][slot, env] = self._outcomes(told["outcome"])
         for name, text in told["fields"].items():
             self._write_field(name, env, text)
-        self.ended[env], self.took[env] = told["ended"], told["nanoseconds"]
+        self.ended[env], self.took[env] = bool(told["ended"]), int(told["nanoseconds"])
+
+    def _decode_last(self, env: int, slot: int) -> None:
+        for row, told in self._seats(env):
+            self._write("final_observation", slot, row, told["observation"])
+        last_drawn = self._buffer[LAST_DRAWN][0] if LAST_DRAWN in self._buffer else None
+        if last_drawn is not None and last_drawn[env] and (boards := self._boards(env)):
+            for name, text in boards.items():
+                self._write_field(LAST + name, env, text)
+            last_drawn[env] = self._buffer["episode"][0, env]
 
     def _boards(self, env: int) -> dict[str, str]:
         """Return the boards in an environment's answer, if they were asked for."""
@@ -197,6 +243,9 @@ class HttpLines:
 
     def _write_field(self, name: str, env: int, text: str) -> None:
         """Write a field without slots."""
+        item = self._fields.get(name)
+        if item is None or item.timed:
+            raise ValueError(f"{name!r:.80} is not a field without slots")
         row = self._buffer[name][0, env]
         self._buffer[name][0, env] = np.frombuffer(b64decode(text), row.dtype).reshape(row.shape)
 
@@ -204,12 +253,31 @@ class HttpLines:
         """Write a field of a seat as the buffer stores it."""
         item, into = self._fields[name], self._buffer[name]
         if item.encoding == "bits":
-            into[slot, row] = np.packbits(np.array(values, np.uint8), bitorder="little")
+            into[slot, row] = np.packbits(_numbers(name, values, np.uint8, item.shape).ravel(), bitorder="little")
         else:
-            into[slot, row] = np.array(values, into.dtype).reshape(item.shape)
+            into[slot, row] = _numbers(name, values, into.dtype, item.shape)
 
     def _write_info(self, item: Field, slot: int, env: int, values: Any) -> None:
         into: Array = self._buffer[item.name][slot if item.timed else 0]
         width = len(into) // self._count
         mine = into[env * width : (env + 1) * width]
-        mine[...] = np.array(values, into.dtype).reshape(mine.shape)
+        mine[...] = _numbers(item.name, values, into.dtype, mine.shape)
+
+
+def _numbers(name: str, values: Any, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> Array:
+    """Return the numbers of a field in an answer.
+
+    Raises:
+        ValueError: They are not as many numbers as the field has.
+    """
+    try:
+        found: Array = np.array(values, dtype).reshape(shape)
+    except (ValueError, TypeError, OverflowError):
+        found = np.array(math.nan)
+    if found.shape != shape or (isinstance(values, list) and None in values):  # None would be NaN
+        raise ValueError(f"{name} must be {math.prod(shape):,} numbers of type {np.dtype(dtype)}, got {brief(values)}")
+    return found
+
+
+def _malformed(env: int, reason: str) -> BackendBroken:
+    return BackendBroken(f"the server of environment {env + 1} sent a malformed answer: {reason}")

@@ -11,7 +11,7 @@ import pytest
 
 from pac.backends import LayoutMismatch
 from pac.backends.core.layout import ALIGNMENT, MAGIC, Layout
-from pac.envs import find
+from pac.envs import BadParameter, find
 
 TASK = find("drmario")
 
@@ -76,6 +76,13 @@ def test_two_mappings_are_one_buffer():
 def test_no_episode_has_begun_in_a_fresh_buffer():
     """Episodes are counted from 0, so a fresh buffer says -1."""
     assert (Layout(TASK, 3).map()["episode"] == -1).all()
+
+
+def test_a_buffer_is_in_memory_of_the_cpu():
+    """It says so, and another device is refused with the devices that there are."""
+    assert Layout(TASK, 1).map().device == "cpu"
+    with pytest.raises(BadParameter, match="cannot write into memory of the device 'cuda'; use cpu"):
+        Layout(TASK, 1, device="cuda")
 
 
 def test_carry_copies_the_last_slot_of_what_is_timed():

@@ -103,7 +103,7 @@ class BaseSession:
 
     # -- publishing ---------------------------------------------------------------------------------------------------
 
-    def _open_segment(self, num_envs: int, **facts: Any) -> None:
+    def open_segment(self, num_envs: int, **facts: Any) -> None:
         """Publish into a new segment, made for `num_envs`, and send the readers there."""
         before, self._generation = self._writer, self._generation + 1
         description = describe(self.task, version=version("pac-tui"), pid=os.getpid(), **facts)

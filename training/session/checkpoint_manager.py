@@ -1,199 +1,121 @@
-"""Keeps a run on disk: its folder, its metadata, its metrics and its checkpoints."""
+"""Saves the checkpoints of a session, and resumes from them."""
 
 from __future__ import annotations
 
-import atexit
-import shutil
 import time
 from collections.abc import Callable, Mapping
-from importlib.metadata import version
 from typing import Any
 
 from ...backends.core.base import Backend
 from ...envs import BadParameter, PacError, Task
 from ...envs.errors import ImpossibleState
 from ..config import Config
-from ..guards.alarms import QUIET_SECONDS, Alarm
 from ..runs.checkpoint import CheckpointNotWritten, load_newest
 from ..runs.checkpoint_writer import CheckpointWriter
-from ..runs.folder import RunFolder, new_name
-from ..runs.identity import changed_settings, check_identity, run_identity
+from ..runs.folder import RunFolder
+from ..runs.identity import changed_settings, check_identity
 from ..runs.metrics import DISCARDED
-from ..runs.tensorboard_log import TensorBoardLog
 from ..telemetry.events import EventLog
 from ..telemetry.metric_history import COUNTER_NAMES
 from ..telemetry.records import Level
 from ..telemetry.segment_layout import MAX_HISTORY
-from ..telemetry.throughput import RATE_NAMES
 from ..trainer import NonFiniteWeights, Trainer
-from ..trainers import trainer_kind
+from ..trainers import TrainerKind
+from ..units import plural
 from .counting import StepCounter
+from .failures import FailureHandler
 from .resume_point import SAVED, STATES, ResumePoint
+from .run_record import RunRecord
 
-MOST_STATES = 256 * 2**20  # bytes
+MAX_STATE_BYTES = 256 * 2**20
 
 
 class CheckpointManager:
-    """Writes a session's run; one that only plays keeps nothing.
+    """Saves and loads the checkpoints of a session. A session that does not learn saves none.
 
-    What cannot be written is told, and never the end of the training.
+    A checkpoint that cannot be written is reported, and the training continues.
 
     Args:
-        config: What is run.
+        config: The configuration of the session.
         task: What is trained on.
-        settings: The trainer's settings.
-        counter: What was counted, and the figures.
-        events: Where it is told how saving goes.
-        alarm: Called from any thread with a sentence about what cannot be written.
+        kind: The kind of the trainer.
+        record: The run folder.
+        counter: What was counted.
+        events: Where it is reported what was saved and loaded.
+        alarm: Called from any thread with a sentence about a checkpoint that cannot be written.
 
     Attributes:
-        folder: The run's folder, or None if nothing is kept.
-        pauses: Seconds that the training stood still at most for each checkpoint that was begun while it went on.
+        pauses: For each checkpoint that was written during the training, the longest time in s that it held it up.
     """
 
     def __init__(
         self,
         config: Config,
         task: Task,
-        settings: Mapping[str, Any],
+        kind: TrainerKind,
+        record: RunRecord,
         counter: StepCounter,
-        events: EventLog,
         *,
+        events: EventLog,
         alarm: Callable[[str], None],
     ) -> None:
-        self._config, self._task, self._settings = config, task, settings
-        self._kind = trainer_kind(config.trainer or task.trainer)
-        self._origin = run_identity(task, self._kind.name)
-        self._begun = not config.resume
-        self._counter, self._events, self._alarm = counter, events, alarm
-        self._unwritten = Alarm(QUIET_SECONDS)
-        self._unsaved: CheckpointNotWritten | None = None
-        self.folder = self._open()
         self.pauses: list[float] = []
+        self._config, self._task, self._units = config, task, kind.units
+        self._record, self._counter, self._events, self._alarm = record, counter, events, alarm
+        self._writer = CheckpointWriter(record.folder.checkpoints, self._on_written) if record.folder else None
         self._resume_point: ResumePoint | None = None
         self._saved_at = 0.0
-        self._started: float | None = None
-        self._saving, self._beside = "", False
-        self._saver = CheckpointWriter(self.folder.checkpoints, self._told) if self.folder else None
-        self._curves = TensorBoardLog(self.folder.path if self.folder else None)
-
-    def _open(self) -> RunFolder | None:
-        config = self._config
-        if not config.learn:
-            return None
-        if config.resume:
-            folder = RunFolder.find(config.runs_dir, config.resume)
-            folder.claim()
-            shutil.rmtree(folder.last, ignore_errors=True)
-            return folder
-        task = self._task.title if ":" in self._task.name else self._task.name  # the class, without its module
-        folder = RunFolder.create(config.runs_dir, config.name or new_name(task, self._kind.name))
-        folder.claim()
-        config_facts = {**config.model_dump(mode="json"), "settings": dict(self._settings)}
-        folder.write_initial_metadata(
-            {"id": folder.name, **self._origin, "started": time.time(), "config": config_facts}
-        )
-        atexit.register(folder.remove_if_empty)
-        return folder
-
-    @property
-    def name(self) -> str:
-        """The run's name."""
-        if self.folder is not None:
-            return self.folder.name
-        return f"{RunFolder.find(self._config.runs_dir, str(self._config.resume)).name} (playing)"
-
-    def write_metadata(self, state: str, *, device: str, num_envs: int, started: float, error: str = "") -> None:
-        """Write `run.json`; that of a run which could not be resumed stays as it was.
-
-        Args:
-            state: `running`, `completed` (a limit was reached), `interrupted` or `failed`.
-            device: Where the policy runs.
-            num_envs: Number of environments N.
-            started: When the session was, in s since the epoch; a run keeps when its first one was.
-            error: What it failed of.
-        """
-        if self.folder is None or not self._begun:
-            return
-        metadata = {
-            "id": self.folder.name,
-            **self._origin,
-            "device": device,
-            "num_envs": num_envs,
-            "started": self._started or started,
-            "written": time.time(),
-            "version": version("pac-tui"),
-            "state": state,
-            **({"error": error} if error else {}),
-            "return_mean": self._counter.counts.return_mean,
-            **{figure.name: self._counter.series.latest.get(figure.name) for figure in self._kind.figures},
-            **self._counter.counts.totals(),
-            "config": {**self._config.model_dump(mode="json"), "settings": dict(self._settings)},
-        }
-        self._try("run.json", lambda folder: folder.write_metadata(metadata))
-
-    def record(self, row: Mapping[str, float], *, discarded: int = 0) -> None:
-        """Append an iteration's figures to the run's metrics; `discarded` steps since then were not learned from."""
-        figures = {
-            **self._counter.counts.totals(),
-            "seconds": round(self._counter.clock.now(), 3),
-            **dict.fromkeys(RATE_NAMES),
-            **row,
-            **({DISCARDED: discarded} if discarded else {}),
-        }
-        self._try("metrics.jsonl", lambda folder: folder.append_metrics(figures))
-        self._try("tensorboard", lambda _: self._curves.add(row, self._counter.counts.steps))
-
-    def _try(self, what: str, write: Callable[[RunFolder], None]) -> None:
-        if self.folder is None:
-            return
-        try:
-            write(self.folder)
-        except OSError as error:
-            if self._unwritten.begins(self._counter.clock.now(), active=True):
-                self._alarm(f"cannot write {self.folder.path / what}: {error.strerror}; training goes on without it")
+        self._description, self._in_background = "", False  # of the checkpoint that is being written
+        self._unsaved: CheckpointNotWritten | None = None
 
     def mark_start(self, backend: Backend | None) -> None:
-        """Note where a new run begins, so that one that ends within its first rollout has a checkpoint, too."""
+        """Keep the resume point of a new run, so that a run that ends within its first rollout has a checkpoint."""
         if self._resume_point is None and backend is not None:
             self.mark(backend)
 
     @property
     def discarded_steps(self) -> int:
-        """Environment steps since the end of the last iteration: no checkpoint knows of them."""
+        """Environment steps since the end of the last iteration, which no checkpoint contains."""
         return (
             self._counter.counts.steps - self._resume_point.counters["steps"] if self._resume_point is not None else 0
         )
 
     def mark(self, backend: Backend) -> None:
-        """Note where the training stands, at the end of an iteration: what is saved later is saved as of now."""
-        if self.folder is None:
+        """Keep the resume point at the end of an iteration: a checkpoint that is saved later contains this one."""
+        if self._record.folder is None:
             return
         state, count = self._task.state, backend.environments
-        kept = state is not None and state.row_bytes * count <= MOST_STATES and backend.save(self._counter.newest)
+        kept = state is not None and state.row_bytes * count <= MAX_STATE_BYTES and backend.save(self._counter.newest)
         states = backend.buffer["state"][0].copy() if kept else None
         self._resume_point = ResumePoint(self._counter.counts.state(), self._counter.clock.now(), count, states)
 
     @property
     def due(self) -> bool:
         """Whether it is time for a checkpoint."""
-        every, saver = self._config.checkpoint_every, self._saver
+        every, writer = self._config.checkpoint_every, self._writer
         return (
-            bool(every) and saver is not None and not saver.busy and self._counter.clock.now() - self._saved_at >= every
+            bool(every)
+            and writer is not None
+            and not writer.busy
+            and self._counter.clock.now() - self._saved_at >= every
         )
 
     @property
     def saving(self) -> bool:
         """Whether a checkpoint is being written."""
-        return self._saver is not None and self._saver.busy
+        return self._writer is not None and self._writer.busy
 
-    def checkpoint(self, trainer: Trainer, *, wait: bool = False) -> None:
-        """Save what was learned by the end of the last iteration, beside the training unless told to `wait`.
+    def save(self, trainer: Trainer, *, wait: bool = False) -> None:
+        """Save what was learned by the end of the last iteration.
+
+        Args:
+            trainer: Who learned.
+            wait: Return when it is written; otherwise it is written in the background.
 
         Raises:
-            CheckpointNotWritten: There is nothing worth it, or it was waited for, and could not be written.
+            CheckpointNotWritten: Weights are not finite, or it could not be written and `wait` is set.
         """
-        if self._saver is None or self._resume_point is None:
+        if self._writer is None or self._resume_point is None:
             return
         begun = time.perf_counter()
         self._saved_at = self._counter.clock.now()
@@ -201,128 +123,145 @@ class CheckpointManager:
             tensors, data = trainer.state()
         except NonFiniteWeights as error:
             raise self._lost(error) from error
-        resume_point = self._resume_point
-        if resume_point.states is not None:
-            tensors[STATES] = resume_point.states
-        facts = {**self._origin, "seed": self._config.seed, **resume_point.facts(), "data": data}
-        self._saving = self._said(resume_point.counters)
-        self._beside = not wait
-        if self._beside:
+        point = self._resume_point
+        if point.states is not None:
+            tensors[STATES] = point.states
+        facts = {**self._record.identity, "seed": self._config.seed, **point.facts(), "data": data}
+        self._description, self._in_background = self._describe(point.counters), not wait
+        if self._in_background:
             self.pauses.append(time.perf_counter() - begun)
-        self._saver.save(resume_point.counters["steps"], tensors, facts)
+        self._writer.save(point.counters["steps"], tensors, facts)
         if not wait:
             return
-        self._saver.wait()
+        self._writer.wait()
         if self._unsaved is not None:
             raise self._lost(self._unsaved)
 
     def _lost(self, reason: PacError) -> CheckpointNotWritten:
-        """Say that what was learned last cannot be saved, and what is left."""
-        again = f": --resume {self.name} goes on from the newest" if self.folder and self.folder.saved else ""
-        return CheckpointNotWritten(f"what was learned last is lost: {reason}{again}")
+        """Return an error that says what was lost and how to continue."""
+        folder = self._record.folder
+        resume = f". Continue from the newest checkpoint with --resume {folder.name}" if folder and folder.saved else ""
+        return CheckpointNotWritten(f"what was learned last is lost: {reason}{resume}")
 
     @property
     def streaming(self) -> bool:
-        """Whether a checkpoint waits for more of what it saves."""
-        return self._saver is not None and self._saver.streaming
+        """Whether a checkpoint that is being written waits for slices of the tables that it saves."""
+        return self._writer is not None and self._writer.streaming
 
     def feed(self) -> None:
-        """ManualControl the checkpoint its next slice, between two steps."""
-        if self._saver is not None and self._saver.streaming:
+        """Copy the next slice for the checkpoint that is being written, between two steps."""
+        if self._writer is not None and self._writer.streaming:
             begun = time.perf_counter()
-            self._saver.feed()
+            self._writer.feed()
             self.pauses[-1] = max(self.pauses[-1], time.perf_counter() - begun)
 
     def release(self) -> None:
-        """Let the checkpoint have the rest of what it saves: its writers are about to end."""
-        if self._saver is not None:
-            self._saver.release()
+        """Let the checkpoint read the rest by itself: the workers, which write into what it saves, are about to end."""
+        if self._writer is not None:
+            self._writer.release()
 
-    def _said(self, counters: Mapping[str, Any]) -> str:
-        """How far the training was, in its trainer's words."""
-        units = self._kind.units
-        return f"{counters[units.over]:,} {units.counted}"
+    def _describe(self, counters: Mapping[str, Any]) -> str:
+        """Return how far the training was, such as `4,096 steps`."""
+        return f"{counters[self._units.over]:,} {self._units.counted}"
 
-    def _told(self, _step: int, error: CheckpointNotWritten | None) -> None:
+    def _on_written(self, _step: int, error: CheckpointNotWritten | None) -> None:
         self._unsaved = error
         if error is None:
-            pause = f"; the training stood still for {1000 * self.pauses[-1]:.0f} ms at most" if self._beside else ""
-            self._events.add(Level.GOOD, f"checkpoint at {self._saving}{pause}")
+            pause = f"; the training paused for at most {1000 * self.pauses[-1]:.0f} ms" if self._in_background else ""
+            self._events.add(Level.GOOD, f"checkpoint at {self._description}{pause}")
         else:
             every = self._config.checkpoint_every
-            again = f"; the next try is in {every:g} s" if every and self._beside else ""
-            self._alarm(f"no checkpoint was saved: {error}{again}")
+            retry = f"; the next attempt is in {every:g} s" if every and self._in_background else ""
+            self._alarm(f"no checkpoint was saved: {error}{retry}")
 
-    def resume(self, trainer: Trainer) -> None:
-        """Load the newest checkpoint that verifies, if a run is to be resumed.
+    def save_last(self, trainer: Trainer, failures: FailureHandler) -> None:
+        """Save the last figures and a checkpoint, at the end of a session.
+
+        Args:
+            trainer: Who learned.
+            failures: Whether the session failed; gets what goes wrong here.
+        """
+        latest, discarded = self._last_figures(trainer, failures), self.discarded_steps
+        if discarded:
+            latest |= self._counter.figures()
+            steps = plural(self._units.step)
+            self._events.add(Level.INFO, f"the last rollout was not finished: its {discarded:,} {steps} are discarded")
+        if latest:
+            self._counter.series.latest |= latest
+            self._record.write_metrics(self._counter.series.latest, discarded=discarded)
+        try:
+            self.save(trainer, wait=True)
+        except CheckpointNotWritten as error:
+            failures.error = failures.error or error
+
+    @staticmethod
+    def _last_figures(trainer: Trainer, failures: FailureHandler) -> dict[str, float]:
+        """Return the figures for the final report; none if the session failed, or fails here."""
+        if failures.error is not None:
+            return {}
+        try:
+            return trainer.finish()
+        except Exception as error:
+            failures.fail(error)
+            return {}
+
+    def load(self, trainer: Trainer) -> None:
+        """Load the newest checkpoint whose checksums are correct, if a run is to be resumed.
 
         Raises:
-            BadParameter: The run is of another task or trainer, or has reached the limit that is asked for.
-            NoCheckpoint: None verifies.
+            BadParameter: The run has another task or trainer, or has already reached the limits.
+            NoCheckpoint: There is no correct checkpoint.
         """
         if not self._config.resume:
             return
-        folder = RunFolder.find(self._config.runs_dir, self._config.resume)
-        check_identity(folder, self._origin)
-        loaded = load_newest(folder.checkpoints, self._origin, SAVED)
+        folder = self._record.source
+        check_identity(folder, self._record.identity)
+        loaded = load_newest(folder.checkpoints, self._record.identity, SAVED)
         for sentence in loaded.skipped:
             self._events.add(Level.WARNING, sentence)
-        resume_point = ResumePoint.saved(loaded)
-        self._refuse_the_end(folder, resume_point)
+        point = ResumePoint.loaded(loaded)
+        self._check_limits(folder, point)
         trainer.load_state(loaded.tensors, loaded.data["data"])
         if self._config.learn:
-            self._continue(folder, resume_point)
-        self._begun = True
-        told = ", ".join(
-            (f"resumed {folder.name} at {self._said(resume_point.counters)}", *changed_settings(folder, self._settings))
+            self._continue_counts(folder, point)
+        self._record.resumable = True
+        changes = changed_settings(folder, self._record.settings)
+        self._events.add(
+            Level.GOOD, ", ".join((f"resumed {folder.name} at {self._describe(point.counters)}", *changes))
         )
-        self._events.add(Level.GOOD, told)
 
-    def _refuse_the_end(self, folder: RunFolder, resume_point: ResumePoint) -> None:
-        """Raise what says that a run has reached the limit that is asked for."""
-        if self._config.learn and self._config.used_up(resume_point.counters, 0.0) >= 1:
+    def _check_limits(self, folder: RunFolder, point: ResumePoint) -> None:
+        """Raise an error if the run has already reached a limit."""
+        if self._config.learn and self._config.used_up(point.counters, 0.0) >= 1:
             raise BadParameter(
-                f"{folder.name} has {self._said(resume_point.counters)} already, and a limit counts the "
-                "whole run: ask for more"
+                f"{folder.name} already has {self._describe(point.counters)}. A limit counts the whole run: set a "
+                "higher one"
             )
 
-    def _continue(self, folder: RunFolder, resume_point: ResumePoint) -> None:
-        """Let counters, time and curves go on where the run stood."""
-        done = resume_point.counters["iterations"]
+    def _continue_counts(self, folder: RunFolder, point: ResumePoint) -> None:
+        """Continue counters, time and curves of a run."""
+        done = point.counters["iterations"]
         lines = [line for line in folder.sample_metrics(MAX_HISTORY) if line.keys() >= COUNTER_NAMES]
         rows = [line for line in lines if line["iterations"] <= done and DISCARDED not in line]
-        self._counter.resume(resume_point.counters, resume_point.seconds, rows)
-        self._resume_point, self._saved_at = resume_point, resume_point.seconds
-        self._started = folder.metadata().get("started")
+        self._counter.resume(point.counters, point.seconds, rows)
+        self._resume_point, self._saved_at = point, point.seconds
+        self._record.first_started = folder.metadata().get("started")
 
     def restore(self, backend: Backend) -> bool:
-        """Let the environments go on where a resumed run stood; return whether they do."""
+        """Restore the environments' states of the resumed run; return whether that was possible."""
         if not self._config.resume or self._resume_point is None:
             return False
         states = self._resume_point.states
         try:
             restored = states is not None and backend.restore(states)
         except ImpossibleState as error:
-            self._events.add(Level.WARNING, f"episodes begin anew: {error}")
+            self._events.add(Level.WARNING, f"episodes restart: {error}")
             return False
-        if not restored and self._kind.units.episodes:
-            self._events.add(Level.INFO, "episodes begin anew: their states were not saved, or for another N")
+        if not restored and self._units.episodes:
+            self._events.add(Level.INFO, "episodes restart: their states were not saved, or for another N")
         return restored
 
     def close(self) -> None:
-        """Finish what is being written."""
-        if self._saver is not None:
-            self._saver.wait()
-        self._try("tensorboard", lambda _: self._curves.close())
-
-    def forget(self) -> None:
-        """Leave nothing of a new run."""
-        if self.folder is not None and not self._config.resume:
-            self.folder.remove()
-            self.folder.release()
-            self.folder = None
-
-    def leave(self) -> None:
-        """Let others go on with the run."""
-        if self.folder is not None:
-            self.folder.release()
+        """Wait until the checkpoint that is being written is complete."""
+        if self._writer is not None:
+            self._writer.wait()

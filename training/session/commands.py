@@ -167,7 +167,7 @@ class Commands(BaseCommands):
     @validated
     def do_speed(self, sps: Speed) -> None:
         """Limit the steps per second of all environments together; 0 is no limit."""
-        if sps and self._session.planner.sweeping:
+        if sps and self._session.envs.planner.sweeping:
             raise CommandRefused("a measurement is running, and a speed limit would spoil it; try again after it")
         super().do_speed(sps)
 
@@ -186,7 +186,7 @@ class Commands(BaseCommands):
         """Restart with another number of environments."""
         if not 1 <= num_envs <= MAX_ENVS:
             raise CommandRefused(f"a number of environments is 1 to {MAX_ENVS:,}, got {num_envs:,}")
-        self._session.restart(num_envs)
+        self._session.envs.restart(num_envs)
 
     @validated
     def do_baseline(self) -> None:
@@ -196,13 +196,13 @@ class Commands(BaseCommands):
             raise CommandRefused(
                 "one environment is running: its fps becomes the baseline by itself, within some seconds"
             )
-        self._session.sweep((BASELINE_ENVS,), WINDOW)
+        self._session.envs.sweep((BASELINE_ENVS,), WINDOW)
 
     @validated
     def do_act(self, env: Whole, action: Action, seat: Whole = 0) -> None:
         """Make one step of all environments, in which a person's action takes the place of the policy's in a seat."""
         session = self._session
-        control, backend = session.debugger.manual_control, session.backend
+        control, backend = session.debugger.manual_control, session.envs.backend
         if backend is None or not session.gate.paused:
             raise CommandRefused("an environment is played by hand while the session is paused: Space pauses")
         if control.requested is not None:
@@ -218,15 +218,15 @@ class Commands(BaseCommands):
                 f"a sweep takes 1 to {MOST_COUNTS} numbers of environments from 1 to {MAX_ENVS:,}, got {counts}"
             )
         self._check_undisturbed()
-        self._session.sweep(sorted(set(counts)))
+        self._session.envs.sweep(sorted(set(counts)))
 
     @validated
     def do_cancel_sweep(self) -> None:
         """Return from a sweep to the N it came from."""
-        self._session.cancel_sweep()
+        self._session.envs.cancel_sweep()
 
     def _check_undisturbed(self) -> None:
-        if self._session.planner.sweeping:
+        if self._session.envs.planner.sweeping:
             raise CommandRefused("a measurement is going on")
         if self._session.state.speed:
             raise CommandRefused("there is a speed limit, and under it there is nothing to measure: m takes it away")

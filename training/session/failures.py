@@ -46,9 +46,9 @@ class FailureHandler:
     def raise_alarm(self, text: str) -> None:
         """Report an alarm that is not the monitor's."""
         self._alarms.messages.append(text)
-        self._events.add(self.level_of(text, Level.ERROR), text)
+        self._events.add(self.alarm_level(text, Level.ERROR), text)
 
-    def drain(self, backend: Backend) -> None:
+    def report_events(self, backend: Backend) -> None:
         """Report what a backend reports: workers that failed, which is an alarm, and those that are back."""
         for event in backend.drain_events():
             level, of_worker = Level[event.level.upper()], event.worker is not None
@@ -56,10 +56,10 @@ class FailureHandler:
                 self.worker_restarts += 1
                 self._alarms.marked.update(range(event.lo, event.hi))
                 self._alarms.messages.append(event.text.partition("\n")[0])
-                level = self.level_of(self._alarms.messages[-1], level)
+                level = self.alarm_level(self._alarms.messages[-1], level)
             self._events.add(level, event.text, event.lo if of_worker else -1, reported=of_worker)
 
-    def level_of(self, alarm: str, level: Level) -> Level:
+    def alarm_level(self, alarm: str, level: Level) -> Level:
         """Return the `level` of an alarm's event. One that ends the session is fatal: no further step passes."""
         if not self._alarm_exit or self._gate.stopping:
             return level
@@ -68,7 +68,7 @@ class FailureHandler:
         return Level.FATAL
 
     @property
-    def sentence(self) -> str:
+    def message(self) -> str:
         """The error in a sentence; empty if there is none."""
         if isinstance(self.error, PacError):
             return f"{self.error.title}: {self.error}"

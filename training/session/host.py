@@ -269,7 +269,7 @@ def main() -> int:
             traceback.print_exc()
         _say(pipe, _as_data(error))
         return FAILED
-    log = session.checkpoints.folder.log if session.checkpoints.folder else session.directory / "session.log"
+    log = session.record.folder.log if session.record.folder else session.directory / "session.log"
     try:
         descriptor = open_regular(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
     except OSError as error:

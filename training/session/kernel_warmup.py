@@ -35,7 +35,7 @@ class KernelWarmup:
         if self._reserve is not None:
             self._reserve.close()
 
-    def finish(self, waiting: Callable[[], None]) -> None:
+    def wait(self, waiting: Callable[[], None]) -> None:
         """Return when the kernels are there; `waiting` is called now and then, and may raise to give up.
 
         What goes wrong here goes wrong again in the workers, when it is told.

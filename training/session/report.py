@@ -1,30 +1,37 @@
-"""What a session says of itself at its end."""
+"""What a session reports about itself: what it runs on at the start, and its figures at the end."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
+from ...backends.core.base import Backend
 from ...envs import Task
 from ..json_data import jsonable
+from ..loading import unused_variables
 from ..telemetry.events import EventLog
+from ..telemetry.records import Level
 from ..telemetry.throughput import Mark
 from ..trainers import TrainerKind
+from ..units import plural
 from .checkpoint_manager import CheckpointManager
 from .counting import StepCounter
+from .run_record import RunRecord
 
 TIMES = ("env", "wait", "inference", "learn", "python")
 """What a report calls the phases of the training thread, in their order."""
 
 
 @dataclass(frozen=True)
-class Environments:
-    """The environments of a session at its end, for its report.
+class EnvironmentSummary:
+    """The environments of a session, for its report.
 
     Attributes:
         backend: The name of the backend.
+        device: Where the policy runs.
         num_envs: Number of environments N.
         workers: Number of workers.
         worker_restarts: How many workers failed and were started again.
@@ -33,6 +40,7 @@ class Environments:
     """
 
     backend: str
+    device: str
     num_envs: int
     workers: int
     worker_restarts: int
@@ -40,15 +48,27 @@ class Environments:
     sweep_seconds: float
 
 
+def setup_events(task: Task, kind: TrainerKind, backend: Backend, device: str) -> list[tuple[Level, str]]:
+    """Return the first events of a session: what it runs on, and what a person should know about that."""
+    warnings = ([task.note] if task.note else []) + list(unused_variables(os.environ, device))
+    num_envs = backend.environments
+    count = f"{num_envs:,} {kind.units.env if num_envs == 1 else plural(kind.units.env)}"
+    where = f", inference on {device}" if kind.computes else ""
+    return [
+        *((Level.WARNING, text) for text in warnings),
+        (Level.INFO, f"using transport: {backend.name}, {count}{where}"),
+    ]
+
+
 def make_report(
     task: Task,
     kind: TrainerKind,
-    device: str,
-    envs: Environments,
+    envs: EnvironmentSummary,
     *,
     counter: StepCounter,
-    alarms: Sequence[str],
+    record: RunRecord,
     checkpoints: CheckpointManager,
+    alarms: Sequence[str],
     events: EventLog,
 ) -> dict[str, Any]:
     """Return a run's figures, as `run --headless --json` prints them, null where unknown.
@@ -66,7 +86,7 @@ def make_report(
             "task": task.spec,
             "trainer": kind.name,
             "backend": envs.backend,
-            "device": device,
+            "device": envs.device,
             "num_envs": num_envs,
             "seconds": mark.seconds,
             "sweep_seconds": envs.sweep_seconds,
@@ -93,7 +113,7 @@ def make_report(
             "checkpoint_pauses_ms": [1000 * pause for pause in checkpoints.pauses],
             "events": list(events.reported),
             "alarms": list(alarms),
-            "run": str(checkpoints.folder.path) if checkpoints.folder else None,
+            "run": str(record.folder.path) if record.folder else None,
             "version": version("pac-tui"),
         }
     )

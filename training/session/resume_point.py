@@ -37,7 +37,7 @@ class ResumePoint:
         return {"num_envs": self.num_envs, "counters": dict(self.counters), "seconds": self.seconds}
 
     @classmethod
-    def saved(cls, found: Checkpoint) -> ResumePoint:
+    def loaded(cls, found: Checkpoint) -> ResumePoint:
         """Return where the training stood that a checkpoint is of."""
         facts, states = found.data, found.tensors.get(STATES)
         kept = None if states is None else np.array(states)

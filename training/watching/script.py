@@ -88,7 +88,7 @@ class WatchedScript(BaseSession):
         self.state.backend = kind
         # Before the telemetry: whoever finds that may command.
         self._server = ControlServer(self.directory, ScriptCommands(self).handle, self.viewers)
-        self._open_segment(
+        self.open_segment(
             mirror.environments, run=name, trainer="script", backend=kind, device="", seed=0, watched=True
         )
         self.monitor.begin(self.mirror)

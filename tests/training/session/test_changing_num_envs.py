@@ -92,7 +92,7 @@ def crowd(tmp_path, monkeypatch):
         options |= {"task": "CartPole-v1", "trainer": "random", "backend": "inline", "runs_dir": tmp_path}
         session = Session(Config(num_envs=num_envs, steps=500, **options), tmp_path, headless=True)
         if restart:
-            session.restart(restart)
+            session.envs.restart(restart)
         return session.run()
 
     return run

@@ -66,7 +66,7 @@ class Commanded:
     def close(self):
         self.session.sampler.stop()
         self.server.close()
-        self.session.checkpoints.forget()
+        self.session.record.remove()
         remove_directory(self.session.directory)
 
 

@@ -81,7 +81,7 @@ def test_a_resumed_run_continues_its_counts(counter, source):
 
 def test_an_iteration_has_the_figures_of_trainer_and_session(counter, source):
     """Rates are included after the first iteration, which is a warm-up."""
-    counter.clock.go()
+    counter.clock.start()
     step(counter, source, 0, terminated=1, episode_return=[1, 2, 3, 4])
     assert counter.end_iteration({"loss": 0.5}) == {"return_mean": 2.5, "length_mean": 1.0, "loss": 0.5}
     step(counter, source, 1)
@@ -92,8 +92,8 @@ def test_an_iteration_has_the_figures_of_trainer_and_session(counter, source):
 def test_the_phases_of_a_window_add_up_to_it(counter):
     """No matter how much time passes after the last phase of an iteration."""
     draws, timer, clock = random.Random(0), counter._timer, counter.clock
-    clock.go()
-    counter.throughput.begin(N, counter.mark())
+    clock.start()
+    counter.throughput.reset(N, counter.mark())
     for _ in range(300):
         for phase in PHASES:
             timer.lap(phase)

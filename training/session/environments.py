@@ -1,0 +1,251 @@
+"""The environments of a session at any N: from a request for another N to the first step with it.
+
+A request interrupts the training thread, which then calls `SessionEnvs.apply_requests` between two steps.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+from ...backends import TooManyEnvironments, default_num_envs
+from ...backends import make as make_backend
+from ...backends.core.base import Backend
+from ...backends.core.memory import check_room
+from ...envs import PacError
+from ..config import Config
+from ..past.history import MIN_DEPTH, step_bytes
+from ..telemetry.records import Level, Phase
+from ..trainer import Trainer
+from ..units import Units, plural
+from .base_session import BaseSession
+from .checkpoint_manager import CheckpointManager
+from .failures import FailureHandler
+from .gated_envs import GatedEnvs
+from .num_envs_planner import NumEnvsPlanner
+from .report import EnvironmentSummary
+from .run_record import RunRecord
+from .sweep import SECONDS
+
+STEP_TIMEOUT = 60.0  # s
+
+
+class SessionEnvs:
+    """Makes the environments, restarts them with another N and measures them.
+
+    Args:
+        session: Publishes what is done; its gate is the one before each step.
+        config: The configuration of the session.
+        units: What the trainer calls environments.
+        record: The run folder.
+        checkpoints: Copies a slice of what it saves after a step, while it saves.
+        failures: Reports the events of workers.
+
+    Attributes:
+        planner: Decides the number of environments.
+        made: Whether any environments were made.
+    """
+
+    def __init__(
+        self,
+        session: BaseSession,
+        config: Config,
+        units: Units,
+        *,
+        record: RunRecord,
+        checkpoints: CheckpointManager,
+        failures: FailureHandler,
+    ) -> None:
+        self.planner = NumEnvsPlanner(config.num_envs or session.task.num_envs or default_num_envs(), units)
+        self.made = False
+        self._session, self._config, self._units = session, config, units
+        self._record, self._checkpoints, self._failures = record, checkpoints, failures
+        self._envs: GatedEnvs | None = None
+        self._request_lock = threading.Lock()  # a request and its interruption are one
+
+    @property
+    def backend(self) -> Backend | None:
+        """What steps the environments; None while there are none."""
+        return self._envs.backend if self._envs is not None else None
+
+    @property
+    def num_envs(self) -> int:
+        """The number of environments that are running."""
+        return self._envs.environments if self._envs is not None else self.planner.num_envs
+
+    @property
+    def stepping(self) -> bool:
+        """Whether the training thread is in the environments."""
+        return self._envs is not None and self._envs.stepping
+
+    # -- requests, by any thread --------------------------------------------------------------------------------------
+
+    def restart(self, num_envs: int) -> None:
+        """Request another number of environments."""
+        with self._request_lock:
+            self.planner.request(num_envs)
+            self._session.gate.interrupt()
+
+    def sweep(self, counts: Sequence[int], seconds: float = SECONDS) -> None:
+        """Request a measurement of several N for some seconds each, and then the present N."""
+        self._session.gate.resume()
+        with self._request_lock:
+            self.planner.request_sweep(counts, self.num_envs, seconds)
+            self._session.gate.interrupt()
+
+    def cancel_sweep(self) -> None:
+        """Request the N that a sweep returns to, now."""
+        if (home := self.planner.home) is not None:
+            self.restart(home)
+
+    # -- the training thread ------------------------------------------------------------------------------------------
+
+    def apply_requests(self, trainer: Trainer, *, interrupted: bool) -> None:
+        """Restart if another N is due, or if the rollout was `interrupted`, which cannot be continued."""
+        session = self._session
+        with self._request_lock:
+            decision = self.planner.decide(self.num_envs, session.counter.throughput)
+            session.gate.cancel_interrupt()
+        session.state.progress = decision.progress
+        for text in decision.results:
+            session.events.add(Level.GOOD, text)
+        if interrupted or decision.num_envs != self.num_envs:
+            self._restart(trainer, decision.num_envs)
+        elif decision.measures:
+            self.measure()
+        session.clock.start()
+
+    def _restart(self, trainer: Trainer, num_envs: int) -> None:
+        """Restart with another N, or with the previous one if that is impossible; the trainer keeps what it learned."""
+        session, before = self._session, self.num_envs
+        session.clock.stop()
+        session.state.target_envs = num_envs
+        session.set_phase(Phase.RESTARTING, f"restarting with num_envs={num_envs}...")
+        try:
+            self._open(num_envs)
+            self._begin(num_envs, trainer.resize)
+        except PacError as error:
+            back = self.planner.give_up(before)
+            text = f"{error.title}: {error}. Back to {back} {plural(self._units.environment)}."
+            session.events.add(Level.ERROR, text)
+            self._open(back)
+            trainer.resize(back)
+        else:
+            self.planner.restarts += 1
+            session.events.add(Level.INFO, f"restarted with num_envs={self.num_envs}")
+        self.measure()
+
+    def open_first(self) -> None:
+        """Open the first telemetry segment, with at most as many environments as there is memory for."""
+        try:
+            self._open(self.planner.num_envs)
+        except TooManyEnvironments as error:
+            self._open(self._possible(error))
+            self._session.events.add(Level.WARNING, f"{error.reason}: using {error.most:,}")
+
+    def start(self, trainer: Trainer) -> Backend:
+        """Start the trainer with the first environments, and return what steps them."""
+        first = self.planner.first(baseline=self._config.baseline)
+        if first != self.planner.num_envs:
+            self._open(first)
+        self._begin(first, trainer.start)
+        assert self.backend is not None
+        return self.backend
+
+    def _open(self, num_envs: int) -> None:
+        """Publish into a new telemetry segment for `num_envs`.
+
+        Raises:
+            TooManyEnvironments: There is not enough memory for the history of their last steps.
+        """
+        session = self._session
+        check_room(num_envs, MIN_DEPTH * step_bytes(session.task, num_envs), "to keep their last steps")
+        session.open_segment(
+            num_envs, backend=self._config.backend, device=session.state.device, **self._record.facts()
+        )
+        self.planner.opened(num_envs)
+
+    def _begin(self, num_envs: int, begin: Callable[[int], None]) -> None:
+        """Call `begin` of the trainer with `num_envs`, or with as many environments as there is memory for."""
+        reason = ""
+        while True:
+            try:
+                begin(num_envs)
+                break
+            except TooManyEnvironments as error:
+                reason, num_envs = reason or error.reason, self._possible(error)
+                self._open(num_envs)
+        if reason:
+            self._session.events.add(Level.WARNING, f"{reason}: using {num_envs:,}")
+
+    def _possible(self, error: TooManyEnvironments) -> int:
+        """Return how many environments there is memory for; with `--strict`, raise the error."""
+        if self._config.strict or not error.most:
+            raise error
+        return error.most
+
+    def make(self, num_envs: int, slots: int) -> GatedEnvs:
+        """Make the environments behind the gate; called by the trainer."""
+        session, config = self._session, self._config
+        self.made = True
+        session.set_phase(session.state.phase, self._units.said("starting the environments"))
+        backend = make_backend(
+            session.task,
+            num_envs,
+            config.backend,
+            strict=config.strict,
+            slots=slots,
+            seed=config.seed,
+            workers=config.workers,
+            timeout=max(STEP_TIMEOUT, 2 * config.hang_timeout),
+            hang_timeout=config.hang_timeout,
+        )
+        self._envs = GatedEnvs(
+            backend,
+            timer=session.timer,
+            monitor=session.monitor,
+            checkpoints=self._checkpoints,
+            pass_gate=session.pass_gate,
+            detach=self._detach_backend,
+        )
+        session.state.backend = backend.name
+        session.sampler.watch(backend)
+        return self._envs
+
+    def measure(self) -> None:
+        """Publish that the environments run, and measure their rates from now on."""
+        session, throughput = self._session, self._session.counter.throughput
+        message = self.planner.measure(session.clock.now(), throughput.seconds(self.num_envs))
+        session.set_phase(Phase.BASELINE if message else Phase.RUNNING, message)
+        session.clock.start()
+        throughput.restart_window(session.counter.mark())
+
+    def report_events(self) -> None:
+        """Report what the backend reports, such as failed workers."""
+        if self.backend is not None:
+            self._failures.report_events(self.backend)
+
+    def _detach_backend(self, backend: Backend) -> None:
+        """Stop watching `backend`, which is about to close."""
+        self._checkpoints.release()
+        self._failures.report_events(backend)
+        self._session.sampler.watch(None)
+        if self.backend is backend:
+            self._envs = None
+
+    def summary(self) -> EnvironmentSummary:
+        """Return what the session's report says about the environments."""
+        return EnvironmentSummary(
+            backend=self.backend.name if self.backend is not None else self._config.backend,
+            device=self._session.state.device,
+            num_envs=self.num_envs,
+            workers=len(self.backend.workers) if self.backend is not None else 0,
+            worker_restarts=self._failures.worker_restarts,
+            restarts=self.planner.restarts,
+            sweep_seconds=self.planner.sweep_seconds(self._session.clock.now()),
+        )
+
+    def close(self) -> None:
+        """Stop the workers, if the trainer has not."""
+        if self.backend is not None:
+            self.backend.close()

@@ -1,0 +1,48 @@
+"""The limits of a run: `--steps`, `--frames`, `--episodes` and `--seconds`."""
+
+from __future__ import annotations
+
+from ..config import Config
+from ..trainer import Stopped
+from .counting import StepCounter
+from .num_envs_planner import NumEnvsPlanner
+
+
+class RunLimits:
+    """Compares what was counted with the limits of the configuration. They do not hold during a measurement.
+
+    Args:
+        config: The configuration of the session.
+        counter: What was counted.
+        planner: Whether a baseline or a sweep is being measured.
+    """
+
+    def __init__(self, config: Config, counter: StepCounter, planner: NumEnvsPlanner) -> None:
+        self._config, self._counter, self._planner = config, counter, planner
+        self._stepped = False
+
+    @property
+    def used_up(self) -> float:
+        """The largest used share of the limits; NaN without a limit."""
+        return self._config.used_up(self._counter.counts.totals(), self._seconds())
+
+    @property
+    def reached(self) -> bool:
+        """Whether the session has reached a limit."""
+        return self.used_up >= 1 and not self._planner.sweeping
+
+    def check_time(self) -> None:
+        """Check the limit of seconds before a step. The first step is always taken, however long the start took.
+
+        Raises:
+            Stopped: The time is used up.
+        """
+        limit = self._config.seconds
+        if limit is not None and self._stepped and not self._planner.sweeping and self._seconds() >= limit:
+            raise Stopped
+        self._stepped = True
+
+    def _seconds(self) -> float:
+        """Seconds of training since the start or the resume, without baseline and sweeps."""
+        now = self._counter.clock.now()
+        return now - self._counter.resumed.seconds - self._planner.sweep_seconds(now)

@@ -1,0 +1,177 @@
+"""The run folder of a session: `run.json`, metrics and TensorBoard curves."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from typing import Any
+
+from ...envs import Task
+from ..config import Config
+from ..guards.alarms import QUIET_SECONDS, Alarm
+from ..past.recorder import EpisodeRecorder
+from ..runs.folder import RunFolder, new_name
+from ..runs.identity import run_identity
+from ..runs.metrics import DISCARDED
+from ..runs.tensorboard_log import TensorBoardLog
+from ..telemetry.events import EventLog
+from ..telemetry.throughput import RATE_NAMES
+from ..trainers import TrainerKind
+from .counting import StepCounter
+from .state import SessionState
+
+
+class RunRecord:
+    """Writes what happens in a session into its run folder. A session that does not learn writes nothing.
+
+    A file that cannot be written is reported, and the training continues.
+
+    Args:
+        config: The configuration of the session.
+        task: What is trained on.
+        kind: The kind of the trainer.
+        settings: The trainer's settings.
+        counter: What was counted.
+        alarm: Called from any thread with a sentence about a file that cannot be written.
+
+    Attributes:
+        folder: The run folder; None if nothing is written.
+        identity: The task and trainer of the run, as its files name them.
+        settings: The same.
+        resumable: Whether `run.json` may be written: not before a run that is resumed was loaded.
+        first_started: When the run was first started, in s since the epoch; None if this session is the first.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        task: Task,
+        kind: TrainerKind,
+        settings: Mapping[str, Any],
+        counter: StepCounter,
+        *,
+        alarm: Callable[[str], None],
+    ) -> None:
+        self.identity, self.settings = run_identity(task, kind.name), settings
+        self.first_started: float | None = None
+        self.resumable = not config.resume
+        self._config, self._task, self._kind, self._counter = config, task, kind, counter
+        self._alarm, self._unwritten = alarm, Alarm(QUIET_SECONDS)
+        self.folder = self._open_folder()
+        self._curves = TensorBoardLog(self.folder.path if self.folder else None)
+
+    def _open_folder(self) -> RunFolder | None:
+        config = self._config
+        if not config.learn:
+            return None
+        if config.resume:
+            folder = RunFolder.find(config.runs_dir, config.resume)
+            folder.claim()
+            shutil.rmtree(folder.last, ignore_errors=True)
+            return folder
+        task = self._task.title if ":" in self._task.name else self._task.name  # the class, without its module
+        folder = RunFolder.create(config.runs_dir, config.name or new_name(task, self._kind.name))
+        folder.claim()
+        folder.write_initial_metadata(
+            {"id": folder.name, **self.identity, "started": time.time(), "config": self._full_config()}
+        )
+        atexit.register(folder.remove_if_empty)
+        return folder
+
+    def _full_config(self) -> dict[str, Any]:
+        return {**self._config.model_dump(mode="json"), "settings": dict(self.settings)}
+
+    @property
+    def source(self) -> RunFolder:
+        """The folder of this run; without learning, that of the run whose policy plays."""
+        return self.folder or RunFolder.find(self._config.runs_dir, self._config.resume or "")
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the telemetry says about the run."""
+        return {
+            "run": self.source.name if self.folder else f"{self.source.name} (playing)",
+            "folder": str(self.folder.path.resolve()) if self.folder else "",
+            "trainer": self._kind.name,
+            "seed": self._config.seed,
+            "settings": self.settings,
+            "units": self._kind.units,
+            "figures": self._kind.figures,
+        }
+
+    def episode_recorder(self, events: EventLog) -> EpisodeRecorder:
+        """Return a recorder that writes into the folder of the run."""
+        return EpisodeRecorder(self._task, self._config.seed, self.source.name, self.source.episodes, events)
+
+    def write_metadata(self, run_state: str, state: SessionState, num_envs: int, error: str = "") -> None:
+        """Write `run.json`; any thread may.
+
+        Args:
+            run_state: `running`, `completed` (a limit was reached), `interrupted` or `failed`.
+            state: What the session is doing.
+            num_envs: Number of environments N.
+            error: Why the session failed.
+        """
+        if self.folder is None or not self.resumable:
+            return
+        counts, latest = self._counter.counts, self._counter.series.latest
+        metadata = {
+            "id": self.folder.name,
+            **self.identity,
+            "device": state.device,
+            "num_envs": num_envs,
+            "started": self.first_started or state.started,
+            "written": time.time(),
+            "version": version("pac-tui"),
+            "state": run_state,
+            **({"error": error} if error else {}),
+            "return_mean": counts.return_mean,
+            **{figure.name: latest.get(figure.name) for figure in self._kind.figures},
+            **counts.totals(),
+            "config": self._full_config(),
+        }
+        self._try("run.json", lambda folder: folder.write_metadata(metadata))
+
+    def write_metrics(self, row: Mapping[str, float], *, discarded: int = 0) -> None:
+        """Append an iteration's figures to the metrics.
+
+        Args:
+            row: The figures.
+            discarded: Environment steps since the end of the iteration, which were not learned from.
+        """
+        figures = {
+            **self._counter.counts.totals(),
+            "seconds": round(self._counter.clock.now(), 3),
+            **dict.fromkeys(RATE_NAMES),
+            **row,
+            **({DISCARDED: discarded} if discarded else {}),
+        }
+        self._try("metrics.jsonl", lambda folder: folder.append_metrics(figures))
+        self._try("tensorboard", lambda _: self._curves.add(row, self._counter.counts.steps))
+
+    def _try(self, name: str, write: Callable[[RunFolder], None]) -> None:
+        if self.folder is None:
+            return
+        try:
+            write(self.folder)
+        except OSError as error:
+            if self._unwritten.begins(self._counter.clock.now(), active=True):
+                self._alarm(f"cannot write {self.folder.path / name}: {error.strerror}; training continues without it")
+
+    def close(self) -> None:
+        """Close the TensorBoard files."""
+        self._try("tensorboard", lambda _: self._curves.close())
+
+    def release(self) -> None:
+        """Let other processes continue the run."""
+        if self.folder is not None:
+            self.folder.release()
+
+    def remove(self) -> None:
+        """Remove the folder of a new run."""
+        if self.folder is not None and not self._config.resume:
+            self.folder.remove()
+            self.folder.release()
+            self.folder = None

@@ -170,7 +170,8 @@ class Fleet:
         now = time.monotonic()
         member.last_error = failure.summary()
         member.failures.append(now)
-        kill(member.process)
+        if member.process is not None:
+            kill(member.process)
         if sum(now - then < WINDOW for then in member.failures) >= MOST_FAILURES:
             raise WorkerFailed(
                 failure, f"It failed {MOST_FAILURES} times within {WINDOW:g} s, so it was not started again."
@@ -211,19 +212,24 @@ class Fleet:
             os.sched_yield()
 
 
-def _end(members: list[Member], segment: Segment) -> None:
-    running = [member for member in members if member.process is not None]
-    for member in running:
+def end_members(members: Sequence[Member]) -> None:
+    """Tell workers to close, and kill those that have not ended in time, with all that they started."""
+    running = [(member, member.process) for member in members if member.process is not None]
+    for member, _ in running:
         member.block.post(CLOSE)
     fence()
-    for member in running:
+    for member, _ in running:
         member.block.wake()
     end = time.monotonic() + GRACE
-    for member in running:
-        assert member.process is not None
-        with suppress(subprocess.TimeoutExpired):
-            member.process.wait(max(0.0, end - time.monotonic()) if member.ready else 0.0)
-        kill(member.process)
+    for member, process in running:
+        if member.ready:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(max(0.0, end - time.monotonic()))
+    kill(*(process for _, process in running))
+
+
+def _end(members: list[Member], segment: Segment) -> None:
+    end_members(members)
     for member in members:
         member.log.unlink(missing_ok=True)
         member.report.unlink(missing_ok=True)

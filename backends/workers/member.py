@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import psutil
 
@@ -22,6 +23,10 @@ from .control import BEAT, FAILED, READY, REPLY, REQUEST, STARTING, STATE, STEPS
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS"), "1"
 )
+VARIABLE = "PAC_WORKER"
+"""The environment variable that a worker and all that it starts have in common."""
+ROUNDS, PATIENCE = 5, 1.0
+"""How often to look for processes to kill, as those may start others meanwhile; seconds to wait for their end."""
 TAIL = 4096
 LOG_LIMIT = 1 << 20
 
@@ -101,13 +106,37 @@ def dismiss() -> None:
     _spawner.submit(end).result()
 
 
-def kill(process: subprocess.Popen[bytes] | None) -> None:
-    """End a worker, if it has not ended by itself, and everything it started, and reap it."""
-    if process is None:
-        return
-    with suppress(ProcessLookupError, PermissionError):  # nobody is left; macOS says the latter of those who are dead
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+def kill(*processes: subprocess.Popen[bytes]) -> None:
+    """Kill workers that have not ended, and every process that they started, and reap them.
+
+    A process that left the worker's process group (a daemon) is found by the variable `PAC_WORKER` of its environment.
+    Only one that has also cleared its environment is missed.
+    """
+    for process in processes:
+        with suppress(ProcessLookupError, PermissionError):  # macOS raises the latter for a group of dead processes
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    tokens = {_token(process) for process in processes}
+    for _ in range(ROUNDS):
+        found = [other for other in psutil.process_iter() if _variable(other) in tokens]
+        for other in found:
+            with suppress(psutil.Error):
+                other.kill()
+        if not found:
+            return
+        psutil.wait_procs(found, PATIENCE)
+
+
+def _token(process: subprocess.Popen[bytes]) -> str:
+    """Return what identifies the processes that a worker started, the last argument of its command line."""
+    return str(cast("list[str]", process.args)[-1])
+
+
+def _variable(process: psutil.Process) -> str | None:
+    try:
+        return process.environ().get(VARIABLE)
+    except (psutil.Error, OSError):
+        return None
 
 
 def tail(log: Path) -> str:
@@ -155,16 +184,17 @@ def _start(log: Path, told: bytes) -> subprocess.Popen[bytes]:
 
 
 def _spawn(log: Path, *pipes: int) -> subprocess.Popen[bytes]:
+    token = secrets.token_hex(8)
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_TRUNC, 0o600)
     try:
         return subprocess.Popen(
-            [sys.executable, "-P", "-m", "pac.backends.workers.worker"],
+            [sys.executable, "-P", "-m", "pac.backends.workers.worker", token],
             stdin=subprocess.PIPE,
             stdout=descriptor,
             stderr=descriptor,
             pass_fds=pipes,
             start_new_session=True,
-            env={**os.environ, **ONE_THREAD, "PYTHONUNBUFFERED": "1"},
+            env={**os.environ, **ONE_THREAD, VARIABLE: token, "PYTHONUNBUFFERED": "1"},
         )
     finally:
         os.close(descriptor)

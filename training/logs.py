@@ -12,8 +12,8 @@ from typing import NamedTuple
 from ..envs.files import open_binary
 from ..envs.printable import printable
 
-MOST_LINES = 5000
-MOST_LETTERS = 2000  # of a line
+MAX_LINES = 5000
+MAX_CHARACTERS = 2000  # of a line
 CHUNK = 64 * 1024  # bytes that are read of a file at once; of what stood there before, only that much of its end
 ESCAPES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours and cursors
@@ -25,7 +25,7 @@ ERRORS = re.compile(r"\b\w*(?:Error|Exception)\b|\b(?:ERROR|CRITICAL|FATAL|Segme
 WARNINGS = re.compile(r"\b\w*Warning\b|\b(?:WARNING|WARN)\b", re.IGNORECASE)
 
 
-class Weight(IntEnum):
+class Severity(IntEnum):
     """How much a printed line matters."""
 
     PLAIN = 0
@@ -33,12 +33,12 @@ class Weight(IntEnum):
     ERROR = 2
 
 
-class Printed(NamedTuple):
+class LogLine(NamedTuple):
     """A line that was printed, by whom, and how much it matters."""
 
     source: str
     text: str
-    weight: Weight
+    severity: Severity
 
 
 class _File:
@@ -51,7 +51,7 @@ class _File:
         self._rest = b""
         self._traces = False
 
-    def read(self) -> Iterator[Printed]:
+    def read(self) -> Iterator[LogLine]:
         """Yield the lines that were added since the last time."""
         try:
             with open_binary(self._path) as file:
@@ -68,13 +68,13 @@ class _File:
         *lines, self._rest = (self._rest + data).split(b"\n")
         self._rest = self._rest[-CHUNK:]
         for line in lines:
-            yield self._printed(plain(line.decode(errors="replace")))
+            yield self._log_line(plain(line.decode(errors="replace")))
 
-    def _printed(self, text: str) -> Printed:
+    def _log_line(self, text: str) -> LogLine:
         """Weigh a line; a traceback goes on as long as lines are indented, and ends with its error."""
         traced = self._traces
         self._traces = bool(TRACEBACK.search(text)) or (traced and (not text or text[0] == " "))
-        return Printed(self.source, text, Weight.ERROR if traced or self._traces else weight_of(text))
+        return LogLine(self.source, text, Severity.ERROR if traced or self._traces else severity_of(text))
 
 
 class Logs:
@@ -90,7 +90,7 @@ class Logs:
     """
 
     def __init__(self, directory: Path, folder: str) -> None:
-        self.lines: deque[Printed] = deque(maxlen=MOST_LINES)
+        self.lines: deque[LogLine] = deque(maxlen=MAX_LINES)
         self.count = 0
         self._directory = directory
         log = (Path(folder) if folder else directory) / "session.log"
@@ -112,11 +112,11 @@ class Logs:
 def plain(text: str) -> str:
     """Return a line without what moves cursors or colours letters; of what overwrites itself, the last."""
     text = text.rstrip("\r").rpartition("\r")[2]
-    return printable(ESCAPES.sub("", text).expandtabs(4))[:MOST_LETTERS].rstrip()
+    return printable(ESCAPES.sub("", text).expandtabs(4))[:MAX_CHARACTERS].rstrip()
 
 
-def weight_of(text: str) -> Weight:
+def severity_of(text: str) -> Severity:
     """Return how much a line matters, by its words."""
     if ERRORS.search(text):
-        return Weight.ERROR
-    return Weight.WARNING if WARNINGS.search(text) else Weight.PLAIN
+        return Severity.ERROR
+    return Severity.WARNING if WARNINGS.search(text) else Severity.PLAIN

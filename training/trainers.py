@@ -41,7 +41,7 @@ class TrainerKind:
             where a player plays episodes instead.
         units: What it calls what is counted.
         figures: What tells how good it is, the one that tells most first; the first that is there is shown.
-        dress: `module:callable` that makes the task that the session steps, see `pac.envs.task.transformed`; empty
+        transform: `module:callable` that makes the task that the session steps, see `pac.envs.task.transformed`; empty
             where the session steps the task itself.
         computes: Whether it computes with PyTorch, on a device.
     """
@@ -54,7 +54,7 @@ class TrainerKind:
     evaluate: str = ""
     units: Units = STEPPED
     figures: tuple[Figure, ...] = (RETURN,)
-    dress: str = ""
+    transform: str = ""
     computes: bool = True
 
     @property
@@ -80,7 +80,7 @@ BUILT_IN: Mapping[str, TrainerKind] = {
             trainer=".mccfr.trainer:MCCFR",
             settings=".mccfr.settings:MccfrSettings",
             evaluate=".mccfr.playing.evaluation:evaluate",
-            dress=".mccfr.task:traversals",
+            transform=".mccfr.task:traversals",
             computes=False,
             units=SOLVED,
             figures=(NASH_CONV, REGRET, UTILITY, INFORMATION_SETS),
@@ -138,14 +138,14 @@ def default_trainer(spec: str) -> str:
     return find(spec).trainer if split_spec(spec)[0] in families() else "ppo"
 
 
-def dressed_for(name: str, task: Task, settings: Mapping[str, Any]) -> Task:
+def transformed_task(name: str, task: Task, settings: Mapping[str, Any]) -> Task:
     """Return the task that a session steps for the trainer `name`.
 
     Raises:
         BadParameter: The trainer has no use for such a task.
     """
     kind = trainer_kind(name)
-    return transformed(task, (resolve_name(kind.dress, __package__), settings)) if kind.dress else task
+    return transformed(task, (resolve_name(kind.transform, __package__), settings)) if kind.transform else task
 
 
 def trainer_settings(name: str, task: Task, overrides: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from pac.training.logs import CHUNK, MOST_LETTERS, MOST_LINES, Logs, Weight, plain, weight_of
+from pac.training.logs import CHUNK, MAX_CHARACTERS, MAX_LINES, Logs, Severity, plain, severity_of
 
 
 @pytest.fixture
@@ -57,9 +57,9 @@ def test_memory_is_bounded(logs, tmp_path):
     (tmp_path / "session.log").write_text("x" * 99 + "\n" + "y\n" * CHUNK)
     while logs.read():
         pass
-    assert len(logs.lines) == MOST_LINES
+    assert len(logs.lines) == MAX_LINES
     assert logs.count == CHUNK // 2
-    assert len(plain("z" * 9999)) == MOST_LETTERS
+    assert len(plain("z" * 9999)) == MAX_CHARACTERS
 
 
 @pytest.mark.parametrize(
@@ -72,18 +72,18 @@ def test_what_moves_and_colours_is_left_out(raw, shown):
 
 
 @pytest.mark.parametrize(
-    ("text", "weight"),
+    ("text", "severity"),
     [
-        ("ValueError: no", Weight.ERROR),
-        ("2026-01-01 ERROR it broke", Weight.ERROR),
-        ("x.py:3: DeprecationWarning: old", Weight.WARNING),
-        ("warning: low", Weight.WARNING),
-        ("no errors, terror or forewarnings", Weight.PLAIN),
+        ("ValueError: no", Severity.ERROR),
+        ("2026-01-01 ERROR it broke", Severity.ERROR),
+        ("x.py:3: DeprecationWarning: old", Severity.WARNING),
+        ("warning: low", Severity.WARNING),
+        ("no errors, terror or forewarnings", Severity.PLAIN),
     ],
 )
-def test_words_tell_how_much_a_line_matters(text, weight):
+def test_words_tell_how_much_a_line_matters(text, severity):
     """As programs write them."""
-    assert weight_of(text) is weight
+    assert severity_of(text) is severity
 
 
 def test_a_traceback_is_an_error_as_a_whole(logs, tmp_path):
@@ -91,7 +91,7 @@ def test_a_traceback_is_an_error_as_a_whole(logs, tmp_path):
     text = "ok\nTraceback (most recent call last):\n  File 'x'\n    boom()\nOdd: really\nok again\n"
     (tmp_path / "session.log").write_text(text)
     logs.read()
-    assert [line.weight for line in logs.lines] == [Weight.PLAIN, *[Weight.ERROR] * 4, Weight.PLAIN]
+    assert [line.severity for line in logs.lines] == [Severity.PLAIN, *[Severity.ERROR] * 4, Severity.PLAIN]
 
 
 def test_a_log_that_is_no_file_is_left_alone(tmp_path):

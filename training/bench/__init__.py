@@ -1,1 +1,1 @@
-"""Measurements of the training, ratios taken in one run."""
+"""Benchmarks. Speeds are compared as ratios within one run."""

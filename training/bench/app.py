@@ -15,7 +15,7 @@ from statistics import median
 
 import psutil
 
-from .facts import Figures, Progress, summed_up
+from .facts import Figures, Progress, summary_of
 from .terminal import COLUMNS, LINES, MeasurementFailed, app_on_terminal, drain, on_terminal
 
 SAMPLE = 0.25  # s between two measurements of the app's process
@@ -43,8 +43,8 @@ def app_cost(*, num_envs: int = 16, seconds: float = 20.0, pairs: int = 7, progr
         "num_envs": num_envs,
         "seconds": seconds,
         "terminal": f"{COLUMNS}x{LINES}",
-        "ratio": summed_up(ratios),
-        "app_cpu": summed_up(cpu),
+        "ratio": summary_of(ratios),
+        "app_cpu": summary_of(cpu),
         "app_rss": {"max": max(rss), "median": median(rss)},
     }
 
@@ -130,9 +130,9 @@ def key_latency(*, num_envs: int = 64, presses: int = 100) -> Figures:
     return {
         "num_envs": num_envs,
         "presses": presses,
-        "milliseconds": summed_up(every),
+        "milliseconds": summary_of(every),
         "p95": every[min(len(every) - 1, round(0.95 * len(every)))],
-        "by_key": {kind: summed_up(values) for kind, values in times.items() if values},
+        "by_key": {kind: summary_of(values) for kind, values in times.items() if values},
     }
 
 
@@ -146,4 +146,4 @@ def start_up(*, repetitions: int = 5) -> Figures:
             screens.append(time.perf_counter() - begin)
             screen.wait_for(" running ")
             boards.append(time.perf_counter() - begin)
-    return {"repetitions": repetitions, "screen": summed_up(screens), "board": summed_up(boards)}
+    return {"repetitions": repetitions, "screen": summary_of(screens), "board": summary_of(boards)}

@@ -17,12 +17,12 @@ TARGET = "#b02a2a"
 
 @dataclass(frozen=True)
 class Group:
-    """What is drawn side by side.
+    """A group of bars.
 
     Attributes:
         label: Its name.
-        values: One per series, positive; None where there is none.
-        target: Marked by a line; 0 for none.
+        values: One positive value per series; None if it is missing.
+        target: A value that a line marks; 0 for none.
     """
 
     label: str
@@ -31,13 +31,13 @@ class Group:
 
 
 def bar_chart(title: str, series: Sequence[str], groups: Sequence[Group], target: str = "") -> str:
-    """Return an SVG of horizontal bars over a logarithmic axis.
+    """Return an SVG of horizontal bars on a logarithmic axis.
 
     Args:
         title: The heading.
-        series: Names of the values of every group.
+        series: Names of the values of each group.
         groups: The bars.
-        target: What the marks of the targets are called.
+        target: Name of the targets in the legend.
     """
     known = [value for group in groups for value in (*group.values, group.target) if value]
     first, last = (math.floor(math.log10(min(known))), math.ceil(math.log10(max(known)))) if known else (0, 1)
@@ -89,6 +89,6 @@ def _mark(x: float, top: float, bottom: float) -> str:
 
 
 def _text(x: float, y: float, text: str, *, size: int = 13, color: str = INK, anchor: str = "start") -> str:
-    """A text with a white edge, legible on top of a mark."""
+    """Return a text with a white edge, which is legible on top of a line."""
     look = f'font-size="{size}" fill="{color}" text-anchor="{anchor}" stroke="#ffffff" stroke-width="3"'
     return f'<text x="{x:.1f}" y="{y:.1f}" {look} paint-order="stroke">{escape(text)}</text>'

@@ -1,4 +1,4 @@
-"""Measures what checkpoints take from a training: how long it stands still for each, and how much slower it gets."""
+"""Measures the cost of checkpoints: how long each pauses the training, and how much they slow it down."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from .facts import Figures, Progress
 from .terminal import MeasurementFailed
 
 TASKS = {"holdem": 2, "drmario": 16}
-"""What is trained, and with how many workers or environments."""
-SAMPLE = 0.02  # s between two looks at a training
-LIMIT = 300.0  # s on top of the training time: hold'em may have to build its card abstraction
+"""Tasks, with the number of workers or environments."""
+SAMPLE = 0.02  # s between two readings of the counters
+LIMIT = 300.0  # s in addition to the training time: hold'em may build its card abstraction
 
 
 def saving_cost(*, every: float = 30.0, times: int = 4, progress: Progress) -> Figures:
-    """Train with a checkpoint every so many seconds.
+    """Train with periodic checkpoints.
 
     Args:
-        every: Seconds from one checkpoint to the next.
-        times: How many checkpoints.
-        progress: Told what is being measured.
+        every: Seconds between two checkpoints.
+        times: Number of checkpoints.
+        progress: Called with the current measurement.
 
     Returns:
-        By task: `longest_pause_ms`, how long the training stood still at most, and the pauses of all checkpoints;
-        `lost_percent`, by how much its rate falls short of the one between checkpoints; both rates, in frames or
-        iterations per second; `megabytes` of one checkpoint; `share_saving`, of the time.
+        By task: `longest_pause_ms`, the longest pause of the training, and the pauses of all checkpoints;
+        `lost_percent`, how much lower the rate is than between checkpoints; both rates in frames or
+        iterations per second; `megabytes` of one checkpoint; `share_saving`, the share of the time.
 
     Raises:
         MeasurementFailed: A training failed.
@@ -43,13 +43,13 @@ def saving_cost(*, every: float = 30.0, times: int = 4, progress: Progress) -> F
         command = [sys.executable, "-m", __name__, task, str(num_envs), str(every), str(seconds)]
         done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=seconds + LIMIT)
         if done.returncode:
-            raise MeasurementFailed(f"the training that is measured failed:\n{done.stderr.strip()}")
+            raise MeasurementFailed(f"the training failed:\n{done.stderr.strip()}")
         figures[task] = json.loads(done.stdout)
     return figures
 
 
 def _measure(task: str, num_envs: int, every: float, seconds: float, folder: Path) -> Figures:
-    """Train in this process, and look at the counters while something is written and while nothing is."""
+    """Train in this process, and read the counters while a checkpoint is written and while none is."""
     from ...backends.system.segment import own_directory
     from ..config import Config
     from ..session.session import Session

@@ -1,4 +1,4 @@
-"""What a measurement was made with and on, and how its repetitions are summed up."""
+"""Describes the machine and the software of a measurement, and summarizes repeated measurements."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ...backends import usable_cores
 
 Figures: TypeAlias = dict[str, Any]
 Progress: TypeAlias = Callable[[str, float], None]
-"""Called with what is being measured, and the share that is done."""
+"""Called with the current measurement and the share that is done, 0 to 1."""
 
 STEAL = 7
-"""The place of stolen time in a line of /proc/stat; what follows it is counted elsewhere too."""
+"""Index of stolen time in a line of /proc/stat; the values after it are contained in others."""
 PACKAGES = ("pac-tui", "torch", "numba", "numpy", "gymnasium", "textual", "stable-baselines3", "sb3-contrib")
 
 
@@ -35,8 +35,8 @@ def facts() -> Figures:
     }
 
 
-def summed_up(samples: Sequence[float]) -> Figures:
-    """Return the median, the extremes and the number of repeated measurements."""
+def summary_of(samples: Sequence[float]) -> Figures:
+    """Return the median, the minimum, the maximum and the number of measurements."""
     return {
         "median": median(samples),
         "min": min(samples),
@@ -46,7 +46,7 @@ def summed_up(samples: Sequence[float]) -> Figures:
 
 
 def core_times(cores: Sequence[int]) -> tuple[int, int] | None:
-    """Return what the hypervisor took of these cores since the start, and all time of theirs; None if none tells."""
+    """Return the time since boot that the hypervisor took from these cores, and their total time; None if unknown."""
     try:
         lines = [line.split() for line in Path("/proc/stat").read_text().splitlines()]
     except OSError:
@@ -57,7 +57,7 @@ def core_times(cores: Sequence[int]) -> tuple[int, int] | None:
 
 
 def stolen(before: tuple[int, int] | None, after: tuple[int, int] | None) -> float | None:
-    """Return the share of the cores' time that the hypervisor took between two `core_times`, if that is known."""
+    """Return the share of the cores' time that the hypervisor took between two `core_times`; None if unknown."""
     if before is None or after is None or after[1] == before[1]:
         return None
     return (after[0] - before[0]) / (after[1] - before[1])
@@ -79,7 +79,7 @@ def _cpu() -> str:
 
 
 def _revision() -> str | None:
-    """The revision of the checkout that this file stands in, with a plus if it was changed; None outside of one."""
+    """Return the revision of this file's checkout, with a plus if it was changed; None outside of a checkout."""
     folder = Path(__file__).parent
 
     def git(*arguments: str) -> str:

@@ -1,4 +1,4 @@
-"""The ladder of transports, rung by rung: the same training over each, a real session every time, in turn."""
+"""Compares transports: the same training with each combination of transport, N and device, in real sessions."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from ..session.host import SessionFailed, SessionProcess
 from ..telemetry.blocks import TelemetryReader
 from ..telemetry.records import Phase
 from ..telemetry.snapshot import ViewRequest, take_snapshot
-from .facts import Figures, Progress, summed_up
+from .facts import Figures, Progress, summary_of
 from .scaling import training
 
 STEPS = 32_768
-LOOK_PERIOD = 0.25  # s
+SAMPLE_PERIOD = 0.25  # s
 
 
 @dataclass(frozen=True)
-class Rung:
-    """A way to train.
+class Combination:
+    """A transport with an N and a device.
 
     Attributes:
         transport: The backend.
         num_envs: N.
-        device: Where the policy runs.
-        target: Steps per second that the plan for this ladder hoped for; 0 where it named none.
+        device: Device of the policy.
+        target: Steps per second that were planned; 0 if none were.
     """
 
     transport: str
@@ -42,73 +42,73 @@ class Rung:
 
     @property
     def name(self) -> str:
-        """What it is called in tables."""
+        """The name in tables."""
         return f"{self.transport}, N={self.num_envs}, {self.device}"
 
 
-LADDER = (
-    Rung("http", 1, target=670),
-    Rung("socket", 1, target=1_400),
-    Rung("shm", 1, target=1_600),
-    Rung("shm", 32),
-    Rung("threads", 32),
-    Rung("shm", 1, "cuda", target=7_000),
-    Rung("shm", 32, "cuda", target=100_000),
+COMBINATIONS = (
+    Combination("http", 1, target=670),
+    Combination("socket", 1, target=1_400),
+    Combination("shm", 1, target=1_600),
+    Combination("shm", 32),
+    Combination("threads", 32),
+    Combination("shm", 1, "cuda", target=7_000),
+    Combination("shm", 32, "cuda", target=100_000),
 )
-FIRST, LAST = LADDER[0], LADDER[3]
-"""Their ratio is what the ladder is worth on a CPU."""
+FIRST, LAST = COMBINATIONS[0], COMBINATIONS[3]
+"""The slowest and the fastest combination on a CPU, whose ratio is reported."""
 
 
 def matrix(
     config: Config,
-    ladder: Sequence[Rung] = LADDER,
+    combinations: Sequence[Combination] = COMBINATIONS,
     *,
     steps: int = STEPS,
     repeat: int = 3,
     progress: Progress = lambda _what, _share: None,
 ) -> Figures:
-    """Train on every rung by the same budget and seed, in turn, `repeat` times over.
+    """Train with every combination, with the same budget and seed, alternately, `repeat` times.
 
     Args:
-        config: What to train.
-        ladder: The rungs.
-        steps: The budget of environment steps; the quality is comparable because all have the same.
-        repeat: Number of sessions of each rung.
-        progress: Told what is being measured.
+        config: The configuration of the training.
+        combinations: The combinations to measure.
+        steps: Environment steps per session. All have the same, so that returns are comparable.
+        repeat: Number of sessions of each combination.
+        progress: Called with the current measurement.
 
     Returns:
-        `rows`, one per rung: `transport`, `num_envs`, `device`; medians `sps`, `rollout_sps` (without the time that
-        learning took) and `games_per_s`; `cpu` in % of a core, session and workers together; `gpu` in % and `vram` in
-        bytes, None without one; peak `rss` in bytes; `return_mean` of the last episodes; the `target`. The ratios
+        `rows`, one per combination: `transport`, `num_envs`, `device`; medians of `sps`, `rollout_sps` (without the
+        time of the update) and `games_per_s`; `cpu` in % of a core, session and workers together; `gpu` in % and `vram`
+        in bytes, None without a GPU; peak `rss` in bytes; `return_mean` of the last episodes; the `target`. The ratios
         `rollout_ratio` and `training_ratio` of `shm` at N = 32 over `http` at N = 1, medians of the rounds, None where
-        one is missing; the `network`; and why a rung is `absent`.
+        one is missing; the `network`; and the reasons of combinations that are `absent`.
 
     Raises:
         SessionFailed: A session failed.
     """
     absent: dict[str, str] = {}
-    rungs = [rung for rung in ladder if not _missing(rung, absent)]
-    sessions: dict[Rung, list[Figures]] = {rung: [] for rung in rungs}
-    total = repeat * len(rungs)
+    available = [combination for combination in combinations if not _missing(combination, absent)]
+    sessions: dict[Combination, list[Figures]] = {combination: [] for combination in available}
+    total = repeat * len(available)
     for number in range(total):
-        rung = rungs[number % len(rungs)]
-        if rung.name in absent:
+        combination = available[number % len(available)]
+        if combination.name in absent:
             continue
-        progress(rung.name, number / total)
+        progress(combination.name, number / total)
         try:
-            sessions[rung].append(_session(config, rung, steps))
+            sessions[combination].append(_session(config, combination, steps))
         except SessionFailed as error:
             if error.title != BackendUnavailable.title:
                 raise
-            absent[rung.name] = str(error)
+            absent[combination.name] = str(error)
     progress("done", 1.0)
-    done = {rung: found for rung, found in sessions.items() if found}
+    done = {combination: found for combination, found in sessions.items() if found}
     return {
         "task": config.task,
         "trainer": trainer_of(config),
         "steps": steps,
         "network": network(config),
-        "rows": [_row(rung, found) for rung, found in done.items()],
+        "rows": [_row(combination, found) for combination, found in done.items()],
         "rollout_ratio": _ratio(done, "rollout_sps"),
         "training_ratio": _ratio(done, "sps"),
         "absent": absent,
@@ -116,7 +116,7 @@ def matrix(
 
 
 def network(config: Config) -> Figures:
-    """Return the kind and the number of parameters of the network that a trainer gives to the task; loads PyTorch."""
+    """Return the kind and size of PPO's network for the task. This loads PyTorch."""
     from ..ppo.networks import build_network
     from ..ppo.settings import PpoSettings
 
@@ -131,24 +131,30 @@ def network(config: Config) -> Figures:
     }
 
 
-def _missing(rung: Rung, absent: dict[str, str]) -> bool:
-    if rung.transport not in BACKENDS:
-        absent[rung.name] = f"there is no backend {rung.transport}"
-    elif rung.device == "cuda":
+def _missing(combination: Combination, absent: dict[str, str]) -> bool:
+    if combination.transport not in BACKENDS:
+        absent[combination.name] = f"there is no backend {combination.transport}"
+    elif combination.device == "cuda":
         import torch
 
         if not torch.cuda.is_available():
-            absent[rung.name] = "PyTorch finds no CUDA device here"
-    return rung.name in absent
+            absent[combination.name] = "PyTorch finds no CUDA device here"
+    return combination.name in absent
 
 
-def _session(config: Config, rung: Rung, steps: int) -> Figures:
+def _session(config: Config, combination: Combination, steps: int) -> Figures:
     """Run one session and return its figures."""
-    told = {"backend": rung.transport, "num_envs": rung.num_envs, "device": rung.device, "steps": steps, "strict": True}
-    with training(config.model_copy(update=told)) as session:
+    changes = {
+        "backend": combination.transport,
+        "num_envs": combination.num_envs,
+        "device": combination.device,
+        "steps": steps,
+        "strict": True,
+    }
+    with training(config.model_copy(update=changes)) as session:
         seen = list(_systems(session))
         report = session.report()
-    with_gpu = [system for system in seen if system["gpus"]] if rung.device != "cpu" else []
+    with_gpu = [system for system in seen if system["gpus"]] if combination.device != "cpu" else []
     loads = [float(system["gpu"]) for system in with_gpu if not isnan(system["gpu"])]
     return {
         "sps": report["sps"],
@@ -164,29 +170,29 @@ def _session(config: Config, rung: Rung, steps: int) -> Figures:
 
 
 def _systems(session: SessionProcess) -> Iterator[Any]:
-    """Yield the figures of the system, once each, while a session trains."""
+    """Yield each new sample of CPU, memory and GPU use while a session trains."""
     reader, before = None, 0.0
     while session.poll() is None:
         try:
             reader = reader or TelemetryReader(session.directory)
             snapshot = take_snapshot(reader, ViewRequest(count=0))
         except (PacError, OSError):
-            snapshot = None  # it is about to begin, or to end
+            snapshot = None  # the session is starting or ending
         if snapshot is not None and snapshot.phase is Phase.RUNNING and snapshot.system["pulse"] > before:
             before = float(snapshot.system["pulse"])
             yield snapshot.system
-        time.sleep(LOOK_PERIOD)
+        time.sleep(SAMPLE_PERIOD)
 
 
-def _row(rung: Rung, sessions: Sequence[Figures]) -> Figures:
+def _row(combination: Combination, sessions: Sequence[Figures]) -> Figures:
     middle = {key: _median(found[key] for found in sessions) for key in sessions[0]}
     return {
-        "transport": rung.transport,
-        "num_envs": rung.num_envs,
-        "device": rung.device,
+        "transport": combination.transport,
+        "num_envs": combination.num_envs,
+        "device": combination.device,
         **middle,
-        "sps_spread": summed_up([found["sps"] for found in sessions]),
-        "target": rung.target or None,
+        "sps_spread": summary_of([found["sps"] for found in sessions]),
+        "target": combination.target or None,
     }
 
 
@@ -195,7 +201,7 @@ def _median(values: Iterator[float | None]) -> float | None:
     return median(known) if known else None
 
 
-def _ratio(sessions: dict[Rung, list[Figures]], key: str) -> float | None:
+def _ratio(sessions: dict[Combination, list[Figures]], key: str) -> float | None:
     if FIRST not in sessions or LAST not in sessions:
         return None
     pairs = zip(sessions[FIRST], sessions[LAST], strict=True)

@@ -1,4 +1,4 @@
-"""Tells the results of `matrix` in Markdown and as a picture, and keeps them as files."""
+"""Writes the results of `matrix` as Markdown, JSON and SVG."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 from .chart import Group, bar_chart
 from .facts import Figures
-from .matrix import LADDER, Rung
+from .matrix import COMBINATIONS, Combination
 from .table import measured_on
 
-HEAD = "| way | steps/s | hoped for | rollout only | games/s | CPU | memory | GPU | VRAM | mean return |"
+HEAD = "| combination | steps/s | target | rollout only | games/s | CPU | memory | GPU | VRAM | mean return |"
 
 
 def write_matrix(result: Figures, folder: Path) -> dict[str, str]:
@@ -29,16 +29,16 @@ def write_matrix(result: Figures, folder: Path) -> dict[str, str]:
 
 
 def matrix_markdown(result: Figures, picture: str = "") -> str:
-    """Return the table, the ratios and what was measured on; with the name of the picture, it too."""
+    """Return the table, the ratios, the machine and, if a file name is given, the picture."""
     known = result["network"]
-    told = (
+    summary = (
         f"{result['trainer']}, {result['steps']:,} environment steps per session, {known['kind']} of "
         f"{known['layers']} x {known['hidden']} with {known['parameters']:,} parameters."
     )
     lines = [
         f"# {result['task']}: the same training over every transport",
         "",
-        told,
+        summary,
         "",
         HEAD,
         "|---" * HEAD.count(" | ") + "|---|",
@@ -55,22 +55,22 @@ def matrix_markdown(result: Figures, picture: str = "") -> str:
 
 
 def matrix_svg(result: Figures) -> str:
-    """Return a picture of the rates beside those hoped for."""
+    """Return a bar chart of the rates, with the targets."""
     rates = {
         (row["transport"], row["num_envs"], row["device"]): (row["sps"], row["rollout_sps"]) for row in result["rows"]
     }
-    rungs = [rung for rung in LADDER if _key(rung) in rates]
-    groups = [Group(rung.name, rates[_key(rung)], rung.target) for rung in rungs]
+    combinations = [combination for combination in COMBINATIONS if _key(combination) in rates]
+    groups = [Group(combination.name, rates[_key(combination)], combination.target) for combination in combinations]
     title = f"{result['task']}: environment steps per second"
-    return bar_chart(title, ("training", "rollout only"), groups, "hoped for")
+    return bar_chart(title, ("training", "rollout only"), groups, "target")
 
 
-def _key(rung: Rung) -> tuple[str, int, str]:
-    return rung.transport, rung.num_envs, rung.device
+def _key(combination: Combination) -> tuple[str, int, str]:
+    return combination.transport, combination.num_envs, combination.device
 
 
 def _line(row: Figures) -> str:
-    name = Rung(row["transport"], row["num_envs"], row["device"]).name
+    name = Combination(row["transport"], row["num_envs"], row["device"]).name
     cells = (
         name,
         _number(row["sps"]),

@@ -1,8 +1,8 @@
-"""One contestant of `peers`: a vector environment in a process of its own, measured for as long as it is told to.
+"""The program that `peers` measures: one vector environment, stepped for the requested time.
 
-It is also run as a file by an interpreter that has a peer and not us, so it imports nothing of ours but for our own
-sides. Arguments: the contestant, the environment (a Gymnasium id, or `burn:WORK`), N, and the cores to keep to. Then
-each line of standard input is a number of seconds, and each line of standard output a JSON object.
+An interpreter without pac-tui can run this file, so only our own backends import it. Arguments: the peer, the
+environment (a Gymnasium id or `burn:WORK`), N and the cores. Then each line of standard input is a number of seconds,
+and each line of standard output is a JSON object.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from numpy.typing import NDArray
 ROUNDS = 64
 WORKERS = 2
 WARM = 0.02
-"""Seconds of steps before the clock runs: who was stopped finds its caches cold and its workers asleep."""
+"""Seconds of steps before a measurement: after a stop, caches are cold and workers sleep."""
 
 Run = Callable[[float], float]
 Actions = NDArray[np.int64]
 
 
-class Contest:
-    """What is stepped.
+class Workload:
+    """The environments and actions of a measurement.
 
     Attributes:
         name: The environment's name.
         num_envs: N.
-        actions: `(64, N)` actions drawn before, used in turn; all are legal.
+        actions: `(64, N)` legal actions, drawn in advance and used in turn.
     """
 
     def __init__(self, name: str, num_envs: int) -> None:
@@ -45,7 +45,7 @@ class Contest:
         self.actions: Actions = np.random.default_rng(0).integers(0, count, (ROUNDS, num_envs))
 
     def make(self, *, masked: bool = True) -> Any:
-        """Return one environment; without a mask it tells nothing but the observation."""
+        """Return one environment; `masked` adds an action mask to its info."""
         import gymnasium
 
         if not self.name.startswith("burn:"):
@@ -53,7 +53,7 @@ class Contest:
         return toys().Burn(int(self.name.partition(":")[2]), masked)
 
     def rate(self, step: Callable[[Any], object], actions: Any = None) -> Run:
-        """Return what calls `step` with the actions of all environments for some seconds and gives the steps/s."""
+        """Return a function that calls `step` for some seconds and returns the steps per second."""
         batches = list(self.actions if actions is None else actions)
 
         def run(seconds: float) -> float:
@@ -70,7 +70,7 @@ class Contest:
 
 
 def toys() -> Any:
-    """Return the module of the environment that only costs time, from its file."""
+    """Return the module `toys`, loaded from its file."""
     path = Path(__file__).parent / "backends" / "toys.py"
     found = importlib.util.spec_from_file_location("toys", path)
     assert found is not None
@@ -80,9 +80,9 @@ def toys() -> Any:
     return module
 
 
-def loop(contest: Contest) -> Run:
-    """One environment after the other, without any vector environment."""
-    envs = [contest.make() for _ in range(contest.num_envs)]
+def loop(workload: Workload) -> Run:
+    """Step one environment after the other, without a vector environment."""
+    envs = [workload.make() for _ in range(workload.num_envs)]
     for env in envs:
         env.reset(seed=0)
 
@@ -92,12 +92,12 @@ def loop(contest: Contest) -> Run:
             if terminated or truncated:
                 env.reset()
 
-    return contest.rate(step, contest.actions.tolist())
+    return workload.rate(step, workload.actions.tolist())
 
 
-def loops(contest: Contest) -> Run:
-    """As many loops at once as there are workers, each of its share of the environments: what the cores can do."""
-    shares = [_share(contest, index) for index in range(WORKERS)]
+def loops(workload: Workload) -> Run:
+    """Run one loop per worker at once, each with its share of the environments: the limit of the cores."""
+    shares = [_share(workload, index) for index in range(WORKERS)]
 
     def run(seconds: float) -> float:
         for share in shares:
@@ -108,108 +108,108 @@ def loops(contest: Contest) -> Run:
     return run
 
 
-def _share(contest: Contest, index: int) -> Any:
-    """Start a process that loops over a worker's share; return the connection that takes seconds and gives rates."""
+def _share(workload: Workload, index: int) -> Any:
+    """Start a process that loops over a worker's share; return a connection that takes seconds and returns rates."""
     ours, theirs = multiprocessing.Pipe()
     if os.fork():
         theirs.close()
         return ours
-    first, end = (contest.num_envs * part // WORKERS for part in (index, index + 1))
-    step = loop(Contest(contest.name, max(1, end - first)))
+    first, end = (workload.num_envs * part // WORKERS for part in (index, index + 1))
+    step = loop(Workload(workload.name, max(1, end - first)))
     while True:
         theirs.send(step(theirs.recv()))
 
 
-def gymnasium_sync(contest: Contest) -> Run:
-    """Gymnasium's loop."""
+def gymnasium_sync(workload: Workload) -> Run:
+    """Gymnasium's SyncVectorEnv."""
     from gymnasium.vector import SyncVectorEnv
 
-    envs = SyncVectorEnv([contest.make] * contest.num_envs)
+    envs = SyncVectorEnv([workload.make] * workload.num_envs)
     envs.reset(seed=0)
-    return contest.rate(envs.step)
+    return workload.rate(envs.step)
 
 
-def gymnasium_async(contest: Contest) -> Run:
-    """Gymnasium's processes, one per environment, observations in shared memory."""
+def gymnasium_async(workload: Workload) -> Run:
+    """Gymnasium's AsyncVectorEnv: one process per environment, observations in shared memory."""
     from gymnasium.vector import AsyncVectorEnv
 
-    envs = AsyncVectorEnv([contest.make] * contest.num_envs, context="fork")
+    envs = AsyncVectorEnv([workload.make] * workload.num_envs, context="fork")
     envs.reset(seed=0)
-    return contest.rate(envs.step)
+    return workload.rate(envs.step)
 
 
-def sb3_dummy(contest: Contest) -> Run:
-    """The loop of Stable-Baselines3."""
+def sb3_dummy(workload: Workload) -> Run:
+    """Stable-Baselines3's DummyVecEnv."""
     from stable_baselines3.common.vec_env import DummyVecEnv
 
-    envs = DummyVecEnv([contest.make] * contest.num_envs)
+    envs = DummyVecEnv([workload.make] * workload.num_envs)
     envs.reset()
-    return contest.rate(envs.step)
+    return workload.rate(envs.step)
 
 
-def sb3_subproc(contest: Contest) -> Run:
-    """The processes of Stable-Baselines3, one per environment."""
+def sb3_subproc(workload: Workload) -> Run:
+    """Stable-Baselines3's SubprocVecEnv: one process per environment."""
     from stable_baselines3.common.vec_env import SubprocVecEnv
 
-    envs = SubprocVecEnv([contest.make] * contest.num_envs, start_method="fork")
+    envs = SubprocVecEnv([workload.make] * workload.num_envs, start_method="fork")
     envs.reset()
-    return contest.rate(envs.step)
+    return workload.rate(envs.step)
 
 
-def pufferlib_serial(contest: Contest) -> Run:
-    """PufferLib's loop."""
-    return _pufferlib(contest, "Serial")
+def pufferlib_serial(workload: Workload) -> Run:
+    """PufferLib's Serial."""
+    return _pufferlib(workload, "Serial")
 
 
-def pufferlib_multiprocessing(contest: Contest) -> Run:
-    """PufferLib's processes, as many as ours."""
-    return _pufferlib(contest, "Multiprocessing", num_workers=WORKERS, overwork=True)
+def pufferlib_multiprocessing(workload: Workload) -> Run:
+    """PufferLib's Multiprocessing, with as many processes as ours."""
+    return _pufferlib(workload, "Multiprocessing", num_workers=WORKERS, overwork=True)
 
 
-def _pufferlib(contest: Contest, backend: str, **options: Any) -> Run:
-    """PufferLib gathers infos at every step, which would carry the mask dearly: it is spared the mask."""
+def _pufferlib(workload: Workload, backend: str, **options: Any) -> Run:
+    """PufferLib gathers infos at every step, which is slow with a mask, so it gets environments without one."""
     from pufferlib import vector
     from pufferlib.emulation import GymnasiumPufferEnv
 
     def make(**arguments: Any) -> Any:
-        return GymnasiumPufferEnv(env=contest.make(masked=False), **arguments)
+        return GymnasiumPufferEnv(env=workload.make(masked=False), **arguments)
 
-    envs = vector.make(make, backend=getattr(vector, backend), num_envs=contest.num_envs, **options)
+    envs = vector.make(make, backend=getattr(vector, backend), num_envs=workload.num_envs, **options)
     envs.reset(seed=0)
-    return contest.rate(lambda actions: vector.step(envs, actions), contest.actions.astype(np.int32))
+    return workload.rate(lambda actions: vector.step(envs, actions), workload.actions.astype(np.int32))
 
 
-def inline(contest: Contest) -> Run:
-    """Our loop."""
-    return _ours(contest, "inline")
+def inline(workload: Workload) -> Run:
+    """Our backend inline."""
+    return _ours(workload, "inline")
 
 
-def shm(contest: Contest) -> Run:
-    """Our processes."""
-    return _ours(contest, "shm")
+def shm(workload: Workload) -> Run:
+    """Our backend shm."""
+    return _ours(workload, "shm")
 
 
-def _ours(contest: Contest, backend: str) -> Run:
+def _ours(workload: Workload, backend: str) -> Run:
     from ...backends import make
     from .backends.rates import BURN, SLOTS
 
-    spec = contest.name.replace("burn:", f"{BURN}:work=")
-    envs = make(spec, contest.num_envs, backend, workers=WORKERS, slots=SLOTS)
+    spec = workload.name.replace("burn:", f"{BURN}:work=")
+    envs = make(spec, workload.num_envs, backend, workers=WORKERS, slots=SLOTS)
     envs.start()
     slots = itertools.cycle(range(SLOTS - 1))
 
     def step(actions: Actions) -> None:
-        """Step as trainers do: into a rollout, whose end is the next one's beginning."""
+        """Step as trainers do: fill a rollout, then carry its last slot to the next one."""
         slot = next(slots)
         envs.buffer["action"][slot] = actions
         envs.advance(slot)
         if slot == SLOTS - 2:
             envs.carry()
 
-    return contest.rate(step)
+    return workload.rate(step)
 
 
-PEERS: dict[str, Callable[[Contest], Run]] = {
+PEERS: dict[str, Callable[[Workload], Run]] = {
     "gymnasium-sync": gymnasium_sync,
     "gymnasium-async": gymnasium_async,
     "sb3-dummy": sb3_dummy,
@@ -217,18 +217,18 @@ PEERS: dict[str, Callable[[Contest], Run]] = {
     "pufferlib-serial": pufferlib_serial,
     "pufferlib-multiprocessing": pufferlib_multiprocessing,
 }
-OURS: dict[str, Callable[[Contest], Run]] = {"loop": loop, "loops": loops, "inline": inline, "shm": shm}
+OURS: dict[str, Callable[[Workload], Run]] = {"loop": loop, "loops": loops, "inline": inline, "shm": shm}
 
 
 def main() -> None:
-    """Make the contestant that the arguments name, and measure it whenever told to."""
+    """Make the peer that the arguments name, and answer requests."""
     name, environment, num_envs, cores = sys.argv[1:]
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {int(core) for core in cores.split(",")})
     answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # what a peer prints is no answer
+    os.dup2(2, 1)  # a peer's own output is not an answer
     try:
-        run = (PEERS | OURS)[name](Contest(environment, int(num_envs)))
+        run = (PEERS | OURS)[name](Workload(environment, int(num_envs)))
     except ImportError as error:
         print(json.dumps({"absent": str(error).partition("\n")[0]}), file=answers)
         return
@@ -236,7 +236,7 @@ def main() -> None:
     print(json.dumps({"ready": True}), file=answers)
     for line in sys.stdin:
         print(json.dumps({"sps": run(float(line))}), file=answers)
-    os._exit(0)  # peers may hang in their tidying up; their processes are this one's group, which is ended
+    os._exit(0)  # peers may hang at exit; the caller kills their process group
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Our processes against other vector environments on the same Python environments, on two cores, in turn.
+"""Compares `shm` with other vector environments on the same Python environments and two cores.
 
-Every contestant is a process of its own that is stopped while another one is measured: some of them never sleep. A
-machine's speed changes from second to second, and more so a virtual one's: after a look at all of them, those whose
-ratios are told take short turns, and a ratio is the median of those within each round.
+Each peer is a process that is stopped while another one is measured, because some of them never sleep. The speed of a
+machine, in particular of a virtual one, changes from second to second. So after a survey of all peers, those in the
+ratios are measured in short turns, and a ratio is the median of the ratios within each round.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from statistics import median
 
 import numpy as np
 
-from . import peer as contestants
+from . import peer as peer_module
 from .backends.toys import work_for
-from .contestant import Absent, Contestant, first_cores
-from .facts import Figures, Progress, core_times, stolen, summed_up
+from .facts import Figures, Progress, core_times, stolen, summary_of
+from .measured_process import MeasuredProcess, NotInstalled, measured_cores
 
 NUM_ENVS = 32
 SURVEY = 5
-"""Rounds of all contestants, which tell the fastest peer."""
+"""Rounds of all peers, which find the fastest one."""
 QUIET_STEAL, QUIET_SPREAD = 0.02, 0.1
 COSTS = {"CartPole-v1": 0.0, "burn-20us": 20e-6, "burn-100us": 100e-6}
-"""The environments, and how long a step of those burns that are ours."""
+"""The environments, with the seconds that a step of our own ones takes."""
 
 Samples = dict[str, list[float]]
-"""Steps per second by contestant, one of each round."""
+"""Steps per second of each round, by peer."""
 
 
-def contestant(name: str, environment: str, num_envs: int, cores: Sequence[int], python: str) -> Contestant:
-    """Start a vector environment in a process of its own, on the given cores."""
+def start_peer(name: str, environment: str, num_envs: int, cores: Sequence[int], python: str) -> MeasuredProcess:
+    """Start the process of a peer on the given cores."""
     ours = python == sys.executable
-    program = ["-m", contestants.__name__] if ours else [str(Path(contestants.__file__).resolve())]
+    program = ["-m", peer_module.__name__] if ours else [str(Path(peer_module.__file__).resolve())]
     arguments = [name, environment, str(num_envs), ",".join(map(str, cores))]
-    return Contestant(name, [python, "-P", "-W", "ignore", *program, *arguments])
+    return MeasuredProcess(name, [python, "-P", "-W", "ignore", *program, *arguments])
 
 
 def compare_peers(
@@ -48,38 +48,37 @@ def compare_peers(
     python: str | None = None,
     progress: Progress = lambda _what, _share: None,
 ) -> Figures:
-    """Step the same environments with every contestant in turn, on two cores.
+    """Step the same environments with every peer in turn.
 
     Args:
         seconds: Length of one measurement.
-        rounds: How often those take turns whose ratios are told: the loops, the fastest peer and `shm`.
+        rounds: Number of turns of the loops, the fastest peer and `shm`.
         num_envs: N.
-        python: The interpreter that has PufferLib, which does not go with our versions; ours if None.
-        progress: Told what is being measured.
+        python: An interpreter with PufferLib, which needs older packages; default this one.
+        progress: Called with the current measurement.
 
     Returns:
         `rows`: `peer`, `environment`, `num_envs`, `sps` and its extremes; `by_environment` with the `fastest_peer`, the
         median ratios `shm_over_fastest` and `shm_over_loop`, `share_of_limit`, that of `cores` times a plain loop, and
-        `share_of_loops`, that of so many plain loops at once; `steal`, what the hypervisor took of the cores meanwhile
-        (None where that is not known), `spread`, that between the tenth and the ninetieth percentile of the loop's
-        rates over their median, and by these whether the machine was `quiet`; the `cores` that all kept to; and who was
-        `absent`, and why.
+        `share_of_loops`, that of so many plain loops at once; `steal`, the share of the cores' time that the hypervisor
+        took (None if unknown); `spread`, the 90th minus the 10th percentile of the loop's rates over their median;
+        whether the machine was `quiet`; the `cores`; and the reasons of peers that are `absent`.
 
     Raises:
-        PeerFailed: A contestant did not answer.
+        PeerFailed: A peer did not answer.
     """
-    cores = first_cores()
+    cores = measured_cores()
     result: Figures = {"cores": cores, "rows": [], "by_environment": {}, "absent": {}}
     for index, (name, cost) in enumerate(COSTS.items()):
         environment = f"burn:{work_for(cost)}" if cost else name
         with ExitStack() as stack:
             running = {}
-            for one in _contestants(environment, num_envs, cores, python, result["absent"]):
+            for one in _start_peers(environment, num_envs, cores, python, result["absent"]):
                 stack.callback(one.close)
                 running[one.name] = one
                 progress(f"{name}: starting {one.name}", index / len(COSTS))
             survey = _take_turns(running.values(), SURVEY, seconds)
-            fastest = max(contestants.PEERS.keys() & survey, key=lambda peer: median(survey[peer]))
+            fastest = max(peer_module.PEERS.keys() & survey, key=lambda peer: median(survey[peer]))
             before = core_times(cores)
             turns: Samples = {peer: [] for peer in ("loop", "loops", fastest, "shm")}
             for turn in range(rounds):
@@ -87,7 +86,7 @@ def compare_peers(
                 for peer, rates in _take_turns([running[peer] for peer in turns], 1, seconds).items():
                     turns[peer] += rates
         for peer, rates in (survey | turns).items():
-            figures = summed_up(rates)
+            figures = summary_of(rates)
             row = {"peer": peer, "environment": name, "num_envs": num_envs, "sps": figures.pop("median")}
             result["rows"].append(row | figures)
         noise = _noise(turns["loop"], stolen(before, core_times(cores)))
@@ -95,34 +94,34 @@ def compare_peers(
     return result
 
 
-def _take_turns(running: Iterable[Contestant], rounds: int, seconds: float) -> Samples:
-    """Measure everybody once per round, one after the other."""
-    everybody = list(running)
-    samples: Samples = {one.name: [] for one in everybody}
+def _take_turns(running: Iterable[MeasuredProcess], rounds: int, seconds: float) -> Samples:
+    """Measure each process once per round."""
+    processes = list(running)
+    samples: Samples = {one.name: [] for one in processes}
     for _ in range(rounds):
-        for one in everybody:
+        for one in processes:
             samples[one.name].append(one.measure(seconds)["sps"])
     return samples
 
 
-def _contestants(
+def _start_peers(
     environment: str, num_envs: int, cores: Sequence[int], python: str | None, absent: dict[str, str]
-) -> Iterator[Contestant]:
-    """Start those that are installed, one after the other; note the others."""
+) -> Iterator[MeasuredProcess]:
+    """Yield the processes of installed peers; write the reasons of the others into `absent`."""
     here = importlib.util.find_spec("pufferlib") is not None
-    for name in (*contestants.OURS, *contestants.PEERS):
+    for name in (*peer_module.OURS, *peer_module.PEERS):
         elsewhere = name.startswith("pufferlib") and not here
         if elsewhere and python is None:
             absent[name] = "pufferlib is not installed; --peer-python names an interpreter that has it"
             continue
         try:
-            yield contestant(name, environment, num_envs, cores, (elsewhere and python) or sys.executable)
-        except Absent as error:
+            yield start_peer(name, environment, num_envs, cores, (elsewhere and python) or sys.executable)
+        except NotInstalled as error:
             absent[name] = str(error)
 
 
 def _compared(samples: Samples, fastest: str, cores: int) -> Figures:
-    """Return the medians of ratios, each of two measurements of the same round."""
+    """Return the medians of the ratios within each round."""
 
     def ratio(name: str) -> float:
         return median(ours / theirs for ours, theirs in zip(samples["shm"], samples[name], strict=True))
@@ -136,7 +135,7 @@ def _compared(samples: Samples, fastest: str, cores: int) -> Figures:
 
 
 def _noise(rates: Sequence[float], steal: float | None) -> Figures:
-    """Return what disturbed the measurement, as far as that can be seen."""
+    """Return how much other programs disturbed the measurement."""
     low, middle, high = np.percentile(rates, (10, 50, 90)).tolist()
     spread = (high - low) / middle
     return {"steal": steal, "spread": spread, "quiet": (steal or 0) < QUIET_STEAL and spread < QUIET_SPREAD}

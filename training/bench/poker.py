@@ -1,4 +1,4 @@
-"""Our solvers against OpenSpiel's and donksolver, and two workers against one: in turn, on the same two cores."""
+"""Compares the poker solver with OpenSpiel and donksolver, and two workers with one, on the same two cores."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import NamedTuple
 from ...backends import usable_cores
 from ...envs.poker.cards.abstraction import card_abstraction
 from . import solvers
-from .contestant import Absent, Contestant, first_cores
-from .facts import Figures, Progress, summed_up
+from .facts import Figures, Progress, summary_of
+from .measured_process import MeasuredProcess, NotInstalled, measured_cores
 
 LIMIT = 900.0
-"""Seconds that a contestant has to start: donksolver builds its card abstraction, once."""
+"""Seconds in which a process must start: donksolver builds its card abstraction at its first start."""
 
 
 class Side(NamedTuple):
-    """One side of a comparison: a contestant of `solvers`, what it solves, and with how many workers."""
+    """One side of a comparison: the solver, the game and the number of workers."""
 
     solver: str
     game: str
@@ -36,11 +36,11 @@ PAIRS = {
     "leduc_workers": (Side("pac-tui", "leduc", 2), Side("pac-tui", "leduc")),
     "holdem_workers": (Side("pac-tui", WIDE, 2), Side("pac-tui", WIDE)),
 }
-"""By name; the first one's iterations per second are told as a multiple of the second one's."""
+"""Pairs by name. The ratio is the first one's iterations per second over the second one's."""
 FINE = 6
-"""So many times the rounds where a solver is compared with itself: a core may change its speed by half meanwhile."""
+"""Factor of the rounds for a solver against itself, because a core's speed can change by half meanwhile."""
 LONG = (Side("pac-tui", "leduc", 2), Side("open_spiel", "leduc"))
-"""Whose strategies are compared."""
+"""The pair whose strategies are compared."""
 
 
 def compare_solvers(
@@ -51,26 +51,26 @@ def compare_solvers(
     seeds: int = 5,
     progress: Progress = lambda _what, _share: None,
 ) -> Figures:
-    """Measure every pair in turn, then how good a strategy both sides have after some seconds.
+    """Measure the speed of every pair, then the strategies of one pair after some seconds.
 
     Args:
         seconds: Length of one measurement.
-        rounds: Measurements of each side, and more where they are two workers and one.
-        long: Seconds of a solution.
+        rounds: Measurements of each side; more for two workers against one.
+        long: Seconds of each solution.
         seeds: Solutions of each side.
-        progress: Told what is being measured.
+        progress: Called with the current measurement.
 
     Returns:
-        By the name of a pair `ours`, `theirs` (iterations/s, median and extremes) and `ratio`, the median of those of
-        each round; `nash_conv` the same of NashConv, `seconds`, and the ratio theirs over ours; `cores`; and who was
-        `absent`, and why.
+        By pair: `ours` and `theirs` (iterations/s: median, minimum, maximum) and `ratio`, the median ratio of a round;
+        `nash_conv`: the same for NashConv, with `seconds` and the ratio of theirs over ours; `cores`; and the reasons
+        of solvers that are `absent`.
 
     Raises:
-        PeerFailed: A contestant did not answer.
+        PeerFailed: A solver did not answer.
     """
     progress("card abstraction", 0.0)
     card_abstraction(solvers.BUCKETS, workers=usable_cores())
-    result: Figures = {"cores": first_cores(), "absent": {}}
+    result: Figures = {"cores": measured_cores(), "absent": {}}
     steps = len(PAIRS) + 1
     for number, (name, sides) in enumerate(PAIRS.items()):
         progress(name, number / steps)
@@ -79,36 +79,38 @@ def compare_solvers(
         if found:
             ours, theirs = ([answer["rate"] for answer in answers] for answers in found)
             ratio = median(one / other for one, other in zip(ours, theirs, strict=True))
-            result[name] = {"ours": summed_up(ours), "theirs": summed_up(theirs), "ratio": ratio}
+            result[name] = {"ours": summary_of(ours), "theirs": summary_of(theirs), "ratio": ratio}
     progress("NashConv", len(PAIRS) / steps)
     found = _in_turn(LONG, [(long, seed) for seed in range(seeds)], result["absent"])
     if found:
         ours, theirs = ([answer["nash_conv"] for answer in answers] for answers in found)
         ratio = median(theirs) / median(ours)
-        result["nash_conv"] = {"ours": summed_up(ours), "theirs": summed_up(theirs), "ratio": ratio, "seconds": long}
+        result["nash_conv"] = {"ours": summary_of(ours), "theirs": summary_of(theirs), "ratio": ratio, "seconds": long}
     return result
 
 
 def _in_turn(
-    sides: Sequence[Side], told: Sequence[tuple[float, ...]], absent: dict[str, str]
+    sides: Sequence[Side], requests: Sequence[tuple[float, ...]], absent: dict[str, str]
 ) -> list[list[Figures]] | None:
-    """Return what each side answers when told in turn; None if one is absent, and note why."""
+    """Return the answers of each side to all requests, asked in turn; None if a side is absent."""
     with ExitStack() as stack:
-        running: list[Contestant] = []
+        running: list[MeasuredProcess] = []
         for side in sides:
             try:
                 running.append(_start(side))
-            except Absent as error:
+            except NotInstalled as error:
                 absent[side.solver.partition(" ")[0]] = f"{error}; the extra [peers] has it"
                 return None
             stack.callback(running[-1].close)
         answers: list[list[Figures]] = [[] for _ in running]
-        for words in told:
-            for contestant, heard in zip(running, answers, strict=True):
-                heard.append(contestant.measure(*words))
+        for request in requests:
+            for process, received in zip(running, answers, strict=True):
+                received.append(process.measure(*request))
         return answers
 
 
-def _start(side: Side) -> Contestant:
-    arguments = [side.solver, side.game, str(side.workers), ",".join(map(str, first_cores()))]
-    return Contestant(side.solver, [sys.executable, "-P", "-W", "ignore", "-m", solvers.__name__, *arguments], LIMIT)
+def _start(side: Side) -> MeasuredProcess:
+    arguments = [side.solver, side.game, str(side.workers), ",".join(map(str, measured_cores()))]
+    return MeasuredProcess(
+        side.solver, [sys.executable, "-P", "-W", "ignore", "-m", solvers.__name__, *arguments], LIMIT
+    )

@@ -1,8 +1,8 @@
-"""Our PPO against SB3-contrib's `MaskablePPO`: same game, network, N, batch, epochs and minibatch (extra `[peers]`).
+"""Compares PPO with SB3-contrib's `MaskablePPO`: same game, network, N, batch, epochs, minibatch (extra `[peers]`).
 
-Each measurement is a process of its own, since threads and memory are set up per process; they take turns, A B A B.
-Both sides train; the time of their rollouts and of their updates is taken apart within the same training. SB3 has what
-its users have: `DummyVecEnv`, which on environments this quick beats its processes, and PyTorch's own threads.
+Each measurement has its own process, because threads and memory are set up per process; the sides alternate. Rollouts
+and updates are timed separately within the same training. SB3 runs as its users run it: with `DummyVecEnv`, which is
+faster than its processes for environments this fast, and with PyTorch's default threads.
 
     python -m pac.training.bench.sb3
 """
@@ -16,8 +16,8 @@ import time
 from statistics import median
 
 from ...envs import Task, find
-from .contestant import PeerFailed
-from .facts import Figures, Progress, facts, summed_up
+from .facts import Figures, Progress, facts, summary_of
+from .measured_process import PeerFailed
 from .sb3_network import SETTINGS, check_same, sb3_policy
 
 GEMM = 1024
@@ -32,19 +32,19 @@ def compare(
     backend: str = "threads",
     progress: Progress = lambda _what, _share: None,
 ) -> Figures:
-    """Train by both in turn; return their speeds in decisions per second and the ratios of the medians.
+    """Train alternately with both; return their decisions per second and the ratios of the medians.
 
     Args:
         task: The task's text.
         num_envs: N of both.
         seconds: Length of each measurement, after one iteration to warm up.
         pairs: Repetitions.
-        backend: How ours are stepped.
-        progress: Told what is being measured.
+        backend: The backend of our side.
+        progress: Called with the current measurement.
 
     Returns:
         `rollout` and `training`, each with `ours`, `sb3` and `ratio`; `arithmetic` with the share of the machine's
-        matrix product rate that each update reaches; and what it was measured on.
+        matrix product rate that each update reaches; and the machine.
 
     Raises:
         PeerFailed: A measurement failed, for instance because the extra `[peers]` is missing.
@@ -71,11 +71,11 @@ def compare(
 
 def _ratio(samples: dict[str, list[Figures]], key: str) -> Figures:
     ours, theirs = ([run[key] for run in samples[side]] for side in ("ours", "sb3"))
-    return {"ours": summed_up(ours), "sb3": summed_up(theirs), "ratio": median(ours) / median(theirs)}
+    return {"ours": summary_of(ours), "sb3": summary_of(theirs), "ratio": median(ours) / median(theirs)}
 
 
 def _arithmetic(runs: list[Figures], flops: int) -> Figures:
-    """Return GFLOP/s of the update, those of a large matrix product in the same process, and the share."""
+    """Return the GFLOP/s of the update and of a large matrix product, and their ratio."""
     update = median(run["update_sps"] * flops / 1e9 for run in runs)
     peak = median(run["gemm_gflops"] for run in runs)
     return {"update_gflops": update, "gemm_gflops": peak, "share": update / peak}
@@ -92,13 +92,13 @@ def _run(side: str, task: str, num_envs: int, seconds: float, backend: str) -> F
 
 
 def parameters_and_flops(task: Task, *, scalars: bool = False) -> Figures:
-    """Return the board network's parameters, and its floating point operations per decision, forward and in an update.
+    """Return the board network's parameters and floating point operations per decision, forward and in an update.
 
-    Backwards takes a product for the weights and one for the input, which the first layer does not need.
+    The backward pass has one product for the weights and one for the input, which the first layer does not need.
 
     Args:
         task: The task.
-        scalars: Count what is done where uniform planes are taken as scalars, which ours does and SB3's does not.
+        scalars: Whether uniform planes are computed as scalars, as our side does and SB3 does not.
     """
     from ..nets.line_convolution import REACH
     from ..ppo.networks import VALUE_CHANNELS, build_network
@@ -124,7 +124,7 @@ def parameters_and_flops(task: Task, *, scalars: bool = False) -> Figures:
 
 
 def gemm_gflops(seconds: float = 0.5) -> float:
-    """Return the rate of float32 matrix products on all cores, the best of many, in GFLOP/s."""
+    """Return the highest rate of float32 matrix products on all cores, in GFLOP/s."""
     import torch
 
     threads = torch.get_num_threads()
@@ -150,7 +150,7 @@ def _figures(decisions: int, rollout: float, update: float) -> Figures:
 
 
 def measure_ours(task: Task, num_envs: int, seconds: float, backend: str) -> Figures:
-    """Train ours for `seconds` after one iteration."""
+    """Measure our side for `seconds` after one iteration."""
     from ...backends import make
     from ..ppo.trainer import PPO
     from ..trainer import Context, Envs, Timer
@@ -173,7 +173,7 @@ def measure_ours(task: Task, num_envs: int, seconds: float, backend: str) -> Fig
 
 
 def measure_sb3(task: Task, num_envs: int, seconds: float) -> Figures:
-    """Train SB3-contrib's for `seconds` after one iteration."""
+    """Measure SB3-contrib for `seconds` after one iteration."""
     from sb3_contrib import MaskablePPO
     from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.vec_env import DummyVecEnv
@@ -181,7 +181,7 @@ def measure_sb3(task: Task, num_envs: int, seconds: float) -> Figures:
     from ...envs.gym import TaskEnv
 
     class Stopwatch(BaseCallback):
-        """Takes the time between the ends of rollouts and of updates."""
+        """Measures the time of rollouts and updates."""
 
         rollout = update = 0.0
         decisions = -SETTINGS["batch"]

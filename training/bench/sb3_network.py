@@ -1,4 +1,4 @@
-"""Our board network as the policy of SB3-contrib's `MaskablePPO`, checked to compute the same function."""
+"""Our board network as a policy of SB3-contrib's `MaskablePPO`, with a check that it computes the same function."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...envs import Task
-from .contestant import PeerFailed
 from .facts import Figures
+from .measured_process import PeerFailed
 
 if TYPE_CHECKING:
     from torch import nn
@@ -28,11 +28,11 @@ SETTINGS: Figures = {
     "minibatch": 128,
 }
 PLAYED = 20
-"""Steps into the game at which both networks are compared."""
+"""Step of the game at which the networks are compared."""
 
 
 def sb3_policy() -> Any:
-    """Return the class of an SB3 policy whose layers are those of our board network, in SB3's own places."""
+    """Return an SB3 policy class with the layers of our board network."""
     import torch
     from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
     from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
@@ -61,7 +61,7 @@ def sb3_policy() -> Any:
             return features
 
     class SamePolicy(MaskableActorCriticPolicy):
-        """Action and value from the same convolutions."""
+        """Actions and values from the same convolutions."""
 
         action_net: Any
         value_net: Any
@@ -93,7 +93,7 @@ def sb3_policy() -> Any:
 
 
 def check_same(theirs: nn.Module, task: Task) -> None:
-    """Give SB3's policy our first weights, and make sure that it then computes the same function."""
+    """Copy our initial weights into SB3's policy, and check that it then computes the same function."""
     import torch
 
     from ...envs.check import TrialRun
@@ -112,7 +112,7 @@ def check_same(theirs: nn.Module, task: Task) -> None:
         features: Any = theirs.extract_features(ours.decode(stored))  # type: ignore[operator]
         same = (theirs.action_net(features), theirs.value_net(features).squeeze(-1))  # type: ignore[operator]
     if not all(torch.allclose(a, b, atol=1e-5) for a, b in zip((logits, value), same, strict=True)):
-        raise PeerFailed("SB3's network does not compute what ours does; the comparison would mean nothing")
+        raise PeerFailed("SB3's network computes another function than ours, so the comparison would be meaningless")
 
 
 def _copy_weights(ours: Policy, theirs: nn.Module) -> None:

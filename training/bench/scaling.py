@@ -1,4 +1,4 @@
-"""Measures whether more environments are worth it: the same training at several N, each in a process of its own."""
+"""Measures the same training at several N, each in its own process."""
 
 from __future__ import annotations
 
@@ -12,25 +12,26 @@ from ..config import Config
 from ..session.host import SessionProcess, launch
 from ..telemetry.knee import find_knee, marginal_efficiencies
 from ..telemetry.snapshot import Scaling
-from .facts import Figures, Progress, summed_up
+from .facts import Figures, Progress, summary_of
 
 
 def scaling(config: Config, counts: Sequence[int], *, seconds: float, repeat: int, progress: Progress) -> Figures:
-    """Train at each N in turn, `repeat` times over; the baseline is the median fps at N = 1, which is always measured.
+    """Train at each N in turn, `repeat` times. The baseline is the median fps at N = 1, which is always measured.
 
     Args:
-        config: What to train.
+        config: The configuration of the training.
         counts: The values of N.
-        seconds: Training time per measurement; 2 at least make sense.
+        seconds: Training time per measurement, at least 2.
         repeat: Number of measurements of each N.
-        progress: Told what is being measured.
+        progress: Called with the current measurement.
 
     Returns:
-        `knee`, up to which N more environments are worth it, and `knee_sentence`, which says so; `rows`, one per N with
-        `fps` (median, min, max), `sps`, `fps_per_env`, `speedup`, and in % `efficiency` and `marginal_efficiency`.
+        `knee`, the N up to which adding environments pays, and `knee_sentence` with the same in words; `rows`, one per
+        N with `fps` (median, min, max), `sps`, `fps_per_env`, `speedup`, and in % `efficiency` and
+        `marginal_efficiency`.
 
     Raises:
-        SessionFailed: A session refused to begin, or failed.
+        SessionFailed: A session failed.
     """
     wanted = sorted({1, *counts})
     samples: dict[int, list[float]] = {count: [] for count in wanted}
@@ -64,7 +65,7 @@ def scaling(config: Config, counts: Sequence[int], *, seconds: float, repeat: in
 
 @contextmanager
 def training(config: Config) -> Iterator[SessionProcess]:
-    """Run one session, for as long as its limits say; it leaves no run and no process behind."""
+    """Run one session to its limits, and delete its run afterwards."""
     with tempfile.TemporaryDirectory(prefix="pac-bench-") as folder:
         session = launch(config.model_copy(update={"runs_dir": Path(folder), "name": None}), headless=True)
         try:
@@ -88,7 +89,7 @@ def _row(count: int, samples: Sequence[float], steps: Sequence[float], baseline:
     fps = median(samples)
     return {
         "num_envs": count,
-        "fps": summed_up(samples),
+        "fps": summary_of(samples),
         "sps": median(steps),
         "fps_per_env": fps / count,
         "speedup": fps / baseline,

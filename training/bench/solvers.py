@@ -1,7 +1,7 @@
-"""One contestant of `poker`: a solver in a process of its own, measured for as long as it is told to.
+"""The program that `poker` measures: one solver, run for the requested time.
 
-Arguments: the contestant, the game, the number of workers, and the cores to keep to. Then each line of standard input
-is a number of seconds, and a seed if it is to begin anew; each line of standard output is a JSON object.
+Arguments: the solver, the game, the number of workers and the cores. Then each line of standard input is a number of
+seconds and, to restart, a seed. Each line of standard output is a JSON object.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ HOLDEM = (
     "numHoleCards=2,numBoardCards=0 3 1 1,stack=20000 20000,bettingAbstraction=fcpa)"
 )
 GAMES = {"leduc": "leduc_poker", "liars_dice": "liars_dice", "holdem:betting=fcpa": HOLDEM}
-"""Our tasks in OpenSpiel."""
+"""The names of our tasks in OpenSpiel."""
 BUCKETS = (50, 50, 50)
 STRETCH = 200
-"""Iterations of a solver of others between two looks at the clock."""
+"""Iterations of another solver between two readings of the clock."""
 
 
 class Solver(Protocol):
-    """What is measured."""
+    """The interface of a measured solver."""
 
     def begin(self, seed: int) -> None:
-        """Forget everything."""
+        """Restart with an empty strategy."""
 
     def iterate(self) -> int:
-        """Make a few iterations, each with a traversal for each player, and return how many."""
+        """Run a few iterations, each with a traversal per player, and return their number."""
 
     def nash_conv(self) -> float | None:
-        """Return how far the average strategy is from an equilibrium, if that can be told."""
+        """Return the NashConv of the average strategy; None if it cannot be computed."""
 
 
 class Ours:
-    """Our trainer, its workers being processes over shared memory."""
+    """Our trainer with worker processes."""
 
     def __init__(self, game: str, workers: int) -> None:
         self._spec, self._workers = game, workers
@@ -47,17 +47,17 @@ class Ours:
         self.begin(0)
 
     def begin(self, seed: int) -> None:
-        """Start other workers on empty tables."""
+        """Start new workers with empty tables."""
         from ...backends import make
         from ...envs import find
         from ..mccfr.trainer import MCCFR
         from ..trainer import Context, Envs, Timer
-        from ..trainers import dressed_for, trainer_settings
+        from ..trainers import trainer_settings, transformed_task
 
         self.close()
         task = find(self._spec)
         settings = trainer_settings("mccfr", task, {})
-        dressed = dressed_for("mccfr", task, settings)
+        dressed = transformed_task("mccfr", task, settings)
 
         def envs(count: int, slots: int) -> Envs:
             return make(dressed, count, "shm", workers=count, slots=slots, seed=seed, strict=True)
@@ -66,13 +66,13 @@ class Ours:
         self._trainer.start(self._workers)
 
     def iterate(self) -> int:
-        """Let every worker make some batches."""
+        """Run some batches on every worker."""
         before = self._trainer.iterations
         self._trainer.iterate()
         return int(self._trainer.iterations - before)
 
     def nash_conv(self) -> float | None:
-        """Look once more."""
+        """Return the final NashConv."""
         found: float | None = self._trainer.finish().get("nash_conv")
         return found
 
@@ -90,7 +90,7 @@ class OursExact:
         self.begin(0)
 
     def begin(self, seed: int) -> None:
-        """Forget everything; there is nothing random."""
+        """Restart with an empty strategy; CFR+ is not random."""
         from ...envs import find
         from ...envs.poker.task import game_of
         from ..mccfr.solving.full import Cfr
@@ -100,12 +100,12 @@ class OursExact:
         self._cfr = Cfr(self._game, "cfr+")
 
     def iterate(self) -> int:
-        """Make some milliseconds of iterations."""
+        """Run iterations for some milliseconds."""
         self._cfr.iterate(STRETCH)
         return STRETCH
 
     def nash_conv(self) -> float | None:
-        """Of the average strategy."""
+        """Return the NashConv of the average strategy."""
         from ..mccfr.solving.exact import nash_conv
 
         return nash_conv(self._game, self._cfr.average())
@@ -117,7 +117,7 @@ class OpenSpiel:
     Args:
         game: Our task.
         make: Returns a solver of a game, given a seed.
-        stretch: Iterations between two looks at the clock.
+        stretch: Iterations between two readings of the clock.
     """
 
     def __init__(self, game: str, make: Callable[[Any, Any, int], Any], stretch: int) -> None:
@@ -128,11 +128,11 @@ class OpenSpiel:
         self.begin(0)
 
     def begin(self, seed: int) -> None:
-        """Make another solver."""
+        """Create a new solver."""
         self._solver = self._make(self._spiel, self._game, seed + 1)
 
     def iterate(self) -> int:
-        """Make some iterations."""
+        """Run some iterations."""
         for _ in range(self._stretch):
             self._step()
         return self._stretch
@@ -142,10 +142,10 @@ class OpenSpiel:
         step()
 
     def nash_conv(self) -> float | None:
-        """Of the average policy, if the game is small."""
+        """Return the NashConv of the average policy; None if the game is large."""
         if self._game.get_type().short_name == "universal_poker":
             return None
-        # States that were never visited have no policy: they are looked up, and played evenly.
+        # States that were never visited have no policy; True plays them uniformly.
         return float(self._spiel.nash_conv(self._game, self._solver.average_policy(), True))
 
 
@@ -166,17 +166,17 @@ class DonkSolver:
         self.begin(0)
 
     def begin(self, seed: int) -> None:
-        """Make another solver."""
+        """Create a new solver."""
         solve = self._donk.Solve(seed=seed + 1, hogwild=True)
         self._solver = self._donk.Solver.nlhe(self._donk.preset("hu", stack_bb=100), str(self._path), solve)
 
     def iterate(self) -> int:
-        """Make some tens of milliseconds of iterations."""
+        """Run iterations for some tens of milliseconds."""
         self._solver.run(10 * STRETCH, threads=self._threads)
         return 10 * STRETCH
 
     def nash_conv(self) -> float | None:
-        """None: it has no best response of hold'em."""
+        """Return None: donksolver has no best response for hold'em."""
         return None
 
 
@@ -201,7 +201,7 @@ SOLVERS: dict[str, Callable[[str, int], Solver]] = {
 
 
 def measured(solver: Solver, seconds: float) -> dict[str, float | None]:
-    """Return the iterations per second over some seconds, and how good the strategy is then."""
+    """Return the iterations per second over some seconds, and the NashConv afterwards."""
     begun, made = time.perf_counter(), 0
     while (now := time.perf_counter()) - begun < seconds:
         made += solver.iterate()
@@ -209,12 +209,12 @@ def measured(solver: Solver, seconds: float) -> dict[str, float | None]:
 
 
 def main() -> None:
-    """Make the contestant that the arguments name, and measure it whenever told to."""
+    """Make the solver that the arguments name, and answer requests."""
     name, game, workers, cores = sys.argv[1:]
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {int(core) for core in cores.split(",")})
     answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # what a solver prints is no answer
+    os.dup2(2, 1)  # a solver's own output is not an answer
     try:
         solver = SOLVERS[name](game, int(workers))
     except ImportError as error:
@@ -227,7 +227,7 @@ def main() -> None:
         if seed:
             solver.begin(int(seed[0]))
         print(json.dumps(measured(solver, float(seconds))), file=answers)
-    os._exit(0)  # workers are this process's group, which is ended
+    os._exit(0)  # the caller kills the process group with the workers
 
 
 if __name__ == "__main__":

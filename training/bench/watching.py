@@ -1,4 +1,4 @@
-"""Measures what `watch` takes from a training: the same training, watched and not watched in turn."""
+"""Measures the overhead of `watch`: the same training alternately with and without it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .facts import Figures, Progress, summed_up
+from .facts import Figures, Progress, summary_of
 from .terminal import MeasurementFailed, drain, on_terminal
 
 if TYPE_CHECKING:
@@ -20,31 +20,31 @@ if TYPE_CHECKING:
 
 NAME = "bench-watch"
 NUM_ENVS, STEPS = 8, 128
-LIMIT = 120.0  # s on top of the training time
+LIMIT = 120.0  # s in addition to the training time
 Iterate = Callable[[], None]
-PutOff = Callable[[float], None]
+Postpone = Callable[[float], None]
 
 
 def watch_cost(*, seconds: float, pairs: int, progress: Progress) -> Figures:
-    """Train in a Gymnasium loop and with Stable-Baselines3, with nobody attached and with the app on a terminal.
+    """Train in a Gymnasium loop and with Stable-Baselines3, each without a viewer and with the app attached.
 
-    A pair is `seconds` of training watched and as many not watched, an iteration of each in turn.
+    A pair is `seconds` of training with `watch` and as many without, one iteration of each in turn.
 
     Returns:
-        By training and by who looks: steps/s watched over steps/s not watched, per pair.
+        By training and viewer: the ratio of steps/s with and without `watch`, per pair.
     """
     ways = [(loop, attached) for loop in ("gymnasium", "sb3") for attached in (False, True)]
     ratios: dict[str, dict[str, Figures]] = {}
     for number, (loop, attached) in enumerate(ways):
         who = "attached" if attached else "nobody"
         progress(f"{loop}, {who}", number / len(ways))
-        ratios.setdefault(loop, {})[who] = summed_up(_measure(loop, seconds, pairs, attached=attached))
+        ratios.setdefault(loop, {})[who] = summary_of(_measure(loop, seconds, pairs, attached=attached))
     progress("done", 1.0)
     return {"num_envs": NUM_ENVS, "seconds": seconds, "ratio": ratios}
 
 
 def _measure(loop: str, seconds: float, pairs: int, *, attached: bool) -> list[float]:
-    """Return the ratios of a training in a process of its own."""
+    """Return the ratios of a training in its own process."""
     command = [sys.executable, "-m", __name__, loop, str(seconds), str(pairs), str(int(attached))]
     training = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     app, terminal = None, -1
@@ -56,7 +56,7 @@ def _measure(loop: str, seconds: float, pairs: int, *, attached: bool) -> list[f
             threading.Thread(target=drain, args=(terminal,), daemon=True).start()
         out, said = training.communicate(timeout=2 * seconds * pairs + LIMIT)
         if training.returncode:
-            raise MeasurementFailed(f"the training that is measured failed:\n{said.strip()}")
+            raise MeasurementFailed(f"the training failed:\n{said.strip()}")
         return [float(ratio) for ratio in json.loads(out)]
     finally:
         training.kill()
@@ -66,10 +66,10 @@ def _measure(loop: str, seconds: float, pairs: int, *, attached: bool) -> list[f
             os.close(terminal)
 
 
-def turns(iterate: dict[bool, Iterate], seconds: float, pairs: int, *, put_off: PutOff) -> Iterator[float]:
-    """Iterate watched and not watched in turn; yield the ratio of speeds of each pair of so many seconds.
+def turns(iterate: dict[bool, Iterate], seconds: float, pairs: int, *, postpone: Postpone) -> Iterator[float]:
+    """Iterate alternately with and without `watch`; yield the ratio of the speeds of each pair.
 
-    A turn is one iteration: a core keeps its speed for some tenths of a second, so that both of two find the same.
+    A turn is one iteration, because a core keeps its speed only for some tenths of a second.
     """
     for _ in range(pairs):
         spent, done = {False: 0.0, True: 0.0}, {False: 0, True: 0}
@@ -82,15 +82,15 @@ def turns(iterate: dict[bool, Iterate], seconds: float, pairs: int, *, put_off: 
                 spent[watched] += took
                 done[watched] += 1
                 if not watched:
-                    put_off(took)
+                    postpone(took)
         yield (done[True] / spent[True]) / (done[False] / spent[False])
 
 
-def _put_off(script: WatchedScript, seconds: float) -> None:
-    """Have everything that is due by the clock done so much later.
+def _postpone(script: WatchedScript, seconds: float) -> None:
+    """Postpone all periodic work of `watch` by the time of a turn without it.
 
-    Telling has a share of the training's time. What became due in the turns without it would be done in those with it,
-    which would bear the share of both.
+    Publishing may use a share of the training's time. Otherwise the turns with `watch` would also do the work that
+    became due in the turns without it.
     """
     script.step_log.due += seconds
     script._iteration_due += seconds  # noqa: SLF001
@@ -99,7 +99,7 @@ def _put_off(script: WatchedScript, seconds: float) -> None:
 
 
 def gymnasium_loop() -> tuple[Any, dict[bool, Iterate]]:
-    """An actor-critic in one file, in the manner of CleanRL, whose environments draw themselves."""
+    """An actor-critic in the style of CleanRL, with environments that render."""
     import gymnasium
     import torch
     from torch import nn
@@ -132,7 +132,7 @@ def gymnasium_loop() -> tuple[Any, dict[bool, Iterate]]:
 
 
 def sb3_loop() -> tuple[Any, dict[bool, Iterate]]:
-    """PPO of Stable-Baselines3, with its own settings but for the length of a rollout."""
+    """PPO of Stable-Baselines3 with its default settings except for the length of a rollout."""
     import gymnasium
     from stable_baselines3 import PPO
     from stable_baselines3.common.vec_env import DummyVecEnv
@@ -158,22 +158,22 @@ LOOPS = {"gymnasium": gymnasium_loop, "sb3": sb3_loop}
 
 
 def main() -> None:
-    """Train as the arguments say; print the ratios."""
+    """Train with the options in the arguments, and print the ratios."""
     import torch
 
     loop, seconds, pairs, attached = sys.argv[1], float(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "1"
     torch.set_num_threads(1)
     envs, iterate = LOOPS[loop]()
-    print("stands", flush=True)
+    print("ready", flush=True)
     script: WatchedScript = envs._script  # noqa: SLF001
-    viewers = script.viewers  # what is measured begins when somebody looks
+    viewers = script.viewers  # the measurement starts when a viewer is connected
     limit = time.monotonic() + LIMIT
     while attached and not viewers.joined and time.monotonic() < limit:
         iterate[True]()
     iterate[False]()
-    ratios = list(turns(iterate, seconds, pairs, put_off=partial(_put_off, script)))
+    ratios = list(turns(iterate, seconds, pairs, postpone=partial(_postpone, script)))
     if attached and not viewers.joined:
-        raise MeasurementFailed("nobody looked until the end")
+        raise MeasurementFailed("no viewer connected until the end")
     print(json.dumps(ratios))
     envs.close()
 

@@ -19,7 +19,7 @@ from ..imports import importing
 from ..runs.last_telemetry import keep_last_telemetry
 from ..telemetry.records import Level, Phase
 from ..trainer import Context, Interrupted, Stopped, Trainer
-from ..trainers import build_player, build_trainer, dressed_for, trainer_kind, trainer_settings
+from ..trainers import build_player, build_trainer, trainer_kind, trainer_settings, transformed_task
 from .base_session import BaseSession
 from .checkpoint_manager import CheckpointManager
 from .environments import SessionEnvs
@@ -55,7 +55,7 @@ class Session(BaseSession):
         game = find(config.task)
         self.kind = kind = trainer_kind(config.trainer or game.trainer)
         self.settings = trainer_settings(kind.name, game, config.settings)
-        task = dressed_for(kind.name, game, self.settings)
+        task = transformed_task(kind.name, game, self.settings)
         super().__init__(task, directory, linger=math.inf if headless else config.linger, seed=config.seed)
         self.events.log = log
         self.config = config = config.model_copy(update={"trainer": kind.name})

@@ -41,8 +41,8 @@ class ScalingFlags(Flags):
 
 def _measured(name: str, *, quick: bool, json: bool, **options: Any) -> int:
     """Measure one of the parts and show it; return the exit code."""
-    with progress_bar(name) as tell:
-        result = parts.PARTS[name](quick=quick, tell=tell, **options)
+    with progress_bar(name) as progress:
+        result = parts.PARTS[name](quick=quick, progress=progress, **options)
     return shown.show(name, result, json=json)
 
 
@@ -69,8 +69,8 @@ def scaling(
     counts = _counts(num_envs)
     config = load_config(flags)
     seconds, repeat = (3.0, 1) if quick else (config.seconds or 5.0, repeat)
-    with progress_bar("scaling") as tell:
-        result = measure(config, counts, seconds=seconds, repeat=repeat, progress=tell)
+    with progress_bar("scaling") as progress:
+        result = measure(config, counts, seconds=seconds, repeat=repeat, progress=progress)
     return shown.show("scaling", result, json=json)
 
 
@@ -120,9 +120,9 @@ def matrix(
     """
     from ...training.bench.matrix_report import matrix_markdown, write_matrix
 
-    with progress_bar("matrix") as tell:
+    with progress_bar("matrix") as progress:
         result = parts.measure_matrix(
-            quick=quick, tell=tell, task=task, steps=steps, repeat=None if quick else repeat, seed=seed
+            quick=quick, progress=progress, task=task, steps=steps, repeat=None if quick else repeat, seed=seed
         )
     kept = {"benchmark": "matrix", **result, "facts": facts()}
     files = write_matrix(kept, runs_dir / "bench")
@@ -158,9 +158,9 @@ def traces(
     from ...training.bench.backends.traces import compare_traces
 
     names = [name for name in (part.strip() for part in backends.split(",")) if name]
-    with progress_bar("traces") as tell:
+    with progress_bar("traces") as progress:
         games = max(1, games // 10) if quick else games
-        result = compare_traces(task, games=games, num_envs=num_envs, seed=seed, backends=names, progress=tell)
+        result = compare_traces(task, games=games, num_envs=num_envs, seed=seed, backends=names, progress=progress)
     shown.show("traces", result, json=json)
     return FAILED if result["difference"] else DONE
 
@@ -180,13 +180,13 @@ def peers(*, peer_python: Interpreter = None, quick: Quick = False, json: Json =
         quick: Take fewer and shorter measurements, for a rough estimate.
         json: Print one JSON object and nothing else on stdout.
     """
-    with progress_bar("peers") as tell:
-        result = parts.measure_peers(quick=quick, tell=tell, python=peer_python)
+    with progress_bar("peers") as progress:
+        result = parts.measure_peers(quick=quick, progress=progress, python=peer_python)
         result["sb3"] = None
         if find_spec("sb3_contrib") is None:
             result["absent"]["sb3-training"] = "sb3-contrib is not installed; the extra [peers] has it"
         else:
-            result["sb3"] = parts.measure_sb3(quick=quick, tell=tell)
+            result["sb3"] = parts.measure_sb3(quick=quick, progress=progress)
     return shown.show("peers", result, json=json)
 
 
@@ -257,8 +257,8 @@ def everything(
     for name, measure in measures.items():
         begun = time.monotonic()
         try:
-            with progress_bar(name) as tell:
-                results[name] = measure(quick=quick, tell=tell)
+            with progress_bar(name) as progress:
+                results[name] = measure(quick=quick, progress=progress)
         except (PacError, ImportError) as error:
             results[name] = {"error": str(error)}
             print(f"{name} was not measured: {error}", file=sys.stderr)

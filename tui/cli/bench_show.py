@@ -98,17 +98,17 @@ def traces(result: Figures) -> None:
         )
     show_table(table)
     _absent(result)
-    told = "{games:,} games, {steps:,} steps, {bytes:,} bytes per backend".format(**result)
+    compared = "{games:,} games, {steps:,} steps, {bytes:,} bytes per backend".format(**result)
     found = result["difference"]
     if found:
         where = "{transport} differs in {field} of environment {environment} at step {step}".format(**found)
-        console.print(f"{told}: {where}.", style="bold red")
+        console.print(f"{compared}: {where}.", style="bold red")
     else:
-        console.print(f"{told}: all identical.")
+        console.print(f"{compared}: all identical.")
 
 
 def peers(result: Figures) -> None:
-    """Print every contestant on every environment, the ratios, and the training."""
+    """Print every start_peer on every environment, the ratios, and the training."""
     cores = ", ".join(map(str, result["cores"]))
     console.print(f"Steps per second, N = {result['rows'][0]['num_envs']}, all on cores {cores}", style="bold")
     names = list(result["by_environment"])
@@ -131,8 +131,8 @@ def peers(result: Figures) -> None:
     console.print(own.format(**result["async"]))
     if result["sb3"]:
         ratios = [result["sb3"][part]["ratio"] for part in ("rollout", "training")]
-        told = "PPO on {task}, N = {num_envs}, {backend}, over SB3's MaskablePPO".format(**result["sb3"])
-        console.print(f"{told}: {ratios[0]:.2f}x in rollouts, {ratios[1]:.2f}x in all")
+        what = "PPO on {task}, N = {num_envs}, {backend}, over SB3's MaskablePPO".format(**result["sb3"])
+        console.print(f"{what}: {ratios[0]:.2f}x in rollouts, {ratios[1]:.2f}x in all")
 
 
 def poker(result: Figures) -> None:

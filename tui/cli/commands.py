@@ -16,7 +16,7 @@ from ...training.config import RUNS
 from ...training.exits import DONE, INTERRUPTED
 from ...training.imports import importing
 from ..output import json_text
-from .errors import told
+from .errors import describe_error
 from .flags import AnyFlags, Json, Switch, load_config, load_flags, with_settings
 from .stdout import named_stdout
 
@@ -292,7 +292,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:
-        title, text, code = told(error)
+        title, text, code = describe_error(error)
         if not isinstance(error, BrokenPipeError):  # whoever read stdout has seen enough
             print(f"pac-tui: {text}", file=sys.stderr)
         try:

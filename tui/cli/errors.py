@@ -19,8 +19,8 @@ from pydantic import ValidationError
 from ...training.exits import BAD_USAGE, FAILED
 
 
-class Told(NamedTuple):
-    """An error as it is told.
+class ErrorReport(NamedTuple):
+    """An error as it is describe_error.
 
     Attributes:
         title: What kind of error it is.
@@ -33,21 +33,21 @@ class Told(NamedTuple):
     code: int
 
 
-def told(error: Exception) -> Told:
-    """Return how an error that is the user's to mend is told; raise any other."""
+def describe_error(error: Exception) -> ErrorReport:
+    """Return how an error that is the user's to mend is describe_error; raise any other."""
     from ...envs import BadParameter, PacError
 
     if isinstance(error, PacError):
         usage = BAD_USAGE if isinstance(error, BadParameter) else FAILED
-        return Told(error.title, str(error), getattr(error, "code", usage))
+        return ErrorReport(error.title, str(error), getattr(error, "code", usage))
     if isinstance(error, Refused) and isinstance(error.__cause__, ValidationError):
         from ...training.loading import refusal
 
-        return Told("Bad configuration", refusal(error.__cause__), BAD_USAGE)
+        return ErrorReport("Bad configuration", refusal(error.__cause__), BAD_USAGE)
     if isinstance(error, CycloptsError):
-        return Told("Bad usage", _of_usage(error), BAD_USAGE)
+        return ErrorReport("Bad usage", _of_usage(error), BAD_USAGE)
     if isinstance(error, OSError):
-        return Told("The system refused", _of_system(error), FAILED)
+        return ErrorReport("The system refused", _of_system(error), FAILED)
     raise error
 
 

@@ -99,11 +99,11 @@ def show_config(loaded: Loaded, *, json: bool) -> int:
     from ...backends import default_num_envs, usable_cores
     from ...envs import find
     from ...training.loading import KEYS, effective_settings, trainer_of
-    from ...training.trainers import dressed_for
+    from ...training.trainers import transformed_task
 
     config, trainer = loaded.config, trainer_of(loaded.config)
     settings = effective_settings(config)
-    num_envs = config.num_envs or dressed_for(trainer, find(config.task), settings).num_envs or default_num_envs()
+    num_envs = config.num_envs or transformed_task(trainer, find(config.task), settings).num_envs or default_num_envs()
     origins = {**dict.fromkeys(KEYS, "default"), **_setting_origins(config.task, trainer, settings)}
     origins |= {key: origin.label for key, origin in loaded.origins.items() if key in origins}
     config = config.model_copy(update={"num_envs": num_envs, "workers": config.workers or usable_cores()})

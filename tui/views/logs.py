@@ -7,7 +7,7 @@ from pathlib import Path
 
 from textual.app import ComposeResult
 
-from ...training.logs import Logs, Printed, Weight
+from ...training.logs import LogLine, Logs, Severity
 from ...training.telemetry.snapshot import Snapshot
 from ..drawing.panels import FRAME, framed
 from ..drawing.styles import ACCENT, CYAN, FAINT, GROUND, RED, SIGNS, TEXT, YELLOW, Row, fit, styled
@@ -17,7 +17,7 @@ from .figures import hint
 
 TITLE = "Output"
 SOURCE, SIGN = 10, 2
-LOOKS = {Weight.PLAIN: (" ", TEXT), Weight.WARNING: ("!", YELLOW), Weight.ERROR: (SIGNS.bad, RED)}
+LOOKS = {Severity.PLAIN: (" ", TEXT), Severity.WARNING: ("!", YELLOW), Severity.ERROR: (SIGNS.bad, RED)}
 
 
 class LogView(View):
@@ -69,7 +69,7 @@ class LogView(View):
         count = self._logs.count if self._logs is not None else 0
         return count if self._end is None else min(self._end, count)
 
-    def _kept(self) -> tuple[int, list[Printed]]:
+    def _kept(self) -> tuple[int, list[LogLine]]:
         """Return the number of the oldest line that is kept, and the lines."""
         if self._logs is None:
             return 0, []
@@ -84,8 +84,8 @@ class LogView(View):
         self._cut = any(len(line.text) - self._shift > width - SOURCE - SIGN for line in kept[begin:end])
         return [self._row(first + begin + at, line, width) for at, line in enumerate(kept[begin:end])]
 
-    def _row(self, number: int, line: Printed, width: int) -> Row:
-        sign, color = LOOKS[line.weight]
+    def _row(self, number: int, line: LogLine, width: int) -> Row:
+        sign, color = LOOKS[line.severity]
         text = fit(line.text[self._shift :], max(0, width - SOURCE - SIGN)).rstrip()
         at = text.lower().find(self._pattern) if self._pattern else -1
         head = (

@@ -1,8 +1,8 @@
-"""The benchmarks: how figures are summed up, told and compared with their bounds."""
+"""The benchmarks: summaries of figures, the table and its bounds."""
 
 import pytest
 
-from pac.training.bench.facts import facts, summed_up
+from pac.training.bench.facts import facts, summary_of
 from pac.training.bench.scaling import scaling
 from pac.training.bench.table import ROWS, markdown
 from pac.training.config import Config
@@ -16,7 +16,7 @@ def results(**parts):
 
 def test_repetitions_are_summed_up():
     """The median and the extremes are kept, with the number of repetitions."""
-    assert summed_up([3.0, 1.0, 2.0]) == {"median": 2.0, "min": 1.0, "max": 3.0, "repetitions": 3}
+    assert summary_of([3.0, 1.0, 2.0]) == {"median": 2.0, "min": 1.0, "max": 3.0, "repetitions": 3}
 
 
 def test_facts_name_the_versions_and_the_machine():
@@ -61,9 +61,9 @@ def test_scaling_passes_a_refusal_on():
 @pytest.mark.slow
 def test_scaling_measures_every_n():
     """Each N is trained in a process of its own; speedup and efficiency follow from the baseline at N = 1."""
-    told: list[str] = []
+    calls: list[str] = []
     config = Config(task="CartPole-v1", trainer="random", backend="inline")
-    found = scaling(config, [2, 4], seconds=2.5, repeat=1, progress=lambda text, _share: told.append(text))
+    found = scaling(config, [2, 4], seconds=2.5, repeat=1, progress=lambda text, _share: calls.append(text))
     assert [row["num_envs"] for row in found["rows"]] == [1, 2, 4]
     for row in found["rows"]:
         assert row["speedup"] == pytest.approx(row["fps"]["median"] / found["baseline_fps"])
@@ -71,4 +71,4 @@ def test_scaling_measures_every_n():
     added = found["rows"][1]["fps"]["median"] - found["baseline_fps"]
     assert found["rows"][1]["marginal_efficiency"] == pytest.approx(100 * added / found["baseline_fps"])
     assert str(found["knee"]) in found["knee_sentence"] or found["knee"] == 1
-    assert told == ["N=1", "N=2", "N=4", "done"]
+    assert calls == ["N=1", "N=2", "N=4", "done"]

@@ -17,7 +17,7 @@ def test_turns_compare_speeds(monkeypatch):
 
         return iterate
 
-    ratios = list(turns({False: taking(0.25), True: taking(0.5)}, seconds=4.0, pairs=3, put_off=off.append))
+    ratios = list(turns({False: taking(0.25), True: taking(0.5)}, seconds=4.0, pairs=3, postpone=off.append))
     assert ratios == pytest.approx([0.5] * 3)
     assert sum(off) == pytest.approx(3 * 4.0)
 

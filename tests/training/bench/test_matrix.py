@@ -1,4 +1,4 @@
-"""The ladder of transports: sessions are real, reports tell what was measured and what was not."""
+"""The combinations of transports: sessions are real, reports tell what was measured and what was not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from pac.training.bench.chart import Group, bar_chart
 from pac.training.bench.facts import facts
-from pac.training.bench.matrix import FIRST, LADDER, LAST, Rung, matrix
+from pac.training.bench.matrix import COMBINATIONS, FIRST, LAST, Combination, matrix
 from pac.training.bench.matrix_report import matrix_markdown, write_matrix
 from pac.training.config import Config
 
@@ -38,19 +38,19 @@ def result(**changed):
         "target": 670.0,
     }
     known = {"kind": "VectorNetwork", "layers": 2, "hidden": 256, "parameters": 469_341}
-    told = {"task": "autochess", "trainer": "ppo", "steps": 8192, "network": known, "rows": [row], "absent": {}}
-    return {**told, "rollout_ratio": None, "training_ratio": None, "facts": facts(), **changed}
+    result = {"task": "autochess", "trainer": "ppo", "steps": 8192, "network": known, "rows": [row], "absent": {}}
+    return {**result, "rollout_ratio": None, "training_ratio": None, "facts": facts(), **changed}
 
 
 def test_the_ratio_is_that_of_its_ends():
-    """The first rung is one environment over HTTP, the last one on a CPU is shared memory at N = 32."""
+    """The first combination is one environment over HTTP, the last one on a CPU is shared memory at N = 32."""
     assert (FIRST.transport, FIRST.num_envs, LAST.transport, LAST.num_envs) == ("http", 1, "shm", 32)
     assert FIRST.device == LAST.device == "cpu"
-    assert len({rung.name for rung in LADDER}) == len(LADDER)
+    assert len({combination.name for combination in COMBINATIONS}) == len(COMBINATIONS)
 
 
 def test_the_report_tells_rates_targets_and_gaps():
-    """Each rung is a line: its figures beside what was hoped for, or why there are none."""
+    """Each combination is a line with its figures and its target, or with the reason why it was not measured."""
     text = matrix_markdown(result(absent={"shm, N=32, cuda": "no GPU"}, rollout_ratio=41.25))
     assert "| http, N=1, cpu | 1,000 | 670 | 1,200 | 1.50 | 97 % | 300 MB |  |  | -0.25 |" in text
     assert "| shm, N=32, cuda | not measured: no GPU |" in text
@@ -61,7 +61,7 @@ def test_the_report_tells_rates_targets_and_gaps():
 
 
 def test_the_report_is_kept_in_three_files(tmp_path):
-    """Markdown, JSON and the picture that the Markdown shows stand beside each other."""
+    """Markdown, JSON and the picture that the Markdown shows are in the same folder."""
     known = result()
     files = write_matrix(known, tmp_path / "bench")
     texts = {ending: (tmp_path / "bench" / path.rpartition("/")[2]).read_text() for ending, path in files.items()}
@@ -84,10 +84,10 @@ def test_a_chart_draws_longer_bars_for_more():
 @pytest.mark.session
 @pytest.mark.slow
 def test_each_rung_is_a_session():
-    """A rung that can run has all its figures; one that cannot has a reason."""
+    """A combination that can run has all its figures; one that cannot has a reason."""
     config = Config(task="noop:length=20", settings={"batch": 64, "minibatch": 64, "epochs": 1, "hidden": 8})
-    ladder = (Rung("inline", 2), Rung("carrier pigeon", 1))
-    found = matrix(config, ladder, steps=2048, repeat=1)
+    combinations = (Combination("inline", 2), Combination("carrier pigeon", 1))
+    found = matrix(config, combinations, steps=2048, repeat=1)
     (row,) = found["rows"]
     assert set(row) == ROW
     assert row["rollout_sps"] > row["sps"] > 0

@@ -1,4 +1,4 @@
-"""The comparison with other vector environments: contestants are real processes, stopped while others are measured."""
+"""The comparison with other vector environments: peer_module are real processes, stopped while others are measured."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from contextlib import closing
 import psutil
 import pytest
 
-from pac.training.bench.contestant import Absent, PeerFailed
 from pac.training.bench.facts import core_times, stolen
+from pac.training.bench.measured_process import NotInstalled, PeerFailed
 from pac.training.bench.peer import OURS, PEERS, WORKERS
-from pac.training.bench.peers import COSTS, compare_peers, contestant
+from pac.training.bench.peers import COSTS, compare_peers, start_peer
 
 from ...waiting import until
 
@@ -33,8 +33,8 @@ def runs(process: psutil.Process) -> bool:
 @pytest.mark.parametrize("name", ["loop", "loops", "inline", "gymnasium-sync"])
 @pytest.mark.session
 def test_a_contestant_tells_its_rate_and_rests(name):
-    """It steps for as long as it is told, and stands still before and after."""
-    with closing(contestant(name, "burn:10", 2, CORES, sys.executable)) as one:
+    """It steps for the requested time, and is stopped before and after."""
+    with closing(start_peer(name, "burn:10", 2, CORES, sys.executable)) as one:
         process = psutil.Process(one.pid)
         stands_still(process)
         assert one.measure(0.02)["sps"] > 0
@@ -55,28 +55,28 @@ def test_stolen_time_is_a_share():
 @pytest.mark.session
 def test_a_peer_that_is_not_installed_is_absent():
     """The reason is that of the import."""
-    with pytest.raises(Absent, match="pufferlib"):
-        contestant("pufferlib-serial", "CartPole-v1", 2, CORES, sys.executable)
+    with pytest.raises(NotInstalled, match="pufferlib"):
+        start_peer("pufferlib-serial", "CartPole-v1", 2, CORES, sys.executable)
 
 
 @pytest.mark.session
 def test_a_contestant_that_fails_says_why():
     """The last line of what it said is in the error."""
     with pytest.raises(PeerFailed, match=r"loop ended: .*NoSuchEnvironment"):
-        contestant("loop", "NoSuchEnvironment-v0", 2, CORES, sys.executable)
+        start_peer("loop", "NoSuchEnvironment-v0", 2, CORES, sys.executable)
 
 
 @pytest.mark.session
 def test_contestants_die_with_who_measures():
     """They are stopped and cannot hear of its end; what they have started goes with them."""
-    told = f"""
+    code = f"""
 import sys
-from pac.training.bench.peers import contestant
-one = contestant("loops", "burn:10", 2, {CORES}, sys.executable)
+from pac.training.bench.peers import start_peer
+one = start_peer("loops", "burn:10", 2, {CORES}, sys.executable)
 print(one.pid, flush=True)
 sys.stdin.read()
 """
-    with subprocess.Popen([sys.executable, "-c", told], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as bench:
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as bench:
         assert bench.stdout is not None
         leader = psutil.Process(int(bench.stdout.readline()))
         started = leader.children()

@@ -1,4 +1,4 @@
-"""The layout by slots, which the benchmark compares with: where everything stands, and that it carries the same."""
+"""The layout by slots, which the benchmark compares with: its offsets and its contents."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NUM_ENVS = 3
 
 
 def test_a_slot_has_its_offsets():
-    """Every field of a slot stands where the first version put it."""
+    """Every field of a slot has the offset of version 1."""
     assert SLOT.fields is not None
     places = {name: place[1] for name, place in SLOT.fields.items()}
     assert places == {
@@ -37,7 +37,7 @@ def test_a_slot_has_its_offsets():
 
 
 def test_the_control_block_tells_the_sizes():
-    """Magic, version, environments, sizes and the slot's bytes stand in front, 64 bytes in all."""
+    """The first 64 bytes contain magic, version, environments, sizes and the slot's bytes."""
     memory = Slots(32).memory
     assert struct.unpack("<6I", memory[:24].tobytes()) == (0x50414354, 1, 32, 612, 92, 5120)
     assert len(memory) == 163_904

@@ -8,12 +8,12 @@ from pac.backends import BackendUnavailable, make, usable_cores
 from pac.envs import BadParameter, Task, find
 from pac.envs.poker.task import game_of
 from pac.training.mccfr.driver import Partition
-from pac.training.trainers import dressed_for, trainer_settings
+from pac.training.trainers import trainer_settings, transformed_task
 
 
 def dressed(spec: str, **settings: object) -> Task:
     task = find(spec)
-    return dressed_for("mccfr", task, trainer_settings("mccfr", task, settings))
+    return transformed_task("mccfr", task, trainer_settings("mccfr", task, settings))
 
 
 def test_the_tables_are_those_of_the_game():

@@ -20,7 +20,7 @@ from pac.training.mccfr.solving.exact import average_strategy, nash_conv
 from pac.training.mccfr.solving.sampling import SamplingSolver
 from pac.training.mccfr.trainer import MCCFR
 from pac.training.trainer import Context, Interrupted, Timer
-from pac.training.trainers import dressed_for, trainer_settings
+from pac.training.trainers import trainer_settings, transformed_task
 
 SEED = 5
 
@@ -47,7 +47,7 @@ def solving(
     """Yield a trainer that has begun, and what returns its backend."""
     game = find(spec)
     chosen = trainer_settings("mccfr", game, settings)
-    task = dressed_for("mccfr", game, chosen)
+    task = transformed_task("mccfr", game, chosen)
     made: list[Backend] = []
     left = [credit]
 

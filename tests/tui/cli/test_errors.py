@@ -15,7 +15,7 @@ from pac.envs import find
 from pac.training.runs.folder import RunFolder
 from pac.training.runs.identity import run_identity
 from pac.tui.cli.commands import main
-from pac.tui.cli.errors import told
+from pac.tui.cli.errors import describe_error
 
 from ...folders import runtime
 from ...waiting import until
@@ -187,7 +187,7 @@ def test_a_stdout_that_takes_nothing(end, code, told):
 )
 def test_what_the_system_refused_is_told_as_it_is(error, text):
     """Only what stdout did not take is put down to stdout."""
-    assert told(error) == ("The system refused", text, 1)
+    assert describe_error(error) == ("The system refused", text, 1)
 
 
 READ_ONLY = "mount --bind {here}/runs {here}/runs && mount -o remount,ro,bind {here}/runs && exec {command}"

@@ -1,4 +1,4 @@
-"""Measures the backends: ratios of two ways taken in turn in one run, medians."""
+"""Measures the speed of backends, alone and relative to Gymnasium's AsyncVectorEnv."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 BURN = "pac.training.bench.backends.toys:Burn"
 SLOTS = 65
-"""A rollout of 64 steps, as trainers collect them."""
+"""Slots of a rollout of 64 steps."""
 KEYS = 64
-"""Random keys are drawn once and used in turn: drawing should not be what is measured."""
+"""Number of sets of random keys, drawn once and used in turn, so that drawing is not measured."""
 
 
 class RandomLegal:
-    """Draws random legal actions for a backend at a few microseconds per step.
+    """Draws random legal actions in a few microseconds per step.
 
-    Every action has a random key; the legal one with the highest is taken, and keys change with every step. Actions
+    Each action has a random key, which changes at every step; the legal action with the highest key is taken. Actions
     that are not a single number are drawn one by one.
     """
 
@@ -58,10 +58,10 @@ class RandomLegal:
 def async_ratio(
     task: str = "drmario", num_envs: int = 16, workers: int = 2, seconds: float = 1.0, rounds: int = 3
 ) -> Figures:
-    """Compare `shm` with Gymnasium's AsyncVectorEnv over the same single environments, random legal actions.
+    """Compare `shm` with Gymnasium's AsyncVectorEnv on the same environments with random legal actions.
 
     Returns:
-        `ratio`: the median over the rounds of the two rates, each pair taken one after the other.
+        `ratio`: the median ratio of the rates, of pairs measured one after the other.
     """
     from gymnasium.vector import AsyncVectorEnv
 
@@ -80,7 +80,7 @@ def async_ratio(
 
 
 def drive(envs: Backend, seconds: float) -> tuple[float, float]:
-    """Step with random actions; return the steps per second of wall time, and of the time spent in the backend."""
+    """Step with random actions; return the steps per second of wall time and of the time in the backend."""
     choose, clock = RandomLegal(envs.task, envs.num_envs), time.perf_counter
     inside, steps, order = 0.0, 0, envs.buffer.order
     envs.start()
@@ -99,7 +99,7 @@ def drive(envs: Backend, seconds: float) -> tuple[float, float]:
 
 
 def _peer(peer: Any, task: Task, num_envs: int) -> Callable[[float], float]:
-    """Return what steps a Gymnasium vector environment with random legal actions and gives the rate."""
+    """Return a function that steps a Gymnasium vector environment for some seconds and returns the rate."""
     _, infos = peer.reset(seed=0)
     keys = np.random.default_rng(0).integers(1, 256, (KEYS, num_envs, task.num_actions), np.uint8)
     masks: NDArray[np.bool_] = infos["action_mask"]

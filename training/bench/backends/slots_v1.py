@@ -1,7 +1,7 @@
-"""The layout that version 2 replaced: everything of one environment in one slot of 5,120 bytes, measured against it.
+"""Compares the buffer with the layout of version 1: one slot of 5,120 bytes per environment.
 
-In slots, the observations of a batch stand 5,120 bytes apart, so a learner has to gather every field at every step;
-by field, they are one block already, in the very rollout that it learns from.
+In slots, the observations of a batch are 5,120 bytes apart, so a learner gathers every field at every step. By field,
+they are already one block in the rollout that it learns from.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ SLOT = np.dtype(
     }
 )
 GATHERED = {"observation": "observation", "action_mask": "action_mask", "reward": "reward", "terminated": "done"}
-"""What a learner reads at every step: our fields, and theirs."""
+"""Fields that a learner reads at every step, with their names in a slot."""
 COUNTS = (1, 8, 32, 64)
 ROUNDS = 15
 
 
 class Slots:
-    """N slots behind a control block, in memory of this process.
+    """N slots after a control block, in private memory.
 
     Attributes:
         memory: All bytes.
-        slots: `(N,)` records of type `SLOT`.
+        slots: `(N,)` records of the dtype `SLOT`.
     """
 
     def __init__(self, num_envs: int) -> None:
@@ -70,9 +70,9 @@ class Slots:
         self.slots = np.frombuffer(self.memory, SLOT, num_envs, ALIGNMENT)
 
     def buffers(self, task: Task) -> dict[str, Array]:
-        """Return arrays that environments of `task` can be stepped in; what a slot has no place for is elsewhere.
+        """Return arrays for the environments of `task`; fields without a place in a slot are separate arrays.
 
-        The mask's bits stand in the first of its bytes.
+        The bits of the mask are in its first bytes.
         """
         found = allocate(task, len(self.slots))
         for ours, theirs in GATHERED.items():
@@ -82,14 +82,14 @@ class Slots:
 
 
 def compare_layouts(progress: Callable[[str, float], None] = lambda _what, _share: None, steps: int = 2000) -> Figures:
-    """Fill rollouts with steps of `noop`, gathered from slots and written in place, in turn.
+    """Fill rollouts with steps of `noop`, alternately gathered from slots and written in place.
 
     Args:
-        progress: Told what is being measured.
+        progress: Called with the current measurement.
         steps: Steps of each layout at each N, in 15 rounds.
 
     Returns:
-        `rows`: `num_envs`, `slots_us` and `fields_us`, medians per step of all environments, and `gather_us`, the
+        `rows`: `num_envs`, the medians `slots_us` and `fields_us` per step of all environments, and `gather_us`, their
         difference.
     """
     rows = []
@@ -103,7 +103,7 @@ def compare_layouts(progress: Callable[[str, float], None] = lambda _what, _shar
 
 
 def gather(slots: NDArray[np.void], rollout: dict[str, Array], slot: int) -> None:
-    """Copy what the learner reads from `slots` into `slot` of a rollout."""
+    """Copy the learner's fields from `slots` into `slot` of a rollout."""
     for ours, theirs in GATHERED.items():
         target = rollout[ours][slot]
         target[...] = slots[theirs][..., : target.shape[1]] if target.ndim > 1 else slots[theirs]
@@ -116,7 +116,7 @@ def _begun(task: Task, num_envs: int, buffers: dict[str, Array]) -> Environments
 
 
 def _from_slots(num_envs: int) -> Callable[[int], float]:
-    """Return what steps in slots, gathers every step, and tells the microseconds of one."""
+    """Return a function that steps in slots, gathers every step and returns the microseconds per step."""
     task, memory = find("noop"), Slots(num_envs)
     environments, rollout = _begun(task, num_envs, memory.buffers(task)), allocate(task, num_envs, SLOTS)
 
@@ -128,7 +128,7 @@ def _from_slots(num_envs: int) -> Callable[[int], float]:
 
 
 def _in_place(num_envs: int) -> Callable[[int], float]:
-    """Return what steps in the rollout itself, and tells the microseconds of one."""
+    """Return a function that steps in the rollout and returns the microseconds per step."""
     task = find("noop")
     rollout = allocate(task, num_envs, SLOTS)
     environments = _begun(task, num_envs, rollout)

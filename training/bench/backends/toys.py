@@ -1,4 +1,4 @@
-"""A Gymnasium environment that only costs time; it needs nothing of ours, so that any peer can run it."""
+"""A Gymnasium environment that only takes time. It imports nothing from pac-tui, so any peer can run it."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ BLOCK = bytes(range(128))
 
 
 class Burn(gymnasium.Env[NDArray[np.float32], np.int64]):
-    """Burns processor time at each step: 612 numbers, 92 actions, an end after 1,000 steps.
+    """Uses CPU time at each step. It has 612 observed numbers, 92 actions, and ends after 1,000 steps.
 
-    It works out a checksum, each byte by the one before: that costs the same in every process and beside a neighbour on
-    the core's other thread, and leaves the caches alone. Adding up numbers did not: where they happen to lie made a
-    quarter, a busy neighbour a half.
+    It computes a checksum byte by byte. The time is the same in every process, hardly depends on the core's other
+    thread and does not use the caches. Adding up numbers varied by a quarter with their addresses, and by half with the
+    other thread.
 
     Args:
-        work: How much it burns: so many blocks of bytes.
-        masked: Whether it tells which actions are legal; all of them are.
+        work: Blocks of bytes per step.
+        masked: Whether infos contain an action mask, with all actions legal.
     """
 
     def __init__(self, work: int = 40, masked: bool = True) -> None:
@@ -38,20 +38,20 @@ class Burn(gymnasium.Env[NDArray[np.float32], np.int64]):
         self._steps = 0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin."""
+        """Start an episode."""
         super().reset(seed=seed, options=options)
         self._steps = 0
         return self._observation, self._info
 
     def step(self, action: np.int64 | int) -> Step:
-        """Burn, and return a number that depends on the action."""
+        """Compute the checksum; the reward depends on the action."""
         self._steps += 1
         self._observation[0] = (burn(self._work) + int(action)) % 92 / 92
         return self._observation, 1.0, False, self._steps >= LENGTH, self._info
 
 
 def burn(work: range) -> int:
-    """Return the checksum of so many blocks."""
+    """Return the checksum of that many blocks."""
     total = 0
     for _ in work:
         total = crc_hqx(BLOCK, total)
@@ -59,7 +59,7 @@ def burn(work: range) -> int:
 
 
 def work_for(seconds: float) -> int:
-    """Return the `work` at which a step of `Burn` takes about so long on this machine."""
+    """Return the `work` with which a step of `Burn` takes about `seconds` on this machine."""
     work, best = range(200), math.inf
     for _ in range(50):
         begun = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Plays the same games on every backend at once, and compares every byte of what they give."""
+"""Plays the same games on every backend and compares every byte of the results."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ def compare_traces(
     backends: Sequence[str] = (),
     progress: Callable[[str, float], None] = lambda _what, _share: None,
 ) -> Figures:
-    """Step every backend by the same random legal actions until so many games have ended.
+    """Step every backend with the same random legal actions until `games` games have ended.
 
-    Compared are all fields of a step (observation, mask, reward and its terms, terminated, truncated, frames, outcome,
-    return, length, info) and, where an episode ended, its final observation.
+    All fields of a step are compared (observation, mask, reward and its terms, terminated, truncated, frames, outcome,
+    return, length, info) and, if an episode ended, its final observation.
 
     Args:
         spec: The task.
-        games: How many games.
-        num_envs: Environments side by side.
+        games: Number of games.
+        num_envs: Number of environments N.
         seed: Seed of the games and of the actions.
-        backends: Which; all that can run the task here, if empty. The reference is always among them.
-        progress: Told how far it is.
+        backends: Their names; if empty, all that can run the task here. The reference is always included.
+        progress: Called with the share that is done.
 
     Returns:
         `rows`: `transport`, `hash` and whether it is `identical`; `difference`: None, or the first one's `transport`,
-        `environment`, `step` and `field`; `games`, `steps` and `bytes` that were compared; `absent`: why a backend
-        cannot run this task here.
+        `environment`, `step` and `field`; the compared `games`, `steps` and `bytes`; `absent`: the reasons of backends
+        that cannot run this task here.
 
     Raises:
         BadParameter: There are no games to compare.
@@ -109,7 +109,7 @@ def _play(
 
 
 def _look(traces: Sequence[Trace], step: int) -> Figures | None:
-    """Add the present step to all traces; return the first difference from the reference."""
+    """Add the current step to all traces; return the first difference from the reference."""
     for trace in traces:
         trace.add()
     for trace in traces[1:]:
@@ -119,12 +119,12 @@ def _look(traces: Sequence[Trace], step: int) -> Figures | None:
 
 
 class Trace:
-    """What one backend has given so far.
+    """The results of one backend so far.
 
     Attributes:
         envs: The backend.
-        hash: Of all bytes so far.
-        bytes: How many.
+        hash: Hash of all bytes so far.
+        bytes: Number of bytes.
     """
 
     def __init__(self, task: Task, envs: Backend) -> None:
@@ -136,10 +136,10 @@ class Trace:
         self._step: dict[str, Array] = {}
 
     def add(self) -> None:
-        """Add the present step."""
+        """Add the current step."""
         buffer = self.envs.buffer
         self._step = {item.name: buffer[item.name][0] for item in self._fields}
-        # Elsewhere nobody reads it, and it need not be written.
+        # Without the end of an episode, the field is undefined.
         ended = (self._step["terminated"] | self._step["truncated"]) > 0
         self._step["final_observation"] = self._step["final_observation"][ended]
         for values in self._step.values():
@@ -147,11 +147,11 @@ class Trace:
             self.bytes += values.nbytes
 
     def same(self, other: Trace) -> bool:
-        """Whether both have given the same bytes so far."""
+        """Whether both have the same bytes so far."""
         return bool(self.hash.digest() == other.hash.digest())
 
     def difference(self, other: Trace) -> Figures:
-        """Return field and environment of the first difference in the present step."""
+        """Return the field and the environment of the first difference in the current step."""
         for item in self._fields:
             rows = np.flatnonzero((self.row_bytes(item.name) != other.row_bytes(item.name)).any(axis=1))
             if len(rows):
@@ -159,6 +159,6 @@ class Trace:
         raise AssertionError("traces differ in no field of the step at which their hashes parted")
 
     def row_bytes(self, name: str) -> NDArray[np.uint8]:
-        """Return the bytes of a field's rows in the present step, `(rows, bytes)`."""
+        """Return the bytes of a field's rows in the current step, `(rows, bytes)`."""
         values = np.ascontiguousarray(self._step[name])
         return values.reshape(len(values), -1).view(np.uint8)

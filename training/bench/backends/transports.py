@@ -1,4 +1,4 @@
-"""Measures what carrying a step costs: the round trip of every backend on the same task, taken in turn in one run."""
+"""Measures the round trip of a step on every backend with the same task, in turn within one run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .rates import RandomLegal
 COUNTS = (1, 32)
 BLOCKS = 20
 WARM_UP = 20
-"""Steps before a block that are not counted: whoever waited for long has gone to sleep."""
+"""Steps before a block that are not counted, because workers sleep after a long wait."""
 
 
 def compare_transports(
@@ -28,17 +28,17 @@ def compare_transports(
     trips: int = 10_000,
     progress: Callable[[str, float], None] = lambda _what, _share: None,
 ) -> Figures:
-    """Time steps of one environment and of 32, with random legal actions, in blocks that take turns.
+    """Measure steps of 1 and of 32 environments with random legal actions, in alternating blocks.
 
     Args:
         spec: The task.
-        trips: Environment steps of each transport at each N: as many round trips at N = 1, a 32nd of them at N = 32.
-        progress: Told what is being measured.
+        trips: Environment steps per transport and N; the number of round trips is `trips / N`.
+        progress: Called with the current measurement.
 
     Returns:
         `rows`: `transport`, `num_envs`, `workers`, `trips`, percentiles of a step of all environments in microseconds
         and `sps`, environment steps per second of the time in the backend; `p50_us` at N = 1 by transport;
-        `http_over_shm`, the ratio of the two, where both run; `absent`: why a backend cannot run this task here.
+        `http_over_shm`, their ratio, if both run; `absent`: the reasons of backends that cannot run this task here.
     """
     task = find(spec)
     task.prepare()
@@ -46,10 +46,10 @@ def compare_transports(
     absent: dict[str, str] = {}
     for index, num_envs in enumerate(COUNTS):
 
-        def told(what: str, share: float, done: int = index) -> None:
+        def part(what: str, share: float, done: int = index) -> None:
             progress(what, (done + share) / len(COUNTS))
 
-        rows += _at(task, num_envs, trips, absent, told)
+        rows += _at(task, num_envs, trips, absent, part)
     p50 = {row["transport"]: row["p50_us"] for row in rows if row["num_envs"] == 1}
     both = "http" in p50 and "shm" in p50
     return {
@@ -86,7 +86,7 @@ def _at(
 
 
 def _trips(envs: Backend, choose: RandomLegal, count: int) -> list[int]:
-    """Step `count` times in place; return how long each took, in ns."""
+    """Step `count` times in place; return the duration of each step in ns."""
     advance, clock, times = envs.advance, time.perf_counter_ns, []
     for _ in range(count):
         choose(envs, 0)

@@ -1,4 +1,4 @@
-"""How fast one core plays: `python -m pac.training.bench.games.autochess`."""
+"""Decisions and fights per second on one core: `python -m pac.training.bench.games.autochess`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TICK = 50
 
 @compiled
 def choose(game: Ints, me: int, random: Ints) -> int:
-    """The first legal action from a random one on."""
+    """Return the first legal action from a random one on."""
     first = below(random, 0, ACTIONS)
     for offset in range(ACTIONS):
         action = (first + offset) % ACTIONS
@@ -45,7 +45,7 @@ def choose(game: Ints, me: int, random: Ints) -> int:
 
 @compiled
 def play(table: Array, num_envs: int, steps: int, random: Ints) -> tuple[int, int]:
-    """Step all games with random legal actions; returns the decisions taken by active seats, and the games ended."""
+    """Step all games with random legal actions; return the decisions of active seats and the finished games."""
     v = views(table)
     decisions = games = 0
     for _ in range(steps):
@@ -60,7 +60,7 @@ def play(table: Array, num_envs: int, steps: int, random: Ints) -> tuple[int, in
 
 @compiled
 def in_ticks(one: Ints, other: Ints, seed: int, arena: Ints, result: Ints) -> None:
-    """The same fight in fixed steps of 50 ms: everybody acts whose time has come."""
+    """Compute the same fight in fixed steps of 50 ms instead of event by event."""
     begin(one, TEAM_SIZE, other, TEAM_SIZE, seed, arena)
     time = 0
     while time < CAP and arena[STANDING] > 0 and arena[STANDING + 1] > 0:
@@ -74,7 +74,7 @@ def in_ticks(one: Ints, other: Ints, seed: int, arena: Ints, result: Ints) -> No
 
 @compiled
 def many(teams: Ints, ticking: bool, arena: Ints, result: Ints, film: Ints) -> None:
-    """Let each team fight the next one."""
+    """Compute the fight of each team against the next one."""
     for index in range(teams.shape[0] - 1):
         if ticking:
             in_ticks(teams[index], teams[index + 1], index, arena, result)
@@ -83,13 +83,13 @@ def many(teams: Ints, ticking: bool, arena: Ints, result: Ints, film: Ints) -> N
 
 
 def decisions_per_second(spec: str, seconds: float = 1.0) -> tuple[float, float]:
-    """Decisions and games per second of one thread: random legal actions, fights and observations included.
+    """Return decisions and games per second of one thread with random legal actions, fights and observations included.
 
-    A seat that waits for the others, or is out, decides nothing and is not counted.
+    A seat that waits for others or has lost makes no decision.
 
     Args:
         spec: The task and its parameters.
-        seconds: Processor time to spend, compilation not counted.
+        seconds: CPU time of the measurement, without compilation.
     """
     task = find(spec)
     games = AutochessEnvironments(task, 0, ENVIRONMENTS, allocate(task, ENVIRONMENTS), 0)
@@ -107,7 +107,7 @@ def decisions_per_second(spec: str, seconds: float = 1.0) -> tuple[float, float]
 
 
 def random_teams(seed: int = 0) -> Ints:
-    """Rows of random teams of two-star creatures, `(TEAMS, ...)`."""
+    """Return random teams of two-star creatures, `(TEAMS, words)`."""
     random = np.random.default_rng(seed)
     teams = np.zeros((TEAMS, SIDE_SIZE * TEAM_WORDS), np.int64)
     for team in teams:
@@ -118,7 +118,7 @@ def random_teams(seed: int = 0) -> Ints:
 
 
 def fights_per_second(*, ticking: bool, seconds: float = 1.0) -> float:
-    """Fights of seven against seven per second of one thread, from event to event or in steps of 50 ms."""
+    """Return fights of seven against seven per second of one thread, event by event or in steps of 50 ms."""
     teams, memory = random_teams(), new_work()
     load(memory.film, NOBODY)
 

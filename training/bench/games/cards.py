@@ -1,4 +1,4 @@
-"""How fast cards are counted: `python -m pac.training.bench.games.cards`; builds the card abstraction twice."""
+"""Hands and deals per second, and the card abstraction's build time: `python -m pac.training.bench.games.cards`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WORKERS = 2
 
 @compiled
 def strongest(words: Array) -> int:
-    """The highest strength of hands, `(n,)` int64 words."""
+    """Return the highest strength of hands, `(n,)` int64 words."""
     found = 0
     for word in words:
         found = max(found, strength(word))
@@ -41,10 +41,10 @@ def join(cards: Array, words: Array) -> None:
 
 
 def hands_per_second(seconds: float = 1.0) -> float:
-    """Random hands of seven cards that one thread evaluates per second; dealing them is not counted.
+    """Return how many random hands of seven cards one thread evaluates per second, without dealing them.
 
     Args:
-        seconds: Processor time to spend, compilation not counted.
+        seconds: CPU time of the measurement, without compilation.
     """
     cards, words = np.empty((HANDS, DEALT), np.int64), np.empty(HANDS, np.int64)
     deal_many(np.uint64(0), np.uint64(0), cards)
@@ -58,7 +58,7 @@ def hands_per_second(seconds: float = 1.0) -> float:
 
 
 def deals_per_second(abstraction: CardAbstraction, seconds: float = 1.0) -> float:
-    """Hands of two players that one thread deals per second, with their buckets on all streets and the winner."""
+    """Return how many deals to two players one thread makes per second, with buckets on all streets and the winner."""
     cards, buckets = np.empty((DEALS, DEALT), np.int64), np.empty((DEALS, STREETS, PLAYERS), np.int32)
     signs, dealt = np.empty(DEALS, np.int8), 0
 
@@ -73,12 +73,12 @@ def deals_per_second(abstraction: CardAbstraction, seconds: float = 1.0) -> floa
 
 
 def seconds_to_build(workers: int = WORKERS) -> tuple[float, CardAbstraction]:
-    """Seconds of the clock that a card abstraction of 50 buckets a street takes to build and to keep, and that itself.
+    """Return the seconds to build and write a card abstraction with 50 buckets per street, and the abstraction.
 
-    Its file is gone, and its tables are in memory until nobody needs them.
+    The file is deleted; the tables stay in memory while they are used.
 
     Args:
-        workers: Threads to build with.
+        workers: Number of threads.
     """
     with TemporaryDirectory() as folder:
         started = monotonic()

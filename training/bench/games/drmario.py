@@ -1,4 +1,4 @@
-"""How many placements one core plays: `python -m pac.training.bench.games.drmario [SPEC]`."""
+"""Placements per second on one core: `python -m pac.training.bench.games.drmario [SPEC]`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BATCH = 200
 
 @compiled
 def choose(board: Words, random: np.uint64) -> int:
-    """The first legal placement from a random one on."""
+    """Return the first legal placement from a random one on."""
     first = signed(mixed(random) >> np.uint64(55))
     for offset in range(ACTIONS):
         action = (first + offset) & (ACTIONS - 1)
@@ -44,10 +44,10 @@ def play(table: Array, num_envs: int, steps: int, random: Array) -> None:
 
 
 def placements_per_second(seconds: float = 1.0, spec: str = "drmario") -> float:
-    """Placements per second of one thread, with mask, observation and boards: random legal actions.
+    """Return placements per second of one thread with random legal actions; mask, observation and boards included.
 
     Args:
-        seconds: Processor time to spend, compilation not counted.
+        seconds: CPU time of the measurement, without compilation.
         spec: The task and its parameters.
     """
     task = find(spec)

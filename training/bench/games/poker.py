@@ -1,4 +1,4 @@
-"""How many hands one core plays: `python -m pac.training.bench.games.poker [SPEC]`."""
+"""Hands per second on one core: `python -m pac.training.bench.games.poker [SPEC]`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BATCH = 200
 
 @compiled
 def play(table: Array, num_envs: int, steps: int, random: Array) -> int:
-    """Take random legal actions in all hands; returns how many hands came to their end."""
+    """Take random legal actions in all hands; return the number of finished hands."""
     v, r = views(table), rules(table)
     hands = 0
     for _ in range(steps):
@@ -38,11 +38,11 @@ def play(table: Array, num_envs: int, steps: int, random: Array) -> int:
 
 
 def hands_per_second(spec: str = "holdem", seconds: float = 1.0) -> float:
-    """Hands per second of one thread, masks, observations and pictures included: random legal actions.
+    """Return hands per second of one thread with random legal actions; masks, observations and boards included.
 
     Args:
         spec: The task and its parameters.
-        seconds: Processor time to spend, compilation not counted.
+        seconds: CPU time of the measurement, without compilation.
     """
     task = find(spec)
     hands = PokerEnvironments(task, 0, ENVIRONMENTS, allocate(task, ENVIRONMENTS), 0)

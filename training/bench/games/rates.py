@@ -1,4 +1,4 @@
-"""Measures how fast one thread works."""
+"""Measures the rate of one thread."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ RUNS = 5
 
 
 def median_rate(work: Callable[[], int], seconds: float) -> float:
-    """Units of work per second, median of 5 runs; the first call, which may compile, is not counted.
+    """Return units of work per second, the median of 5 runs. The first call, which may compile, is not counted.
 
-    Seconds are the thread's processor time, so that what else runs on the machine hardly counts.
+    Seconds are CPU time of the thread, so other programs have little effect.
     """
     work()
     rates = []

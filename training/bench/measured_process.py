@@ -1,7 +1,7 @@
-"""A contestant of a comparison: a process of its own that measures for as long as it is told to, and rests otherwise.
+"""A process that measures on request and is stopped by SIGSTOP in between, so that it cannot disturb others.
 
-It is told what to measure by a line on its standard input, and answers with a JSON object in a line; the first one says
-that it is ready, or absent and why.
+A request is a line on its standard input, an answer is a JSON object in one line. The first answer says that the
+process is ready, or why it is absent.
 """
 
 from __future__ import annotations
@@ -21,34 +21,34 @@ from ...envs import PacError
 
 CORES = 2
 LIMIT = 120.0
-"""Seconds that a contestant has to start, or to answer."""
+"""Seconds in which a process must start or answer."""
 GUARD = ("/bin/sh", "-c", 'read _; kill -s KILL -- "-$0"')
-"""Ends a group of processes, stopped as they may be, when nobody holds the other end of its standard input any more."""
+"""Kills a group of processes, stopped ones too, when the other end of its standard input is closed."""
 
 
 class PeerFailed(PacError):
-    """A contestant did not answer."""
+    """A measured process did not answer."""
 
     title = "Measurement failed"
 
 
-class Absent(PacError):
-    """A contestant is not installed."""
+class NotInstalled(PacError):
+    """The library to measure is not installed."""
 
     title = "Peer not installed"
 
 
-class Contestant:
-    """A process that stands still unless it measures.
+class MeasuredProcess:
+    """A process that runs only while it measures.
 
     Args:
-        name: What it is called.
-        command: What to run.
-        limit: Seconds that it has to start, or to answer.
+        name: Its name.
+        command: The command line.
+        limit: Seconds in which it must start or answer.
 
     Attributes:
         name: Its name.
-        pid: Its process.
+        pid: Its process id.
     """
 
     def __init__(self, name: str, command: Sequence[str], limit: float = LIMIT) -> None:
@@ -76,18 +76,18 @@ class Contestant:
             self.close()
             raise
 
-    def measure(self, *told: object) -> dict[str, Any]:
-        """Tell it what to measure, and return what it answers."""
+    def measure(self, *request: object) -> dict[str, Any]:
+        """Send a request, and return the answer."""
         assert self._process.stdin is not None
         self._signal(signal.SIGCONT)
-        self._process.stdin.write(" ".join(map(str, told)) + "\n")
+        self._process.stdin.write(" ".join(map(str, request)) + "\n")
         self._process.stdin.flush()
         answer = self._answer()
         self._signal(signal.SIGSTOP)
         return answer
 
     def close(self) -> None:
-        """End it, and what it has started."""
+        """Kill the process and its children."""
         for stream in (self._guard.stdin, self._process.stdin, self._process.stdout):
             assert stream is not None
             stream.close()
@@ -106,15 +106,15 @@ class Contestant:
             raise PeerFailed(f"{self.name} did not answer within {self._limit:.0f} s")
         line = self._process.stdout.readline()
         if not line:
-            last = self._log.read_text().strip().splitlines()[-1:] or ["it said nothing"]
+            last = self._log.read_text().strip().splitlines()[-1:] or ["it printed nothing"]
             raise PeerFailed(f"{self.name} ended: {last[0]}")
         answer: dict[str, Any] = json.loads(line)
         if "absent" in answer:
-            raise Absent(answer["absent"])
+            raise NotInstalled(answer["absent"])
         return answer
 
 
-def first_cores() -> list[int]:
-    """Return the cores that contestants keep to: the first two of those that this process may use."""
+def measured_cores() -> list[int]:
+    """Return the cores that measured processes run on: the first two that this process may use."""
     usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
     return sorted(usable)[:CORES]

@@ -1,4 +1,4 @@
-"""The session as the app needs it: start it, look at it, command it, know its end."""
+"""The connection to a session: starts it, reads its telemetry, sends commands, and knows when it has ended."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ STOP_LIMIT = 600.0  # s: a session that does not respond ends itself before that
 
 
 class SessionConnection:
-    """Joins a session's process, its telemetry and its socket.
+    """Connects the app to a session's process, telemetry and socket.
 
-    Starting takes a moment, and happens in a thread of its own: the screen stands meanwhile.
+    The session starts in a thread, so that the screen appears at once.
 
     Args:
-        start: Starts the session, or finds one.
-        origin: Whether the session runs in a process or in a thread that was started here, or was there before.
+        start: Starts a session, or finds one.
+        origin: Whether the app runs the session in a process or in a thread, or has found it running elsewhere.
 
     Attributes:
-        number: This viewer's number among all of the session's; 0 before it has joined.
-        detached: Whether the session is to go on without us.
+        number: This viewer's number among the viewers of the session; 0 before it has joined.
+        detached: Whether the session continues when the app ends.
     """
 
     def __init__(self, start: Callable[[], RunningSession], origin: Origin = "process") -> None:
@@ -60,27 +60,27 @@ class SessionConnection:
 
     @property
     def directory(self) -> Path | None:
-        """Where the session stands; None until that is known."""
+        """The session's folder; None until it is known."""
         return self._session.directory if self._session is not None else None
 
     def wait(self) -> RunningSession:
-        """Wait until the session stands; return it.
+        """Wait until the session has started; return it.
 
         Raises:
-            PacError: It refused to begin.
+            PacError: It could not start.
         """
         if not self._ready.wait(START_LIMIT):
-            raise SessionGone(f"no session stood after {START_LIMIT:.0f} s: see whether the machine is out of memory")
+            raise SessionGone(f"the session did not start within {START_LIMIT:.0f} s: is the machine out of memory?")
         if self._error is not None:
             raise self._error
         assert self._session is not None
         return self._session
 
     def take(self, look: ViewRequest) -> Snapshot:
-        """Look at the session; the same object as before if nothing was published since.
+        """Return a snapshot of the session; the same object as before if nothing was published since.
 
         Raises:
-            PacError: It could not begin, or its telemetry is unreadable.
+            PacError: The session could not start, or its telemetry is unreadable.
         """
         if self._reader is None:
             self._reader = TelemetryReader(self.wait().directory)
@@ -96,7 +96,7 @@ class SessionConnection:
         """Send a command and return its answer.
 
         Raises:
-            PacError: It was refused, or nobody answers.
+            PacError: It was refused, or the session does not answer.
         """
         session = self.wait()
         if self._client is None:
@@ -105,7 +105,7 @@ class SessionConnection:
         return self._client.call(command, **arguments)
 
     def _join(self, client: SessionClient) -> None:
-        """Become one of the session's viewers; who has left by now does not."""
+        """Join the session's viewers, unless the app has left in the meantime."""
         with self._joining:
             if self._closed:
                 client.close()
@@ -115,7 +115,7 @@ class SessionConnection:
 
     @property
     def owned(self) -> bool:
-        """Whether the session is to end when the app does."""
+        """Whether the session ends with the app."""
         return self.origin != "elsewhere" and not self.detached
 
     @property
@@ -124,7 +124,7 @@ class SessionConnection:
         return self._session is not None
 
     def exit_code(self) -> int | None:
-        """Return the exit code of a session that has ended, None while it runs or begins."""
+        """Return the exit code of a session that has ended; None while it starts or runs."""
         return self._session.poll() if self._session is not None else None
 
     def kill(self) -> None:
@@ -133,12 +133,12 @@ class SessionConnection:
             self._session.kill()
 
     def terminate(self) -> None:
-        """Have it save and end, by a signal: the way when the socket is not."""
+        """Have the session save and end, by a signal, which also works without its socket."""
         if self._ready.wait(START_LIMIT) and self._session is not None:
             self._session.terminate()
 
     def close(self) -> None:
-        """Leave; the session notices."""
+        """Close the connection, which the session notices."""
         with self._joining:
             self._closed = True
         if self._client is not None:
@@ -148,13 +148,13 @@ class SessionConnection:
         """Wait for the end of the session; return its report.
 
         Raises:
-            PacError: It could not begin, or failed.
+            PacError: It could not start, or has failed.
         """
         return self.wait().report()
 
 
 def viewer_name() -> str:
-    """Return how this viewer calls itself to others: its terminal and its process."""
+    """Return the name that other viewers see: the terminal and the process."""
     try:
         terminal = os.ttyname(1).removeprefix("/dev/")
     except OSError:

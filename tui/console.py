@@ -1,4 +1,4 @@
-"""Rich's console, for text from elsewhere."""
+"""Rich's console for untrusted text."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ..envs.printable import LINES, printable
 
 
 class PrintableConsole(Console):
-    """A console that reads no markup and no names of emoji in texts, and writes out what is not printable.
+    """A console that interprets neither markup nor emoji names, and escapes characters that are not printable.
 
     Args:
-        **options: Of Rich's console.
+        **options: As for Rich's console.
     """
 
     def __init__(self, **options: Any) -> None:

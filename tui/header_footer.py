@@ -1,4 +1,4 @@
-"""The first and the last lines of the screen: what runs, which view, what it costs, which keys."""
+"""The first and the last lines of the screen: the training, the views, the use of the machine, the keys."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ FIRST_ENVS, RESIZE = f"{SHOWN['env.1']}-{SHOWN['env.9']}", f"{SHOWN['envs.fewer'
 
 
 def head(snapshot: Snapshot | None, width: int) -> Row:
-    """Return the first line: what is trained, with what, and how far it is."""
+    """Return the first line: the task, the trainer, the phase and the progress."""
     brand = styled(" pac-tui ", GROUND, ground=ACCENT, bold=True)
     if snapshot is None:
         return (brand, styled("  starting the session", SOFT))
@@ -78,7 +78,7 @@ def head(snapshot: Snapshot | None, width: int) -> Row:
 
 
 def system(snapshot: Snapshot | None, cost: float, width: int, controlled_by: str = "") -> Row:
-    """Return who controls the session, what it takes of the machine, and what the app itself costs."""
+    """Return the viewer in control, the session's use of CPU, memory and GPU, and the app's use of the CPU."""
     own = (styled("ui ", FAINT), styled(f"{100 * cost:4.1f} % ", TEXT if cost < 0.05 else YELLOW))
     row = _audience(int(snapshot.audience["viewers"]), controlled_by) if snapshot is not None else ()
     if snapshot is None or not float(snapshot.system["pulse"]):
@@ -101,14 +101,14 @@ def system(snapshot: Snapshot | None, cost: float, width: int, controlled_by: st
 
 
 def _audience(viewers: int, controlled_by: str) -> Row:
-    """Return who controls, where there is anybody else."""
+    """Return the viewer in control, if there are several."""
     if controlled_by:
-        return (styled(f" {controlled_by} controls ", YELLOW), styled("c takes control ", TEXT))
-    return (styled(f" you control, {viewers - 1} watch ", GREEN),) if viewers > 1 else ()
+        return (styled(f" {controlled_by} has control ", YELLOW), styled("c takes control ", TEXT))
+    return (styled(f" you have control, {viewers - 1} watching ", GREEN),) if viewers > 1 else ()
 
 
 def gpu(snapshot: Snapshot) -> list[tuple[str, str]]:
-    """Return utilisation and memory of the GPU, or that there is none."""
+    """Return the utilization and memory of the GPU, or that there is none."""
     values = snapshot.system
     if not int(values["gpus"]):
         return [("gpu", "no GPU")]
@@ -118,7 +118,7 @@ def gpu(snapshot: Snapshot) -> list[tuple[str, str]]:
 
 
 def keys(width: int, env: str) -> Row:
-    """Return the keys that are used most, as many as fit, the last ones always."""
+    """Return the most used keys, as many as fit; the last two always."""
     named = [(key.shown, key.hint) for key in commands() if key.hint]
     merged = [*named[:1], (FIRST_ENVS, env), *named[1:-2], (RESIZE, plural(env)), *named[-2:]]
     while merged and sum(len(shown) + len(word) + 3 for shown, word in merged) > width and len(merged) > 2:
@@ -149,7 +149,7 @@ class Tabs(TextLines):
         self.show([spread(row, tail, self.size.width)])
 
     def _named(self, view: str, environment: str, *, keys: bool) -> Row:
-        """Return the names, with their keys where there is room for them; note where they stand."""
+        """Return the names, with their keys if there is room for them; store the columns of each for clicks."""
         row: list[Segment] = []
         self._spans = []
         for name, title, key in TABS:

@@ -1,4 +1,4 @@
-"""Starts a session and the app beside it. This module is light: the session starts before Textual is imported."""
+"""Starts a session and the app. The session starts before Textual is imported, so this module imports little."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ NAP = 0.05
 
 
 def run_app(config: Config, *, in_process: bool = False, report: Path | None = None) -> int:
-    """Run a session behind the app until it ends; return the exit code: 0, 1 failed, 130 interrupted.
+    """Run a session and the app until it ends; return the exit code: 0, 1 failed, 130 interrupted.
 
     Args:
         config: What to run.
         in_process: Whether the session runs in a thread of this process.
-        report: Where the session's report goes at the end, as JSON.
+        report: The file to which the session's report is written at the end, as JSON.
 
     Raises:
-        PacError: The session refused to begin.
+        PacError: The session could not start.
     """
 
     def start() -> RunningSession:
         return SessionThread(config) if in_process else launch(config)
 
-    preferences()  # what is wrong in them is told before anything is started
+    preferences()  # an error in them is reported before anything is started
     connection = SessionConnection(start, "thread" if in_process else "process")
     left = _show(connection)
     if connection.detached:
-        print(f"{left.name} goes on: pac-tui attach {left.name}")  # noqa: T201 - the app is gone, this remains of it
+        print(f"{left.name} continues: pac-tui attach {left.name}")  # noqa: T201 - the app has left the terminal
     else:
         _report_end(connection, left, report)
     return _open_next_run(left, in_process=in_process)
 
 
 def attach_app(session: AttachedSession) -> int:
-    """Show a session that runs elsewhere; return 0, 130 interrupted.
+    """Show a session that another process has started; return the exit code: 0, 130 interrupted.
 
     Raises:
         SessionFailed: It failed.
@@ -61,30 +61,30 @@ def attach_app(session: AttachedSession) -> int:
     connection = SessionConnection(lambda: session, "elsewhere")
     left = _show(connection)
     over = session.ended()
-    if over is not None and over.phase is Phase.FAILED and left.wanted is None:
+    if over is not None and over.phase is Phase.FAILED and left.next_run is None:
         raise SessionFailed("Session failed", over.message)
-    said = "has ended, or is watched no more" if over else f"goes on: pac-tui attach {left.name}"
-    print(f"{left.name} {said}")  # noqa: T201 - as above
+    now = "has ended or is no longer watched" if over else f"continues: pac-tui attach {left.name}"
+    print(f"{left.name} {now}")  # noqa: T201 - as above
     return _open_next_run(left)
 
 
 class AppExit(NamedTuple):
-    """How the app was left.
+    """How the app ended.
 
     Attributes:
         code: Its exit code.
         name: The run that it showed.
-        wanted: The run to show next, if one was chosen.
+        next_run: The run to show next, if the user has chosen one.
     """
 
     code: int
     name: str
-    wanted: RunOverview | None
+    next_run: RunOverview | None
 
 
 def _open_next_run(left: AppExit, *, in_process: bool = False) -> int:
-    """Show the run that was chosen, if one was; return the exit code."""
-    run = left.wanted
+    """Show the run that the user has chosen, if any; return the exit code."""
+    run = left.next_run
     if run is None or left.code == INTERRUPTED:
         return left.code
     if run.pid is not None:
@@ -93,7 +93,7 @@ def _open_next_run(left: AppExit, *, in_process: bool = False) -> int:
 
 
 def _show(connection: SessionConnection) -> AppExit:
-    """Run the app until it leaves."""
+    """Run the app until it ends."""
     try:
         with borrowed_terminal(lambda: _end_session(connection)):
             with importing():
@@ -112,7 +112,7 @@ def _show(connection: SessionConnection) -> AppExit:
 
 
 def _report_end(connection: SessionConnection, left: AppExit, report: Path | None) -> None:
-    """Write the report and say how it went; a session that was killed by an interrupt has none to give."""
+    """Write the report and print a summary. A session that was killed by an interrupt has no report."""
     from .session_text import summary
 
     try:
@@ -120,7 +120,7 @@ def _report_end(connection: SessionConnection, left: AppExit, report: Path | Non
     except SessionFailed as error:
         if left.code == INTERRUPTED and (connection.exit_code() or 0) < 0:
             return
-        if left.wanted is None:
+        if left.next_run is None:
             raise error from None
         print(f"{error.title}: {error}", file=sys.stderr)  # noqa: T201 - as above
         return
@@ -130,7 +130,7 @@ def _report_end(connection: SessionConnection, left: AppExit, report: Path | Non
 
 
 def _end_session(connection: SessionConnection) -> None:
-    """Wait until a session of ours has ended; ask it to, and end it if it does not, or if Ctrl-C says so once more."""
+    """Stop the session if the app has started it, and wait for its end. Kill it at a second Ctrl-C or if it hangs."""
     if not connection.owned or connection.exit_code() is not None:
         return
     try:
@@ -143,12 +143,12 @@ def _end_session(connection: SessionConnection) -> None:
 def _wait_for_end(connection: SessionConnection) -> None:
     connection.terminate()
     limit = time.monotonic() + STOP_LIMIT
-    said = False
+    announced = False
     while connection.started and connection.exit_code() is None:
         if time.monotonic() > limit:
             connection.kill()
             break
-        if not said and time.monotonic() > limit - STOP_LIMIT + 0.5:
-            said = True
+        if not announced and time.monotonic() > limit - STOP_LIMIT + 0.5:
+            announced = True
             print("saving and stopping the session...", file=sys.stderr, flush=True)  # noqa: T201 - the app is gone
         time.sleep(NAP)

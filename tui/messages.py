@@ -1,4 +1,4 @@
-"""What the parts of the app tell each other."""
+"""Messages between threads, widgets and the app."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from ..training.telemetry.snapshot import Snapshot
 
 @dataclass
 class SnapshotTaken(Message):
-    """The newest look at the session; one that was not handled yet gives way to the next."""
+    """A new snapshot of the session. It replaces one that was not handled yet."""
 
     snapshot: Snapshot
 
     def can_replace(self, message: Message) -> bool:
-        """A newer one replaces one that waits."""
+        """Return whether this message replaces an older one."""
         return isinstance(message, SnapshotTaken)
 
 
 @dataclass
 class SessionLost(Message):
-    """The session could not begin, or has gone without a word."""
+    """The session could not start, or its process has died."""
 
     error: PacError
 
 
 @dataclass
 class Refused(Message):
-    """A command was not carried out."""
+    """The session refused a command."""
 
     command: str
     error: PacError
@@ -38,7 +38,7 @@ class Refused(Message):
 
 @dataclass
 class EnvironmentOpened(Message):
-    """A board was chosen to be seen large."""
+    """A board was clicked, to show its environment."""
 
     env: int
 

@@ -1,4 +1,4 @@
-"""What the command line prints: nothing in it that is not printable reaches the terminal."""
+"""The output of the command line: only printable characters reach the terminal."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ class PrintableStream:
 
 
 def guard_streams() -> None:
-    """Let what is printed, warned, logged or raised in this process pass through a `PrintableStream`."""
+    """Pass everything that this process prints, warns, logs or raises through a `PrintableStream`."""
     for name in ("stdout", "stderr"):
         setattr(sys, name, PrintableStream(getattr(sys, name)))
     sys.excepthook = _print_exception  # Python's own writes tracebacks past the stream
 
 
 def unfiltered(stream: TextIO) -> TextIO:
-    """Return where text goes that is printable and has escape sequences of our own."""
+    """Return the stream for text that is already printable, and may contain escape sequences of this program."""
     found: TextIO = getattr(stream, "rich_proxied_file", stream)
     return found
 

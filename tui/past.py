@@ -1,4 +1,4 @@
-"""A session as it was: the newest snapshot with one environment as it stood some steps ago."""
+"""A snapshot of the past: the newest snapshot, with one environment as it was some steps ago."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ..training.telemetry.snapshot import Snapshot
 from ..training.trainer import PolicyOutput
 
 UNKNOWN = {"episode": -1, "episode_length": -1, "episode_return": np.nan, "frames": -1}
-"""What stands for what was not kept of a step."""
+"""Values in place of what was not stored of a step."""
 
 
 def snapshot_at(snapshot: Snapshot, moment: Moment) -> Snapshot:
-    """Return the snapshot with the environment of `moment` as its seat found it then; NaN or blank where unknown.
+    """Return the snapshot with the environment of `moment` as its seat saw it; unknown values are NaN or blank.
 
-    Of another seat than the first one, that may be now, too; what it got in the last episode is not known.
+    The moment of another seat than the first may be the newest one. Its return of the last episode is unknown.
     """
     env, values = moment.env, moment.values
     environments, info, terms = snapshot.environments.copy(), snapshot.info.copy(), snapshot.terms.copy()

@@ -18,7 +18,7 @@ MAX_RATE = 60.0
 
 
 class BadPreferences(BadParameter):
-    """The file of preferences cannot be read, or does not fit."""
+    """The preferences file cannot be read, or a value in it is invalid."""
 
     title = "Bad preferences"
 
@@ -61,10 +61,10 @@ def path() -> Path:
 
 @cache
 def preferences() -> Preferences:
-    """Return this person's preferences, read once.
+    """Return the user's preferences, read once.
 
     Raises:
-        BadPreferences: The file cannot be read, or a value does not fit.
+        BadPreferences: The file cannot be read, or a value is invalid.
         UnknownName: A name in it is unknown.
     """
     return read(path())
@@ -85,7 +85,7 @@ def read(file: Path) -> Preferences:
 
 
 def _told(file: Path, error: Any) -> BadParameter:
-    """Return an error of validation as a sentence."""
+    """Return a validation error as a sentence."""
     where, given = ".".join(map(str, error["loc"])), error["input"]
     if error["type"] == "extra_forbidden":
         model = Rates if error["loc"][0] == "rates" else Preferences

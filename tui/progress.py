@@ -1,4 +1,4 @@
-"""How far something is that takes long, told on stderr."""
+"""A progress bar on stderr."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .console import PrintableConsole
 
 @contextmanager
 def progress_bar(name: str) -> Iterator[Callable[[str, float], None]]:
-    """Show a progress bar on stderr; yields what is to be told what is being done, and the share of it that is done."""
+    """Show a progress bar on stderr; yield a function that takes what is being done, and the fraction that is done."""
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),

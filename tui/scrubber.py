@@ -1,4 +1,4 @@
-"""Where a paused session stands in time: a sentence on the step, and a line of the last ones with a cursor."""
+"""The timeline of a paused environment: a sentence about the shown step, and the last steps with a cursor."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ from .views.environment_rows import action_text
 
 ENDS = ("", "terminated", "truncated")
 LEAST_FIRST = ("source", "step", "place", "next", "end")
-"""The pieces of the sentence in the order in which they go where it is too long; what was done stays."""
+"""The parts of the sentence that are left out if it is too long, in this order. The action is never left out."""
 
 
 def scrubber(about: Description, moment: Moment | None, line: RecentSteps | None, back: int, width: int) -> list[Row]:
-    """Return two rows: what the step was, and where it is among the last ones."""
+    """Return two rows: what happened in the step, and where it is among the last ones."""
     if moment is None or line is None:
         return [(styled(f" {SIGNS.paused} paused", SOFT, bold=True),), ()]
     return [padded(_sentence(about, moment, back, width), width), _marks(line, back, width)]
 
 
 def _sentence(about: Description, moment: Moment, back: int, width: int) -> Row:
-    """What the step was, what came of it, what comes next; where that is too long, without what tells least."""
+    """The step, its action and reward, and the next action; shortened to `width` columns."""
     if moment.source is MomentSource.WORKING:
-        text = f" {_back(back)}: playing again {percent(100 * moment.progress)}"
+        text = f" {_back(back)}: recomputing {percent(100 * moment.progress)}"
         return (styled(text, YELLOW, bold=True),)
     head = (
         styled(f" {_back(back)} ", YELLOW, bold=True) if back else styled(f" {SIGNS.paused} paused ", SOFT, bold=True)
@@ -55,11 +55,11 @@ def _sentence(about: Description, moment: Moment, back: int, width: int) -> Row:
     source: Row = ()
     missing: Row = ()
     if moment.source is MomentSource.MISSING:
-        what = "last board not kept" if moment.values["end"] else "not kept"
+        what = "last board not stored" if moment.values["end"] else "not stored"
         missing = (styled(f"{what}: {moment.note}", YELLOW),)
     elif back:
-        said = "as it was seen" if moment.source is MomentSource.STORED else "played again"
-        source = (styled(f"{said}: {moment.note}" if moment.note else said, FAINT),)
+        how = "stored" if moment.source is MomentSource.STORED else "recomputed"
+        source = (styled(f"{how}: {moment.note}" if moment.note else how, FAINT),)
     known = {"step": at, **_known(about, moment, width // 3), "source": source, "missing": missing}
     for least in LEAST_FIRST:
         if width_of(_joined(head, known.values())) > width:
@@ -68,14 +68,14 @@ def _sentence(about: Description, moment: Moment, back: int, width: int) -> Row:
 
 
 def _joined(head: Segment, pieces: Iterable[Row]) -> Row:
-    """Pieces of a sentence behind each other."""
-    told = [piece for piece in pieces if piece]
-    between = (styled(" · ", FAINT),)
-    return (head, *(segment for index, piece in enumerate(told) for segment in (*(between if index else ()), *piece)))
+    """The parts of a sentence, with dots between them."""
+    parts = [piece for piece in pieces if piece]
+    dot = (styled(" · ", FAINT),)
+    return (head, *(segment for index, piece in enumerate(parts) for segment in (*(dot if index else ()), *piece)))
 
 
 def _known(about: Description, moment: Moment, most: int) -> dict[str, Row]:
-    """Where the episode was, what was done and what it gave, whether that was its end, and what is decided next.
+    """The place in the episode, the action and its reward, the end of the episode, and the next action.
 
     An action, which may be many numbers, takes up to `most` columns.
     """
@@ -93,7 +93,7 @@ def _known(about: Description, moment: Moment, most: int) -> dict[str, Row]:
         reward = float(values["reward"])
         color = GREEN if reward > 0 else RED if reward < 0 else SOFT
         done = styled(named(moment.action), TEXT)
-        pieces["done"] = (done, styled(" gave ", FAINT), styled(decimal(reward), color))
+        pieces["done"] = (done, styled(" reward ", FAINT), styled(decimal(reward), color))
     if values["end"]:
         outcome = int(values["outcome"])
         name = about.outcomes[outcome - 1][0] if outcome else ENDS[int(values["end"])]
@@ -110,7 +110,7 @@ def _back(back: int) -> str:
 
 
 def _marks(line: RecentSteps, back: int, width: int) -> Row:
-    """The last steps, oldest on the left: rewards above and below nothing, ends, and the cursor."""
+    """The last steps, oldest on the left: positive and negative rewards, ends of episodes, and the cursor."""
     left, right = styled(f" -{len(line.ends)} ", FAINT), styled(" now ", FAINT)
     room = width - width_of((left, right))
     count = len(line.ends) + 1

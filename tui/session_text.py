@@ -1,4 +1,4 @@
-"""How a session does, and how it did, in words."""
+"""A running session in one line, and the report of an ended one."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from .drawing.numbers import figure, whole
 
 NEWLINE = "\n"
 Progress: TypeAlias = tuple[float, float]
-"""Seconds of training, and the share of the limit that is used up."""
+"""Seconds of training, and the fraction of the limit that is used up."""
 
 
 def describe(snapshot: Snapshot, begun: Progress) -> str:
-    """Return one line on how the session is doing, which was as far as `begun` when it began or went on."""
+    """Return one line on a session, whose progress was `begun` when it started or resumed."""
     state, about = snapshot.state, snapshot.description
     units = about.units
     head = f"{about.task} {about.trainer} {state['backend'] or about.backend} N={snapshot.num_envs:,}"
     if snapshot.phase is not Phase.RUNNING and state["message"]:
         return f"{head} · {state['message']}"
     if snapshot.phase is Phase.PAUSED:
-        return f"{head} · paused at {state[units.over]:,} {units.counted}: pac-tui attach {about.run} shows it"
+        return f"{head} · paused at {state[units.over]:,} {units.counted}; to show it: pac-tui attach {about.run}"
     parts = [head, *_limit(state, begun), f"{whole(state['fps'])} {units.fps}", f"{whole(state['sps'])} {units.sps}"]
     if state["episodes"] and units.episodes:
         parts += [f"return {state['return_mean']:.3f}", f"{state['episodes']:,} episodes"]
@@ -35,7 +35,7 @@ def describe(snapshot: Snapshot, begun: Progress) -> str:
 
 
 def _limit(state: Mapping[str, Any], begun: Progress) -> Iterator[str]:
-    """How far the run is, and how long it will take."""
+    """Yield the progress of the run, and how long it will take."""
     seconds, share = state["training_seconds"], state["limit"]
     yield f"{seconds:.0f} s"
     if share > 0:
@@ -45,7 +45,7 @@ def _limit(state: Mapping[str, Any], begun: Progress) -> Iterator[str]:
 
 
 def _of_it(report: Mapping[str, Any], units: Units) -> str:
-    """Say what of a report's steps and seconds was not training towards its limit."""
+    """Return which of a report's steps and seconds did not count towards its limit."""
     parts = []
     if report["discarded_steps"]:
         parts.append(f"{report['discarded_steps']:,} {plural(units.step)} of an unfinished rollout were discarded")
@@ -55,7 +55,7 @@ def _of_it(report: Mapping[str, Any], units: Units) -> str:
 
 
 def summary(report: Mapping[str, Any]) -> str:
-    """Return a report for people."""
+    """Return a report as text."""
     kind = trainer_kind(report["trainer"])
     units = kind.units
     counted = f"{report['steps']:,} {plural(units.step)}, {report['frames']:,} {plural(units.frame)}"

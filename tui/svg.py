@@ -1,4 +1,4 @@
-"""The screen as an SVG that looks the same everywhere: blocks, frames and dots are shapes, only letters need a font."""
+"""The screen as an SVG that looks the same everywhere: blocks, frames and dots are shapes, only text needs a font."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DOT_ROWS = ((0, 3), (1, 4), (2, 5), (6, 7))
 
 
 class Box(NamedTuple):
-    """A rectangle within a character, in shares of it or in pixels."""
+    """A rectangle within a character, as fractions of it or in pixels."""
 
     x: float
     y: float
@@ -41,7 +41,7 @@ class Box(NamedTuple):
 
 
 def boxes(letter: str) -> list[Box] | None:
-    """Return the rectangles that a block character is made of, or None if it is none."""
+    """Return the rectangles of a block character; None for any other character."""
     if letter in QUADRANTS[1:]:
         bits = QUADRANTS.index(letter)
         if bits == 15:
@@ -58,8 +58,8 @@ def boxes(letter: str) -> list[Box] | None:
 
 
 def lines_of(screen: Screen[Any]) -> list[Strip]:
-    """Return what stands on a screen: Textual's own pictures need a web font."""
-    return list(screen._compositor.render_strips())  # noqa: SLF001 - there is no public way to them
+    """Return the lines of a screen. Textual's own screenshots need a web font."""
+    return list(screen._compositor.render_strips())  # noqa: SLF001 - Textual has no public method for this
 
 
 def svg_of(lines: Sequence[Strip]) -> str:
@@ -75,7 +75,7 @@ def svg_of(lines: Sequence[Strip]) -> str:
 
 
 def _line(line: Iterable[Segment], top: float) -> Iterator[str]:
-    """The shapes of one line: grounds first, then what stands on them."""
+    """The shapes of one line: backgrounds first, then characters."""
     front: list[str] = []
     left = float(MARGIN)
     for text, style, _ in line:
@@ -90,7 +90,7 @@ def _line(line: Iterable[Segment], top: float) -> Iterator[str]:
 
 
 def colors(style: Style) -> tuple[str, str]:
-    """Return the colours of a style's letters and of their ground."""
+    """Return the foreground and background color of a style."""
     front = style.color.get_truecolor().hex if style.color and not style.color.is_default else TEXT
     back = style.bgcolor.get_truecolor().hex if style.bgcolor and not style.bgcolor.is_default else GROUND
     if style.reverse:
@@ -101,7 +101,7 @@ def colors(style: Style) -> tuple[str, str]:
 
 
 def _text(text: str, left: float, top: float, color: str, *, bold: bool) -> Iterator[str]:
-    """Shapes for what is drawn, words for what is written."""
+    """Yield shapes for block characters and text elements for words."""
     path, words, begin = "", "", left
     for index, letter in enumerate(text):
         x = left + index * WIDTH
@@ -127,7 +127,7 @@ def _words(text: str, left: float, top: float, color: str, *, bold: bool) -> str
 
 
 def _shape(letter: str, x: float, y: float) -> str | None:
-    """The path of a block, a piece of a frame or braille dots; None for a letter."""
+    """The path of a block, a box-drawing character or braille dots; None for any other character."""
     found = rectangles(letter)
     if found is None:
         return None
@@ -137,7 +137,7 @@ def _shape(letter: str, x: float, y: float) -> str | None:
 
 
 def rectangles(letter: str) -> list[Box] | None:
-    """Return the pixels that a block, a piece of a frame or braille dots fill in a character; None for a letter."""
+    """Return the pixels of a block, a box-drawing character or braille dots; None for any other character."""
     found = boxes(letter)
     if found is not None:
         return [Box(box.x * WIDTH, box.y * HEIGHT, box.width * WIDTH, box.height * HEIGHT) for box in found]
@@ -155,7 +155,7 @@ def rectangles(letter: str) -> list[Box] | None:
 
 
 def _arm(arm: str) -> Box:
-    """Half of a line, from the middle of a character to one of its sides; heavy in capitals."""
+    """Half of a line, from the middle of a character to one of its sides; thick if `arm` is a capital."""
     thick = 2.4 if arm.isupper() else 1.1
     middle, centre = (WIDTH - thick) / 2, (HEIGHT - thick) / 2
     side = arm.lower()

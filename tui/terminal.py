@@ -1,4 +1,4 @@
-"""The terminal that is drawn on: whether there is one, and how it gets back its attributes. No Textual here."""
+"""The terminal: whether there is one, and how its attributes are restored. This module does not import Textual."""
 
 from __future__ import annotations
 
@@ -21,46 +21,46 @@ from ..training.exits import INTERRUPTED
 LEAVE_SCREEN = (
     b"\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[?2048l\x1b[?7h\x1b[<u\x1b[?1049l\x1b[?25h"
 )
-"""No mouse, focus reports, bracketed paste or size reports; wrapped lines, plain keys, the first screen, the cursor."""
+"""Turns off mouse, focus, paste and size reports and extra keys; turns on line wrap, the main screen, the cursor."""
 
 
 class NoTerminal(BadParameter):
-    """The app was asked for where there is no terminal."""
+    """The app was started without a terminal."""
 
     title = "No terminal"
 
 
-def check_terminal(advice: str = "say --headless for a progress line") -> None:
-    """Make sure that there is a terminal to draw on.
+def check_terminal(advice: str = "use --headless for a progress line") -> None:
+    """Check that stdin and stdout are a terminal.
 
     Args:
-        advice: What to do where there is none.
+        advice: What the user can do if they are not.
 
     Raises:
-        NoTerminal: There is none.
+        NoTerminal: They are not.
     """
-    if "TEXTUAL_DRIVER" in os.environ:  # a browser is the terminal
+    if "TEXTUAL_DRIVER" in os.environ:  # the app runs in a browser
         return
     for name, stream in (("stdin", sys.stdin), ("stdout", sys.stdout)):
         if stream is None or not stream.isatty():
-            raise NoTerminal(f"a terminal is needed, and {name} is none: {advice}")
+            raise NoTerminal(f"{name} is not a terminal: {advice}")
     if os.environ.get("TERM", "dumb") == "dumb":
-        raise NoTerminal(f"a terminal that can move its cursor is needed, and TERM is dumb: set TERM, or {advice}")
+        raise NoTerminal(f"the terminal cannot move its cursor (TERM is dumb or not set): set TERM, or {advice}")
     if sys.__stderr__ is None or not sys.__stderr__.isatty():
-        # Textual draws there: `2> errors.txt` is for what goes wrong, not for the screen.
+        # Textual draws on stderr, but `2> errors.txt` is meant for errors, not for the screen.
         vars(sys)["__stderr__"] = Path(os.ttyname(sys.stdout.fileno())).open("w", encoding="utf-8")  # noqa: SIM115
-    elif isinstance(sys.__stderr__, io.TextIOWrapper):  # terminals understand it, whatever the locale says
+    elif isinstance(sys.__stderr__, io.TextIOWrapper):  # terminals understand UTF-8, whatever the locale says
         sys.__stderr__.reconfigure(encoding="utf-8")
 
 
 @contextlib.contextmanager
 def borrowed_terminal(afterwards: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Restore the terminal's attributes and the signals' handlers at the end of the block, however it ends.
+    """Restore the terminal's attributes and the signal handlers at the end of the block, however it ends.
 
-    A SIGINT raises `KeyboardInterrupt`. A SIGHUP, which also comes when the terminal goes, ends the process.
+    SIGINT raises `KeyboardInterrupt`. SIGHUP, which is also sent when the terminal closes, ends the process.
 
     Args:
-        afterwards: Called when the attributes are restored; signals are still handled.
+        afterwards: Called after the attributes were restored, while signals are still handled.
     """
     attributes = _attributes()
     handlers = {number: signal.getsignal(number) for number in (signal.SIGHUP, signal.SIGINT)}
@@ -74,7 +74,7 @@ def borrowed_terminal(afterwards: Callable[[], None] = lambda: None) -> Iterator
         os._exit(INTERRUPTED)
 
     signal.signal(signal.SIGHUP, on_hang_up)
-    # Under Python's own handler asyncio would cancel a task instead, which Textual takes no notice of while it starts.
+    # With Python's own handler, asyncio would cancel a task instead, which Textual ignores while it starts.
     signal.signal(signal.SIGINT, _interrupt)
     _watch_terminal()
     try:
@@ -97,7 +97,7 @@ def _interrupt(*_: object) -> None:
 
 
 def _attributes() -> list[Any] | None:
-    """Return how the terminal treats what is typed, if there is a terminal."""
+    """Return the terminal's attributes, if there is a terminal."""
     try:
         return termios.tcgetattr(0)
     except (termios.error, OSError):
@@ -111,7 +111,7 @@ def _restore(attributes: list[Any] | None) -> None:
 
 
 def _leave_screen(attributes: list[Any] | None) -> None:
-    """Restore the attributes and the screen, where Textual may not have."""
+    """Restore the attributes and the screen, in case Textual did not."""
     _restore(attributes)
     with contextlib.suppress(OSError):
         if attributes is not None:
@@ -120,7 +120,7 @@ def _leave_screen(attributes: list[Any] | None) -> None:
 
 @cache
 def _watch_terminal() -> None:
-    """Have a SIGHUP come when the terminal goes: the system sends it only to those whose controlling terminal it is."""
+    """Send SIGHUP when the terminal closes; the system sends it only to processes that the terminal controls."""
 
     def wait() -> None:
         look = select.poll()

@@ -1,4 +1,4 @@
-"""What all apps of the terminal share: how they suspend, continue and end, and how they show messages."""
+"""The base of all apps: how they suspend, continue and end, and how they show messages."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from .console import PrintableConsole
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's driver, but one that leaves application mode before it enters it again.
+    """Textual's driver, which leaves application mode before it enters it again.
 
-    Textual's own enters it at every SIGCONT, also where nothing had left it: it saves the raw attributes as those to
-    restore, and starts a second thread that takes keys from the first.
+    Textual's own driver enters it at every SIGCONT, even if it is still in it. Then it would save the raw attributes as
+    those to restore, and start a second thread that takes keys from the first.
     """
 
     _active = False
 
     def start_application_mode(self) -> None:
-        """Take the terminal over. Signals are handled by the event loop, between two of its callbacks."""
+        """Enter application mode. The event loop handles signals between two callbacks."""
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTSTP, self._sigtstp_application)
         loop.add_signal_handler(signal.SIGCONT, self._sigcont_application)
         writer = self._writer_thread
         super().start_application_mode()  # type: ignore[no-untyped-call]
-        self._active = self._writer_thread is not writer  # in the background it refuses to start
+        self._active = self._writer_thread is not writer  # a process in the background does not start
 
     def stop_application_mode(self) -> None:
-        """Give the terminal back."""
+        """Leave application mode."""
         self._active = False
         super().stop_application_mode()
 
@@ -43,16 +43,16 @@ class TerminalDriver(LinuxDriver):
         if self._active and self._auto_restart:
             self.suspend_application_mode()
             self._must_signal_resume = True
-        if self._must_signal_resume:  # else the app is ending
+        if self._must_signal_resume:  # otherwise the app is ending
             super()._sigcont_application()
 
 
 class TerminalApp(App[int]):
-    """An app that ends with exit code 130 on SIGTERM and SIGINT, and keeps the terminal as it was."""
+    """An app that ends with exit code 130 on SIGTERM and SIGINT, and restores the terminal."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.error_console = PrintableConsole(stderr=True)  # prints tracebacks when the app is gone
+        self.error_console = PrintableConsole(stderr=True)  # prints tracebacks after the app has ended
 
     def notify(
         self,
@@ -63,13 +63,13 @@ class TerminalApp(App[int]):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """Show a message; nothing in it is read as markup."""
+        """Show a message. Markup in it is not interpreted."""
         del markup
         text, head = printable(message, "\n"), printable(title)
         super().notify(text, title=head, severity=severity, timeout=timeout, markup=False)
 
     def get_driver_class(self) -> type[Driver]:
-        """Return the driver above, where Textual would take its own for a terminal."""
+        """Return `TerminalDriver` where Textual would use its own driver for terminals."""
         driver = super().get_driver_class()
         return TerminalDriver if driver is LinuxDriver else driver
 

@@ -1,4 +1,4 @@
-"""The two threads beside the app's own: one looks at the session, one commands it. Neither touches a widget."""
+"""The two threads beside the app's own: one takes snapshots, one sends commands. Neither touches a widget."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .connection import SessionConnection
 from .messages import Refused, SessionLost, SnapshotTaken
 
 Post = Callable[[Message], Any]
-PATIENCE = 1.0  # s between two looks at a session that cannot be looked at
+RETRY = 1.0  # s between two attempts to read a session that cannot be read
 
 
 class SnapshotThread:
-    """Takes a snapshot whenever one was requested; requests that come meanwhile collapse into one."""
+    """Takes a snapshot when one is requested. Requests that arrive meanwhile become one."""
 
     def __init__(self, connection: SessionConnection, post: Post) -> None:
         self._connection = connection
@@ -36,12 +36,12 @@ class SnapshotThread:
         self._thread.start()
 
     def request(self, look: ViewRequest) -> None:
-        """Ask for a look."""
+        """Request a snapshot."""
         self._look = look
         self._wanted.set()
 
     def close(self) -> None:
-        """Look no more."""
+        """End the thread."""
         self._done.set()
         self._wanted.set()
 
@@ -57,14 +57,14 @@ class SnapshotThread:
         try:
             snapshot = self._connection.take(self._look)
         except PacError as error:
-            # If it is gone, that says more.
+            # The end of the process says more than the error.
             code = self._connection.exit_code()
             self._lose(error if code is None else _gone(code))
-            self._done.wait(PATIENCE)
+            self._done.wait(RETRY)
             return
-        except Exception as error:  # what nobody foresaw must not end with a screen that stands still
+        except Exception as error:  # an unforeseen error must not end with a screen that no longer changes
             self._lose(SessionGone(f"its telemetry cannot be read: {type(error).__name__}: {error}"))
-            self._done.wait(PATIENCE)
+            self._done.wait(RETRY)
             return
         if snapshot is not self._shown:
             self._shown = snapshot
@@ -81,11 +81,11 @@ class SnapshotThread:
 
 def _gone(code: int) -> SessionGone:
     known = "" if code == UNKNOWN_EXIT_CODE else f" ({ending(code)})"
-    return SessionGone(f"the session's process ended without a word{known}")
+    return SessionGone(f"its process exited without reporting an error{known}")
 
 
 class CommandThread:
-    """Sends commands, one after the other; a refusal comes back as a message."""
+    """Sends commands, one after the other. A refusal is posted as a message."""
 
     def __init__(self, connection: SessionConnection, post: Post) -> None:
         self._connection = connection
@@ -94,11 +94,11 @@ class CommandThread:
         threading.Thread(target=self._run, name="commander", daemon=True).start()
 
     def send(self, command: str, **arguments: Any) -> None:
-        """Send a command some time soon."""
+        """Queue a command."""
         self._queue.put((command, arguments))
 
     def close(self) -> None:
-        """Send no more."""
+        """End the thread after the commands that are queued."""
         self._queue.put(None)
 
     def _run(self) -> None:

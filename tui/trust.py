@@ -8,17 +8,17 @@ from ..envs.trust import Vouch, accept
 
 
 def asking(*, trust: bool) -> Vouch:
-    """Return who decides about tasks of files: `--trust` accepts them all, else the person at the terminal is asked."""
+    """Return what decides about tasks named in files: `--trust` accepts all; otherwise the user is asked."""
     return accept if trust else ask
 
 
 def ask(spec: str, file: str) -> bool:
-    """Show the task and the file, and return whether the answer is yes; without a terminal nobody can say so."""
+    """Ask on the terminal whether to trust the task; return the answer, which is no without a terminal."""
     if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)):
         return False
     print(  # noqa: T201 - stdout is for results
         f"{file!r} names the task {spec!r}, which is neither built in nor registered.\n"
-        "Using it can run any code. Trust whoever wrote that file? [y/N] ",
+        "Using it can run any code. Do you trust the author of that file? [y/N] ",
         end="",
         file=sys.stderr,
         flush=True,

@@ -1,4 +1,4 @@
-"""The app in a browser, through textual-serve: on this machine only, and only for who knows the token."""
+"""The app in a browser, through textual-serve: on this machine only, and only with a token."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class NoWeb(BadParameter):
 
 
 def serve(arguments: Sequence[str], port: int) -> int:
-    """Serve `pac-tui ARGUMENTS` until it is interrupted; every tab of a browser runs an app of its own.
+    """Serve `pac-tui ARGUMENTS` until it is interrupted. Every browser tab runs its own app.
 
     Raises:
         NoWeb: textual-serve is missing, or the port is taken.
@@ -32,7 +32,7 @@ def serve(arguments: Sequence[str], port: int) -> int:
         from aiohttp import web
         from textual_serve.server import Server
     except ImportError:
-        raise NoWeb("serving needs the extra [web]: pip install 'pac-tui[web]'") from None
+        raise NoWeb("textual-serve is missing: pip install 'pac-tui[web]'") from None
     _check_free(port)
     token = os.environ.get("PAC_TOKEN") or secrets.token_urlsafe(16)
 
@@ -40,11 +40,11 @@ def serve(arguments: Sequence[str], port: int) -> int:
     async def guard(
         request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
-        """Let in who brings the token, or the cookie that it was exchanged for, from our own page."""
+        """Allow a request with the token, or with the cookie that replaces it, from the served page."""
         given = request.query.get("token") or request.cookies.get(COOKIE, "")
         own = request.headers.get("Origin", f"http://{HOST}:{port}") == f"http://{HOST}:{port}"
         if not (own and request.host == f"{HOST}:{port}" and hmac.compare_digest(given.encode(), token.encode())):
-            raise web.HTTPForbidden(text="Open the address that pac-tui serve printed: it has the token.")
+            raise web.HTTPForbidden(text="Open the address that pac-tui serve has printed: it contains the token.")
         if request.path != "/" or "token" not in request.query:
             return await handler(request)
         entered = web.HTTPFound("/")
@@ -60,12 +60,12 @@ def serve(arguments: Sequence[str], port: int) -> int:
             return app
 
         async def on_startup(self, app: web.Application) -> None:  # noqa: ARG002 - the base's signature
-            """Say where it is."""
+            """Print the address."""
             address = f"http://{HOST}:{port}/?token={token}"
             print(f"pac-tui in a browser: {address}   (Ctrl+C ends it)", file=sys.stderr, flush=True)  # noqa: T201
 
         def initialize_logging(self) -> None:
-            """Keep quiet."""
+            """Log nothing."""
 
     command = shlex.join([sys.executable, "-m", "pac.tui", *arguments])
     Guarded(command, host=HOST, port=port, title="pac-tui").serve()
@@ -78,4 +78,4 @@ def _check_free(port: int) -> None:
         try:
             probe.bind((HOST, port))
         except OSError as error:
-            raise NoWeb(f"port {port} cannot be served on: {error.strerror}; choose another with --port") from None
+            raise NoWeb(f"cannot listen on port {port}: {error.strerror}; choose another with --port") from None

@@ -282,7 +282,7 @@ async def test_a_session_that_died_is_shown_as_failed(fake, open_app):
     """Its process is gone without a word: the screen says so, and the exit code is 1."""
     async with open_app(fake) as (app, pilot):
         fake.code = -9
-        await seen(app, "ended without a word", "SIGKILL")
+        await seen(app, "exited without reporting an error", "SIGKILL")
         await pilot.press("q")
         await until(lambda: app.return_code == 1)
 

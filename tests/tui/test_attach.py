@@ -19,7 +19,7 @@ async def test_q_asks_and_detaches(fake, open_app):
     """`d` leaves the session to itself."""
     async with open_app(fake) as (app, pilot):
         await pilot.press("q")
-        await seen(app, "detach: pac-tui attach toy-run")
+        await seen(app, "detach; return with pac-tui attach toy-run")
         await pilot.press("d")
         await until(lambda: app.return_code == 0)
         assert app.connection.detached
@@ -63,15 +63,15 @@ async def test_the_foot_says_who_controls(fake, open_app):
     async with open_app(fake) as (app, pilot):
         await until(lambda: app.connection.number)
         fake.write("audience", viewers=2, controller=app.connection.number + 1, name=b"pts/9 (process 7)")
-        await seen(app, "pts/9 (process 7) controls")
+        await seen(app, "pts/9 (process 7) has control")
         await pilot.press("c")
         await until(lambda: fake.commands == [("control", {})])
         fake.write("audience", viewers=2, controller=app.connection.number)
-        await seen(app, "you control, 1 watch")
+        await seen(app, "you have control, 1 watching")
         fake.write("audience", viewers=2, controller=app.connection.number + 1, name=b"pts/9 (process 7)")
-        await seen(app, "pts/9 (process 7) controls")
+        await seen(app, "pts/9 (process 7) has control")
         fake.say(phase=Phase.FAILED, message=b"it was enough")
-        await until(lambda: "it was enough" in screen_text(app) and "controls" not in screen_text(app))
+        await until(lambda: "it was enough" in screen_text(app) and "has control" not in screen_text(app))
 
 
 # -- real sessions, real terminals -------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ def test_the_usual_day(place):
         wait(lambda: b"running" in second.drawn, "the second viewer sees it")
         second.press("q\r")
         assert second.process.wait(120) == 0
-        wait(lambda: b"usual goes on" in second.drawn, "it says so")
+        wait(lambda: b"usual continues" in second.drawn, "it says so")
         second.close()
         assert session.poll() is None
         third = Terminal(("attach", "latest"), *place)

@@ -126,7 +126,7 @@ async def test_a_paused_environment_says_where_it_stands(fake, open_app):
     async with open_app(fake) as (app, pilot):
         await pilot.press("3")
         await seen(
-            app, "paused at step 100", "episode 5, step 40", "right 0,3 gave 0.50", "next: right 1,4", "-100", "now"
+            app, "paused at step 100", "episode 5, step 40", "right 0,3 reward 0.50", "next: right 1,4", "-100", "now"
         )
 
 
@@ -139,7 +139,7 @@ async def test_what_tells_least_of_a_step_has_no_place_on_a_narrow_terminal(fake
         await seen(app, "episode 5, step 40")
         await pilot.press("left")
         at_step(fake, "moment", 99, source=MomentSource.REBUILT)
-        await seen(app, "1 step back", "episode 5, step 39", "right 0,3 gave 0.50", "next: right 1,4")
+        await seen(app, "1 step back", "episode 5, step 39", "right 0,3 reward 0.50", "next: right 1,4")
         assert "at step" not in screen_text(app)
 
 
@@ -152,7 +152,7 @@ async def test_what_was_done_is_told_whole_on_a_narrow_terminal(fake, open_app):
         await seen(app, "episode 5, step 40")
         await pilot.press("left")
         at_step(fake, "moment", 99, source=MomentSource.REBUILT, end=1, outcome=1)
-        await seen(app, "1 step back right 0,3 gave 0.50 · episode ended: cleared")
+        await seen(app, "1 step back right 0,3 reward 0.50 · episode ended: cleared")
         assert "episode 5" not in screen_text(app)
 
 
@@ -193,7 +193,7 @@ async def test_the_past_is_shown_whole_and_the_present_comes_back(fake, open_app
         board = np.zeros((16, 8))
         board[3] = 2
         at_step(fake, "moment", 98, source=MomentSource.REBUILT, episode_return=7.25, **{"board:bottle": board})
-        await seen(app, "2 steps back at step 98", "episode 5, step 38", "played again", "7.25")
+        await seen(app, "2 steps back at step 98", "episode 5, step 38", "recomputed", "7.25")
         assert (app.painter.view._board._rows[0][3] == 2).all()
         await pilot.press("end")
         await seen(app, "paused at step 100")
@@ -210,7 +210,7 @@ async def test_boards_of_several_layers_go_back_too(runtime_directory, open_app)
     fake.say(phase=Phase.PAUSED)
     async with open_app(fake) as (app, pilot):
         await go_back(pilot)
-        await seen(app, "1 step back at step 99", "played again")
+        await seen(app, "1 step back at step 99", "recomputed")
     fake.close()
 
 
@@ -228,7 +228,7 @@ async def test_what_is_not_kept_says_why(fake, open_app):
         await go_back(pilot)
         note = b"not deterministic: reward was 1, and is 2"
         at_step(fake, "moment", 99, source=MomentSource.MISSING, full=0, note=note)
-        await seen(app, "1 step back", "not kept: not deterministic")
+        await seen(app, "1 step back", "not stored: not deterministic")
         await until(lambda: _lengths(app) == 2)  # of this episode, and of the last one
         assert not app.painter.view._board._rows.any()
 
@@ -252,7 +252,7 @@ async def test_a_rebuilding_says_how_far_it_is(fake, open_app):
     async with open_app(fake) as (app, pilot):
         await go_back(pilot)
         at_step(fake, "moment", 99, source=MomentSource.WORKING, progress=0.45)
-        await seen(app, "1 step back: playing again 45 %")
+        await seen(app, "1 step back: recomputing 45 %")
 
 
 @pytest.mark.thorough

@@ -95,7 +95,7 @@ async def test_a_last_board_that_was_not_kept_is_said_to_be_missing(fake, open_a
         await pilot.press("3")
         await until(lambda: looks(fake, 0, NOW))
         last_state(fake, source=MomentSource.MISSING, note=b"not deterministic", full=0)
-        await seen(app, "episode ended: topped out", "last board not kept: not deterministic")
+        await seen(app, "episode ended: topped out", "last board not stored: not deterministic")
         await until(lambda: np.any(app.painter.view._board._rows == 1))
 
 

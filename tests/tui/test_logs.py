@@ -19,7 +19,7 @@ async def test_output_is_followed(fake, open_app):
         await seen(app, "nothing was printed yet")
         printed(fake, "loading\nUserWarning: careful\n")
         printed(fake, "ValueError: broken\n", "fleet-0a-2.log")
-        await seen(app, "training    loading", "training  ! UserWarning", "worker 3  ✗ ValueError: broken", "follows")
+        await seen(app, "training    loading", "training  ! UserWarning", "worker 3  ✗ ValueError: broken", "following")
         printed(fake, "".join(f"line {number}\n" for number in range(100)))
         await seen(app, "line 99")
         assert "loading" not in screen_text(app)
@@ -32,7 +32,7 @@ async def test_it_stands_still_when_scrolled_and_follows_at_the_end(fake, open_a
         await pilot.press("o")
         await seen(app, "line 099")
         await pilot.press("up")
-        await seen(app, "line 098", "stands still")
+        await seen(app, "line 098", "scrolled")
         await pilot.press("home")
         await seen(app, "line 000")
         printed(fake, "more\n")
@@ -42,7 +42,7 @@ async def test_it_stands_still_when_scrolled_and_follows_at_the_end(fake, open_a
         await pilot.press("pagedown")
         await until(lambda: "line 001" not in screen_text(app))
         await pilot.press("end")
-        await seen(app, "more", "follows")
+        await seen(app, "more", "following")
 
 
 async def test_it_is_searched(fake, open_app):
@@ -56,7 +56,7 @@ async def test_it_is_searched(fake, open_app):
         await pilot.press("enter")
         await seen(app, "Needle 050")
         await pilot.press("slash", "enter")
-        await seen(app, "/ searches")
+        await seen(app, "/ search")
 
 
 async def test_long_lines_are_read_to_their_end(fake, open_app):

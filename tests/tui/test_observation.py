@@ -35,7 +35,7 @@ def test_numbers_that_are_none_are_counted_among_many():
     values[[3, 7]] = np.nan, np.inf
     rows = drawn(values, 60, 10)
     assert "".join(rows).count("!") == 2
-    assert "100 values, 0 to 1, 2 not a number" in rows[-1]
+    assert "100 values, 0 to 1, 2 NaN or infinite" in rows[-1]
 
 
 def test_numbers_have_room_in_a_slim_panel():

@@ -72,7 +72,7 @@ async def test_a_killed_session_is_a_failure_that_stays(config):
     async with app.run_test(size=(120, 40)) as pilot:
         await seen(app, "Env 2/2")
         connection.kill()
-        await seen(app, "ended without a word")
+        await seen(app, "exited without reporting an error")
         await pilot.press("q")
         await until(lambda: app.return_code == 1)
     with pytest.raises(SessionFailed, match="without a report"):

@@ -82,7 +82,7 @@ async def test_a_curve_has_no_name_until_it_is_known_which_is_measured(fake, ope
     fake.facts = {"figures": (Figure("nash_conv", "NashConv"), Figure("regret", "Regret"))}
     fake.restart(8)
     async with open_app(fake, (80, 24)) as (app, _):
-        await seen(app, "─ Learning ─", "the curve begins")
+        await seen(app, "─ Learning ─", "the curve starts")
         assert "NashConv" not in screen_text(app)
         fake.history(regret=[4.0, 2.0])
         await seen(app, "─ Regret ─")
@@ -127,11 +127,11 @@ async def test_a_watched_script_is_told_of_as_such(runtime_directory, open_app):
         fake.restart(4)
         async with open_app(fake, (40, 12)) as (app, pilot):
             await pilot.press("o")
-            await seen(app, "a script prints where it always did")
+            await seen(app, "own terminal")
             await pilot.press("w")
             await seen(app, "script's own process")
             await pilot.press("q")
-            await seen(app, "unseen", "comes back", "stay")
+            await seen(app, "continues", "return", "stay")
     finally:
         fake.close()
 
@@ -296,9 +296,9 @@ async def test_a_solver_speaks_of_workers_and_iterations(fake, open_app):
         await pilot.press("escape", "question_mark")
         await seen(app, "Workers", "summary, worker")
         await pilot.press("escape", "p")
-        await seen(app, "a worker plays no episodes")
+        await seen(app, "a worker has no episodes")
         await pilot.press("i")
-        await seen(app, "stands beside its board")
+        await seen(app, "already shows everything")
 
 
 @pytest.mark.thorough

@@ -94,4 +94,4 @@ def test_a_taken_port_is_told(served):
     command = [sys.executable, "-m", "pac.tui", "serve", "--port", port]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
     assert done.returncode == 2
-    assert f"port {port} cannot be served on" in done.stderr
+    assert f"cannot listen on port {port}" in done.stderr

@@ -110,7 +110,7 @@ def key_latency(*, num_envs: int = 64, presses: int = 100) -> Figures:
     kinds = {
         "open an environment": ("3", f" Env 3/{num_envs} "),
         "next environment": ("\t", f" Env 4/{num_envs} "),
-        "timing": ("t", "Where the time of a step goes"),
+        "timing": ("t", "Time of a step by phase"),
         "learning": ("l", "Length, mean of 100"),
         "summary": ("0", "Throughput"),
         "one environment more": ("]", f"num_envs={num_envs + 1} in"),

@@ -1,4 +1,4 @@
-"""Draws boards: what a task's panels look like in a terminal, and the one widget that shows any number of them."""
+"""Draws boards: the renderers of a task's panels, and the one widget that shows any number of boards."""
 
 from .cells import mixed
 from .layout import GridLayout, Notes

@@ -1,4 +1,4 @@
-"""The looks of cells: a glyph of two columns, reduced to one or to half a character, or enlarged."""
+"""Styled text of cells: a glyph of two columns, reduced to one or to half a character, or enlarged."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ FIGURE = 0.35
 
 
 def mixed(color: str, ground: str, share: float) -> str:
-    """Return the colour between two `#rrggbb`, `share` of the first."""
+    """Return a mixture of two colors `#rrggbb`, with `share` of the first."""
     pairs = zip(bytes.fromhex(color[1:]), bytes.fromhex(ground[1:]), strict=True)
     return "#" + bytes(round(share * one + (1 - share) * other) for one, other in pairs).hex()
 
 
 def brightness(color: str) -> int:
-    """Return how bright `#rrggbb` is, as the sum of its parts weighed by the eye."""
+    """Return the perceived brightness of a color `#rrggbb`."""
     red, green, blue = bytes.fromhex(color[1:])
     return 3 * red + 6 * green + blue
 
 
 def essence(glyph: Glyph) -> str:
-    """Return the one colour that stands for a glyph: a shape's brighter one, and of text a mix, so that both differ."""
+    """Return one color for a glyph: the brighter color of a shape, or a mixture of the colors of text."""
     if not glyph.wide.strip():
         return glyph.ground
     if all(letter in QUADRANTS for letter in glyph.wide):
@@ -40,7 +40,7 @@ def essence(glyph: Glyph) -> str:
 
 
 def enlarged(text: str, factor: int, line: int) -> str:
-    """Return line `line` of a glyph's text, `factor` times as large; letters stay small, in the middle."""
+    """Return line `line` of a glyph enlarged `factor` times; letters are not enlarged but centered."""
     if not all(letter in QUADRANTS for letter in text):
         return (text if line == (factor - 1) // 2 else "").center(len(text) * factor)
     quarters = [QUADRANTS.index(letter) for letter in text]
@@ -48,7 +48,7 @@ def enlarged(text: str, factor: int, line: int) -> str:
 
 
 def _character(quarter: int, factor: int, column: int, line: int) -> str:
-    """The character at a place of an enlarged quadrant."""
+    """The character at `column` and `line` of an enlarged quadrant."""
     bits = 0
     for bit in range(4):
         x, y = 2 * column + bit % 2, 2 * line + bit // 2
@@ -58,12 +58,12 @@ def _character(quarter: int, factor: int, column: int, line: int) -> str:
 
 
 def legible(glyph: Glyph, *, colors: bool) -> str:
-    """Return a glyph's two columns; without colours, letters tell what colours would."""
+    """Return a glyph's two columns; without colors, its letter twice if its columns do not contain it."""
     return glyph.wide if colors or glyph.narrow in glyph.wide else glyph.narrow * 2
 
 
 class CellStyles:
-    """Turns rows of codes into styled text; where cells are large enough, what their layers say stands around them."""
+    """Turns rows of codes into styled text; large cells have their layers above and below the glyph."""
 
     def __init__(self, glyphs: Sequence[Glyph], layers: Sequence[Layer] = (), *, colors: bool) -> None:
         self._glyphs = glyphs
@@ -89,7 +89,7 @@ class CellStyles:
         )
 
     def layered(self, cells: Array, line: int, scale: str) -> Row:
-        """Return a line of a row of cells `(W, 1 + layers)`, each a code and what its layers say."""
+        """Return a line of a row of cells `(W, 1 + layers)`, each a code and the values of its layers."""
         factor = FACTORS[scale]
         pieces: list[Piece] = []
         for code, *values in cells.tolist():
@@ -102,7 +102,7 @@ class CellStyles:
         )
 
     def _cell(self, glyph: Glyph, values: Sequence[int], line: int, factor: int) -> list[Piece]:
-        """One line of a cell: pips first, then the glyph, then meters; where there are but two, glyph and the other."""
+        """One line of a cell: pips, glyph, meters; of two lines, the glyph and either pips or meters."""
         width, middle = 2 * factor, (factor - 1) // 2
         if not any(values):
             return [(enlarged(legible(glyph, colors=self._colors), factor, line), "", "")]
@@ -119,7 +119,7 @@ class CellStyles:
         return text if scale == "wide" else enlarged(text, FACTORS[scale], line)
 
     def _halves(self, codes: Sequence[int]) -> Row:
-        """Upper and lower cell of every character."""
+        """Characters that show two cells each, one above the other."""
         width = len(codes) // 2
         pairs = [
             (self._essences[top], self._essences[low]) for top, low in zip(codes[:width], codes[width:], strict=True)

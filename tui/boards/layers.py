@@ -1,4 +1,4 @@
-"""What is drawn of a cell beside its glyph: pips above it, meters below it."""
+"""The layers of a cell: pips above its glyph, meters below it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from ...envs.panels import Layer
 from ..drawing.styles import LINE, SIGNS
 
 Piece = tuple[str, str, str]
-"""Text, its colour and its ground; no ground for that of the cell."""
+"""Text, its color and its background; an empty background is that of the cell."""
 WHOLE = 255
 
 
 def pips_line(layers: Sequence[Layer], values: Sequence[int], width: int) -> list[Piece]:
-    """Return a line with the pips of a cell: those of the first layer on the left, of the second on the right."""
+    """Return a line of pips: those of the first layer on the left, those of the second on the right."""
     pips = [(layer, value) for layer, value in zip(layers, values, strict=True) if layer.kind == "pips"]
     texts = [sign * value for sign, (_, value) in zip(SIGNS.pips, pips, strict=False)]
     left, right = (*texts, "", "")[:2]
@@ -25,9 +25,9 @@ def pips_line(layers: Sequence[Layer], values: Sequence[int], width: int) -> lis
 
 
 def meters_line(layers: Sequence[Layer], values: Sequence[int], width: int, *, colors: bool) -> list[Piece]:
-    """Return a line with the meters of a cell, the first in the upper half of the characters, the second below it.
+    """Return a line of meters, the first in the upper half of the characters, the second in the lower half.
 
-    The last column parts them from the next cell's.
+    The last column is a gap before the next cell.
     """
     meters = [(layer, value) for layer, value in zip(layers, values, strict=True) if layer.kind == "meter"]
     if not meters:

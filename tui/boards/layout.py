@@ -1,4 +1,4 @@
-"""How many boards of which scale fit into a place."""
+"""The layout of boards in a grid: their scale, and how many fit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GAP = 1
 
 
 class Notes(NamedTuple):
-    """What may stand below each board: lines, and the columns that it must have for them."""
+    """Lines of notes below each board, and the columns that a board needs to have notes."""
 
     lines: int = 0
     columns: int = 0
@@ -27,11 +27,11 @@ class GridLayout:
     """A grid of boards.
 
     Attributes:
-        scale: The size of each.
+        scale: Size of a board.
         columns: Boards side by side.
         rows: Boards on top of each other.
-        left: Columns left free before the first.
-        notes: Lines below each.
+        left: Empty columns before the first board.
+        notes: Lines of notes below each board.
     """
 
     scale: Scale
@@ -51,14 +51,17 @@ class GridLayout:
         return self.scale.columns + FRAME, self.scale.lines + self.notes + FRAME
 
     def place(self, index: int) -> tuple[int, int]:
-        """Return where the board with this index on its page begins: column and line."""
+        """Return the column and line at which a board starts, by its index on the page."""
         row, column = divmod(index, self.columns)
         wide, tall = self.tile
         return self.left + column * (wide + GAP), row * tall
 
 
 def best_layout(scales: Sequence[Scale], count: int, width: int, height: int, notes: Notes = NONE) -> GridLayout:
-    """Return the grid of the largest scale at which `count` boards fit, with as many notes as fit; else the fullest."""
+    """Return the layout with the largest scale at which `count` boards fit, and with as many notes as fit.
+
+    If they do not fit at any scale, return the layout with the most boards.
+    """
     count = max(1, count)
     grids = [
         _grid(scale, count, width, height, lines)
@@ -84,7 +87,7 @@ def _left(scale: Scale, columns: int, width: int) -> int:
 
 
 def _balanced(grid: GridLayout, count: int, width: int) -> GridLayout:
-    """The same boards in rows of equal length."""
+    """The same number of rows, with boards divided evenly."""
     rows = -(-count // grid.columns)
     columns = -(-count // rows)
     return replace(grid, columns=columns, rows=rows, left=_left(grid.scale, columns, width))

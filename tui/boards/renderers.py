@@ -1,4 +1,4 @@
-"""What a board of each kind looks like, at several scales, line by line."""
+"""The renderers of all kinds of panels, which draw boards line by line at several scales."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LAYERED = 4
 
 
 class CellRenderer:
-    """Codes looked up in glyphs: huge, large, wide, narrow, and two cells to a character."""
+    """Codes of glyphs, at the scales huge, large, wide, narrow, and half, which has two cells per character."""
 
     def __init__(self, panel: ShapedPanel, *, colors: bool) -> None:
         height, width = panel.shape[-2:]
@@ -38,7 +38,7 @@ class CellRenderer:
         )
 
     def prepare(self, boards: Array, scale: Scale) -> Array:
-        """Codes by row, with their layers where they are drawn; two rows together where a character holds two."""
+        """Return codes by row; with layers at scales that draw them, and with two rows joined at the scale half."""
         if boards.ndim == LAYERED and scale.span == 1:
             boards = boards[..., 0]
         if scale.name != "half":
@@ -49,7 +49,7 @@ class CellRenderer:
         return boards.reshape(count, -(-height // 2), 2 * width)
 
     def line(self, row: Array, part_of_row: int, scale: Scale) -> Row:
-        """One line, from the cache: rows of cells repeat."""
+        """Return one line, from a cache since rows of cells repeat."""
         key = (scale.name, part_of_row, row.tobytes())
         found = self._rows.get(key)
         if found is None:
@@ -61,7 +61,7 @@ class CellRenderer:
 
 
 class PixelRenderer:
-    """A picture in half blocks, enlarged or reduced by a whole number."""
+    """An image in half blocks, enlarged or reduced by a whole number."""
 
     FACTORS = (8, 6, 4, 3, 2, 1, -2, -3, -4, -6, -8)
 
@@ -78,7 +78,7 @@ class PixelRenderer:
         return length * factor if factor > 0 else length // -factor
 
     def prepare(self, boards: Array, scale: Scale) -> Array:
-        """Pixels `(count, lines, columns, 6)`: upper and lower colour of every character."""
+        """Return pixels `(count, lines, columns, 6)`: the upper and lower color of every character."""
         factor = int(scale.name)
         if factor > 0:
             pixels = boards.repeat(factor, axis=1).repeat(factor, axis=2)
@@ -94,7 +94,7 @@ class PixelRenderer:
         return np.ascontiguousarray(pairs).reshape(count, height // 2, width, 6)
 
     def line(self, row: Array, part_of_row: int, scale: Scale) -> Row:  # noqa: ARG002 - the protocol's
-        """One line of half blocks, runs of equal ones together."""
+        """Return one line of half blocks, with equal neighbors in one segment."""
         starts = np.flatnonzero(np.r_[True, (row[1:] != row[:-1]).any(axis=1)])
         ends = np.r_[starts[1:], len(row)]
         return tuple(
@@ -112,17 +112,17 @@ class PixelRenderer:
 
 
 class EmptyRenderer:
-    """A task without a board: a line that says so."""
+    """The message of a task without a board."""
 
     scales: tuple[Scale, ...] = (Scale("line", 18, 1),)
 
     def prepare(self, boards: Array, scale: Scale) -> Array:  # noqa: ARG002 - the protocol's
-        """One row, always the same."""
+        """Return one constant row per board."""
         return np.zeros((len(boards), 1, 1), np.uint8)
 
     def line(self, row: Array, part_of_row: int, scale: Scale) -> Row:  # noqa: ARG002 - the protocol's
-        """What stands in place of a board."""
-        return (styled(fit("nothing to draw", scale.columns), FAINT),)
+        """Return the message."""
+        return (styled(fit("no board", scale.columns), FAINT),)
 
 
 RENDERERS: dict[str, Callable[..., Renderer]] = {
@@ -139,7 +139,7 @@ KINDS: dict[str, Callable[[ShapedPanel], Renderer]] = {
 
 
 def renderer_for(panel: ShapedPanel | None, *, colors: bool = True) -> Renderer:
-    """Return how `panel` is drawn; `colors` tells whether the terminal shows any."""
+    """Return the renderer of `panel`; `colors` says whether the terminal shows colors."""
     if panel is not None and panel.kind in RENDERERS:
         return RENDERERS[panel.kind](panel, colors=colors)
     return KINDS[panel.kind](panel) if panel is not None and panel.kind in KINDS else EmptyRenderer()

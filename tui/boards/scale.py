@@ -11,13 +11,13 @@ from ..drawing.styles import Row
 
 @dataclass(frozen=True)
 class Scale:
-    """One size that a board can be drawn at.
+    """A size at which a board can be drawn.
 
     Attributes:
         name: Its name.
         columns: Columns of text.
         lines: Lines of text.
-        span: Lines that one row of the prepared board takes.
+        span: Lines per row of the prepared board.
     """
 
     name: str
@@ -27,11 +27,11 @@ class Scale:
 
 
 class Renderer(Protocol):
-    """How one panel is drawn. A board is prepared for a scale, as rows to compare and to draw lines from."""
+    """Draws a panel. It prepares boards as rows, which are compared with the rows on the screen, and draws their lines."""
 
     @property
     def scales(self) -> tuple[Scale, ...]:
-        """The sizes it can be drawn at, largest first."""
+        """The scales at which it can draw, largest first."""
 
     def prepare(self, boards: Array, scale: Scale) -> Array:
         """Return boards `(count, ...)` as `(count, lines / span, ...)`."""

@@ -1,4 +1,4 @@
-"""What grids of shares look like: each cell divided among actions, or in their mixed colour where it is small."""
+"""The renderer of grids of action probabilities: each cell is divided among actions, or shows their mixed color."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ..drawing.styles import FAINT, GROUND, SOFT, Row, blank, fit, style_of, sty
 from .scale import Scale
 
 SIZES = ((6, 3), (6, 2), (4, 2), (4, 1), (2, 1), (1, 1))
-"""Columns and lines of a cell, largest first; from `NAMED` columns on, its name stands in it."""
+"""Columns and lines of a cell, largest first; a cell of at least `NAMED` columns contains its name."""
 NAMED = 4
-NOBODY = -1
+NO_ACTION = -1
 MAX_CACHED = 8192
 LIGHTNESS = np.array([0.299, 0.587, 0.114])
 Piece = tuple[str, str, str]
 
 
 class ShareRenderer:
-    """A grid whose cells are shares of actions, with names of rows and columns, or of the cells themselves."""
+    """A grid of action probabilities, with names of rows and columns or of the cells themselves."""
 
     def __init__(self, panel: ShapedPanel, *, colors: bool) -> None:
         self._height, self._width, _ = panel.shape
@@ -45,15 +45,15 @@ class ShareRenderer:
         return wide, (scale.lines - self._head(wide)) // self._height
 
     def _head(self, wide: int) -> int:
-        """How many lines the names of the columns take: upright where they do not fit."""
+        """Lines of the names of the columns, which are written vertically if they do not fit."""
         longest = max((len(name) for name in self._columns), default=0)
         return min(1, longest) if longest < wide else longest
 
     def prepare(self, boards: Array, scale: Scale) -> Array:
-        """Lines of their number and what their row shows; those of the columns' names have numbers below zero.
+        """Return lines: their number, which is negative for the names of the columns, and what their row shows.
 
-        That is the action of each column where cells are divided, else their shares: a strategy that changes by less
-        than can be seen is not drawn again.
+        A row shows the action of each column of text where cells are divided, otherwise the probabilities. So a
+        strategy whose change is too small to be seen is not drawn again.
         """
         count, height = boards.shape[:2]
         wide, tall = self._size(scale)
@@ -65,7 +65,7 @@ class ShareRenderer:
         return lines
 
     def line(self, row: Array, part_of_row: int, scale: Scale) -> Row:  # noqa: ARG002 - the protocol's
-        """One line, from the cache: strategies change slowly."""
+        """Return one line, from a cache since strategies change slowly."""
         key = (scale.name, row.tobytes())
         found = self._lines.get(key)
         if found is None:
@@ -89,16 +89,16 @@ class ShareRenderer:
         return (*head, *_joined(pieces))
 
     def _heading(self, above: int, wide: int) -> Row:
-        """The names of the columns, or their letters that stand so many lines above the first row."""
+        """The names of the columns, or one line of vertical names, `above` lines above the first row."""
         tall = self._head(wide)
         names = self._columns if tall == 1 else [name.rjust(tall)[-above] for name in self._columns]
         shown = "".join(fit(name, wide) for name in names)
         return (blank(self._gutter), styled(fit(shown, wide * self._width), FAINT))
 
     def _cell(self, actions: list[int], name: str, wide: int) -> list[Piece]:
-        """One line of a cell that is divided."""
+        """One line of a divided cell."""
         text = fit(f" {name}" if len(name) < wide - 1 else name, wide)
-        if actions[0] == NOBODY:
+        if actions[0] == NO_ACTION:
             return [(text if name else fit("·", wide), FAINT, GROUND)]
         glyphs = [self._glyphs[action] for action in actions]
         return [
@@ -107,7 +107,7 @@ class ShareRenderer:
         ]
 
     def _mixed(self, row: Array, wide: int) -> Piece:
-        """A cell in mixed colours, with a letter for what is likeliest."""
+        """A cell in mixed colors, with the letter of the most probable action."""
         total = int(row.sum())
         if not total:
             return fit("·", wide), FAINT, GROUND
@@ -118,18 +118,18 @@ class ShareRenderer:
 
 
 def _divided(boards: Array, wide: int) -> Array:
-    """Return the action of each column of each cell, `(count, height, width, wide)`; NOBODY where no share is known."""
+    """Return the action of each column of each cell, `(count, height, width, wide)`; NO_ACTION for unknown cells."""
     ends = np.cumsum(boards, axis=-1, dtype=np.int64)
     total = ends[..., -1:]
     ends = np.rint(ends / np.maximum(total, 1) * wide)
     actions = (ends[..., None, :] > np.arange(wide)[:, None]).argmax(axis=-1)
-    return np.where(total, actions, NOBODY).astype(np.int16)
+    return np.where(total, actions, NO_ACTION).astype(np.int16)
 
 
 def _mixture(glyphs: tuple[Glyph, ...], shares: Array) -> tuple[str, str]:
-    """Return the letters' colour and the ground of shares, mixed in eighths so that few styles are made.
+    """Return the colors of letters and background for probabilities, rounded to eighths to limit the styles.
 
-    The letters have the colour of those of some action, whichever stands out most.
+    The color of the letters is that of the action with the highest contrast.
     """
     eighths = np.rint(8 * shares) / 8
     grounds = np.array([list(bytes.fromhex(glyph.ground[1:])) for glyph in glyphs])
@@ -145,7 +145,7 @@ def _code(color: Array) -> str:
 
 
 def _joined(pieces: list[Piece]) -> tuple[Segment, ...]:
-    """Pieces of one style together."""
+    """Pieces of the same style in one segment."""
     return tuple(
         Segment("".join(text for text, *_ in run), style_of(*style))
         for style, run in groupby(pieces, key=lambda piece: piece[1:])

@@ -1,4 +1,4 @@
-"""Text that an environment drew itself in, a character per cell, in its own colours."""
+"""The renderer of text boards, which environments draw themselves in their own colors."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .scale import Scale
 
 COLORS = ("#000000", styles.RED, styles.GREEN, styles.YELLOW, styles.ACCENT, styles.MAGENTA, styles.CYAN, styles.BRIGHT)
 STRANGER = "·"
-"""Stands for a character that is not printable, or does not take one column."""
+"""Replaces characters that are not printable, or are not one column wide."""
 
 
 class TextRenderer:
-    """Text as it is, or with a space behind every letter, which makes grids nearly square."""
+    """Text as it is, or with a space after every letter, which makes the cells of a grid nearly square."""
 
     def __init__(self, panel: ShapedPanel, *, colors: bool) -> None:
         height, width = panel.shape
@@ -30,11 +30,11 @@ class TextRenderer:
         self.scales = (*airy, Scale("close", width, height))
 
     def prepare(self, boards: Array, scale: Scale) -> Array:  # noqa: ARG002 - the protocol's
-        """Cells by row."""
+        """Return cells by row."""
         return boards
 
     def line(self, row: Array, part_of_row: int, scale: Scale) -> styles.Row:  # noqa: ARG002 - the protocol's
-        """One line, cells of the same colours together."""
+        """Return one line, with cells of the same colors in one segment."""
         gap = " " if scale.name == "wide" else ""
         colors = row >> np.uint32(GROUND)
         cells = zip(colors.tolist(), (row & np.uint32(CODE)).tolist(), strict=True)
@@ -44,7 +44,7 @@ class TextRenderer:
         )
 
     def _style(self, bits: int) -> Style:
-        """The style of a letter's colour on a ground's; without colours, what has a ground is reversed."""
+        """The style of a letter on a background; without colors, letters with a background are reversed."""
         ground, letter = bits & 15, bits >> (LETTER - GROUND)
         if not self._colors:
             return Style(reverse=True) if ground else styles.style_of()

@@ -1,4 +1,4 @@
-"""What panels of numbers and names look like: a line for each."""
+"""The renderers of panels of numbers and names, with a line for each entry."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ NONE = -1
 
 
 def scales_of(count: int) -> tuple[Scale, ...]:
-    """Return the sizes of a panel that has a line for each of `count` entries."""
+    """Return the scales of a panel with a line for each of `count` entries."""
     return (Scale("roomy", 44, count), Scale("close", 30, count), Scale("snug", 24, count), Scale("tight", 16, count))
 
 
 class ValueRenderer:
-    """Numbers with labels: as bars, each relative to a whole or to the largest of its board, or as a table.
+    """Numbers with labels, as a table or as bars relative to a maximum or to the largest number of the board.
 
-    Where an entry has several numbers, the first is the bar.
+    If an entry has several numbers, the first is drawn as the bar.
     """
 
     def __init__(self, panel: ShapedPanel) -> None:
@@ -43,7 +43,7 @@ class ValueRenderer:
         self.scales = scales_of(count)
 
     def prepare(self, boards: Array, scale: Scale) -> Array:  # noqa: ARG002 - the protocol's
-        """Each entry's own number and what a whole bar stands for, then its values."""
+        """Return for each entry its index, the value of a full bar, and its values."""
         values = np.asarray(boards, np.float32).reshape(*boards.shape[:2], -1)
         most = np.abs(values[..., 0]).max(axis=1, keepdims=True, initial=1e-9) * np.ones_like(values[..., 0])
         if self._full:
@@ -52,7 +52,7 @@ class ValueRenderer:
         return np.concatenate([np.stack([index, most], axis=2), values], axis=2)
 
     def line(self, row: Array, part_of_row: int, scale: Scale) -> Row:  # noqa: ARG002 - the protocol's
-        """Label, bar and numbers, as far as there is room."""
+        """Return label, bar and numbers, as many as fit."""
         index, most, *values = (float(number) for number in row)
         label, count = self._labels[int(index)], shown(len(values), scale.columns)
         text = "".join(f"{compact(value):>{COLUMN}}" for value in values[:count])
@@ -72,12 +72,12 @@ class ValueRenderer:
 
 
 def shown(count: int, width: int) -> int:
-    """Return how many of an entry's numbers there is room for beside its label."""
+    """Return how many of an entry's numbers fit beside its label."""
     return max(1, min(count, (width - LEAST_LABEL) // COLUMN))
 
 
 def heading(names: Sequence[str], width: int) -> str:
-    """Return the names of the numbers, each above its own."""
+    """Return the names of the numbers, each above its column."""
     return "".join(f"{name:>{COLUMN}}" for name in names[: shown(len(names), width)]).lstrip()
 
 
@@ -88,18 +88,18 @@ def compact(value: float) -> str:
 
 
 class ThresholdRenderer:
-    """Numbers that count from certain values on: those that are not zero, the ones that count most first."""
+    """Numbers with thresholds: those that are not zero, sorted by the thresholds that they have reached."""
 
     def __init__(self, panel: ShapedPanel) -> None:
         self._labels, self._colors, self._steps = panel.labels, panel.colors, panel.steps
         self.scales = scales_of(panel.shape[0])
 
     def reached(self, index: int, value: float) -> int:
-        """Return how many steps a value has reached."""
+        """Return how many thresholds a value has reached."""
         return sum(value >= step for step in self._steps[index])
 
     def prepare(self, boards: Array, scale: Scale) -> Array:  # noqa: ARG002 - the protocol's
-        """Numbers and values of the entries in their order, then `NONE`."""
+        """Return indices and values of the entries in order, then `NONE`."""
         rows = np.full((*boards.shape, 2), NONE, np.float32)
         for board, row in zip(boards, rows, strict=True):
             for at, index in enumerate(self.order(board)):
@@ -107,13 +107,13 @@ class ThresholdRenderer:
         return rows
 
     def order(self, board: Array) -> list[int]:
-        """Return the numbers of the entries that are not zero, the ones that count most first."""
+        """Return the indices of the entries that are not zero, those with the most thresholds reached first."""
         values = board.tolist()
         found = [index for index, value in enumerate(values) if value]
         return sorted(found, key=lambda index: (-self.reached(index, values[index]), -values[index], index))
 
     def strongest(self, board: Array, width: int) -> Row:
-        """Return those that count most, label and value, as many as fit into `width` columns."""
+        """Return label and value of the first entries, as many as fit into `width` columns."""
         pieces: list[Segment] = []
         for index in self.order(board):
             text = f"{self._labels[index]} {figure(float(board[index]))} "
@@ -127,7 +127,7 @@ class ThresholdRenderer:
         return self._colors[index] if self._colors else CYAN
 
     def line(self, row: Array, part_of_row: int, scale: Scale) -> Row:  # noqa: ARG002 - the protocol's
-        """Label, bar, value and the step that is next."""
+        """Return label, bar, value and the next threshold."""
         index, value = int(row[0]), float(row[1])
         if index == NONE:
             return (blank(scale.columns),)
@@ -143,23 +143,23 @@ class ThresholdRenderer:
 
 
 class NameListRenderer:
-    """A list of codes: the glyph of each, its name, and what is said of it."""
+    """A list of codes: the glyph, name and note of each."""
 
     def __init__(self, panel: ShapedPanel, *, colors: bool) -> None:
         self._glyphs, self._legible = panel.glyphs, colors
         self.scales = scales_of(panel.shape[0])
 
     def prepare(self, boards: Array, scale: Scale) -> Array:  # noqa: ARG002 - the protocol's
-        """A code to a row."""
+        """Return a code per row."""
         return boards[..., None]
 
     def line(self, row: Array, part_of_row: int, scale: Scale) -> Row:  # noqa: ARG002 - the protocol's
-        """One entry."""
+        """Return one entry."""
         return named(self._glyphs[min(int(row[0]), len(self._glyphs) - 1)], scale.columns, colors=self._legible)
 
 
 def named(glyph: Glyph, width: int, *, colors: bool, count: int = 1) -> Row:
-    """Return a glyph with its name, and as much of its note as there is room for, in `width` columns."""
+    """Return a glyph with its name and the end of its note that fits into `width` columns."""
     room = max(0, width - 3)
     name = f"{glyph.name} x{count}" if count > 1 else glyph.name
     left = (
@@ -179,5 +179,5 @@ def _ending(note: str, room: int) -> str:
 
 
 def value_renderer(panel: ShapedPanel) -> ValueRenderer | ThresholdRenderer:
-    """Return how bars are drawn: those with steps by what they reach."""
+    """Return the renderer of bars with or without thresholds."""
     return ThresholdRenderer(panel) if panel.steps else ValueRenderer(panel)

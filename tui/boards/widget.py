@@ -1,4 +1,4 @@
-"""The one widget that draws boards: a whole grid of them, or a single large one."""
+"""The widget that draws boards: a grid of them, or a single large one."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ HEAVY = ("┏", "┓", "┗", "┛", "━", "┃")
 
 
 class BoardFrame(NamedTuple):
-    """What surrounds a board.
+    """The frame of a board.
 
     Attributes:
-        title: Top left.
-        sign: Top right: the state, so that it is never told by colour alone.
-        color: Of the frame: the state again.
-        caption: Below.
-        selected: Whether the arrow keys are at it.
-        mark: Of sign and caption, if they are of another colour.
+        title: Text at the top left.
+        sign: Text at the top right. It shows the state, which the color alone must not do.
+        color: Color of the frame, which also shows the state.
+        caption: Text at the bottom.
+        selected: Whether the board is selected.
+        mark: Color of sign and caption, if it differs.
         notes: Lines between the board and its caption.
     """
 
@@ -45,7 +45,7 @@ class BoardFrame(NamedTuple):
 
 
 class BoardGrid(LineWidget):
-    """Boards in a grid, at the largest scale at which all fit; it draws again only the lines that changed."""
+    """Boards in a grid, at the largest scale at which all fit. Only lines that have changed are drawn again."""
 
     class Clicked(Message):
         """A board was clicked.
@@ -59,7 +59,7 @@ class BoardGrid(LineWidget):
             self.index = index
 
     class LayoutChanged(Message):
-        """The grid has another shape, so another page may be wanted."""
+        """The grid has another shape, so that another page may be shown."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
@@ -72,7 +72,7 @@ class BoardGrid(LineWidget):
 
     @property
     def grid_layout(self) -> GridLayout | None:
-        """The grid, once there is something to draw and room for it."""
+        """The layout, once there is a renderer and room."""
         return self._grid_layout
 
     @property
@@ -81,13 +81,13 @@ class BoardGrid(LineWidget):
         return max(1, self._grid_layout.page) if self._grid_layout else 1
 
     def use(self, renderer: Renderer, count: int, notes: Notes = NONE) -> None:
-        """Draw boards of this kind; `count` of them should fit if they can, with as many notes as there is room for."""
+        """Set the renderer, the number of boards that should fit, and the notes below each if there is room."""
         if renderer is not self._renderer or (count, notes) != (self._count, self._notes):
             self._renderer, self._count, self._notes = renderer, count, notes
             self._refit()
 
     def fit_within(self, width: int, height: int) -> GridLayout | None:
-        """Return the grid that would be shown in a place of this size."""
+        """Return the layout for an area of this size."""
         if self._renderer is None or not (width and height):
             return None
         found = best_layout(self._renderer.scales, self._count, width, height, self._notes)
@@ -96,12 +96,12 @@ class BoardGrid(LineWidget):
         return GridLayout(min(self._renderer.scales, key=lambda scale: scale.columns * scale.lines), 1, 1)
 
     def on_resize(self, event: Resize) -> None:
-        """Fit into the new place."""
+        """Choose the layout for the new size."""
         event.stop()
         self._refit()
 
     def _refit(self) -> None:
-        """Choose the scale anew."""
+        """Choose the layout again."""
         found = self.fit_within(*self.size)
         if found is not None and found != self._grid_layout:
             self._grid_layout = found
@@ -130,7 +130,7 @@ class BoardGrid(LineWidget):
         self._redraw(reach)
 
     def _compare_boards(self, before: Array, after: Array, reach: NDArray[np.intp]) -> None:
-        """Note, for every line, up to which column the boards differ."""
+        """Write into `reach`, for every line, up to which column the boards differ."""
         assert self._grid_layout is not None
         count, groups = after.shape[:2]
         differs = (before != after).reshape(count, groups, -1).any(axis=2)
@@ -141,7 +141,7 @@ class BoardGrid(LineWidget):
             np.maximum(lines, np.where(differs[index].repeat(span), x + 1 + width, 0), out=lines)
 
     def _compare_frames(self, frames: Sequence[BoardFrame], reach: NDArray[np.intp]) -> None:
-        """Draw the frames that differ, and note where they are."""
+        """Make the frames that differ, and write into `reach` up to which column they reach."""
         assert self._grid_layout is not None
         wide, tall = self._grid_layout.tile
         for index, (old, new) in enumerate(zip(self._frames, frames, strict=True)):
@@ -155,13 +155,13 @@ class BoardGrid(LineWidget):
         self._frames = frames
 
     def _redraw(self, reach: NDArray[np.intp]) -> None:
-        """Draw lines up to the column noted: a line is written from its beginning, and once is enough."""
+        """Mark each line for drawing up to its column in `reach`."""
         regions = [Region(0, y, right, 1) for y, right in enumerate(reach.tolist()) if right]
         if regions:
             self.refresh(*regions)
 
     def render_line(self, y: int) -> Strip:
-        """Draw one line across all boards of a row of the grid."""
+        """Return one line across all boards of a row of the grid."""
         grid = self._grid_layout
         if grid is None or not self._edges:
             return Strip.blank(self.size.width, style_of())
@@ -175,7 +175,7 @@ class BoardGrid(LineWidget):
         return Strip(padded(tuple(segments), width), width)
 
     def _piece(self, index: int, line: int, tall: int) -> Row:
-        """One board's share of a line."""
+        """One board's part of a line."""
         assert self._renderer is not None
         assert self._grid_layout is not None
         top, left, right, bottom = self._edges[index]
@@ -191,7 +191,7 @@ class BoardGrid(LineWidget):
         return (*left, *self._renderer.line(self._rows[index, group], rest, self._grid_layout.scale), *right)
 
     def on_click(self, event: Click) -> None:
-        """Tell which board was clicked."""
+        """Post which board was clicked."""
         grid = self._grid_layout
         if grid is None:
             return

@@ -1,4 +1,4 @@
-"""The breakpoints: a list of them, and a line that adds one."""
+"""The dialog of breakpoints: a list, and an input that adds one."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ HITS = 10
 
 
 class BreakpointsDialog(Dialog):
-    """Shows the breakpoints that a session has, and asks it for others.
+    """Lists the breakpoints of a session, and adds, switches and removes them.
 
-    While the line is empty, Space switches the selected one off or on and Delete removes it.
+    While the input is empty, Space switches the selected one off or on, and Delete removes it.
 
     Args:
         command: Sends a command.
-        snapshot: The newest look at the session.
+        snapshot: The newest snapshot.
     """
 
     SENDS = frozenset({"break", "switch_break", "unbreak"})
@@ -39,26 +39,26 @@ class BreakpointsDialog(Dialog):
     ]
 
     def __init__(self, command: Callable[..., None], snapshot: Snapshot) -> None:
-        asked = "condition, Enter adds it"
-        line = KeyedInput({"space", "delete"}, max_length=200, placeholder=asked, select_on_focus=False)
+        placeholder = "condition, Enter adds it"
+        line = KeyedInput({"space", "delete"}, max_length=200, placeholder=placeholder, select_on_focus=False)
         super().__init__(command, snapshot, line)
         self._selected = 0
         self._sent = ""
 
     @property
     def _kept(self) -> Array:
-        """The breakpoints there are, of the record `BREAKPOINT`."""
+        """The breakpoints, as records of `BREAKPOINT`."""
         return self.snapshot.breakpoints
 
     def refused(self, command: str, text: str) -> None:
-        """Say why the session would not do it; what was typed comes back."""
+        """Show why the session refused, and put a refused condition back into the input."""
         if command == "break" and not self.line.value:
             self.line.value = self._sent
             self.line.cursor_position = len(self._sent)
         super().refused(command, text)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Add what was typed."""
+        """Add the condition."""
         self._sent, self.error = event.value.strip(), ""
         if self._sent:
             self.command("break", text=self._sent)
@@ -77,7 +77,7 @@ class BreakpointsDialog(Dialog):
             self.command(command, number=int(self._kept["number"][self._selected]))
 
     def draw(self) -> None:
-        """Draw the list, as far as there is room."""
+        """Draw the list, scrolled to the selected breakpoint."""
         self._selected = min(max(0, self._selected), max(0, len(self._kept) - 1))
         width = max(1, min(MOST_COLUMNS, self.size.width))
         room = max(1, self.size.height - MARGIN - 2 - bool(self.error))
@@ -86,7 +86,7 @@ class BreakpointsDialog(Dialog):
         rows = [self._row(index, inner) for index in range(first, min(len(self._kept), first + room))]
         if not rows:
             rows = [
-                (styled("there are none; for instance:", SOFT),),
+                (styled("no breakpoints; examples:", SOFT),),
                 *((styled(f"  {text}", FAINT),) for text in EMPTY),
             ]
         if self.error:
@@ -97,7 +97,7 @@ class BreakpointsDialog(Dialog):
         self.frame("Breakpoints", rows, width, note)
 
     def _names(self, width: int) -> list[Row]:
-        """What a condition may ask for."""
+        """The names that a condition can contain."""
         from ...training.guards.breakpoints import condition_names_with
 
         about = self.snapshot.description

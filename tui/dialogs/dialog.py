@@ -1,4 +1,4 @@
-"""Rows of text over a line to type in, which stay open while the session goes on."""
+"""A dialog of text over an input, which stays open while the session runs."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ..drawing.widgets import TextLines
 
 
 class Dialog(ModalScreen[None]):
-    """A subclass draws its rows in `draw`, and takes what was typed in `on_input_submitted`.
+    """A subclass draws its rows in `draw`, and takes the input in `on_input_submitted`.
 
     Args:
         command: Sends a command.
-        snapshot: The newest look at the session.
-        line: What is typed in.
+        snapshot: The newest snapshot.
+        line: The input.
 
     Attributes:
-        SENDS: The commands whose refusals are told here.
+        SENDS: The commands whose refusals are shown in the dialog.
         error: The last refusal.
     """
 
@@ -40,7 +40,7 @@ class Dialog(ModalScreen[None]):
         self.error = ""
 
     def compose(self) -> ComposeResult:
-        """The rows, and the line."""
+        """The rows and the input."""
         with Vertical():
             yield self.lines
             yield self.line
@@ -50,20 +50,20 @@ class Dialog(ModalScreen[None]):
         self.draw()
 
     def show(self, snapshot: Snapshot) -> None:
-        """Show what the session is and has now."""
+        """Show a new snapshot."""
         self.snapshot = snapshot
         self.draw()
 
     def refused(self, _command: str, text: str) -> None:
-        """Say why the session would not do it."""
+        """Show why the session refused a command."""
         self.error = text
         self.draw()
 
     def draw(self) -> None:
-        """Fill the rows."""
+        """Draw the rows."""
         raise NotImplementedError
 
     def frame(self, title: str, rows: Sequence[Row], width: int, note: str) -> None:
-        """Show rows in a frame as high as they need."""
+        """Show rows in a frame of their height."""
         self.lines.styles.height = len(rows) + 2
         self.lines.show(framed(title, rows, width, len(rows) + 2, note))

@@ -20,7 +20,7 @@ COLUMN = 44
 
 
 class HelpDialog(ModalScreen[None]):
-    """Shows the table of keys until a key closes it, in the words of the session's trainer."""
+    """Lists the keys, in the words of the session's trainer."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         ("escape,question_mark,q,enter,space", "dismiss", "Close"),
@@ -45,7 +45,7 @@ class HelpDialog(ModalScreen[None]):
         self.action_scroll(0)
 
     def action_scroll(self, by: int) -> None:
-        """Go some lines down, where not all fit."""
+        """Scroll, if not all lines fit."""
         width, tall = min(self.size.width, 2 * COLUMN), max(1, self.size.height - 2)
         rows = help_rows(width - FRAME, tall, self._units)
         width = min(width, max(map(width_of, rows)) + FRAME)
@@ -58,7 +58,7 @@ class HelpDialog(ModalScreen[None]):
 
 
 def help_rows(width: int, height: int, units: Units) -> list[Row]:
-    """Return the groups below each other, or side by side where they would not fit and there is room."""
+    """Return the groups below each other, or in two columns if they do not fit."""
     said = {
         units.said(group): [(keys, units.said(text)) for keys, text in entries]
         for group, entries in help_entries().items()

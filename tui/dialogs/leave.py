@@ -18,25 +18,25 @@ Choice: TypeAlias = Literal["stop", "detach"]
 
 
 class LeaveDialog(ModalScreen[Choice | None]):
-    """Stop, detach or stay.
+    """Offers to stop, to detach or to stay.
 
     Args:
         name: The run's name.
-        watched: Whether it is a script that is watched.
-        stops: Whether Enter stops it, and does not detach.
-        then: The run that is gone to, if one is.
+        watched: Whether the session is a watched script.
+        stops: Whether Enter stops the session; otherwise it detaches.
+        then: The run that is opened afterwards, if any.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         ("s", "dismiss('stop')", "Stop"),
         ("d", "dismiss('detach')", "Detach"),
-        ("enter", "accept", "The usual one"),
+        ("enter", "accept", "Default"),
         ("escape,q", "dismiss(None)", "Stay"),
     ]
 
     def __init__(self, name: str, *, watched: bool, stops: bool, then: str = "") -> None:
         super().__init__()
-        self._usual: Choice = "stop" if stops else "detach"
+        self._default: Choice = "stop" if stops else "detach"
         self._name, self._then = name, then
         self._watched = watched
         self._lines = TextLines(id="leave")
@@ -46,17 +46,17 @@ class LeaveDialog(ModalScreen[Choice | None]):
         yield self._lines
 
     def action_accept(self) -> None:
-        """Do the usual."""
-        self.dismiss(self._usual)
+        """Choose the default."""
+        self.dismiss(self._default)
 
     def on_resize(self) -> None:
         """Fill it for the size of the terminal."""
-        stop = "stop watching: the script trains on, unseen" if self._watched else "stop: save, end the session"
-        choices = [("s", stop, "stop"), ("d", f"detach: pac-tui attach {self._name} comes back", "detach")]
-        said = [(f"{key} Enter" if choice == self._usual else key, text) for key, text, choice in choices]
+        stop = "stop watching; the script continues" if self._watched else "stop: save and end the session"
+        choices = [("s", stop, "stop"), ("d", f"detach; return with pac-tui attach {self._name}", "detach")]
+        keys = [(f"{key} Enter" if choice == self._default else key, text) for key, text, choice in choices]
         rows: list[Row] = [
             (styled(fit("" if at else key, KEY), BRIGHT), styled(line, SOFT))
-            for key, text in (*said, ("Esc", "stay"))
+            for key, text in (*keys, ("Esc", "stay"))
             for at, line in enumerate(wrapped(text, self.size.width - FRAME - KEY))
         ]
         title = f"Leave {self._name} for {self._then}" if self._then else f"Leave {self._name}"

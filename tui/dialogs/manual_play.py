@@ -1,4 +1,4 @@
-"""A person plays the watched environment: a line that takes an action, and keys that are buttons."""
+"""The dialog to play an environment by hand: an input for actions, and keys for buttons."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ LIKELY = 4
 
 
 class ManualPlay(Dialog):
-    """Sends what a person does; every action is one step of all environments, and the others play on by policy.
+    """Sends the user's actions. Each is one step of all environments; the policy plays the others.
 
     Args:
         command: Sends a command.
-        env: The environment that is played, from 0.
-        seat: Who is played there, from 0.
-        snapshot: The newest look at the session.
+        env: The environment that the user plays, from 0.
+        seat: The seat in it, from 0.
+        snapshot: The newest snapshot.
     """
 
     SENDS = frozenset({"act", "step", "pause"})
@@ -40,23 +40,23 @@ class ManualPlay(Dialog):
         self._keys = {key: action for key in BUTTONS if (action := button(self._about, key)) is not None}
         several = self._about.choices or self._about.bounds
         what = f"{len(several)} number{'s' * (len(several) > 1)}" if several else "an action's name or number"
-        hint = f"{what}; Enter alone: the policy's own"
+        hint = f"{what}; Enter alone: the policy's action"
         line = KeyedInput({"p", *self._keys}, max_length=200, placeholder=hint, select_on_focus=False)
         super().__init__(command, snapshot, line)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Play what was typed; nothing is the policy's own choice."""
+        """Take the action in the input; if it is empty, let the policy act."""
         text, self.error = event.value.strip(), ""
         self.line.value = ""
         if not text:
             self.command("step", count=1)
         elif (action := action_of(self._about, text)) is None:
-            self.refused("act", f"{text!r} is no action here")
+            self.refused("act", f"unknown action {text!r}")
         else:
             self._act(action)
 
     def on_keyed_input_pressed(self, event: KeyedInput.Pressed) -> None:
-        """Play a button, or end."""
+        """Take the action of a button, or close the dialog."""
         self.error = ""
         if event.key == "p":
             self.dismiss()
@@ -67,7 +67,7 @@ class ManualPlay(Dialog):
         self.command("act", env=self._env, seat=self._seat, action=action)
 
     def draw(self) -> None:
-        """Draw what is likely, or what was wrong."""
+        """Draw the most probable actions and the buttons, or the error."""
         self.lines.show([self._row(max(1, self.size.width))])
 
     def _row(self, width: int) -> Row:
@@ -79,10 +79,10 @@ class ManualPlay(Dialog):
         return (styled(head, CYAN, bold=True), styled(fit(shown, max(0, width - len(head))), color))
 
     def _likely(self) -> str:
-        """What the policy thinks of first."""
+        """The most probable actions, or the means of continuous ones."""
         policy = self.snapshot.policy
         if policy is not None and policy.means:
-            return "expected: " + " ".join(decimal(mean) for mean in policy.means)
+            return "mean: " + " ".join(decimal(mean) for mean in policy.means)
         if policy is None or not policy.actions:
             return ""
         if self._about.choices:
@@ -92,15 +92,15 @@ class ManualPlay(Dialog):
 
 
 def button(about: Description, key: str) -> int | None:
-    """Return the action that a key is a button for, by the actions' names; None if it is for none."""
+    """Return the action with one of a key's names; None if there is none."""
     names = [name.lower() for name in about.action_names]
     return next((names.index(name) for name in BUTTONS[key] if name in names), None)
 
 
 def action_of(about: Description, text: str) -> int | list[float] | None:
-    """Return the action that a text names: by its name, its number, or its place in the grid, `0 2 5`, `left 2,5`.
+    """Return the action that a text names: by name, by number, or by its place in the grid, `0 2 5` or `left 2,5`.
 
-    Of several components or continuous numbers, it names all of them.
+    For actions of several components or continuous numbers, the text contains all of them.
     """
     if about.choices or about.bounds:
         return _numbers(text)
@@ -121,7 +121,7 @@ def action_of(about: Description, text: str) -> int | list[float] | None:
 
 
 def _numbers(text: str) -> list[float] | None:
-    """Return the numbers that a text consists of; None if there is something else in it."""
+    """Return the numbers in a text; None if it contains anything else."""
     try:
         return [float(number) for number in text.replace(",", " ").split()]
     except ValueError:

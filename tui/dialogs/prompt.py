@@ -1,4 +1,4 @@
-"""Asks for a number, or for words, on the bottom line."""
+"""Asks for a number or a text on the bottom line."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ...envs.printable import printable
 
 
 class Prompt(ModalScreen[str | None]):
-    """What was typed, or None if the person thought better of it.
+    """Asks a question; the result is the answer, or None if the user has canceled.
 
     Args:
-        question: What stands before the line.
-        kind: What may be typed.
+        question: The text before the input.
+        kind: What the input accepts.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "cancel", "Cancel")]
@@ -32,7 +32,7 @@ class Prompt(ModalScreen[str | None]):
         self._kind = kind
 
     def compose(self) -> ComposeResult:
-        """A question and a line."""
+        """The question and the input."""
         most = 7 if self._kind == "integer" else 100
         hint = "Enter accepts, Esc cancels"
         with Horizontal():
@@ -40,24 +40,24 @@ class Prompt(ModalScreen[str | None]):
             yield Input(type=self._kind, max_length=most, placeholder=hint, select_on_focus=False)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Answer with what was typed."""
+        """Close with the answer."""
         self.dismiss(event.value)
 
     def action_cancel(self) -> None:
-        """Answer with nothing."""
+        """Close without an answer."""
         self.dismiss(None)
 
 
 class KeyedInput(Input):
-    """A line to type in; while it is empty, some keys are no letters of it and do something else.
+    """An input with keys that, while it is empty, post a message instead of being typed.
 
     Args:
-        keys: Their names.
-        **options: As of any line.
+        keys: Names of these keys.
+        **options: As for any input.
     """
 
     class Pressed(Message):
-        """One of these keys was pressed."""
+        """One of the keys was pressed while the input was empty."""
 
         def __init__(self, key: str) -> None:
             super().__init__()
@@ -68,7 +68,7 @@ class KeyedInput(Input):
         self._free = frozenset(keys)
 
     async def _on_key(self, event: Key) -> None:
-        """Decide here, where all keys come one after the other: at the app's bindings, letters may be on their way."""
+        """Post a message or type the key. Bindings would not see characters that are still queued for the input."""
         if self.value or event.key not in self._free:
             await super()._on_key(event)
             return

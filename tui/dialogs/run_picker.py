@@ -1,4 +1,4 @@
-"""The runs: a table of them, what is known of the selected one, and the way to it."""
+"""The dialog of runs: a table, the facts of the selected run, and a filter."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from ..drawing.widgets import TextLines
 from ..views.figures import hint
 from .run_rows import curve, facts, heading, line
 
-PERIOD = 2.0  # s between two looks at the disk
+PERIOD = 2.0  # s between two readings of the disk
 FACTS, LEAST_CHART = 34, 30
 
 
 class RunPicker(ModalScreen[RunOverview | None]):
-    """Lists the runs that are kept in a folder and those that live; answers with the one to go to.
+    """Lists the runs in a folder and those that are running; the result is the run to open.
 
     Args:
         parent: The folder.
-        here: The process of the session that is shown now.
+        here: The process of the session that the app shows.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -45,7 +45,7 @@ class RunPicker(ModalScreen[RunOverview | None]):
 
     @dataclass
     class Listed(Message):
-        """The runs of now."""
+        """The disk was read."""
 
         runs: list[RunOverview]
 
@@ -58,24 +58,24 @@ class RunPicker(ModalScreen[RunOverview | None]):
         self._input = Input(placeholder="type to filter: name, task, trainer, state", select_on_focus=False)
 
     def compose(self) -> ComposeResult:
-        """A table, what is known of the selected run, and a line to type in."""
+        """A table, the facts of the selected run, and an input."""
         with Vertical():
             yield self._table
             yield self._facts
             yield self._input
 
     def on_mount(self) -> None:
-        """Look at the disk now and then."""
+        """Read the disk, now and periodically."""
         self._look()
         self.set_interval(PERIOD, self._look)
 
     @work(thread=True, exclusive=True)
     def _look(self) -> None:
-        with suppress(FileNotFoundError):  # a run was removed just now: the next look does not find it
+        with suppress(FileNotFoundError):  # a run was removed while it was read
             self.post_message(self.Listed(overviews(self._folder)))
 
     def on_run_picker_listed(self, message: Listed) -> None:
-        """Take over what was found."""
+        """Show the runs that were found."""
         self._runs = message.runs
         self._draw()
 
@@ -84,17 +84,17 @@ class RunPicker(ModalScreen[RunOverview | None]):
         self._draw()
 
     def on_input_changed(self) -> None:
-        """Show what fits what was typed."""
+        """Show the runs that match the filter."""
         self._draw()
 
     @property
     def shown(self) -> list[RunOverview]:
-        """The runs in which every word that was typed occurs."""
+        """The runs that contain every word of the filter."""
         words = self._input.value.lower().split()
         return [run for run in self._runs or () if all(word in _text(run) for word in words)]
 
     def _at(self, shown: Sequence[RunOverview]) -> int:
-        """The place of the selected run; at first, that of the session that is shown."""
+        """The index of the selected run; at first, that of the session that the app shows."""
         keys = [_key(run) for run in shown]
         if self._selected is None:
             return next((index for index, run in enumerate(shown) if run.pid == self._here), 0)
@@ -108,7 +108,7 @@ class RunPicker(ModalScreen[RunOverview | None]):
             self._draw()
 
     def on_input_submitted(self) -> None:
-        """Go to the selected run, if that is possible."""
+        """Open the selected run, if that is possible."""
         shown = self.shown
         if not shown:
             return
@@ -119,7 +119,7 @@ class RunPicker(ModalScreen[RunOverview | None]):
             self.dismiss(run)
 
     def action_leave(self) -> None:
-        """Forget what was typed, else close."""
+        """Clear the filter; if it is empty, close."""
         if self._input.value:
             self._input.value = ""
         else:
@@ -137,16 +137,16 @@ class RunPicker(ModalScreen[RunOverview | None]):
         rows = [heading(width - FRAME)]
         rows += [line(run, width - FRAME, now, selected=run is shown[at]) for run in shown[first : first + room]]
         if self._runs is None:
-            rows = hint("looking", width - FRAME)
+            rows = hint("reading the runs", width - FRAME)
         elif not shown:
-            said = "nothing fits what was typed" if self._runs else f"no runs in {self._folder.resolve()}"
-            rows = hint(said, width - FRAME)
+            text = "no run matches the filter" if self._runs else f"no runs in {self._folder.resolve()}"
+            rows = hint(text, width - FRAME)
         note = f"{at + 1} of {len(shown)}" if shown else ""
         self._table.show(framed("Runs", rows, width, height, note))
         self._show_facts(shown[at] if shown else None)
 
     def _show_facts(self, run: RunOverview | None) -> None:
-        """What is known of a run beside the curve of its goal."""
+        """Draw the facts of a run beside the curve of its main metric."""
         width, height = self._facts.size
         if run is None or not height:
             self._facts.show([])
@@ -162,8 +162,8 @@ class RunPicker(ModalScreen[RunOverview | None]):
     def _offer(self, run: RunOverview) -> str:
         """What Enter does."""
         if run.pid is not None:
-            return "Enter goes back to it" if run.pid == self._here else "Enter shows it"
-        return "Enter resumes it" if run.resumable else "nothing was saved to resume"
+            return "Enter returns to it" if run.pid == self._here else "Enter shows it"
+        return "Enter resumes it" if run.resumable else "no checkpoint to resume from"
 
 
 def _key(run: RunOverview) -> tuple[str, Path | None]:
@@ -171,5 +171,5 @@ def _key(run: RunOverview) -> tuple[str, Path | None]:
 
 
 def _text(run: RunOverview) -> str:
-    """What is searched."""
+    """The text that the filter searches."""
     return f"{run.name} {run.metadata.get('task', '')} {run.metadata.get('trainer', '')} {run.state}".lower()

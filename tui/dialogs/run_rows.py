@@ -1,4 +1,4 @@
-"""Runs as rows: a line for each in a table, and what is known of one of them."""
+"""Runs as rows: a table with a line for each, and the facts of one."""
 
 from __future__ import annotations
 
@@ -49,19 +49,19 @@ MOST_NAME, LABEL = 48, 10
 
 
 def _columns(width: int) -> tuple[list[tuple[str, int]], int]:
-    """Return the columns that there is room for, and what is left for the name."""
+    """Return the columns that fit, and the columns left for the name."""
     columns = [(name, wide) for name, wide, least in TABLE if width + FRAME >= least]
     return columns, min(MOST_NAME, max(0, width - sum(wide for _, wide in columns) - 2))
 
 
 def heading(width: int) -> Row:
-    """Return the names of the columns."""
+    """Return the heading of the table."""
     columns, room = _columns(width)
     return (styled(fit("  run", room + 2), FAINT), *(styled(f"{name:>{wide}}", FAINT) for name, wide in columns))
 
 
 def line(run: RunOverview, width: int, now: float, *, selected: bool) -> Row:
-    """Return a run's line of the table."""
+    """Return a run's line in the table."""
     columns, room = _columns(width)
     values = [value for _, value in run.points("seconds")]
     cells = {
@@ -95,7 +95,7 @@ def facts(run: RunOverview, width: int) -> list[Row]:
     values = [value for _, value in run.points("seconds")]
     best = f", best {figure(run.best)}" if run.best is not None else ""
     device = f" on {metadata['device']}" if metadata.get("device") else ""
-    told = {
+    known = {
         "task": str(metadata.get("task", "")),
         "trainer": f"{metadata.get('trainer', '')}{device}",
         "state": f"{run.state}, process {run.pid}" if run.pid is not None else run.state,
@@ -105,18 +105,18 @@ def facts(run: RunOverview, width: int) -> list[Row]:
         "trained": clock(seconds[-1]) if seconds else "",
         "began": time.strftime("%Y-%m-%d %H:%M", time.localtime(float(metadata.get("started", run.when)))),
         goal.title: figure(values[-1]) + best if values else "",
-        "folder": str(run.folder or "not kept"),
+        "folder": str(run.folder or "none"),
     }
     return [
         (styled(fit(name, LABEL), SOFT), blank(1), styled(fit(text, max(0, width - LABEL - 1)), TEXT))
-        for name, text in told.items()
+        for name, text in known.items()
         if text
     ]
 
 
 def curve(run: RunOverview, width: int, height: int) -> list[Row]:
-    """Return how its goal went."""
+    """Return the curve of its main metric."""
     found = np.array(run.points(run.units.over), float).reshape(-1, 2)
     if len(found) < 2:
-        return hint("nothing was learned that could be drawn", width)
+        return hint("no curve yet", width)
     return chart(found[:, 0], found[:, 1], width, height, Plot(run.units.counted, run.goal.log, CYAN))

@@ -1,4 +1,4 @@
-"""What was measured at every N: a table, a curve and its knee, and a line that measures others."""
+"""The dialog of sweeps: a table and a curve of what was measured at every N, and an input to measure more."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ COLUMNS = (("N", 9), ("", 11), ("speedup", 9), ("efficiency", 12), ("of the adde
 
 
 class SweepDialog(Dialog):
-    """Shows what is known of every N; while a sweep runs, how far it is.
+    """Shows the measurements at every N, and the progress of a running sweep.
 
     Args:
         command: Sends a command.
-        snapshot: The newest look at the session.
+        snapshot: The newest snapshot.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Cancel or close")]
@@ -57,12 +57,12 @@ class SweepDialog(Dialog):
         self._points = snapshot.scaling
 
     def show(self, snapshot: Snapshot) -> None:
-        """Show what was measured; while environments start, nothing is told of that."""
+        """Show a new snapshot. During a restart it contains no measurements, so the last ones stay."""
         self._points = snapshot.scaling or self._points
         super().show(snapshot)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Measure what was typed."""
+        """Measure the numbers in the input."""
         counts = [int(number) for number in re.findall(r"\d+", event.value)]
         if counts and not self._measures:
             self.command("sweep", counts=counts)
@@ -80,22 +80,22 @@ class SweepDialog(Dialog):
 
     @property
     def _measures(self) -> bool:
-        """Whether the session measures, or is on its way from one N to the next."""
+        """Whether the session measures, or restarts with the next N."""
         return self.snapshot.phase in {Phase.BASELINE, Phase.RESTARTING}
 
     def draw(self) -> None:
-        """Draw the table, and what is being done."""
+        """Draw the measurements and the progress."""
         width, height = max(1, min(MOST_COLUMNS, self.size.width)), max(3, self.size.height - MARGIN)
         rows = self._rows(max(1, width - FRAME), height - 2)
         note = "Esc cancels" if self._measures else "Enter measures these N   Esc closes"
         self.frame("Speed over N", rows, width, note)
 
     def _rows(self, width: int, height: int) -> list[Row]:
-        """The table; the curve where there is room; what is being done."""
+        """The table, the curve if there is room, and the progress or the knee."""
         points = self._points
-        foot = [self._progress(width)] if self._measures else hint(self._units.said(said(points)), width)
+        foot = [self._progress(width)] if self._measures else hint(self._units.said(knee_sentence(points)), width)
         room = max(1, height - len(foot))
-        rows = table(points, self._units.fps, width)[:room] if points else hint("nothing has been measured yet", width)
+        rows = table(points, self._units.fps, width)[:room] if points else hint("no measurements yet", width)
         if self.snapshot.baseline is not None and (spare := min(MOST_CURVE, room - len(rows) - 1)) >= LEAST_CURVE:
             rows += [(), *scaling_curve(self.snapshot, width, spare)]
         return [*rows, *foot]
@@ -107,9 +107,12 @@ class SweepDialog(Dialog):
 
 
 def table(points: Sequence[Scaling], rate: str, width: int) -> list[Row]:
-    """Return fps, speedup and efficiency at every N, the knee marked; `points` are the measurements, N rising.
+    """Return fps, speedup and efficiency at every N, with the knee marked.
 
-    Columns for which `width` has no room are left out.
+    Args:
+        points: The measurements, in order of N.
+        rate: The name of frames per second.
+        width: Columns of text; columns of the table that do not fit are left out.
     """
     ends = accumulate(wide for _, wide in COLUMNS)
     columns = [column for column, end in zip(COLUMNS, ends, strict=True) if end <= width]
@@ -138,7 +141,7 @@ def _color(efficiency: float | None) -> str:
     return GREEN if efficiency >= 70 else YELLOW if efficiency >= 40 else ORANGE
 
 
-def said(points: Sequence[Scaling]) -> str:
-    """Return in a sentence what the points say."""
+def knee_sentence(points: Sequence[Scaling]) -> str:
+    """Return a sentence about the knee."""
     knee = find_knee(points)
-    return knee.sentence if knee else "measure N = 1 and another N to see where the knee is"
+    return knee.sentence if knee else "measure N = 1 and another N to find the knee"

@@ -1,4 +1,4 @@
-"""The views: each shows one side of a session, and says what it looks at."""
+"""The views. Each shows one aspect of a session, and requests what it needs."""
 
 from .base import View, ViewUpdate
 from .environment import EnvironmentView

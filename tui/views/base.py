@@ -1,4 +1,4 @@
-"""What every view is."""
+"""The base of all views."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ..drawing.plain import PlainContainer
 
 @dataclass(frozen=True)
 class ViewUpdate:
-    """A snapshot on its way to a view.
+    """What a view draws, and which parts of it are due.
 
     Attributes:
-        snapshot: What is known of the session.
+        snapshot: The session.
         now: Seconds since the epoch.
-        env: The environment that is looked at or selected, from 0.
-        figures: Whether figures and curves are due too, not only boards.
-        by_time: Whether curves run over wall time instead of steps.
-        inspecting: Whether all that is known of the environment is shown.
-        details: Whether what is known of the environment is due too.
+        env: The selected environment, from 0.
+        figures: Whether numbers and curves are due, not only boards.
+        by_time: Whether the x axis of curves is wall time, not steps.
+        inspecting: Whether everything known of the environment is shown.
+        details: Whether the details of the environment are due.
     """
 
     snapshot: Snapshot
@@ -33,10 +33,10 @@ class ViewUpdate:
 
 
 class View(PlainContainer):
-    """One side of a session, filling the screen between head and foot.
+    """A view, which fills the screen between header and footer.
 
     Attributes:
-        curves: Names of the metrics that tell how good what is learned is.
+        curves: Names of the metrics whose curves it draws.
     """
 
     curves: tuple[str, ...] = (RETURN.name,)
@@ -47,14 +47,14 @@ class View(PlainContainer):
         return ViewRequest(count=0)
 
     def show(self, shot: ViewUpdate) -> None:
-        """Draw what changed."""
+        """Draw what is due."""
         raise NotImplementedError
 
     @property
     def pages(self) -> tuple[int, int]:
-        """The page that is shown, from 1, and how many there are."""
+        """The page that is shown, from 1, and the number of pages."""
         return self._page + 1, self._pages
 
     def turn_page(self, by: int) -> None:
-        """Go some pages on, where there are pages."""
+        """Show the page that is `by` further."""
         self._page = min(self._pages - 1, max(0, self._page + by))

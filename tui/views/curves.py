@@ -1,4 +1,4 @@
-"""Curves: how any metric's is drawn, and which of them tell most of what was learned."""
+"""Curves of metrics: how they are drawn, and in which order."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ FIRST = (RETURN.name, LENGTH.name)
 LAST = ("fps", "sps", "learning_rate")
 LEAST_CHART = 6
 SHOWN = 4
-"""Curves beside boards, at most."""
+"""Most curves beside boards."""
 
 
 class Curves:
-    """Draws curves in frames; one that has no new point is not drawn again."""
+    """Draws curves in frames. A curve without a new point is not drawn again."""
 
     def __init__(self) -> None:
         self._drawn: dict[tuple[str, int, int], tuple[object, Rows]] = {}
 
     def section(self, shot: ViewUpdate, name: str, least: int = 1) -> Section:
-        """Return a curve in a frame that fills what is left, if that is `least` lines, with its latest value."""
+        """Return a framed curve with its latest value, which takes at least `least` lines."""
         about = shot.snapshot.description
-        told = {figure.name: (figure.title, figure.note) for figure in (*about.figures, LENGTH)}
-        title, more = told.get(name, ({"fps": about.units.fps, "sps": about.units.sps}.get(name, name), ""))
-        if len(about.figures) > 1 and not shot.snapshot.metrics:  # which of them is measured is not known yet
+        titles = {figure.name: (figure.title, figure.note) for figure in (*about.figures, LENGTH)}
+        title, more = titles.get(name, ({"fps": about.units.fps, "sps": about.units.sps}.get(name, name), ""))
+        if len(about.figures) > 1 and not shot.snapshot.metrics:  # it is not known yet which one is measured
             title, more = "Learning", ""
         latest = figure(shot.snapshot.metrics.get(name))
         return Section(
@@ -39,8 +39,8 @@ class Curves:
     def _rows(self, shot: ViewUpdate, name: str, width: int, height: int) -> Rows:
         found = points(shot, name)
         if found is None or len(found[0]) < 2:
-            episodes = " that sees an episode end" if shot.snapshot.description.units.episodes else ""
-            return hint(f"the curve begins with the second iteration{episodes}", width)
+            episodes = " in which an episode ends" if shot.snapshot.description.units.episodes else ""
+            return hint(f"the curve starts with the second iteration{episodes}", width)
         x, y = found
         newest = (shot.by_time, len(x), x[0], x[-1], y[-1])
         before, rows = self._drawn.get((name, width, height), (None, ()))
@@ -55,14 +55,14 @@ class Curves:
         return rows
 
 
-def best(snapshot: Snapshot) -> tuple[str, ...]:
-    """Return the names of the curves that stand beside boards: first that which tells most of what was learned."""
+def main_curves(snapshot: Snapshot) -> tuple[str, ...]:
+    """Return the names of the curves that are drawn beside boards, most important first."""
     goal = first_of(snapshot.description.figures, snapshot.metrics).name
-    return tuple(dict.fromkeys((goal, *ordered(snapshot))))[:SHOWN]
+    return tuple(dict.fromkeys((goal, *all_curves(snapshot))))[:SHOWN]
 
 
-def ordered(snapshot: Snapshot) -> list[str]:
-    """Return the names of all curves: return and length, the task's own, the trainer's, speed."""
+def all_curves(snapshot: Snapshot) -> list[str]:
+    """Return the names of all curves: return and length, then those of the task, of the trainer, and speed."""
     names = known(snapshot)
     goals = (figure.name for figure in snapshot.description.figures)
     first = [name for name in dict.fromkeys((*goals, *FIRST)) if name in names]
@@ -73,7 +73,7 @@ def ordered(snapshot: Snapshot) -> list[str]:
 
 
 def points(shot: ViewUpdate, name: str) -> tuple[Reals, Reals] | None:
-    """Return a metric's points over what the curves run over, if there are any."""
+    """Return the x and y values of a metric's curve, if there are any."""
     found = shot.snapshot.curves.get(name)
     if found is None:
         return None
@@ -82,14 +82,14 @@ def points(shot: ViewUpdate, name: str) -> tuple[Reals, Reals] | None:
 
 
 def plot_of(shot: ViewUpdate, name: str) -> Plot:
-    """Return how a metric's curve is drawn."""
+    """Return the axes and color of a metric's curve."""
     about = shot.snapshot.description
     log = any(figure.log for figure in about.figures if figure.name == name)
     return Plot("" if shot.by_time else about.units.counted, log, color_of(name))
 
 
 def color_of(name: str) -> str:
-    """Return a curve's colour by what it is about."""
+    """Return the color of a metric's curve."""
     if name in FIRST:
         return GREEN
     if name.startswith("info/"):

@@ -1,4 +1,4 @@
-"""One environment: its board, large, and all that is known of it."""
+"""One environment: its board, and everything known of it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..drawing.plain import PlainVertical
 from ..drawing.widgets import TextLines
 from . import environment_rows, figures
 from .base import View, ViewUpdate
-from .curves import Curves, best
+from .curves import Curves, main_curves
 from .frames import frames_of
 from .inspect import inspected
 from .panels import FEWEST, PanelSection, legend, stacked
@@ -31,9 +31,9 @@ LEAST_LEARNING = 6
 
 
 class EnvironmentView(View):
-    """A board and its figures: the task's panels, episode, policy, reward terms, scalars, perf, learning.
+    """A board and the panels of its environment: task panels, episode, policy, reward terms, scalars, speed, learning.
 
-    What is said of the environment follows its board within a tenth of a second; curves and speeds come less often.
+    Details follow the board within a tenth of a second. Curves and speeds are drawn less often.
     """
 
     def __init__(self, *, colors: bool) -> None:
@@ -50,19 +50,19 @@ class EnvironmentView(View):
         self._table = PlainVertical(self._waiting, self._board, self._below, id="table")
 
     def compose(self) -> ComposeResult:
-        """The board on the left, panels below it where there is room, columns of panels on the right."""
+        """The board on the left with panels below it if there is room, and columns of panels on the right."""
         yield self._table
         yield self._facts
         yield self._more
 
     def look(self, env: int) -> ViewRequest:
-        """One environment, its policy output and the learning curve."""
+        """Request one environment, its policy output and the learning curve."""
         return ViewRequest(first=env, count=1, focus=env, curves=self.curves)
 
     def show(self, shot: ViewUpdate) -> None:
-        """Draw the board, and what is known of it at that moment."""
+        """Draw the board and the panels."""
         snapshot, env = shot.snapshot, shot.env
-        self.curves = best(snapshot)
+        self.curves = main_curves(snapshot)
         quiet = self._waiting.take(shot)
         self._board.display = self._below.display = not quiet
         self.set_class(quiet, "-quiet")
@@ -87,7 +87,7 @@ class EnvironmentView(View):
             self._more.show(inspected(snapshot, *self._more.size))
 
     def _prepare(self, snapshot: Snapshot, env: int) -> None:
-        """Take over another task or environment: its board and its other panels."""
+        """Set up the panels of another task or environment."""
         panels, colors = snapshot.description.panels, self._colors
         if panels != self._panels or env != self._env:
             renderers: dict[str, Renderer] = {panel.field: renderer_for(panel, colors=colors) for panel in panels}
@@ -99,7 +99,7 @@ class EnvironmentView(View):
         self._arrange()
 
     def _arrange(self) -> None:
-        """Give the board the columns it takes at the largest scale that leaves room for the panels."""
+        """Draw the board at the largest scale that leaves room for the panels."""
         width, height = self.size
         least = LEAST_RIGHT if width >= NARROW else LEAST_COLUMN
         grid = self._board.fit_within(max(width // 2 if width < WIDE else width // 4, width - least), height)
@@ -111,9 +111,9 @@ class EnvironmentView(View):
             self.set_class(width - grid.tile[0] < LEAST_RIGHT, "-single")
 
     def _divided(self, shot: ViewUpdate, others: list[Section]) -> tuple[list[Section], list[Section]]:
-        """Return the task's panels below the board, where they fit whole, and those beside it.
+        """Return the task's panels below the board, if they fit uncut, and those beside it.
 
-        Where there is room for one of the `others`, it is taken from them.
+        If there is room for one of the curves `others`, it is moved from that list to the panels below the board.
         """
         below: list[Section] = []
         rest: list[Section] = []
@@ -140,7 +140,7 @@ class EnvironmentView(View):
         return below, rest
 
     def _known(self, shot: ViewUpdate) -> dict[str, Section]:
-        """What is known of the environment, by name: of episodes, scalars and terms only where there are any."""
+        """The panels of the environment by name; those of episodes, scalars and terms only if it has any."""
         snapshot, env, about = shot.snapshot, shot.env, shot.snapshot.description
         tall = self._tall
         seat, perf = (
@@ -162,7 +162,7 @@ class EnvironmentView(View):
         known["episode"] = Section(
             "Episode", lambda width, _: environment_rows.episode(snapshot, env, width), note=note
         )
-        if not about.watched:  # the policy of a script is its own
+        if not about.watched:  # the policy of a watched script is not known
             thought = partial(environment_rows.policy, snapshot, env)
             known["policy"] = Section("Policy", lambda width, _: thought(width), fills=not tall, least=3, note=seat)
         if about.reward_terms:
@@ -173,16 +173,16 @@ class EnvironmentView(View):
 
     @property
     def _tall(self) -> bool:
-        """Whether there is room for the whole of what stands on the right."""
+        """Whether all panels on the right fit uncut."""
         return self._more.size.height >= TALL
 
     @property
     def _broad(self) -> bool:
-        """Whether the trainer's figures have a column of their own."""
+        """Whether the trainer's figures have their own column."""
         return self._more.size.width >= WIDE
 
     def _fact_sections(self, known: dict[str, Section], others: list[Section]) -> list[Section]:
-        """What stands beside the board; all of it where there is but one column, in pages."""
+        """The panels in the column next to the board: all of them, in pages, if there is only one column."""
         single = self.has_class("-single")
         known = known | {"goal": replace(known["goal"], least=LEAST_CURVE)}
         names = ("episode", "policy", "state", "reward", "perf", "goal") if single else ("episode", "state")
@@ -192,13 +192,13 @@ class EnvironmentView(View):
         return [*found, replace(known["learning"], fills=True, least=LEAST_LEARNING)]
 
     def _show_facts(self, sections: list[Section]) -> None:
-        """One page of them."""
+        """Draw one page of the column next to the board."""
         found = pages(sections, *self._facts.size)
         self._page, self._pages = min(self._page, len(found) - 1), len(found)
         self._facts.show(column(found[self._page], *self._facts.size))
 
     def _show_more(self, known: dict[str, Section], others: list[Section]) -> None:
-        """Policy, reward, perf and the curve; where there is room, the trainer's figures beside them."""
+        """Draw policy, reward, speed and the curve; if there is room, the trainer's figures beside them."""
         width, height = self._more.size
         goal = self._tall or "policy" not in known
         names = ("policy", "reward", "perf", "goal") if goal else ("policy", "reward", "perf")
@@ -210,7 +210,7 @@ class EnvironmentView(View):
         self._more.show(columns([sections, trainer], shares(width, 2), height))
 
     def _keeping(self, name: str, make: Maker) -> Maker:
-        """Return what makes rows anew only when figures are due."""
+        """Return a function that makes rows again only when figures are due."""
 
         def rows(width: int, height: int) -> Rows:
             found = self._kept.get((name, width, height))
@@ -222,7 +222,7 @@ class EnvironmentView(View):
 
 
 def _resize(widget: Widget, *, width: int | None = None, height: int | None = None) -> None:
-    """Set what differs: every change arranges the screen anew."""
+    """Set only a size that differs, since every change makes Textual lay out the screen again."""
     if width is not None and (widget.styles.width is None or widget.styles.width.value != width):
         widget.styles.width = width
     if height is not None and (widget.styles.height is None or widget.styles.height.value != height):

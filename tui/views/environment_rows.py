@@ -1,4 +1,4 @@
-"""What is known of one environment, as rows: its episode, its reward, and what the policy thinks."""
+"""One environment as rows: its episode, reward, policy and scalars, and actions as text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAIRED = 40
 
 
 def counted(number: int, first: int = 0) -> str:
-    """Return a number that counts from `first` on, where it is known: none is below 0."""
+    """Return `number` plus `first` as text; N/A if it is unknown, which is a negative number."""
     return whole(number + first) if number >= 0 else NA
 
 
@@ -50,13 +50,13 @@ def episode(snapshot: Snapshot, env: int, width: int) -> list[Row]:
 
 
 def _columns(width: int, least: int) -> tuple[int, int]:
-    """Return the columns for labels, and how many episodes stand beside them: the last one if that leaves `least`."""
+    """Return the columns of labels, and the number of episodes: 2 if that leaves `least` columns for labels, else 1."""
     count = 2 if width - 2 * COLUMN >= least else 1
     return max(0, width - count * COLUMN), count
 
 
 def _heading(label: int, count: int) -> Row:
-    """What stands above this episode and the last one."""
+    """The heading of the columns for this episode and the last one."""
     return (blank(label), *(styled(f"{name:>{COLUMN}}", FAINT) for name in ("this", "last")[:count]))
 
 
@@ -71,13 +71,13 @@ def _ended(label: str, value: str, width: int, color: str) -> Row:
 
 
 def seat_of(snapshot: Snapshot) -> str:
-    """Return which seat is looked at, where there are several: `seat 2/8`."""
+    """Return the selected seat, `seat 2/8`; an empty text if there is only one."""
     players = snapshot.description.players
     return f"seat {snapshot.seat + 1}/{players}" if players > 1 else ""
 
 
 def last_action(snapshot: Snapshot, env: int) -> str:
-    """Return the action an environment took last, as text."""
+    """Return the last action of an environment as text."""
     description = snapshot.description
     several = description.bounds or description.choices
     return action_text(description, snapshot.actions[env] if several else snapshot.environments["action"][env])
@@ -96,7 +96,7 @@ def action_text(description: Description, action: Array | None) -> str:
 
 
 def action_name(description: Description, action: int) -> str:
-    """Return an action's name, its place in the grid of actions, or its number; none is below 0."""
+    """Return an action's name, its place in the grid of actions, or its number; N/A for a negative number."""
     if action < 0:
         return NA
     if action < len(description.action_names):
@@ -119,7 +119,7 @@ def info(snapshot: Snapshot, env: int, width: int) -> list[Row]:
 
 
 def perf(snapshot: Snapshot, env: int, width: int) -> list[Row]:
-    """How fast this environment and all of them go."""
+    """The speed of this environment and of all."""
     state, units, n = snapshot.state, snapshot.description.units, max(1, snapshot.num_envs)
     record = snapshot.environments[env]
     worker = int(record["worker"])
@@ -134,10 +134,10 @@ def perf(snapshot: Snapshot, env: int, width: int) -> list[Row]:
 
 
 def policy(snapshot: Snapshot, env: int, width: int) -> list[Row]:
-    """Value, entropy and the likeliest actions, or the numbers that are expected."""
+    """Value, entropy, and the most probable actions or the mean and deviation of continuous ones."""
     output = snapshot.policy if snapshot.focus == env else None
     if output is None:
-        return hint("nothing published yet: the policy speaks when it next acts", width)
+        return hint("shown after the next action", width)
     rows = [
         pair("value", decimal(output.value, 3), "", width, CYAN),
         pair("entropy", decimal(output.entropy, 3), "nats", width),
@@ -160,7 +160,7 @@ def policy(snapshot: Snapshot, env: int, width: int) -> list[Row]:
 
 
 def reward(snapshot: Snapshot, env: int, width: int) -> list[Row]:
-    """The terms of the reward in this episode and in the last one; the last row is their sum."""
+    """The reward terms of this episode and the last one, with their sums."""
     names = snapshot.description.reward_terms
     now, last = snapshot.terms[env].tolist(), snapshot.last_terms[env].tolist()
     label, count = _columns(width, max(map(len, names), default=0))

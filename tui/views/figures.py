@@ -1,4 +1,4 @@
-"""The figures of a session as rows: each function takes a snapshot and returns what a panel shows."""
+"""The numbers of a session as rows. Each function takes a snapshot and returns the rows of a panel."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Entry(NamedTuple):
 
 
 def pair(label: str, value: str, unit: str, width: int, color: str = TEXT, *, column: int = UNIT) -> Row:
-    """Return a label on the left, and on the right a number whose unit has a column of its own."""
+    """Return a label on the left, and on the right a number with its unit in a column."""
     room = max(0, width - column - 1)
     name = fit(label, max(0, room - len(value) - 1)).rstrip()
     return (
@@ -74,7 +74,7 @@ def pair(label: str, value: str, unit: str, width: int, color: str = TEXT, *, co
 
 
 def pairs(entries: Sequence[Entry], width: int) -> list[Row]:
-    """Return a row for each; the units' column is as narrow as they are where labels would be cut else."""
+    """Return a row for each entry. The column of the units is made narrow where labels would be cut otherwise."""
     widest = max((len(entry.label) + len(entry.value) for entry in entries), default=0)
     narrow = widest + UNIT + 2 > width
     column = max((len(entry.unit) for entry in entries), default=0) if narrow else UNIT
@@ -112,11 +112,11 @@ def scaling(snapshot: Snapshot, width: int) -> list[Row]:
 
 
 def scaling_curve(snapshot: Snapshot, width: int, height: int) -> list[Row]:
-    """Speedup over every N tried, with the ideal line; without a baseline, how to get one."""
+    """Speedup at every measured N, with the ideal line; without a baseline, how to measure it."""
     baseline = snapshot.baseline
     if baseline is None:
         one = snapshot.description.units.environment
-        return hint(f"speedup and efficiency compare with one {one} alone: press B to measure it", width)
+        return hint(f"speedup and efficiency are relative to one {one}: press B to measure it", width)
     tried = [(item.num_envs, item.fps / baseline) for item in snapshot.scaling]
     if not tried or height < 3 or width < 16:
         return []
@@ -134,12 +134,12 @@ def scaling_curve(snapshot: Snapshot, width: int, height: int) -> list[Row]:
 
 
 def hint(sentence: str, width: int) -> list[Row]:
-    """Return a quiet sentence, wrapped."""
+    """Return a sentence in a faint color, wrapped."""
     return [(styled(line, FAINT),) for line in wrapped(sentence, width)]
 
 
 def wrapped(sentence: str, width: int) -> list[str]:
-    """Return a sentence in lines of at most `width` columns; a path that is longer goes on in the next one."""
+    """Return a sentence in lines of at most `width` columns. A longer word continues in the next line."""
     return wrap(" ".join(sentence.split()), max(1, width), break_on_hyphens=False)
 
 
@@ -155,7 +155,7 @@ def ends(snapshot: Snapshot) -> list[tuple[str, int, str]]:
 
 
 def ends_row(snapshot: Snapshot, width: int, height: int) -> list[Row]:
-    """Return `3 cleared, 9 topped out` in a row; where that is too long, a row for each reason, or their signs."""
+    """Return `3 cleared, 9 topped out` in one row; if that is too long, a row for each reason, or signs."""
     found = ends(snapshot)
     texts = [f"{count:,} {name}" for name, count, _ in found]
     if height < LOW and len({color for *_, color in found}) == len(found) > 1:
@@ -168,7 +168,7 @@ def ends_row(snapshot: Snapshot, width: int, height: int) -> list[Row]:
 
 
 def sign_of(color: str) -> str:
-    """The sign of an end by the colour of its tone."""
+    """Return the sign for the color of an outcome."""
     return {GREEN: SIGNS.good, RED: SIGNS.bad}.get(color, SIGNS.neutral)
 
 
@@ -184,7 +184,7 @@ def episodes(snapshot: Snapshot, width: int, height: int) -> list[Row]:
 
 
 def shares(snapshot: Snapshot) -> list[tuple[str, float]]:
-    """Return the seconds of the last window by phase, with what no phase accounts for; they add up to the wall time."""
+    """Return the seconds of the last window by phase, with the time outside all phases. The sum is the wall time."""
     phases = [(name, float(seconds)) for name, seconds in snapshot.times.items() if name not in {"wall", "steps"}]
     return [*phases, ("unaccounted", float(snapshot.times["wall"]) - sum(seconds for _, seconds in phases))]
 
@@ -205,15 +205,15 @@ def stacked(snapshot: Snapshot, width: int) -> Row:
 
 
 def _label(name: str, width: int) -> str:
-    """A phase's name within its share of a bar, if there is room for it."""
+    """A phase's name inside its part of the bar, if there is room for it."""
     return f" {NAMES[name]} ".ljust(width) if width >= len(NAMES[name]) + 2 else " " * width
 
 
 def time_table(snapshot: Snapshot, width: int, height: int) -> list[Row]:
-    """Where a step's time goes, a row for each phase; with bars where there is room."""
+    """The time of a step by phase, with bars if there is room."""
     wall, steps = float(snapshot.times["wall"]), float(snapshot.times["steps"])
     if wall <= 0 or steps <= 0:
-        return hint("waiting for a window of 2 s", width)
+        return hint("waiting for the first 2 s", width)
     per_step = 1000 * snapshot.num_envs / steps
     found = shares(snapshot)
     rows: list[Row] = [stacked(snapshot, width), ()][: max(0, height - len(found))]
@@ -234,15 +234,15 @@ def time_table(snapshot: Snapshot, width: int, height: int) -> list[Row]:
 
 
 def known(snapshot: Snapshot) -> list[str]:
-    """Return the names of the metrics that mean something: those of episodes do only where there are any."""
+    """Return the names of the metrics, without those of episodes if there are none."""
     if snapshot.description.units.episodes:
         return list(snapshot.metrics)
     return [name for name in snapshot.metrics if name not in {"return_mean", "length_mean"} and "/" not in name]
 
 
 def learning(snapshot: Snapshot, width: int) -> list[Row]:
-    """The trainer's figures, as they came."""
+    """The trainer's metrics, in its order."""
     names = [name for name in known(snapshot) if name not in {"fps", "sps"}]
     if not names:
-        return hint("the first iteration is not over yet", width)
+        return hint("waiting for the first iteration", width)
     return pairs([Entry(name, figure(snapshot.metrics[name])) for name in names], width)

@@ -1,4 +1,4 @@
-"""What surrounds the boards: the state of each environment, by colour, sign and word."""
+"""The frames of boards, which show the state of each environment by color, sign and word."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ from ..drawing.numbers import decimal
 from ..drawing.styles import CYAN, FAINT, LINE, MAGENTA, ORANGE, RED, SIGNS, STEPPING, TONES, YELLOW
 from .figures import sign_of
 
-JUST, JUST_PART = 1.0, 0.5  # s, and part of an episode, that an ended one colours its board at most
-JUST_ENDED = 0.4  # how much of that colour its frame has: early in training, every episode ends at once
+OUTCOME_SECONDS, OUTCOME_EPISODES = 1.0, 0.5
+"""How long an outcome is shown at most, in seconds and in episodes."""
+OUTCOME_COLOR = 0.4
+"""Share of the outcome's color in the frame. It is weak, since early in training episodes end all the time."""
 NOTICES = {Notice.BREAK: ("break", ORANGE), Notice.ALARM: ("alarm", RED), Notice.PLAYED: ("by hand", CYAN)}
 
 
 def frames_of(snapshot: Snapshot, first: int, count: int, now: float, selected: int | None) -> list[BoardFrame]:
-    """Return what surrounds the boards `first..first + count`: the state by colour, sign and word."""
+    """Return the frames of the boards `first..first + count`."""
     table = snapshot.environments[first : first + count]
     total, name = len(snapshot.environments), snapshot.description.units.env.capitalize()
     columns = (table[name].tolist() for name in ("status", "ended", "last_outcome", "episode_return"))
-    since = now - _just(snapshot)
+    since = now - _outcome_seconds(snapshot)
     frames = [
         _frame(
             snapshot,
@@ -41,16 +43,19 @@ def frames_of(snapshot: Snapshot, first: int, count: int, now: float, selected: 
     return frames
 
 
-def _just(snapshot: Snapshot) -> float:
-    """For how many seconds a board tells of an ended episode: not until the next one ends, where they are short."""
+def _outcome_seconds(snapshot: Snapshot) -> float:
+    """Return for how many seconds a board shows an outcome: shorter than the next episode takes."""
     sps, length = float(snapshot.state["sps"]), float(snapshot.state["length_mean"])
     if snapshot.phase is Phase.PAUSED or not (sps > 0 and length > 0):
-        return JUST
-    return min(JUST, JUST_PART * length * snapshot.num_envs / sps)
+        return OUTCOME_SECONDS
+    return min(OUTCOME_SECONDS, OUTCOME_EPISODES * length * snapshot.num_envs / sps)
 
 
 def _frame(snapshot: Snapshot, frame: BoardFrame, since: float, values: tuple[int, float, int, float]) -> BoardFrame:
-    """Colour, sign and caption of one board, of its status, end, outcome and return; `since` then, an end is shown."""
+    """Return a frame with color, sign and caption for `values`: worker status, time of the last end, outcome, return.
+
+    An outcome is shown if the episode has ended after the time `since`.
+    """
     status, ended, outcome, score = values
     if status:
         return frame._replace(sign=SIGNS.broken, color=MAGENTA, caption="hung" if status == 1 else "dead")
@@ -58,7 +63,7 @@ def _frame(snapshot: Snapshot, frame: BoardFrame, since: float, values: tuple[in
         name, tone = snapshot.description.outcomes[outcome - 1]
         mark = TONES.get(tone, YELLOW)
         sign = sign_of(mark)
-        return frame._replace(sign=sign, color=mixed(mark, LINE, JUST_ENDED), mark=mark, caption=name)
+        return frame._replace(sign=sign, color=mixed(mark, LINE, OUTCOME_COLOR), mark=mark, caption=name)
     caption = decimal(score, 2)
     if snapshot.phase in {Phase.RUNNING, Phase.BASELINE}:
         return frame._replace(sign=SIGNS.stepping, color=STEPPING, caption=caption)

@@ -1,4 +1,4 @@
-"""What a task says of each environment in the summary, in a line or two below its board."""
+"""The task's headline below each board of the summary: its main scalars, in one or two lines."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ VALUE = 6  # columns that a number takes in short, `123.4k`
 
 
 class Headline:
-    """The scalars that tell most in one line; what counts most of bars with steps in a line for each.
+    """One line of scalars, and a line for each panel of bars with thresholds, the highest bars first.
 
     Attributes:
-        notes: How many lines there are, and the columns that the first of them takes.
+        notes: The number of lines, and the columns that the first one needs.
     """
 
     def __init__(self, description: Description) -> None:
@@ -29,7 +29,7 @@ class Headline:
         self.notes = Notes(bool(self._scalars) + len(self._bars), least)
 
     def added(self, frames: Sequence[BoardFrame], snapshot: Snapshot, grid: GridLayout | None) -> Sequence[BoardFrame]:
-        """Return the frames of the page with as many lines as the grid has room for."""
+        """Return the frames with as many of these lines as the grid has room for."""
         if grid is None or not grid.notes:
             return frames
         width, first = grid.scale.columns, snapshot.first

@@ -1,4 +1,4 @@
-"""Observations that are pictures: side by side, in half blocks, as large as they fit."""
+"""Observations that are images: side by side, in half blocks, as large as they fit."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from ..boards import Renderer, renderer_for
 from ..drawing.styles import FAINT, Row, blank, fit, styled
 
 CHANNELS = 4
-"""The most that the last axis of a picture has."""
-LEAST = 17  # pixels of the shorter side: with fewer, every number counts
+"""Most channels of an image."""
+LEAST = 17  # pixels of the shorter side; smaller arrays are shown as planes
 COLORS = 3
 
 
 def channels_first(values: Array) -> Array:
-    """Return `(P, H, W)` of `(P, H, W)` or `(H, W, P)`, by what looks like a number of channels."""
+    """Return `(P, H, W)` for `(P, H, W)` or `(H, W, P)`, whichever axis looks like channels."""
     last = values.shape[2]
     return np.moveaxis(values, 2, 0) if last <= CHANNELS < min(values.shape[:2]) else values
 
 
 def images_in(values: Array) -> NDArray[np.uint8] | None:
-    """Return the pictures that an observation is, `(P, H, W, 3)`; None if it is none.
+    """Return an observation as images `(P, H, W, 3)`; None if it does not look like images.
 
-    Three channels are one picture in colour, any other number as many grey ones.
+    Three channels are one color image. Any other number of channels is as many gray images.
     """
     if values.ndim not in {2, COLORS}:
         return None
@@ -40,7 +40,7 @@ def images_in(values: Array) -> NDArray[np.uint8] | None:
 
 
 def _shades(values: Array) -> NDArray[np.uint8]:
-    """Numbers as shades, from the lowest to the highest."""
+    """Numbers as shades of gray, from the lowest to the highest."""
     known = np.nan_to_num(values.astype(np.float64), posinf=0, neginf=0)
     low, high = known.min(), known.max()
     shades: NDArray[np.uint8] = (255 * (known - low) / ((high - low) or 1.0)).astype(np.uint8)
@@ -48,7 +48,7 @@ def _shades(values: Array) -> NDArray[np.uint8]:
 
 
 def image_rows(pictures: NDArray[np.uint8], width: int, height: int) -> list[Row]:
-    """Return pictures `(P, H, W, 3)` with their numbers, where there are several; what does not fit is left out."""
+    """Return images `(P, H, W, 3)`, numbered if there are several; what does not fit is left out."""
     renderer = _renderer(pictures.shape[1:])
     for scale in renderer.scales:
         across = min(len(pictures), max(1, (width + 1) // (scale.columns + 1)))

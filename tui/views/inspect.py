@@ -1,4 +1,4 @@
-"""All that is known of one environment at one step: decision, reward, observation, mask, scalars, actions taken."""
+"""Everything known of one environment at one step: decision, reward, observation, mask, scalars, actions taken."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_ACTIONS = 8
 
 
 def inspected(snapshot: Snapshot, width: int, height: int) -> Rows:
-    """Return the panels of the environment in focus, side by side where there is room."""
+    """Return the panels of the selected environment, side by side if there is room."""
     moment = snapshot.moment
     if moment is None:
         waiting = Section("Inspect", lambda room, _: hint("waiting for the next step", room), fills=True)
@@ -46,7 +46,7 @@ def inspected(snapshot: Snapshot, width: int, height: int) -> Rows:
 
 
 def decided(snapshot: Snapshot, moment: Moment, width: int) -> list[Row]:
-    """What led here, what comes next, and what the policy thought of it."""
+    """The last or next action, and the policy's value, entropy and probabilities."""
     about = snapshot.description
     chosen = moment.next_action if moment.next_action is not None else moment.action
     title = "next" if moment.next_action is not None else "last"
@@ -57,7 +57,7 @@ def decided(snapshot: Snapshot, moment: Moment, width: int) -> list[Row]:
     output = snapshot.policy if moment.back == 0 else None
     if output is None:
         if moment.back:
-            rows += hint("the probabilities of past steps are not kept", width)
+            rows += hint("the probabilities of past steps are not stored", width)
         return rows
     rows[1] = pair("value", decimal(output.value, 3), "", width, CYAN)
     rows.append(pair("entropy", decimal(output.entropy, 3), "nats", width))
@@ -68,7 +68,7 @@ def decided(snapshot: Snapshot, moment: Moment, width: int) -> list[Row]:
 
 
 def _share(about: Description, action: int, share: float, width: int, *, marked: bool) -> Row:
-    """An action's name, its share as a bar and in percent; marked if it is the one that was drawn."""
+    """An action's name, its probability as a bar and in percent; marked if it is the sampled one."""
     color, name = BRIGHT if marked else SOFT, min(NAME, width // 3)
     sign = SIGNS.stepping if marked else " "
     return (
@@ -98,13 +98,13 @@ def _amount(value: float, *, bold: bool = False) -> Row:
 
 
 def taken(snapshot: Snapshot, env: int, width: int) -> list[Row]:
-    """How often each action was taken in the last steps: by this environment, and by all."""
+    """How often each action was taken in the last steps, by this environment and by all."""
     counts = snapshot.action_counts
     if counts is None or not counts.shape[1]:
-        return hint("actions that are no choices are not counted", width)
+        return hint("only discrete actions are counted", width)
     totals = counts.sum(axis=1)
     if not totals.all():
-        return hint("no step was taken yet", width)
+        return hint("waiting for the first step", width)
     shares_of = counts / totals[:, None]
     name = min(NAME, width // 3)
     room = max(0, (width - name - 14) // 2)
@@ -124,10 +124,10 @@ def taken(snapshot: Snapshot, env: int, width: int) -> list[Row]:
 
 
 def stated(about: Description, moment: Moment, width: int) -> list[Row]:
-    """Where the episode is, and the task's own scalars."""
+    """The episode, its length and the task's scalars."""
     values = moment.values
     if moment.info is None:
-        return hint("where the episode was is not kept", width)
+        return hint("the scalars of this step are not stored", width)
     entries = [
         Entry("episode", whole(values["episode"] + 1)),
         Entry("length", whole(values["episode_length"]), "step" if values["episode_length"] == 1 else "steps"),
@@ -137,10 +137,10 @@ def stated(about: Description, moment: Moment, width: int) -> list[Row]:
 
 
 def legal(about: Description, moment: Moment, width: int) -> list[Row]:
-    """Which actions are legal: by name, or where they are a grid, as small pictures."""
+    """The legal actions: by name, or as small pictures if they are a grid."""
     mask = moment.mask
     if mask is None:
-        return hint("the mask of this step is not kept", width)
+        return hint("the mask of this step is not stored", width)
     if len(about.action_shape) == 3:
         shape = about.action_shape
         names = about.action_planes or [str(index) for index in range(shape[0])]

@@ -1,4 +1,4 @@
-"""Learning curves: every figure of the session and of the trainer over steps or wall time."""
+"""Learning curves: every metric over steps or wall time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..drawing.panels import columns, shares
 from ..drawing.styles import Row
 from ..drawing.widgets import TextLines
 from .base import View, ViewUpdate
-from .curves import Curves, ordered
+from .curves import Curves, all_curves
 from .figures import hint
 
 MOST = 12
@@ -40,7 +40,7 @@ class LearningView(View):
 
     @property
     def _layout(self) -> list[list[list[str]]]:
-        """The names on each page, by line; what is drawn on logarithmic axes has twice the height and all the width."""
+        """The names on each page, by line. Charts with logarithmic axes have twice the height and the full width."""
         across, down = self.shape
         wide, names = [name for name in self._names if name in self._wide], self._names
         lines = [[name] for name in wide for _ in range(min(2, max(1, down - 1)))]
@@ -55,21 +55,21 @@ class LearningView(View):
         return found[min(self._page, len(found) - 1)] if found else []
 
     def look(self, env: int) -> ViewRequest:  # noqa: ARG002 - curves are not of one environment
-        """The curves of this page."""
+        """Request the curves of this page."""
         return ViewRequest(count=0, curves=tuple(dict.fromkeys(name for line in self.page for name in line)))
 
     def show(self, shot: ViewUpdate) -> None:
         """Draw the curves."""
         if not shot.figures:
             return
-        self._names = ordered(shot.snapshot)
+        self._names = all_curves(shot.snapshot)
         self._wide = [figure.name for figure in shot.snapshot.description.figures if figure.log]
         self._pages = max(1, len(self._layout))
         self._page = min(self._page, self._pages - 1)
         width, height = self._lines.size
         lines = self.page
         if not lines:
-            self._lines.show(hint("the first iteration is not over yet", width))
+            self._lines.show(hint("waiting for the first iteration", width))
             return
         heights = dict(zip(range(len(lines)), shares(height, len(lines)), strict=True))
         rows: list[Row] = []
@@ -79,7 +79,7 @@ class LearningView(View):
         self._lines.show(rows)
 
     def _line(self, names: list[str], shot: ViewUpdate, width: int, height: int) -> list[Row]:
-        """Charts side by side; what is drawn large has the line for itself."""
+        """Charts side by side; one with logarithmic axes alone."""
         across = 1 if names[0] in self._wide else self.shape[0]
         charts = [[self._curves.section(shot, name)] for name in names]
         return columns(charts, shares(width, across)[: len(names)], height)

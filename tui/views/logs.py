@@ -1,4 +1,4 @@
-"""What the training and its workers print: followed, scrolled, searched."""
+"""The output of the training and its workers: followed, scrolled, searched."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ LOOKS = {Severity.PLAIN: (" ", TEXT), Severity.WARNING: ("!", YELLOW), Severity.
 
 
 class LogView(View):
-    """The lines of a session's and its workers' output, the newest at the bottom.
+    """The output of a session and its workers, the newest line at the bottom.
 
     Args:
-        directory: Returns where the session stands, once that is known.
+        directory: Returns the session's folder once it is known.
     """
 
     def __init__(self, directory: Callable[[], Path | None]) -> None:
@@ -43,7 +43,7 @@ class LogView(View):
         yield self._lines
 
     def show(self, shot: ViewUpdate) -> None:
-        """Read what is new and draw the lines."""
+        """Read new lines and draw."""
         if not shot.figures:
             return
         logs = self._opened(shot.snapshot)
@@ -65,12 +65,12 @@ class LogView(View):
 
     @property
     def _last(self) -> int:
-        """The number of the line at the bottom, one past it; lines are numbered from the first that there was."""
+        """One more than the number of the line at the bottom; lines are numbered from the first ever printed."""
         count = self._logs.count if self._logs is not None else 0
         return count if self._end is None else min(self._end, count)
 
     def _kept(self) -> tuple[int, list[LogLine]]:
-        """Return the number of the oldest line that is kept, and the lines."""
+        """Return the number of the oldest line in memory, and the lines."""
         if self._logs is None:
             return 0, []
         return self._logs.count - len(self._logs.lines), list(self._logs.lines)
@@ -78,7 +78,8 @@ class LogView(View):
     def _rows(self, width: int, height: int) -> list[Row]:
         first, kept = self._kept()
         if not kept:
-            return hint("a script prints where it always did" if self._watched else "nothing was printed yet", width)
+            text = "the output of a script stays in its own terminal" if self._watched else "nothing was printed yet"
+            return hint(text, width)
         end = max(self._last - first, min(height, len(kept)))
         begin = max(0, end - height)
         self._cut = any(len(line.text) - self._shift > width - SOURCE - SIGN for line in kept[begin:end])
@@ -100,40 +101,40 @@ class LogView(View):
 
     def _note(self, width: int) -> str:
         if self._pattern:
-            return f"{self._matches()} lines with {self._pattern!r}   Enter: the one before"
-        told = ["follows"] if self._end is None else ["stands still", "End follows"]
-        told += [*(["← → shift"] if self._shift or self._cut else []), "/ searches"]
-        while len("   ".join(told)) > width and len(told) > 1:
-            told.pop()
-        return "   ".join(told)
+            return f"{self._matches()} lines with {self._pattern!r}   Enter: previous match"
+        notes = ["following"] if self._end is None else ["scrolled", "End: follow"]
+        notes += [*(["← → shift"] if self._shift or self._cut else []), "/ search"]
+        while len("   ".join(notes)) > width and len(notes) > 1:
+            notes.pop()
+        return "   ".join(notes)
 
     def _matches(self) -> int:
         return sum(self._pattern in line.text.lower() for line in self._kept()[1])
 
     def turn_page(self, by: int) -> None:
-        """Go some pages up or down; at the bottom, follow."""
+        """Scroll by pages; at the end, follow new lines."""
         self.scroll_lines(by * self._height)
 
     def scroll_lines(self, by: int) -> None:
-        """Go some lines up or down; at the bottom, follow."""
+        """Scroll by lines; at the end, follow new lines."""
         count = self._logs.count if self._logs is not None else 0
         first = count - len(self._kept()[1])
         end = max(min(count, first + self._height), self._last + by)
         self._end = None if end >= count else end
 
     def shift(self, by: int) -> None:
-        """Go some half widths to the right, at most to the end of the longest line, or back to the left."""
+        """Scroll to the right by half widths, at most to the end of the longest line, or to the left."""
         half = max(1, (self._lines.size.width - FRAME - SOURCE - SIGN) // 2)
         longest = max((len(line.text) for line in self._kept()[1]), default=0)
         self._shift = max(0, min(self._shift + by * half, (longest - 1) // half * half))
 
     def search(self, text: str) -> None:
-        """Mark what is searched for, any case, and go to the newest line that has it; nothing ends the search."""
+        """Mark all matches, ignoring case, and go to the newest. An empty text ends the search."""
         self._pattern, self._found = text.lower(), None
         self.find()
 
     def find(self) -> bool:
-        """Go to the line before with what is searched for, or to the newest; return whether anything is."""
+        """Go to the previous match, or from the oldest to the newest; return whether a text is searched."""
         first, kept = self._kept()
         numbers = [first + at for at, line in enumerate(kept) if self._pattern and self._pattern in line.text.lower()]
         if numbers:

@@ -1,4 +1,4 @@
-"""An observation, drawn: a picture, planes as small ones, named slices as rows of bars, or plain numbers."""
+"""An observation as rows: an image, small images of planes, bars of named slices, or numbers."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ PLAIN_SHADES = " .:*#"
 
 
 def observed(about: Description, moment: Moment, width: int, height: int) -> list[Row]:
-    """The observation: a picture, planes as small ones, named slices as rows of bars, or numbers."""
+    """Return the rows of the observation of `moment`, in `width` columns and, if it has planes, `height` lines."""
     values = moment.observation
     if values is None:
-        return hint(moment.note or "the observation of this step is not kept", width)
+        return hint(moment.note or "the observation of this step is not stored", width)
     if not about.slices and (pictures := images_in(values)) is not None:
         return image_rows(pictures, width, height)
     if values.ndim == 3:
@@ -47,7 +47,7 @@ def observed(about: Description, moment: Moment, width: int, height: int) -> lis
 
 
 def _planes(about: Description, values: NDArray[np.float32], width: int, height: int) -> list[Row]:
-    """The planes as pictures; those that have one value each all over as bars, with their slices' names."""
+    """The planes as small images; planes that have the same value everywhere as bars with their slices' names."""
     low, high = about.observation.uniform
     names = _plane_names(about, len(values))
     alike = [
@@ -72,7 +72,7 @@ def _plane_names(about: Description, count: int) -> list[str]:
 
 
 def planes(values: NDArray[np.float32], names: Sequence[str], width: int, height: int) -> list[Row]:
-    """Return planes `(P, H, W)` as tiles with names, as large as they fit; what does not fit is counted."""
+    """Return planes `(P, H, W)` as tiles with names, as large as they fit; lines that do not fit are counted."""
     values = _finite(values)
     low, high = float(values.min()), float(values.max())
     if not np.isin(values, (0, 1)).all():
@@ -88,7 +88,7 @@ def planes(values: NDArray[np.float32], names: Sequence[str], width: int, height
 
 
 def _whole(rows: list[Row], height: int) -> list[Row]:
-    """Rows that fit; in place of the others, how many there are."""
+    """The rows that fit; in place of the others, their number."""
     if len(rows) <= height:
         return rows
     return [*rows[: height - 1], (styled(f"{len(rows) - height + 1} more lines do not fit", FAINT),)]
@@ -110,7 +110,7 @@ def _tiles(tiles: Sequence[list[str]], names: Sequence[str], width: int, least: 
 
 
 def _short(name: str, width: int) -> str:
-    """A name in so many columns, its number whole."""
+    """A name shortened to `width` columns, without cutting its number."""
     head, space, number = name.rpartition(" ")
     return fit(name, width) if not space or len(name) <= width else fit(head, width - len(number)) + number
 
@@ -122,7 +122,7 @@ def _shades(plane: NDArray[np.float64]) -> list[str]:
 
 
 def _finite(values: Array) -> Array:
-    """Return numbers with nothing in place of what is none."""
+    """Return the values with 0 in place of NaN and infinity."""
     return np.nan_to_num(values, posinf=0, neginf=0)
 
 
@@ -151,11 +151,11 @@ def _slice(name: str, values: Array, width: int) -> list[Row]:
     text = f"{counted}, {span}" if len(counted) + len(span) + 2 <= width else span
     row: Row = (blank(max(0, min(wide, width - len(text)))), styled(text, FAINT))
     broken = len(values) - np.count_nonzero(np.isfinite(values))
-    return [*rows, (*row, styled(f", {broken:,} not a number", RED)) if broken else row]
+    return [*rows, (*row, styled(f", {broken:,} NaN or infinite", RED)) if broken else row]
 
 
 def _label(width: int) -> int:
-    """Return the columns of a name, which leaves room for what it names."""
+    """Return the columns of a name, so that there is room for its values."""
     return NAME if width > 2 * NAME else width // 3
 
 

@@ -1,4 +1,4 @@
-"""A task's panels beside its board, as sections of a column, and the film of what was filmed."""
+"""The task's panels beside its board, and the player of panels that contain a clip."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ FEWEST = 5
 USUAL = ("wide", "roomy", "close", "snug", "tight")
 STRETCHED = {"bars", "table", "list"}
 PLANES = 2
-FRAME_SECONDS = 0.16  # s that each picture of a film stands
-LAST_FRAME_SECONDS = 1.0  # s that the last one stands at least
+FRAME_SECONDS = 0.16
+LAST_FRAME_SECONDS = 1.0
+"""The last frame of a clip is shown at least this much longer."""
 
 
 class ClipPlayer:
-    """Plays a film to its end, then shows the newest one: fights may come faster than anybody can watch them."""
+    """Plays a clip to its end, then the newest one. Clips that arrive meanwhile are left out."""
 
     def __init__(self) -> None:
         self._newest: dict[str, Array] = {}
         self._begun = 0.0
 
     def frames(self, boards: Mapping[str, Array], now: float) -> tuple[dict[str, Array], int, int]:
-        """Return the pictures of now, the number of this one, from 1, and how many there are.
+        """Return the present frame, its number from 1, and the number of frames.
 
         Args:
             boards: A panel's fields, each `(T, H, W)`.
@@ -48,7 +49,7 @@ class ClipPlayer:
 
 
 class PanelSection:
-    """One panel as a section: at a modest scale where it is plain, as large as it may be where its cells say more."""
+    """One panel as a section: at a modest scale, or as large as possible if its cells have layers."""
 
     def __init__(self, panel: ShapedPanel, renderer: Renderer) -> None:
         self.panel, self._renderer = panel, renderer
@@ -66,7 +67,7 @@ class PanelSection:
         return replace(scale, columns=max(width, scale.columns)) if self.panel.kind in STRETCHED else scale
 
     def height(self, width: int) -> int:
-        """Return the lines that it takes in `width` columns, its frame included; of a changing list, the fewest."""
+        """Return the lines that it takes in `width` columns including its frame; the fewest if they vary."""
         return 2 + (FEWEST if self.panel.steps else self.scale(width - FRAME).lines)
 
     def section(self, boards: Mapping[str, Array], now: float, width: int) -> Section:
@@ -74,7 +75,7 @@ class PanelSection:
         mine, note = {name: boards[name] for name in self.panel.fields}, heading(self.panel.columns, width - FRAME)
         if self._clip is not None:
             mine, number, count = self._clip.frames(mine, now)
-            note = f"replay {number}/{count}" if number < count else "its end"
+            note = f"replay {number}/{count}" if number < count else "last frame"
 
         def rows(width: int, _: int) -> list[Row]:
             return self._rows(stacked(self.panel, mine), width)
@@ -95,14 +96,14 @@ class PanelSection:
 
 
 def stacked(panel: ShapedPanel, boards: Mapping[str, Array]) -> Array:
-    """Return a panel's field with those of its layers behind it, `(..., 1 + layers)`, or by itself without any."""
+    """Return a panel's field stacked with the fields of its layers, `(..., 1 + layers)`; without layers, the field."""
     if not panel.layers:
         return boards[panel.field]
     return np.stack([boards[name] for name in panel.fields], axis=-1)
 
 
 def legend(panel: ShapedPanel, board: Array, width: int, *, colors: bool) -> list[Row]:
-    """Return the names of all that is on a board, in the order in which it stands there; of a grid, of all actions."""
+    """Return the names of all glyphs on a board in order of appearance; for a grid, the names of all actions."""
     if panel.kind == "grid":
         return [named(glyph, width, colors=colors) for glyph in panel.glyphs]
     codes, first, counts = np.unique(board, return_index=True, return_counts=True)

@@ -1,4 +1,4 @@
-"""What stands in place of the boards while there are none: starting, restarting, stopping, or an error."""
+"""The message in place of boards while there are none: starting, restarting, stopping, or an error."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ NARROW = 64
 
 
 class StatusMessage(TextLines):
-    """Says what the session does while there is nothing to draw; hidden otherwise."""
+    """Shows what the session is doing while there are no boards. It is hidden otherwise."""
 
     def take(self, shot: ViewUpdate) -> bool:
-        """Show the state of the session if it has no boards now; return whether it shows something."""
+        """Show the message if the session has no boards; return whether it is shown."""
         quiet = shot.snapshot.phase in HEADS and not failed_with_boards(shot.snapshot)
         self.display = quiet
         if quiet and self.size:
-            self.show(centred(words(shot.snapshot, shot.now, min(NARROW, self.size.width - 2)), *self.size))
+            self.show(centered(words(shot.snapshot, shot.now, min(NARROW, self.size.width - 2)), *self.size))
         return quiet
 
 
 def words(snapshot: Snapshot, now: float, width: int) -> list[Row]:
-    """Return what the session does, for how long, and how far it is."""
+    """Return what the session is doing, its progress, and for how long."""
     phase, state = snapshot.phase, snapshot.state
     head = HEADS[phase]
     if phase is Phase.FAILED:
@@ -54,12 +54,12 @@ def words(snapshot: Snapshot, now: float, width: int) -> list[Row]:
 
 
 def failed_with_boards(snapshot: Snapshot) -> bool:
-    """Whether a session has failed after steps that can still be looked at."""
+    """Return whether a session has failed after its first step, so that there are boards to show."""
     return snapshot.phase is Phase.FAILED and snapshot.state["steps"] > 0
 
 
 def failure(snapshot: Snapshot, width: int) -> list[Row]:
-    """Return an error and what can be done now, in place of boards."""
+    """Return the error and what the user can do, in place of boards."""
     return [
         (styled(HEADS[Phase.FAILED], RED, bold=True),),
         (),
@@ -70,7 +70,7 @@ def failure(snapshot: Snapshot, width: int) -> list[Row]:
 
 
 def failure_rows(snapshot: Snapshot, width: int, height: int) -> list[Row]:
-    """Return an error and what can be done now, below boards: as much as `height` lines hold, the error first."""
+    """Return the error and what the user can do, below boards, in at most `height` lines."""
     head = f"{SIGNS.bad} {HEADS[Phase.FAILED]}: {snapshot.message}"
     rows: list[Row] = [*((styled(f" {line}", RED),) for line in wrapped(head, width - 2))]
     return [*rows, *((styled(f"   {line}", FAINT),) for line in wrapped(_advice(snapshot), width - 4))][:height]
@@ -79,13 +79,13 @@ def failure_rows(snapshot: Snapshot, width: int, height: int) -> list[Row]:
 def _advice(snapshot: Snapshot) -> str:
     about = snapshot.description
     if about.watched:
-        return "What it printed stands where the script prints. Press q to leave."
-    if not about.folder or not Path(about.folder).is_dir():  # one that ended before its environments leaves none
+        return "Its output is in the terminal of the script. Press q to leave."
+    if not about.folder or not Path(about.folder).is_dir():  # a session that failed to start leaves no folder
         return "Press q to leave."
-    return f"What it printed stands in session.log, in the folder of the run {about.run}. Press q to leave."
+    return f"Output: session.log in the folder of the run {about.run}. Press q to leave."
 
 
-def centred(rows: list[Row], width: int, height: int) -> list[Row]:
-    """Return rows in the middle of a place."""
+def centered(rows: list[Row], width: int, height: int) -> list[Row]:
+    """Return rows centered in `width` columns and `height` lines."""
     above = max(0, (height - len(rows)) // 2)
     return [*(() for _ in range(above)), *((blank((width - width_of(row)) // 2), *row) for row in rows)]

@@ -1,4 +1,4 @@
-"""All environments at once: their boards, and how the whole of them does."""
+"""All environments: their boards, throughput, scaling, episodes and learning."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..drawing.widgets import TextLines
 from ..messages import EnvironmentOpened
 from . import figures
 from .base import View, ViewUpdate
-from .curves import Curves, best
+from .curves import Curves, main_curves
 from .frames import frames_of
 from .headline import Headline
 from .inspect import inspected
@@ -36,7 +36,7 @@ class SummaryView(View):
     """The grid of boards beside throughput, scaling, episodes and the learning curve."""
 
     class PageTurned(Message):
-        """Another page of boards is shown."""
+        """Another page of boards was selected."""
 
     def __init__(self, *, colors: bool) -> None:
         super().__init__(id="summary")
@@ -57,12 +57,12 @@ class SummaryView(View):
         yield self._inspector
 
     def look(self, env: int) -> ViewRequest:  # noqa: ARG002 - the grid looks at all of its page
-        """The boards of this page and the learning curve."""
+        """Request the boards of this page and the learning curve."""
         return ViewRequest(self._first, self.grid.page, curves=self.curves)
 
     def show(self, shot: ViewUpdate) -> None:
-        """Draw the boards, and what else is due."""
-        self.curves = best(shot.snapshot)
+        """Draw the boards, and the panels that are due."""
+        self.curves = main_curves(shot.snapshot)
         self._prepare(shot.snapshot)
         quiet = self._waiting.take(shot)
         self.grid.display = not quiet
@@ -80,7 +80,7 @@ class SummaryView(View):
                 self._show_charts(shot)
 
     def _inspected(self, shot: ViewUpdate) -> list[Row]:
-        """All that is known of the selected board, over the panels."""
+        """Everything known of the selected environment, in a frame over the side that its board is not on."""
         grid = self.grid.grid_layout
         if grid is not None:
             beside_it = (
@@ -94,7 +94,7 @@ class SummaryView(View):
         )
 
     def _prepare(self, snapshot: Snapshot) -> None:
-        """Take over another task or N."""
+        """Set up another task or number of environments."""
         board = snapshot.description.board
         if self._renderer is None or board != self._panel:
             self._renderer = renderer_for(board, colors=self._colors)
@@ -112,11 +112,11 @@ class SummaryView(View):
         return stacked(self._panel, snapshot.boards)
 
     def _sections(self, shot: ViewUpdate) -> list[Section]:
-        """The panels of the right column, for its height and for what the charts show already."""
+        """The panels of the right column: as many as fit, without those that the charts show."""
         snapshot, height = shot.snapshot, self._side.size.height
         lines = HIGH_CURVE_LINES if height >= HIGH else CURVE_LINES
         sections = [Section("Throughput", lambda width, _: figures.throughput(snapshot, width))]
-        if not snapshot.description.watched:  # the N of a script is its own
+        if not snapshot.description.watched:  # the number of environments of a script cannot be changed
             sections.append(Section("Scaling", lambda width, _: figures.scaling(snapshot, width)))
             if height >= TALL:
                 curve = Section("Speedup over N", lambda width, _: figures.scaling_curve(snapshot, width, lines))
@@ -129,7 +129,7 @@ class SummaryView(View):
         return [*sections, self._curves.section(shot, self.curves[0])]
 
     def _show_charts(self, shot: ViewUpdate) -> None:
-        """The learning curve below the boards, the time of a step beside it, and other curves, as there is room."""
+        """Draw the learning curve below the boards; if there is room, also the time of a step and other curves."""
         width, height = self._charts.size
         goal, *others = (self._curves.section(shot, name) for name in self.curves)
         if width < BOTH_CHARTS:
@@ -148,7 +148,7 @@ class SummaryView(View):
         self._charts.show(rows)
 
     def _arrange(self, *, quiet: bool) -> None:
-        """Give the boards the lines they take, and the charts what is left."""
+        """Give the boards the lines that they need, and the charts the rest."""
         width, height = self._left.size
         grid = self.grid.fit_within(width, height)
         used = grid.rows * grid.tile[1] if grid else height
@@ -160,7 +160,7 @@ class SummaryView(View):
             self.grid.styles.height = wanted
 
     def on_board_grid_layout_changed(self, event: BoardGrid.LayoutChanged) -> None:
-        """Keep the page within the boards; ask for another look."""
+        """Start the page at a multiple of its size, and request its boards."""
         event.stop()
         self._first = self._first // self.grid.page * self.grid.page
         self.post_message(self.PageTurned())
@@ -177,7 +177,7 @@ class SummaryView(View):
         self._go(min(last, max(0, self._first + by * page)))
 
     def neighbor(self, env: int, columns: int, rows: int) -> int:
-        """Return the environment beside `env` in the grid; turns the page where that is on another one."""
+        """Return the environment that is so many columns and rows away from `env`, and turn to its page."""
         across = self.grid.grid_layout.columns if self.grid.grid_layout else 1
         found = min(max(0, self._count - 1), max(0, env + columns + rows * across))
         self._go(found // self.grid.page * self.grid.page)
@@ -190,7 +190,7 @@ class SummaryView(View):
 
     @property
     def pages(self) -> tuple[int, int]:
-        """The page that is shown, from 1, and how many there are."""
+        """The page that is shown, from 1, and the number of pages."""
         if self.grid.grid_layout is None or not self.grid.display:
             return 1, 1
         page = self.grid.page

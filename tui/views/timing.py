@@ -1,4 +1,4 @@
-"""Where a step's time goes."""
+"""The time of a step by phase."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .base import View, ViewUpdate
 from .figures import COLORS, NAMES, hint, shares, stacked
 
 MEANINGS = {
-    "environment": "the games themselves: in each step, the slowest worker",
-    "transport": "waiting for workers beyond that: wake-ups, signals, uneven work",
-    "inference": "the policy choosing actions",
-    "learner": "advantages and gradient steps",
-    "python": "everything else in the training loop",
+    "environment": "stepping the environments: in each step, the slowest worker",
+    "transport": "additional waiting for workers: wake-ups, signals, uneven work",
+    "inference": "computing actions",
+    "learner": "computing advantages, gradient steps",
+    "python": "the rest of the training loop",
     "unaccounted": "the rest of the wall time",
 }
 NAME = 16
@@ -27,7 +27,7 @@ NUMBERS = STEP + EACH + SHARE
 
 
 class TimingView(View):
-    """Bars in ms per step and in %, which add up to the wall time of the window."""
+    """Bars in ms per step and in %, whose sum is the wall time of the window."""
 
     def __init__(self) -> None:
         super().__init__(id="timing")
@@ -43,7 +43,7 @@ class TimingView(View):
             steps, wall = float(shot.snapshot.times["steps"]), float(shot.snapshot.times["wall"])
             units = shot.snapshot.description.units
             bars = Section(
-                f"Where the time of a {units.step} goes",
+                f"Time of a {units.step} by phase",
                 lambda width, height: rows_of(shot.snapshot, width, height),
                 fills=True,
                 note=f"window: {wall:.1f} s, {whole(steps)} {plural(units.step)}",
@@ -52,10 +52,10 @@ class TimingView(View):
 
 
 def rows_of(snapshot: Snapshot, width: int, height: int) -> list[Row]:
-    """Return the whole view: one stacked bar, then a bar for every phase, and their sum."""
+    """Return the rows of the view: one stacked bar, a bar for every phase, and the sum."""
     wall, steps = float(snapshot.times["wall"]), float(snapshot.times["steps"])
     if wall <= 0 or steps <= 0:
-        return hint("waiting for a window of 2 s", width)
+        return hint("waiting for the first 2 s", width)
     n, units = snapshot.num_envs, snapshot.description.units
     entries = shares(snapshot)
     roomy, low = height >= 3 * len(entries) + 8, height < len(entries) + 5
@@ -90,7 +90,7 @@ def _phase(name: str, share: float, numbers: Row, width: int) -> Row:
 
 
 def _figures(share: float, step: float, env_step: float, *, wide: bool) -> Row:
-    """Milliseconds of a step of all environments, where there is room the time of one environment's, and the share."""
+    """Milliseconds per step of all environments, the time per step of one if there is room, and the share."""
     return (
         styled(f"{steady(1000 * step, 3):>{STEP}}", TEXT),
         *([styled(f"{duration(env_step):>{EACH}}", SOFT)] if wide else []),

@@ -1,4 +1,4 @@
-"""Workers and events: who steps what, how they do, and what happened."""
+"""The table of workers, and the log of events."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class WorkersView(View):
 
     @property
     def page(self) -> int:
-        """Workers that have room beside the events."""
+        """Number of workers for which there is room above the events."""
         return max(1, int(self._lines.size.height * SHARE) - 3)
 
     def show(self, shot: ViewUpdate) -> None:
@@ -92,7 +92,7 @@ class WorkersView(View):
         self._lines.show(column([*sections, log], *self._lines.size))
 
     def _measure(self, workers: Array) -> None:
-        """Steps per second of every worker, over at least a second."""
+        """Measure the steps per second of every worker, over at least a second."""
         now = time.monotonic()
         for index, (pid, steps) in enumerate(zip(workers["pid"].tolist(), workers["steps"].tolist(), strict=True)):
             then, before = self._before.get(index, (0.0, 0))
@@ -109,7 +109,7 @@ class WorkersView(View):
 
 
 def _memory(snapshot: Snapshot) -> str:
-    """Return what the worker processes take in memory per environment; nothing where there are none."""
+    """Return the memory of the worker processes per environment; an empty text if there are none."""
     workers = snapshot.workers
     taken = float(workers["rss"][workers["pid"] != snapshot.description.pid].sum())
     return f", {human_bytes(taken / snapshot.num_envs)} per {snapshot.description.units.environment}" if taken else ""
@@ -120,9 +120,9 @@ def worker_rows(snapshot: Snapshot, rates: dict[int, float], width: int, shown: 
     workers, units = snapshot.workers, snapshot.description.units
     if not len(workers):
         owner = "script" if snapshot.description.watched else "session"
-        return hint(units.said(f"no workers: the environments are stepped in the {owner}'s own process"), width)
+        return hint(units.said(f"no workers: the environments run in the {owner}'s own process"), width)
     words = {"envs": plural(units.env), "steps/s": f"{plural(units.step)}/s"}
-    if units.env == "worker":  # a solver's, of which a process may hold several
+    if units.env == "worker":  # one process may run several workers of a solver
         words["worker"] = "process"
     columns = [column for column in COLUMNS if width >= sum(wide for _, wide in COLUMNS) + 8 or column[0] in NARROW]
     names = "".join(f"{words.get(name, name):>{wide}}" for name, wide in columns)
@@ -156,7 +156,7 @@ def worker_rows(snapshot: Snapshot, rates: dict[int, float], width: int, shown: 
 
 
 def imbalance(snapshot: Snapshot) -> str:
-    """Return how much more the busiest worker of a solver does than they do on average, by its first number."""
+    """Return the maximum over the mean of the first number that a solver's workers report."""
     rates = snapshot.info[:, 0] if snapshot.description.info else np.zeros(0)
     if not rates.sum():
         return ""
@@ -164,7 +164,7 @@ def imbalance(snapshot: Snapshot) -> str:
 
 
 def load_rows(snapshot: Snapshot, width: int, shown: slice) -> list[Row]:
-    """Return what each worker of a solver says of its last batch, and which part of the tables it looks after."""
+    """Return the numbers that each worker of a solver reports of its last batch."""
     names = [spoken(name) for name in snapshot.description.info]
     wides = [FIRST, *(max(11, len(name) + 2) for name in names)]
     lines = [["worker", *names]]
@@ -176,7 +176,7 @@ def load_rows(snapshot: Snapshot, width: int, shown: slice) -> list[Row]:
 
 
 def event_rows(events: tuple[Event, ...], width: int, height: int) -> list[Row]:
-    """Return the newest events that fit, the newest first."""
+    """Return as many of the newest events as fit, the newest first."""
     rows: list[Row] = []
     for event in reversed(events[-height:]):
         word, color = LEVELS[event.level]

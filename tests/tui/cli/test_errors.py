@@ -64,13 +64,13 @@ REFUSED_BY_THE_COMMAND = {
     "interpreter": Case(("bench", "peers", "--peer-python", "gone"), 2, ("--peer-python", "does not exist")),
     "server": Case(("env-server", "--backend", "shm"), 2, ("unknown kind of server 'shm'", "http, socket")),
     "episode": Case(("replay", "gone.jsonl"), 2, ("gone.jsonl cannot be read: No such file or directory; `r`",)),
-    "play": Case(("play", "drmario"), 2, ("a terminal is needed",)),
+    "play": Case(("play", "drmario"), 2, ("is not a terminal",)),
 }
 REFUSED_BY_THE_SESSION = {
     "task": Case((*HEADLESS, "--task", "drmaro"), 2, ("unknown task 'drmaro'", "Did you mean drmario?")),
     "task parameter": Case((*HEADLESS, "--task", "drmario:level=99"), 2, ("level expects 0 to 20",)),
     "runs": Case((*HEADLESS, *QUICK, "--runs-dir", "key.yaml"), 1, ("key.yaml", "--runs-dir")),
-    "terminal": Case(("run",), 2, ("a terminal is needed", "--headless")),
+    "terminal": Case(("run",), 2, ("is not a terminal", "--headless")),
 }
 
 

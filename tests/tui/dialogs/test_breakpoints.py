@@ -28,7 +28,7 @@ async def test_a_condition_is_typed_and_sent(fake, open_app):
     """Space is a letter while something stands in the line; Enter sends it; the session's list is shown."""
     async with open_app(fake, (120, 40)) as (app, pilot):
         await opened(app, pilot)
-        await seen(app, "there are none")
+        await seen(app, "no breakpoints")
         await seen(app, "names: ")
         await seen(app, "viruses")
         await seen(app, "topped_out")

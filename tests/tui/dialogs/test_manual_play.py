@@ -30,7 +30,7 @@ async def test_buttons_names_and_numbers_are_played(chess, open_app):
         acts = [("act", {"env": 2, "seat": 0, "action": action}) for action in (2, 0, 1)]
         assert chess.commands == [("pause", {}), *acts, ("step", {"count": 1})]
         await pilot.press(*"jump", "enter")
-        await seen(app, "is no action here")
+        await seen(app, "unknown action")
         chess.refusal = "Bad action: action 2 is not legal now"
         await pilot.press("right")
         await seen(app, "not legal now")

@@ -53,7 +53,7 @@ async def test_runs_are_listed_with_their_state_and_curve(fake, runs, open_app):
         await opened(app, pilot)
         await seen(app, "usual", "completed", "40k", "3.90", "▁▁▂▂▃▃▄▄▅▅▆▆▇▇██", "cart", "failed", "killed", "died")
         await pilot.press(*"broken")
-        await seen(app, "damaged", "cannot", "1 of 1", "nothing was saved to resume")
+        await seen(app, "damaged", "cannot", "1 of 1", "no checkpoint to resume from")
 
 
 async def test_in_a_low_terminal_the_list_has_all_the_room(fake, runs, open_app):
@@ -71,7 +71,7 @@ async def test_what_is_typed_filters(fake, runs, open_app):
         await pilot.press(*"ppo", "space", *"cartpole")
         await seen(app, "1 of 1", "CartPole-v1")
         await pilot.press(*"x")
-        await seen(app, "nothing fits")
+        await seen(app, "no run matches")
         await pilot.press("escape")
         await seen(app, "1 of 4")
         await pilot.press("escape")
@@ -103,7 +103,7 @@ async def test_what_saved_nothing_cannot_be_resumed(fake, runs, open_app):
     async with open_app(fake, (120, 40)) as (app, pilot):
         await opened(app, pilot)
         await pilot.press(*"cart")
-        await seen(app, "nothing was saved to resume", "1 of 1")
+        await seen(app, "no checkpoint to resume from", "1 of 1")
         await pilot.press("enter")
         assert isinstance(app.screen, RunPicker)
 
@@ -152,7 +152,7 @@ def test_from_one_session_to_another_and_back(tmp_path):
             _pressed(terminal, "R", b"type to filter")
             _pressed(terminal, "done", b"Enter resumes it")
             _pressed(terminal, "\r", b"Leave other for done")
-            _pressed(terminal, "d", b"other goes on", b"resumed done")
+            _pressed(terminal, "d", b"other continues", b"resumed done")
             _pressed(terminal, "q", b"Leave done")
             _pressed(terminal, "s", b"/runs/done")
             wait(lambda: terminal.process.poll() == 0, "the end")

@@ -9,7 +9,7 @@ from textual.widgets import Input
 
 from pac.training.telemetry.records import Phase
 from pac.training.telemetry.snapshot import Scaling
-from pac.tui.dialogs.sweep import SweepDialog, said, table
+from pac.tui.dialogs.sweep import SweepDialog, knee_sentence, table
 
 from ..fake_session import SIZES, screen_text, seen, until
 
@@ -19,7 +19,7 @@ async def test_the_usual_numbers_are_offered_and_sent(fake, open_app):
     async with open_app(fake, (120, 40)) as (app, pilot):
         await pilot.press("v")
         await until(lambda: isinstance(app.screen, SweepDialog))
-        await seen(app, "nothing has been measured yet", "1 2 4 8 16")
+        await seen(app, "no measurements yet", "1 2 4 8 16")
         await pilot.press("enter")
         await until(lambda: fake.commands == [("sweep", {"counts": [1, 2, 4, 8, 16]})])
         app.screen.query_one(Input).value = ""
@@ -96,7 +96,7 @@ def test_the_sentence_is_true_of_the_table(rows):
     texts = ["".join(part.text for part in row) for row in table(points, "fps", 90)][1:]
     brings = {int(text.split()[0].replace(",", "")): int(text.split("%")[1]) for text in texts}
     (marked,) = [count for count, text in zip(counts, texts, strict=True) if "knee" in text]
-    sentence = said(points)
+    sentence = knee_sentence(points)
     assert all(brings[count] >= 50 for count in counts if 1 < count <= marked)
     assert [brings[count] < 50 for count in counts if count > marked][:1] in ([], [True])
     if "at least half" in sentence:

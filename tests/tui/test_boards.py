@@ -10,7 +10,7 @@ from pac.envs.panels import Glyph
 from pac.envs.text import cells_of
 from pac.training.telemetry.description import ShapedPanel
 from pac.tui.boards import BoardFrame, BoardGrid, renderer_for
-from pac.tui.boards.cells import enlarged, essence
+from pac.tui.boards.cells import enlarged, single_color
 from pac.tui.boards.layout import Notes, best_layout
 from pac.tui.boards.widget import shortened
 
@@ -109,8 +109,8 @@ def test_a_shape_is_told_from_text_by_one_colour():
     """Reduced to half a character, a pill is bright and a virus is not."""
     filled = Glyph(" ▐", "a", "#000000", "#e0c060")
     written = Glyph("oo", "A", "#e0c060", "#302010")
-    assert essence(filled) == "#e0c060"
-    assert essence(written) not in {"#e0c060", "#302010"}
+    assert single_color(filled) == "#e0c060"
+    assert single_color(written) not in {"#e0c060", "#302010"}
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def brightness(color: str) -> int:
     return 3 * red + 6 * green + blue
 
 
-def essence(glyph: Glyph) -> str:
+def single_color(glyph: Glyph) -> str:
     """Return one color for a glyph: the brighter color of a shape, or a mixture of the colors of text."""
     if not glyph.wide.strip():
         return glyph.ground
@@ -71,7 +71,7 @@ class CellStyles:
         self._metered = any(layer.kind == "meter" for layer in layers)
         self._colors = colors
         self._styles = [style_of(glyph.color, glyph.ground) for glyph in glyphs]
-        self._essences = [essence(glyph) for glyph in glyphs]
+        self._single_colors = [single_color(glyph) for glyph in glyphs]
         self._texts: dict[tuple[str, int], list[str]] = {}
 
     def line(self, codes: Array, line: int, scale: str) -> Row:
@@ -122,6 +122,7 @@ class CellStyles:
         """Characters that show two cells each, one above the other."""
         width = len(codes) // 2
         pairs = [
-            (self._essences[top], self._essences[low]) for top, low in zip(codes[:width], codes[width:], strict=True)
+            (self._single_colors[top], self._single_colors[low])
+            for top, low in zip(codes[:width], codes[width:], strict=True)
         ]
         return tuple(Segment("▀" * len(list(run)), style_of(*pair)) for pair, run in groupby(pairs))

@@ -1,4 +1,4 @@
-"""What renderers of every kind have in common: the sizes they can be drawn at, and how their lines are asked for."""
+"""The interface of renderers: the scales at which they draw, and their lines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Scale:
 
 
 class Renderer(Protocol):
-    """Draws a panel. It prepares boards as rows, which are compared with the rows on the screen, and draws their lines."""
+    """Draws a panel: prepares boards as rows, and draws the lines of a row. Equal rows are not drawn again."""
 
     @property
     def scales(self) -> tuple[Scale, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import selectors
 import socket
@@ -39,6 +40,9 @@ from .protocol import (
 
 CHUNK = 1 << 16
 """Bytes that are read at once."""
+NO_RESOURCES = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+ACCEPT_PAUSE = 0.5
+"""Seconds without accepting connections after there were too few file descriptors or too little memory for one."""
 SPARE = 16
 """Connections beyond the number of environments that are listened to, to ask for health and spaces."""
 
@@ -88,7 +92,7 @@ class Server:
         self._chunk = bytearray(CHUNK)
         self._view = memoryview(self._chunk)
         listener.setblocking(False)
-        self._selector.register(listener, selectors.EVENT_READ, None)
+        self._listen()
         self._handlers: dict[int, Callable[[Connection, Frame], None]] = {
             Kind.STEP_REQ: self._step,
             Kind.STEP_MULTI_REQ: self._step,
@@ -103,6 +107,8 @@ class Server:
 
     def turn(self, seconds: float) -> bool:
         """Answer what came; wait for it at most so long. Return whether something did."""
+        if self._resume_at and time.monotonic() >= self._resume_at:
+            self._listen()
         ready = self._selector.select(0) or self._wait(seconds)
         if len(ready) > 1:  # in the order of the environments, whatever the system's
             ready.sort(key=_order)
@@ -134,10 +140,18 @@ class Server:
         self._selector.close()
         self._listener.close()
 
+    def _listen(self) -> None:
+        """Accept connections from now on."""
+        self._resume_at = 0.0
+        self._selector.register(self._listener, selectors.EVENT_READ, None)
+
     def _accept(self) -> None:
         try:
             wire, _ = self._listener.accept()
-        except OSError:  # it has gone again, or no file is left: the next one may fare better
+        except OSError as error:
+            if error.errno in NO_RESOURCES:  # the connection stays in the backlog, so `select` would return at once
+                self._selector.unregister(self._listener)
+                self._resume_at = time.monotonic() + ACCEPT_PAUSE
             return
         one = Connection(wire, self._selector)
         self._open.add(one)

@@ -22,7 +22,7 @@ SERVER = """
 import sys
 from pathlib import Path
 sys.path.append({here!r})
-from pac.backends.socket_server import serve
+from pac.backends.socket_backend.server import serve
 from pac.envs import find
 serve(find(sys.argv[1]), Path(sys.argv[2]), 0, {envs}, {seed}, ready=lambda: print("ready", flush=True))
 """

@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 import socket
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -270,3 +272,42 @@ def test_a_path_that_is_taken(server, tmp_path):
     with pytest.raises(BackendUnavailable, match="short path"):
         listen(tmp_path / ("x" * 200))
     plays(server)
+
+
+OUT_OF_FILES = """
+import os, resource, socket, sys
+from pathlib import Path
+from pac.backends.socket_backend.loop import Server
+from pac.backends.socket_backend.protocol import Kind, frame
+from pac.backends.socket_backend.server import listen
+from pac.envs import find
+
+server = Server(find("noop"), listen(Path(sys.argv[1])), 0, 1, 0)
+client = socket.socket(socket.AF_UNIX)
+client.connect(sys.argv[1])
+client.sendall(frame(Kind.HEALTH_REQ, 7))
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+taken = []
+try:
+    while True:
+        taken.append(os.dup(0))
+except OSError:
+    print(sum(server.turn(0.1) for _ in range(4)), flush=True)
+for descriptor in taken:
+    os.close(descriptor)
+client.setblocking(False)
+while True:
+    server.turn(0.1)
+    try:
+        print(client.recv(64)[-1])
+        break
+    except BlockingIOError:
+        pass
+"""
+
+
+def test_a_server_without_free_files_waits_instead_of_spinning(runtime_directory):
+    """It tries once, then waits before it accepts again, and serves the connection when there are files."""
+    command = [sys.executable, "-c", OUT_OF_FILES, str(runtime_directory / "full")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=LIMIT)
+    assert done.stdout.split() == ["1", "1"]

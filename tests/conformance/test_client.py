@@ -22,7 +22,7 @@ SEED = 5
 SERVER = """
 import sys
 from pathlib import Path
-from pac.backends.socket_server import serve
+from pac.backends.socket_backend.server import serve
 from pac.envs import find
 serve(find(sys.argv[1]), Path(sys.argv[2]), 0, 2, int(sys.argv[3]), ready=lambda: print("ready", flush=True))
 """

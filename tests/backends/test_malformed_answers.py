@@ -18,6 +18,8 @@ from pac.backends.http_backend.messages import Reset, result
 from pac.backends.servers.hosting import Host
 from pac.envs import BadParameter, allocate, find
 
+from ..tui.attack_text import ATTACK, smuggled
+
 
 class Server:
     """Answers every request with the same bytes, on a thread of this process."""
@@ -144,6 +146,7 @@ CHANGES = {
     "large frames": (with_value(2**40, "frames"), "out of bounds"),
     "an unknown outcome": (with_value("melted", "outcome"), "'melted' is not in list"),
     "fields that are a number": (with_value(3, "fields"), "no attribute 'items'"),
+    "a hostile field": (with_value("", "fields", ATTACK), "PWNED"),
     "an unknown field": (with_value("", "fields", "other"), "'other' is not a field without slots"),
     "a field with slots": (with_value("", "fields", "reward"), "'reward' is not a field without slots"),
     "a field that is not in base64": (with_value("?", "fields", "episode"), ""),
@@ -157,8 +160,9 @@ CHANGES = {
 def test_an_answer_that_is_wrong_in_one_place(ask, sound, change, reason):
     """What is missing, or of another type, length or size, is one sentence, and nothing is broadcast or cut."""
     change(sound)
-    with pytest.raises(BackendBroken, match=f"malformed answer: .*{re.escape(reason)}"):
+    with pytest.raises(BackendBroken, match=f"malformed answer: .*{re.escape(reason)}") as caught:
         ask(json.dumps(sound).encode())
+    assert smuggled(str(caught.value)) == set()
 
 
 @pytest.mark.parametrize(
@@ -167,12 +171,14 @@ def test_an_answer_that_is_wrong_in_one_place(ask, sound, change, reason):
         (b'{"error": "no such episode"}', "no such episode"),
         (b'{"error": ["\\u001b[2J"]}', r"['\x1b[2J']"),
         (b"{}", "it answered with status 400"),
+        (json.dumps({"error": ATTACK}).encode(), "PWNED"),
     ],
 )
 def test_a_refusal(ask, body, text):
-    """It is the server's sentence, whatever that is."""
-    with pytest.raises(BadParameter, match=re.escape(text)):
+    """It is the server's sentence, with what attacks the terminal written out."""
+    with pytest.raises(BadParameter, match=re.escape(text)) as caught:
         ask(body, "400 Bad Request")
+    assert smuggled(str(caught.value)) == set()
 
 
 @pytest.mark.parametrize("head", ["999 Odd", "200 OK\r\nX: " + "y" * 70_000])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Callable, Iterator
 
@@ -9,12 +10,17 @@ import numpy as np
 import pytest
 
 from pac.backends import BackendBroken, BackendUnavailable, make
+from pac.backends.core.errors import ProtocolError
+from pac.backends.core.layout import Layout
 from pac.backends.remote import RemoteBackend
+from pac.backends.socket_backend.client import SocketLines
 from pac.backends.socket_backend.loop import Server
-from pac.backends.socket_backend.protocol import NUMBERS
+from pac.backends.socket_backend.protocol import NUMBERS, Kind, frame
 from pac.backends.socket_backend.server import listen
 from pac.envs import Task, find
 from pac.training.bench.backends.rates import RandomLegal
+
+from ..tui.attack_text import ATTACK, smuggled
 
 SEED = 3
 ENVS = 3
@@ -137,3 +143,21 @@ def test_a_partial_reset(served):
     assert envs.buffer["episode"].tolist() == [[0, 1, 0]]
     assert envs.buffer["episode_length"].tolist() == [[1, 0, 1]]
     envs.close()
+
+
+def test_an_error_that_attacks_the_terminal(runtime_directory):
+    """The text of an ERROR frame is written out, whatever a server puts into it."""
+    path, task = runtime_directory / "hostile", find("CartPole-v1")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        lines = SocketLines(task, 1, Layout(task, 1).map(), plain=True)
+        lines.connect(0, path, 0, 20.0)
+        with listener.accept()[0] as server:
+            server.sendall(frame(Kind.ERROR, 1, b"\x01\x00" + ATTACK.encode() + b"\xff"))
+            lines.ask_reset([0])
+            with pytest.raises(ProtocolError, match="PWNED") as caught:
+                lines.receive(0)
+        lines.close()
+    path.unlink()
+    assert smuggled(str(caught.value)) == set()

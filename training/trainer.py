@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from ..envs import PacError, Task
 from ..envs.fields import Array, Buffers
 
 Metrics: TypeAlias = dict[str, float]
 PHASES = ("environment", "transport", "inference", "learner", "python")
+KEPT_LAPS = 256
 
 
 class Stopped(Exception):
@@ -52,24 +54,35 @@ class Envs(Protocol):
         """Stop the workers."""
 
 
+class Lap(NamedTuple):
+    """A phase that a thread went through, from `begin` to `end` in s of the monotonic clock."""
+
+    phase: str
+    begin: float
+    end: float
+
+
 class Timer:
     """Attributes every moment of the training thread to one phase, so that the phases add up.
 
     Attributes:
         seconds: Time spent per phase, since the beginning.
         last: When the last lap ended, by the clock.
+        laps: The last laps, oldest first.
     """
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self.seconds = dict.fromkeys(PHASES, 0.0)
         self._clock = clock
         self.last = clock()
+        self.laps: deque[Lap] = deque(maxlen=KEPT_LAPS)
 
     def lap(self, phase: str) -> float:
         """Attribute the time since the last lap to `phase`; return it, in s."""
         now = self._clock()
         spent = now - self.last
         self.seconds[phase] += spent
+        self.laps.append(Lap(phase, self.last, now))
         self.last = now
         return spent
 

@@ -150,6 +150,14 @@ class FakeSession:
                 boards[:] = self.random.integers(0, high, boards.shape)
         self.say(steps=self.writer.array("state")["steps"] + self.num_envs)
 
+    def process(self, row: int, role: str = "worker", **values: object) -> None:
+        """Write a row of the table of processes."""
+        with self.writer.write("processes") as table:
+            table["role"][row], table["index"][row] = role.encode(), row
+            for name, value in {"state": b"ready", "rate": np.nan, **values}.items():
+                table[name][row] = value
+        self.say()
+
     def event(self, level: Level, text: str) -> None:
         """Log an event."""
         self.events += 1
@@ -163,12 +171,12 @@ class FakeSession:
             names[: len(curves)] = [name.encode() for name in curves]
         with self.writer.write("metrics") as values:
             values[: len(curves)] = [points[-1] for points in curves.values()]
+        with self.writer.write("metric_count") as count:
+            count[...] = len(curves)
         with self.writer.write("history") as history:
             for column, points in enumerate(curves.values()):
-                history[: len(points), 0] = 100 * np.arange(1, len(points) + 1)
-                history[: len(points), 1] = np.arange(1, len(points) + 1)
-                history[: len(points), 2] = 4000 * np.arange(1, len(points) + 1)
-                history[: len(points), 3 + column] = points
+                history[:3, : len(points)] = np.outer((100, 1, 4000), np.arange(1, len(points) + 1))
+                history[3 + column, : len(points)] = points
         self.say()
 
     def scaling(self, **fps: float) -> None:

@@ -65,7 +65,7 @@ class HostileSession(FakeSession):
         play(self)
         text = ATTACK.encode()
         self.history(**{hostile("metric"): [1.0, 2.0]})
-        self.write("workers", used=1, state=b"\x1b]0;P\x07", error=text)
+        self.write("processes", role=b"worker", state=b"\x1b]0;P\x07", error=text)
         self.write("breakpoints", number=1, text=text)
         self.write("system", pulse=time.time(), gpus=1, gpu_name=text[:48])
         self.board("screen", [[0x1B, 0x9B, 0x202E, 0x200B, 0x7F, 0xD800, 0x2028, 7, 8, 13]] * 3)

@@ -221,9 +221,8 @@ async def test_curves_run_over_steps_or_time(fake, open_app):
 
 async def test_workers_and_events_are_listed(fake, open_app):
     """Who steps what, how it does, its last error, and what happened, the newest first."""
-    with fake.writer.write("workers") as workers:
-        workers[0] = (1, 4242, 0, 4, b"ready", 100, 0.2, 0, 12.0, 150 << 20, b"")
-        workers[1] = (1, 4343, 4, 8, b"dead", 100, 9.0, 2, 0.0, 0, b"ValueError: no such move")
+    fake.process(0, pid=4242, end_env=4, cpu=12.0, rss=150 << 20)
+    fake.process(1, pid=4343, first_env=4, end_env=8, state=b"dead", restarts=2, error=b"ValueError: no such move")
     fake.event(Level.INFO, "restarted with num_envs=8")
     fake.event(Level.ERROR, "worker 2 died")
     async with open_app(fake) as (app, pilot):
@@ -232,6 +231,24 @@ async def test_workers_and_events_are_listed(fake, open_app):
         await seen(app, "18.8 MiB per environment", "worker 2 died", "restarted with num_envs=8")
         log = screen_text(app)
         assert log.index("worker 2 died") < log.index("restarted with num_envs=8")
+
+
+async def test_processes_of_several_roles_are_listed_with_their_roles(fake, open_app):
+    """A learner stands below the workers, with its name, its device and its updates per second."""
+    fake.process(0, pid=4242, end_env=8, rate=1234.0)
+    fake.process(1, "learner", index=0, pid=4343, name=b"alice", device=b"cuda:1", rate=56.0)
+    async with open_app(fake, (160, 40)) as (app, pilot):
+        await pilot.press("w")
+        await seen(app, "rate/s", "worker 1", "1,234", "learner alice", "56", "cuda:1", "1 x shm")
+
+
+async def test_curves_of_several_learners_are_called_after_them(fake, open_app):
+    """By the name of the learner, or its number; what only one of them reports has no name behind it."""
+    fake.process(0, "learner", index=0, name=b"alice")
+    fake.history(loss=[0.3, 0.2], **{"learner1/loss": [0.5, 0.4], "learner1/lag": [1.0, 1.0]})
+    async with open_app(fake, (160, 40)) as (app, pilot):
+        await pilot.press("l")
+        await seen(app, "loss (alice)", "loss (learner 2)", " lag ")
 
 
 async def test_the_foot_says_what_the_machine_does(fake, open_app):
@@ -285,10 +302,8 @@ async def test_a_solver_speaks_of_workers_and_iterations(fake, open_app):
         fake.say()
         await pilot.press("t")
         await seen(app, "ms/batch  per worker batch")
-        with fake.writer.write("workers") as workers:
-            workers[0] = (1, 4242, 0, 3, b"ready", 100, 0.2, 0, 12.0, 150 << 20, b"")
-            workers[1] = (1, 4343, 3, 4, b"ready", 100, 0.2, 0, 12.0, 150 << 20, b"")
-        fake.say()
+        fake.process(0, pid=4242, end_env=3, cpu=12.0, rss=150 << 20)
+        fake.process(1, pid=4343, first_env=3, end_env=4, cpu=12.0, rss=150 << 20)
         await pilot.press("w")
         await seen(app, "process     pid    workers    state batches/s", "1    4242        1-3", "2    4343          4")
         await pilot.press("e")

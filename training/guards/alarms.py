@@ -7,7 +7,7 @@ ring again.
 from __future__ import annotations
 
 import math
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import median
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs.fields import Array, Buffers
+from ..telemetry.metric_names import split_metric_name
 from ..telemetry.throughput import WINDOW, Mark
 
 QUIET_SECONDS = 60.0  # s of training without the active, after which an alarm may ring anew
@@ -149,7 +150,8 @@ class Alarms:
         self.marked: set[int] = set()
         self._numbers = {name: Alarm(QUIET_SECONDS) for name in ("reward", "observation")}
         self._losses = Alarm(QUIET_ITERATIONS)
-        self._collapse, self._entropy = Alarm(QUIET_ITERATIONS), EntropyCollapse()
+        self._collapse = Alarm(QUIET_ITERATIONS)
+        self._entropies: defaultdict[int, EntropyCollapse] = defaultdict(EntropyCollapse)
         self._slowness, self._speed = Alarm(QUIET_SECONDS), Slowdown()
         self._silence = Alarm(QUIET_SECONDS)
         self._episodes, self._ended = 0, 0.0
@@ -191,10 +193,10 @@ class Alarms:
         losses = [name for name, value in metrics.items() if "loss" in name and not math.isfinite(value)]
         if self._losses.begins(self._iterations, active=bool(losses)):
             self.report(f"alarm: {losses[0]} is not a number: {metrics[losses[0]]}")
-        entropy = _entropy(metrics)
-        collapsed = entropy is not None and self._entropy.collapsed(entropy)
-        if self._collapse.begins(self._iterations, active=collapsed):
-            early = self._entropy.early
+        entropies = _entropies(metrics)
+        collapsed = [learner for learner, value in entropies.items() if self._entropies[learner].collapsed(value)]
+        if self._collapse.begins(self._iterations, active=bool(collapsed)):
+            entropy, early = entropies[collapsed[0]], self._entropies[collapsed[0]].early
             self.report(f"alarm: the policy's entropy has collapsed: {entropy:.3g} nats, at first {early:.3g}")
         if limited:
             self._speed.reset()
@@ -219,12 +221,14 @@ def nan_rows(written: Array) -> NDArray[np.intp]:
     return np.flatnonzero(found)
 
 
-def _entropy(metrics: Mapping[str, float]) -> float | None:
-    """Return the policy's entropy, as ours and other trainers call it."""
-    for name, value in metrics.items():
+def _entropies(metrics: Mapping[str, float]) -> dict[int, float]:
+    """Return the entropy of each learner's policy, under the names that PPO and other libraries use."""
+    found: dict[int, float] = {}
+    for full_name, value in metrics.items():
+        learner, name = split_metric_name(full_name)
         match name.rpartition("/")[2]:
             case "entropy":
-                return value
+                found.setdefault(learner, value)
             case "entropy_loss":
-                return -value
-    return None
+                found.setdefault(learner, -value)
+    return found

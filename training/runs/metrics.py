@@ -19,8 +19,8 @@ from ..json_data import jsonable
 from .errors import RunFolderError
 
 FILE = "metrics.jsonl"
-MAX_LINE = 64 * KIB
-"""Bytes of a line; one with the most figures that telemetry has takes a tenth of that."""
+MAX_LINE = 128 * KIB
+"""Bytes of a line. The most metrics that the telemetry has, with the longest names, take half of that."""
 USUAL_LINE = 512
 CHECKSUM = "checksum"
 DISCARDED = "discarded_steps"

@@ -12,7 +12,7 @@ from typing import Any
 from ...backends.system.segment import directories, is_owned, owner_of
 from ...envs import BadParameter, PacError, UnknownName
 from ..telemetry.blocks import TelemetryReader
-from ..telemetry.segment_layout import MALFORMED
+from ..telemetry.segment_layout import MALFORMED, OtherVersion
 from ..telemetry.snapshot import Snapshot, ViewRequest, take_snapshot
 from .folder import LAST, LATEST
 
@@ -80,11 +80,25 @@ class AttachedSession:
 
 
 def read_session(directory: Path, pid: int, *, alive: bool) -> FoundSession | None:
-    """Look at the session in `directory`; None if there is none, or it is damaged or of another version."""
+    """Return the session in `directory`; None if its telemetry is missing, damaged or of another version."""
     try:
-        return FoundSession(directory, pid, alive, take_snapshot(TelemetryReader(directory), ViewRequest(count=0)))
+        return _read(directory, pid, alive=alive)
     except (PacError, *MALFORMED):
         return None
+
+
+def _last_session(folder: Path) -> FoundSession | None:
+    """Return the session that died and left its telemetry in a run's folder, if there is one."""
+    try:
+        return _read(folder / LAST, 0, alive=False)
+    except OtherVersion:
+        raise
+    except (PacError, *MALFORMED):
+        return None
+
+
+def _read(directory: Path, pid: int, *, alive: bool) -> FoundSession:
+    return FoundSession(directory, pid, alive, take_snapshot(TelemetryReader(directory), ViewRequest(count=0)))
 
 
 def sessions() -> list[FoundSession]:
@@ -102,6 +116,7 @@ def find_session(name: str, runs_dir: Path) -> FoundSession:
     Raises:
         BadParameter: Several begin so.
         UnknownName: None does; those that live are listed.
+        OtherVersion: Another version of pac-tui wrote what the session left in its run's folder.
     """
     found = sessions()
     if name == LATEST and found:
@@ -115,9 +130,9 @@ def find_session(name: str, runs_dir: Path) -> FoundSession:
         if begun:
             some = ", ".join(f"{session.name} (process {session.pid})" for session in begun)
             raise BadParameter(f"{name!r} may be {some}: give more of the name, or the process")
-    left = read_session(runs_dir / name / LAST, 0, alive=False) or read_session(Path(name) / LAST, 0, alive=False)
-    if left is not None:
-        return left
+    for folder in (runs_dir / name, Path(name)):
+        if (left := _last_session(folder)) is not None:
+            return left
     live = [session.name for session in found if session.alive]
     if not live:
         raise BadParameter(f"no session called {name!r} runs, and no other: `pac-tui run --headless` starts one")

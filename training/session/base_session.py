@@ -17,6 +17,7 @@ from ..telemetry.description import describe
 from ..telemetry.events import EventLog
 from ..telemetry.records import Level, Phase
 from ..telemetry.throughput import TrainingClock
+from ..telemetry.timeline import Timeline
 from ..trainer import Stopped, Timer
 from .gate import Gate
 from .monitor import Monitor
@@ -39,6 +40,8 @@ class BaseSession:
         self.directory = directory
         self.events = EventLog()
         self.timer = Timer()
+        self.timeline = Timeline()
+        self.timeline.add("training", self.timer.laps.copy)
         self.clock = TrainingClock()
         self.gate = Gate(directory, waiting=self._while_waiting)
         self.monitor = Monitor(
@@ -127,6 +130,7 @@ class BaseSession:
     def _publish(self) -> None:
         if self._writer is not None:
             self.events.write(self._writer)
+            self.timeline.write(self._writer)
             self.monitor.publish()
 
     def _show_moment(self, moment: Array) -> None:

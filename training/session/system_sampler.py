@@ -13,11 +13,12 @@ from typing import Any
 
 import psutil
 
-from ...backends import WorkerStatus, usable_cores
+from ...backends import usable_cores
 from ...backends.core.base import Backend
 from ..telemetry.blocks import TelemetryWriter
 from ..telemetry.events import EventLog
-from ..telemetry.records import AUDIENCE, SYSTEM, WORKER, Level, encode_clipped
+from ..telemetry.processes import ProcessStatus, ProcessTable, RateMeter, worker_processes
+from ..telemetry.records import AUDIENCE, SYSTEM, Level, encode_clipped
 from .gpu import Gpu
 from .viewers import Viewers
 
@@ -29,7 +30,7 @@ log = logging.getLogger(__name__)
 
 
 class SystemSampler:
-    """Writes the blocks `workers`, `system` and `viewers` twice a second until stopped.
+    """Writes the blocks `processes`, `system` and `viewers` twice a second until stopped.
 
     Args:
         directory: The directory of the session, whose size is published.
@@ -38,6 +39,9 @@ class SystemSampler:
         check_viewers: Called before each pass.
         writer: Returns the segment to write into.
         device: Returns where the policy runs.
+
+    Attributes:
+        processes: The processes of the session. The workers of the backend are among them.
     """
 
     def __init__(
@@ -52,12 +56,14 @@ class SystemSampler:
     ) -> None:
         self._directory, self._viewers, self._events = directory, viewers, events
         self._check_viewers, self._writer, self._device = check_viewers, writer, device
+        self.processes = ProcessTable()
+        self.processes.add(self._workers)
         self._backend: Backend | None = None
         self._lock = threading.Lock()
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
         self._own = psutil.Process()
-        self._cpu: dict[int, tuple[float, float]] = {}
+        self._cpu = RateMeter(unknown=0.0)
         self._gpu = Gpu()
         self._failed: set[str] = set()
 
@@ -81,7 +87,7 @@ class SystemSampler:
         while not self._done.wait(PERIOD):
             self._attempt(self._check_viewers)
             self._attempt(self._write_viewers)
-            self._attempt(self._write_workers)
+            self._attempt(self._write_processes)
             if time.monotonic() >= system_due:
                 system_due = time.monotonic() + SYSTEM_PERIOD
                 self._attempt(self._write_system)
@@ -104,38 +110,25 @@ class SystemSampler:
             block["controller"] = controller.number if controller else 0
             block["name"] = encode_clipped(controller.name, AUDIENCE["name"].itemsize) if controller else b""
 
-    def _workers(self) -> Sequence[WorkerStatus]:
+    def _workers(self) -> Sequence[ProcessStatus]:
         with self._lock:
-            return self._backend.workers if self._backend is not None else ()
+            return worker_processes(self._backend.workers if self._backend is not None else ())
 
-    def _write_workers(self) -> None:
-        workers = self._workers()
-        with self._writer().write("workers") as table:
-            table["used"] = 0
-            for row, worker in zip(table, workers, strict=False):
-                row["used"], row["pid"], row["lo"], row["hi"] = 1, worker.pid, worker.lo, worker.hi
-                row["state"], row["steps"] = worker.state.value.encode(), worker.steps
-                row["heartbeat_age"], row["restarts"] = worker.heartbeat, worker.restarts
-                row["cpu"], row["rss"] = self._share(worker.pid, worker.cpu_seconds), worker.rss
-                row["error"] = encode_clipped(worker.last_error, WORKER["error"].itemsize)
-
-    def _share(self, pid: int, cpu_seconds: float) -> float:
-        """CPU of a process in % of one core, since the last look."""
-        now = time.monotonic()
-        before, then = self._cpu.get(pid, (cpu_seconds, now))
-        self._cpu[pid] = (cpu_seconds, now)
-        return 100 * (cpu_seconds - before) / (now - then) if now > then else 0.0
+    def _write_processes(self) -> None:
+        left_out = self.processes.write(self._writer(), self.processes.statuses())
+        if left_out:
+            raise OverflowError(f"the table of processes has no room for {left_out} more")
 
     def _write_system(self) -> None:
         own = self._own
-        others = [worker for worker in self._workers() if worker.pid != own.pid]
-        cpu_seconds = sum(own.cpu_times()[:2]) + sum(worker.cpu_seconds for worker in others)
+        others = {status.pid: status for status in self.processes.statuses() if status.pid != own.pid}.values()
+        cpu_seconds = sum(own.cpu_times()[:2]) + sum(status.cpu_seconds for status in others)
         memory = psutil.virtual_memory()
         values: dict[str, Any] = {
             "cores": usable_cores(),
-            "cpu": max(0.0, self._share(0, cpu_seconds)),
+            "cpu": 100 * self._cpu.update(cpu_seconds, time.monotonic()),
             "cpu_machine": psutil.cpu_percent(),
-            "rss": own.memory_info().rss + sum(worker.rss for worker in others),
+            "rss": own.memory_info().rss + sum(status.rss for status in others),
             "memory": memory.total,
             "memory_used": memory.total - memory.available,
             "shm": _size_of(self._directory),

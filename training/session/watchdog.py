@@ -135,17 +135,17 @@ class Watchdog:
 
     def _patience(self) -> float:
         """Return for how many seconds a session that waits may make no progress: not less than its workers may."""
-        config, table = self._session.config, self._session.writer.array("workers")
-        elsewhere = (table["used"] == 1) & (table["pid"] != os.getpid())
+        config, table = self._session.config, self._session.writer.array("processes")
+        elsewhere = (table["role"] != b"") & (table["pid"] != os.getpid())
         return max(config.stop_timeout, 2 * config.hang_timeout if elsewhere.any() else 0.0)
 
     def _signs(self) -> tuple[Any, ...]:
         """Return values of which some change where there is progress."""
         session = self._session
-        state, steps = session.state, session.writer.array("workers")["steps"]
+        state, counts = session.state, session.writer.array("processes")["count"]
         published = state.phase, state.message, repr(state.progress)
         written = _written(self._process) if session.checkpoints.saving else 0
-        return (*published, session.timer.last, session.counter.counts.steps, int(steps.sum()), written, self._code)
+        return (*published, session.timer.last, session.counter.counts.steps, int(counts.sum()), written, self._code)
 
     @staticmethod
     def _set_timer(seconds: float) -> None:

@@ -1,30 +1,40 @@
-"""The figures of iterations as telemetry has them: the newest ones, and a history that stays within its block."""
+"""The metrics of iterations as the telemetry has them: the latest values, and curves that are thinned when full."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from ...envs import PacError
 from .blocks import TelemetryWriter
 from .counts import TOTALS, Counts
+from .records import METRIC_NAME_BYTES
 from .segment_layout import MAX_HISTORY, MAX_METRICS
 
 COUNTER_NAMES = frozenset({*TOTALS, "seconds"})
-"""What a line of metrics has besides figures."""
+"""What a line of metrics contains besides metrics."""
+
+
+class TooManyMetrics(PacError):
+    """The telemetry has no room for a metric."""
+
+    title = "Too many metrics"
 
 
 class MetricHistory:
-    """Names, latest values and points of the figures.
+    """Names, latest values and curves of the metrics.
+
+    A point of the curves is a column of the block `history`: steps, seconds, frames, and a value for each name.
 
     Attributes:
-        latest: The figures of the last iteration.
+        latest: The metrics of the last iteration.
     """
 
     def __init__(self) -> None:
         self.latest: dict[str, float] = {}
-        self._names: list[str] = []
-        self._points = np.zeros((MAX_HISTORY, 3 + MAX_METRICS), "f4")
+        self._names: dict[str, bytes] = {}
+        self._points = np.zeros((3 + MAX_METRICS, MAX_HISTORY), "f4")
         self._count = 0
         self._stride = 1
         self._writer: TelemetryWriter | None = None
@@ -35,62 +45,98 @@ class MetricHistory:
         self._write_latest()
         self._write_points()
 
+    def add_names(self, names: Iterable[str]) -> None:
+        """Make room for metrics.
+
+        Raises:
+            TooManyMetrics: There are more than `MAX_METRICS`, or a name has more than `METRIC_NAME_BYTES` bytes.
+        """
+        for name in names:
+            if name in self._names:
+                continue
+            encoded = name.encode(errors="backslashreplace")
+            if len(encoded) > METRIC_NAME_BYTES:
+                raise TooManyMetrics(f"the name of a metric has at most {METRIC_NAME_BYTES} bytes, got {name!r}")
+            if len(self._names) == MAX_METRICS:
+                raise TooManyMetrics(
+                    f"a training has at most {MAX_METRICS} metrics, and {name!r} is one more: report "
+                    "fewer, or one mean instead of several values"
+                )
+            self._names[name] = encoded
+
     def append(self, row: Mapping[str, float], counts: Counts, seconds: float) -> None:
-        """Append an iteration that ended after `seconds` of training; a full history is thinned."""
-        self._take(row)
+        """Append an iteration that ended after `seconds` of training.
+
+        Raises:
+            TooManyMetrics: There is no room for its metrics.
+        """
+        self._set_latest(row)
         self._write_latest()
         if counts.iterations % self._stride:
             return
         if self._count == MAX_HISTORY:
             self._thin()
-        self._place(row, counts.steps, seconds, counts.frames)
+        self._add_point(row, counts.steps, seconds, counts.frames)
         if self._writer:
+            used, newest = 3 + len(self._names), self._count - 1
             with self._writer.write("history") as history:
-                history[self._count - 1] = self._points[self._count - 1]
+                history[:used, newest] = self._points[:used, newest]
 
     def resume(self, rows: Sequence[Mapping[str, float]], iterations: int) -> None:
-        """Begin with the figures of a run that is resumed, some lines of its metrics, after so many iterations."""
+        """Continue the curves of a run.
+
+        Args:
+            rows: Some lines of its metrics, oldest first.
+            iterations: How many iterations it had.
+
+        Raises:
+            TooManyMetrics: There is no room for its metrics.
+        """
         while iterations > self._stride * MAX_HISTORY:
             self._stride *= 2
         every = -(-len(rows) // MAX_HISTORY) or 1
         for line in rows[::-every][::-1]:
             row = {name: value for name, value in line.items() if name not in COUNTER_NAMES}
-            self._take(row)
-            self._place(row, line["steps"], line["seconds"], line["frames"])
+            self._set_latest(row)
+            self._add_point(row, line["steps"], line["seconds"], line["frames"])
         self._write_latest()
         self._write_points()
 
-    def _take(self, row: Mapping[str, float]) -> None:
-        """Let the figures of `row` be the latest."""
+    def _set_latest(self, row: Mapping[str, float]) -> None:
+        first_new = 3 + len(self._names)
+        self.add_names(row)
         self.latest = dict(row)
-        self._names.extend(name for name in row if name not in self._names and len(self._names) < MAX_METRICS)
+        if self._count and first_new < 3 + len(self._names):
+            self._points[first_new : 3 + len(self._names), : self._count] = np.nan  # earlier iterations lack them
+            self._write_points()
 
-    def _place(self, row: Mapping[str, float], steps: float, seconds: float, frames: float) -> None:
-        """Add a point to the history."""
-        point = self._points[self._count]
-        point[:3] = steps, seconds, max(1, frames)
-        point[3:] = np.nan
-        point[3 : 3 + len(self._names)] = [row.get(name, np.nan) for name in self._names]
+    def _add_point(self, row: Mapping[str, float], steps: float, seconds: float, frames: float) -> None:
+        values = (row.get(name, np.nan) for name in self._names)
+        self._points[: 3 + len(self._names), self._count] = [steps, seconds, max(1, frames), *values]
         self._count += 1
 
     def _thin(self) -> None:
-        """Let every second point go; from now on, twice as many iterations lie between two."""
-        self._points[: MAX_HISTORY // 2] = self._points[::2].copy()
-        self._points[MAX_HISTORY // 2 :] = 0
+        """Remove every second point, and keep half as many of the iterations that follow."""
+        self._points[:, : MAX_HISTORY // 2] = self._points[:, ::2].copy()
+        self._points[:, MAX_HISTORY // 2 :] = 0
         self._count //= 2
         self._stride *= 2
         self._write_points()
 
     def _write_points(self) -> None:
         if self._writer:
+            used = 3 + len(self._names)
             with self._writer.write("history") as history:
-                history[:] = self._points
+                history[:used] = self._points[:used]
 
     def _write_latest(self) -> None:
         if not self._writer:
             return
+        count = len(self._names)
         with self._writer.write("metric_names") as names:
-            names[: len(self._names)] = [name.encode(errors="backslashreplace") for name in self._names]
+            names[:count] = list(self._names.values())
         if self.latest:
             with self._writer.write("metrics") as values:
-                values[: len(self._names)] = [self.latest.get(name, np.nan) for name in self._names]
+                values[:count] = [self.latest.get(name, np.nan) for name in self._names]
+        with self._writer.write("metric_count") as number:  # last: a reader takes so many of both
+            number[...] = count

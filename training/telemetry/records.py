@@ -9,9 +9,10 @@ import numpy as np
 from ..trainer import PHASES
 
 WAITING, RECORDING = 1, 2
-METRIC_NAME_BYTES = 40
+METRIC_NAME_BYTES = 96
 TOP_ACTIONS = 8
 MAX_BREAKPOINTS = 32
+MAX_LANES, MAX_PHASES, MAX_LAPS = 16, 8, 256
 MESSAGE_BYTES = 480
 MAX_ACTION_NUMBERS = 32
 """Of a continuous action, so many are published."""
@@ -134,19 +135,34 @@ POLICY = np.dtype(
         ("deviations", "f4", (MAX_ACTION_NUMBERS,)),
     ]
 )
-WORKER = np.dtype(
+PROCESS = np.dtype(
     [
-        ("used", "u1"),
+        ("role", "S8"),  # worker, learner or rank; empty in rows that are not used
+        ("index", "u4"),  # among the processes of this role, from 0
+        ("name", "S40"),  # empty if it has only a number
         ("pid", "i4"),
-        ("lo", "u4"),
-        ("hi", "u4"),
+        ("device", "S24"),  # empty if unknown
+        ("first_env", "u4"),  # of a worker
+        ("end_env", "u4"),
         ("state", "S12"),
-        ("steps", "u8"),
-        ("heartbeat_age", "f4"),  # s
+        ("count", "u8"),  # steps of a worker, updates of a learner or rank, since its start
+        ("rate", "f4"),  # of these per second, NaN if unknown
+        ("heartbeat", "f4"),  # s since its last sign of life
         ("restarts", "u4"),
         ("cpu", "f4"),  # % of one core
-        ("rss", "u8"),
+        ("rss", "u8"),  # bytes
         ("error", "S240"),
+    ]
+)
+LANE = np.dtype(
+    [
+        ("name", "S40"),  # empty in rows that are not used
+        ("pid", "i4"),
+        ("phases", "S16", (MAX_PHASES,)),
+        ("count", "u4"),  # of laps, oldest first
+        ("phase", "u1", (MAX_LAPS,)),  # index into phases
+        ("begin", "f8", (MAX_LAPS,)),  # s of the monotonic clock
+        ("end", "f8", (MAX_LAPS,)),
     ]
 )
 EVENT = np.dtype([("number", "u8"), ("time", "f8"), ("level", "u1"), ("env", "i4"), ("text", "S240")])

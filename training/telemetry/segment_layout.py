@@ -21,26 +21,28 @@ from .records import (
     BREAKPOINT,
     ENVIRONMENT,
     EVENT,
+    LANE,
     MAX_ACTION_NUMBERS,
     MAX_BREAKPOINTS,
+    MAX_LANES,
     METRIC_NAME_BYTES,
     POLICY,
+    PROCESS,
     SCALING,
     STATE,
     SYSTEM,
     TIMES,
-    WORKER,
 )
 
 MAGIC = 0x50414354
-VERSION = 3
+VERSION = 4
 CONTROL = struct.Struct("<5I I 3Q")
 CONTROL_BYTES = 64
 ALIGN = 64
-MAX_METRICS = 96
+MAX_METRICS = 512
 MAX_HISTORY = 1024
 MAX_EVENTS = 256
-MAX_WORKERS = 256
+MAX_PROCESSES = 256
 MAX_SCALING = 64
 MALFORMED = (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError, struct.error)
 """What reading a damaged segment raises."""
@@ -50,6 +52,12 @@ class NotTelemetry(PacError):
     """A file is not a telemetry segment of this version."""
 
     title = "Not a session"
+
+
+class OtherVersion(NotTelemetry):
+    """A file is a telemetry segment of another version."""
+
+    title = "Another version"
 
 
 @dataclass(frozen=True)
@@ -73,11 +81,13 @@ FIXED_BLOCKS = tuple(
         ("times", TIMES, ()),
         ("system", SYSTEM, ()),
         ("metric_names", f"S{METRIC_NAME_BYTES}", (MAX_METRICS,)),
+        ("metric_count", "u4", ()),
         ("metrics", "f8", (MAX_METRICS,)),
-        ("history", "f4", (MAX_HISTORY, 3 + MAX_METRICS)),
+        ("history", "f4", (3 + MAX_METRICS, MAX_HISTORY)),
         ("policy", POLICY, ()),
         ("line", RECENT_STEPS, ()),
-        ("workers", WORKER, (MAX_WORKERS,)),
+        ("processes", PROCESS, (MAX_PROCESSES,)),
+        ("timeline", LANE, (MAX_LANES,)),
         ("audience", AUDIENCE, ()),
         ("events", EVENT, (MAX_EVENTS,)),
         ("breakpoints", BREAKPOINT, (MAX_BREAKPOINTS,)),
@@ -140,14 +150,20 @@ def map_segment(segment: Segment) -> tuple[MappedSegment, Description]:
     """Return the arrays of a segment, after making sure that it has all that a reader looks at.
 
     Raises:
-        NotTelemetry: It is of another version, or is shorter than it says.
+        OtherVersion: Another version wrote it.
+        NotTelemetry: It is not a telemetry segment, or is shorter than it says.
         MALFORMED: It is damaged.
     """
     magic, version, *_, header_bytes, size, _, _ = CONTROL.unpack_from(segment.map, 0)
-    if magic != MAGIC or version != VERSION or size != len(segment.map):
+    if magic == MAGIC and version != VERSION:
+        raise OtherVersion(
+            f"{segment.path} is telemetry of version {version}, and this pac-tui reads version {VERSION}: use the "
+            "pac-tui that wrote it"
+        )
+    if magic != MAGIC or size != len(segment.map):
         raise NotTelemetry(
-            f"{segment.path} is not telemetry of version {VERSION} (magic {magic:#x}, version {version}, {size} "
-            f"bytes in its header, {len(segment.map)} on disk): use the same pac-tui for the app and the session"
+            f"{segment.path} is not telemetry (magic {magic:#x}, {size} bytes in its header, {len(segment.map)} on "
+            "disk): remove it"
         )
     header = parse_json(segment.map[CONTROL_BYTES : CONTROL_BYTES + header_bytes], finite=False)
     blocks = [TelemetryBlock(name, dtype_from_json(spec), tuple(shape)) for name, spec, shape in header["blocks"]]

@@ -13,8 +13,11 @@ from pydantic import ConfigDict, Field
 from ...envs.fields import Array
 from ..trainer import PolicyOutput
 from .description import Description
+from .metric_names import split_metric_name
 from .moments import Moment, RecentSteps
+from .processes import Role
 from .records import Level, Phase
+from .timeline import Lane, read_lanes
 
 if TYPE_CHECKING:
     from .blocks import TelemetryReader
@@ -39,6 +42,7 @@ class ViewRequest:
         curves: Names of the metrics whose history is drawn.
         detail: Whether all that is known of the focus is looked at, the observation say.
         back: How many steps before the newest the focus is looked at, while the session is paused.
+        timeline: Whether the last phases of threads and processes are displayed.
         last: The newest step, if the step that is looked at ended an episode and its last state is wanted; else 0.
     """
 
@@ -50,6 +54,7 @@ class ViewRequest:
     seat: Index = 0
     curves: Annotated[tuple[Name, ...], Field(max_length=MAX_CURVES)] = ()
     detail: Flag = False
+    timeline: Flag = False
     back: Index = 0
     last: Step = 0
 
@@ -79,9 +84,13 @@ class Scaling:
 
 @dataclass(frozen=True)
 class Curve:
-    """A metric's history, oldest first; `steps`, `seconds`, `frames` and `values` are `(points,)`."""
+    """A metric's history, oldest first; `steps`, `seconds`, `frames` and `values` are `(points,)`.
+
+    `name` is what the metric is called in the telemetry, `learner` the number of the learner that it belongs to.
+    """
 
     name: str
+    learner: int
     steps: NDArray[np.float32]
     seconds: NDArray[np.float32]
     frames: NDArray[np.float32]
@@ -119,7 +128,8 @@ class Snapshot:
     seat: int
     focus_boards: Mapping[str, Array]
     policy: PolicyOutput | None
-    workers: Array
+    processes: Array
+    lanes: tuple[Lane, ...]
     audience: Mapping[str, Any]
     events: tuple[Event, ...]
     scaling: tuple[Scaling, ...]
@@ -128,6 +138,16 @@ class Snapshot:
     moment: Moment | None = None
     line: RecentSteps | None = None
     action_counts: NDArray[np.int64] | None = None
+
+    def metric_title(self, name: str) -> str:
+        """Return what to call a metric: with the name of its learner, if several learners report it."""
+        learner, plain = split_metric_name(name)
+        others = (other for other in self.metrics if split_metric_name(other)[1] == plain)
+        if all(other == name for other in others):
+            return plain
+        learners = self.processes[self.processes["role"] == Role.LEARNER.encode()]
+        called = learners["name"][learners["index"] == learner].tolist()
+        return f"{plain} ({_text(called[0]) if called and called[0] else f'learner {learner + 1}'})"
 
     @property
     def num_envs(self) -> int:
@@ -191,7 +211,8 @@ def take_snapshot(reader: TelemetryReader, look: ViewRequest, before: Snapshot |
         seat=look.seat,
         focus_boards={name: reader.read(f"board:{name}", focus) for name in names} if focus is not None else {},
         policy=_policy(reader, look, focus),
-        workers=_used(reader.read("workers")),
+        processes=_used(reader.read("processes")),
+        lanes=read_lanes(reader.read("timeline")) if look.timeline else (),
         audience=_record(reader.read("audience")),
         events=_events(reader, before.events if before is not None else ()),
         scaling=tuple(
@@ -223,8 +244,8 @@ def _text(value: Any) -> Any:
     return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
-def _used(workers: Array) -> Array:
-    used: Array = workers[workers["used"] == 1]
+def _used(processes: Array) -> Array:
+    used: Array = processes[processes["role"] != b""]
     return used
 
 
@@ -234,26 +255,26 @@ def _breakpoints(records: Array) -> Array:
 
 
 def _names(reader: TelemetryReader) -> list[str]:
-    return [_text(name) for name in reader.read("metric_names").tolist() if name]
+    return [_text(name) for name in reader.read("metric_names", slice(int(reader.read("metric_count")))).tolist()]
 
 
 def _metrics(reader: TelemetryReader) -> dict[str, float]:
-    return dict(zip(_names(reader), reader.read("metrics").tolist(), strict=False))
+    names = _names(reader)
+    return dict(zip(names, reader.read("metrics", slice(len(names))).tolist(), strict=True))
 
 
 def _curves(reader: TelemetryReader, wanted: tuple[str, ...]) -> dict[str, Curve]:
-    """History rows are `steps, seconds, frames, metrics...`; those that are not used yet have no frames."""
-    if not wanted:
+    """The rows of the history are steps, seconds, frames and the metrics; columns without frames are not used yet."""
+    names = _names(reader) if wanted else []
+    rows = [names.index(name) for name in wanted if name in names]
+    if not rows:
         return {}
-    names = _names(reader)
-    history = reader.read("history")
-    history = history[history[:, 2] > 0]
+    steps, seconds, frames, *values = reader.read("history", [0, 1, 2, *(3 + row for row in rows)])
     found = {}
-    for name in wanted:
-        if name in names:
-            values = history[:, 3 + names.index(name)]
-            known = np.isfinite(values)
-            found[name] = Curve(name, history[known, 0], history[known, 1], history[known, 2], values[known])
+    for row, points in zip(rows, values, strict=True):
+        name, known = names[row], (frames > 0) & np.isfinite(points)
+        learner, _ = split_metric_name(name)
+        found[name] = Curve(name, learner, steps[known], seconds[known], frames[known], points[known])
     return found
 
 

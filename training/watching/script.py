@@ -207,6 +207,7 @@ class WatchedScript(BaseSession):
                 raise BadParameter(
                     f"watch.log expects numbers, and {name!r} is {value!r}: leave it out or take its mean"
                 ) from None
+            self.counter.series.add_names([name])
             self._logged[name] = number
             if not math.isfinite(number):
                 self._bad[name] = number  # until it was told: the next call may have a better one

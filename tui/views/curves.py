@@ -28,7 +28,8 @@ class Curves:
         """Return a framed curve with its latest value, which takes at least `least` lines."""
         about = shot.snapshot.description
         titles = {figure.name: (figure.title, figure.note) for figure in (*about.figures, LENGTH)}
-        title, more = titles.get(name, ({"fps": about.units.fps, "sps": about.units.sps}.get(name, name), ""))
+        plain = shot.snapshot.metric_title(name)
+        title, more = titles.get(name, ({"fps": about.units.fps, "sps": about.units.sps}.get(name, plain), ""))
         if len(about.figures) > 1 and not shot.snapshot.metrics:  # it is not known yet which one is measured
             title, more = "Learning", ""
         latest = figure(shot.snapshot.metrics.get(name))

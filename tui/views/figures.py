@@ -34,6 +34,7 @@ from ..drawing.styles import (
 )
 
 UNIT, LOW = 6, 24
+EPISODE_METRICS = ("return_mean", "length_mean", "info/")
 COLORS = {
     "environment": GREEN,
     "transport": YELLOW,
@@ -237,7 +238,7 @@ def known(snapshot: Snapshot) -> list[str]:
     """Return the names of the metrics, without those of episodes if there are none."""
     if snapshot.description.units.episodes:
         return list(snapshot.metrics)
-    return [name for name in snapshot.metrics if name not in {"return_mean", "length_mean"} and "/" not in name]
+    return [name for name in snapshot.metrics if not name.startswith(EPISODE_METRICS)]
 
 
 def learning(snapshot: Snapshot, width: int) -> list[Row]:
@@ -245,4 +246,4 @@ def learning(snapshot: Snapshot, width: int) -> list[Row]:
     names = [name for name in known(snapshot) if name not in {"fps", "sps"}]
     if not names:
         return hint("waiting for the first iteration", width)
-    return pairs([Entry(name, figure(snapshot.metrics[name])) for name in names], width)
+    return pairs([Entry(snapshot.metric_title(name), figure(snapshot.metrics[name])) for name in names], width)

@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 
 from ...backends.system.segment import human_bytes
 from ...envs.fields import Array
+from ...training.telemetry.processes import Role
 from ...training.telemetry.records import Level
 from ...training.telemetry.snapshot import Event, Snapshot
 from ...training.units import plural
@@ -41,7 +42,9 @@ COLUMNS = (
 SHARE = 0.6
 FIRST = 6
 LEAST_ERROR = 10
-NARROW = ("worker", "envs", "state", "steps/s", "heartbeat", "restarts", "cpu", "rss")
+NARROW = tuple(column for column in COLUMNS if column[0] != "pid")
+ROLE, DEVICE = ("process", 16), ("device", 9)
+"""Columns that are shown where there are several roles; the first one instead of the number of the worker."""
 
 
 class WorkersView(View):
@@ -49,8 +52,6 @@ class WorkersView(View):
 
     def __init__(self) -> None:
         super().__init__(id="workers")
-        self._before: dict[int, tuple[float, int]] = {}
-        self._rates: dict[int, float] = {}
         self._first = 0
         self._count = 0
         self._lines = TextLines()
@@ -69,15 +70,13 @@ class WorkersView(View):
         if not shot.figures:
             return
         snapshot = shot.snapshot
-        workers = snapshot.workers
-        self._count = len(workers)
-        self._measure(workers)
+        self._count = len(snapshot.processes)
         self._first = max(0, min(self._first, self._count - self.page))
         shown = slice(self._first, self._first + self.page)
         table = Section(
             "Workers",
-            lambda width, _: worker_rows(snapshot, self._rates, width, shown),
-            note=f"{len(workers)} x {snapshot.state['backend']}{_memory(snapshot)}",
+            lambda width, _: process_rows(snapshot, width, shown),
+            note=f"{len(_workers(snapshot))} x {snapshot.state['backend']}{_memory(snapshot)}",
         )
         sections = [table]
         if not snapshot.description.units.episodes:
@@ -91,68 +90,79 @@ class WorkersView(View):
         )
         self._lines.show(column([*sections, log], *self._lines.size))
 
-    def _measure(self, workers: Array) -> None:
-        """Measure the steps per second of every worker, over at least a second."""
-        now = time.monotonic()
-        for index, (pid, steps) in enumerate(zip(workers["pid"].tolist(), workers["steps"].tolist(), strict=True)):
-            then, before = self._before.get(index, (0.0, 0))
-            if now - then >= 1.0:
-                if then and steps >= before:
-                    self._rates[index] = (steps - before) / (now - then)
-                self._before[index] = now, steps
-            if not pid:
-                self._rates.pop(index, None)
-
     def turn_page(self, by: int) -> None:
         """Scroll the table of workers."""
         self._first = max(0, min(self._first + by * self.page, self._count - self.page))
 
 
+def _workers(snapshot: Snapshot) -> Array:
+    """Return the processes and threads that step environments."""
+    workers: Array = snapshot.processes[snapshot.processes["role"] == Role.WORKER.encode()]
+    return workers
+
+
 def _memory(snapshot: Snapshot) -> str:
     """Return the memory of the worker processes per environment; an empty text if there are none."""
-    workers = snapshot.workers
+    workers = _workers(snapshot)
     taken = float(workers["rss"][workers["pid"] != snapshot.description.pid].sum())
     return f", {human_bytes(taken / snapshot.num_envs)} per {snapshot.description.units.environment}" if taken else ""
 
 
-def worker_rows(snapshot: Snapshot, rates: dict[int, float], width: int, shown: slice) -> list[Row]:
-    """Return the table of the workers `shown`, with its heading."""
-    workers, units = snapshot.workers, snapshot.description.units
-    if not len(workers):
+def process_rows(snapshot: Snapshot, width: int, shown: slice) -> list[Row]:
+    """Return the table of the processes `shown`, with its heading; with their roles, if there are several."""
+    processes, units = snapshot.processes, snapshot.description.units
+    if not len(processes):
         owner = "script" if snapshot.description.watched else "session"
         return hint(units.said(f"no workers: the environments run in the {owner}'s own process"), width)
     words = {"envs": plural(units.env), "steps/s": f"{plural(units.step)}/s"}
-    if units.env == "worker":  # one process may run several workers of a solver
+    columns = COLUMNS if width >= sum(wide for _, wide in COLUMNS) + 8 else NARROW
+    if len(np.unique(processes["role"])) > 1:
+        words["steps/s"] = "rate/s"
+        columns = (ROLE, *columns[1:], DEVICE)
+    elif units.env == "worker":  # one process may run several workers of a solver
         words["worker"] = "process"
-    columns = [column for column in COLUMNS if width >= sum(wide for _, wide in COLUMNS) + 8 or column[0] in NARROW]
     names = "".join(f"{words.get(name, name):>{wide}}" for name, wide in columns)
     room = width - len(names) - 2
     rows: list[Row] = [(styled(names + ("  last error" if room >= LEAST_ERROR else ""), FAINT),)]
-    for index in range(len(workers))[shown]:
-        record = workers[index]
-        state = record["state"].decode()
-        cells = {
-            "worker": str(index + 1),
-            "pid": str(record["pid"]),
-            "envs": f"{record['lo'] + 1}-{record['hi']}" if record["hi"] - record["lo"] > 1 else str(record["hi"]),
-            "state": state,
-            "steps/s": whole(rates.get(index)),
-            "heartbeat": f"{float(record['heartbeat_age']):.1f} s",
-            "restarts": whole(int(record["restarts"])),
-            "cpu": percent(float(record["cpu"])),
-            "rss": human_bytes(float(record["rss"])),
-        }
-        error = record["error"].decode(errors="replace")
+    for record in processes[shown]:
+        cells = _cells(record)
+        error = _decoded(record["error"])
         rows.append(
             (
                 *(
-                    styled(f"{cells[name]:>{wide}}", STATES.get(state, TEXT) if name == "state" else TEXT)
+                    styled(
+                        f"{fit(cells[name], wide - 1).rstrip():>{wide}}",
+                        STATES.get(cells[name], TEXT) if name == "state" else TEXT,
+                    )
                     for name, wide in columns
                 ),
                 styled("  " + fit(error, room).rstrip() if room >= LEAST_ERROR else "", RED),
             )
         )
     return rows
+
+
+def _cells(record: np.void) -> dict[str, str]:
+    """Return what the columns show of a process."""
+    role, number = _decoded(record["role"]), str(record["index"] + 1)
+    first, end = int(record["first_env"]), int(record["end_env"])
+    return {
+        "worker": number,
+        "process": f"{role} {_decoded(record['name']) or number}",
+        "pid": str(record["pid"]),
+        "envs": f"{first + 1}-{end}" if end - first > 1 else str(end or ""),
+        "state": _decoded(record["state"]),
+        "steps/s": whole(record["rate"]),
+        "heartbeat": f"{float(record['heartbeat']):.1f} s",
+        "restarts": whole(int(record["restarts"])),
+        "cpu": percent(float(record["cpu"])),
+        "rss": human_bytes(float(record["rss"])),
+        "device": _decoded(record["device"]),
+    }
+
+
+def _decoded(text: bytes) -> str:
+    return text.decode(errors="replace")
 
 
 def imbalance(snapshot: Snapshot) -> str:

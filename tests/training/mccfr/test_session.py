@@ -136,8 +136,8 @@ def test_a_checkpoint_says_how_long_the_training_stood_still(tmp_path):
 def test_a_killed_worker_is_replaced(tmp_path):
     """The session goes on, an event names the worker, and it comes back."""
     session = started(tmp_path, name="run")
-    seen = until(session, lambda seen: seen.state["frames"] > 0 and len(seen.workers) == 2)
-    os.kill(int(seen.workers["pid"][1]), signal.SIGKILL)
+    seen = until(session, lambda seen: seen.state["frames"] > 0 and len(seen.processes) == 2)
+    os.kill(int(seen.processes["pid"][1]), signal.SIGKILL)
     seen = until(session, lambda seen: any("is back" in event.text for event in seen.events))
     assert any("killed by SIGKILL" in event.text for event in seen.events)
     counted = seen.state["frames"]
@@ -210,8 +210,8 @@ def test_a_full_disk_costs_nothing_but_checkpoints(tmp_path):
 
 def killed(session: SessionProcess, random: np.random.Generator, saved: int) -> int:
     """Kill a worker and then the session, some time after it saved more than `saved`; return what it said it saved."""
-    seen = until(session, lambda seen: told_to_be_saved(seen) > saved and len(seen.workers) == 2)
-    reader, workers = TelemetryReader(session.directory), [psutil.Process(int(pid)) for pid in seen.workers["pid"]]
+    seen = until(session, lambda seen: told_to_be_saved(seen) > saved and len(seen.processes) == 2)
+    reader, workers = TelemetryReader(session.directory), [psutil.Process(int(pid)) for pid in seen.processes["pid"]]
     time.sleep(random.uniform(0, 0.2))
     workers[random.integers(2)].kill()
     time.sleep(random.uniform(0, 0.5))

@@ -12,6 +12,7 @@ from pac.training.runs.sessions import find_session, read_session, sessions
 from pac.training.telemetry.blocks import TelemetryWriter
 from pac.training.telemetry.description import describe
 from pac.training.telemetry.records import Phase
+from pac.training.telemetry.segment_layout import VERSION, OtherVersion
 
 NOBODY = "999999999-1-00"
 
@@ -58,6 +59,20 @@ def test_a_run_that_is_trained_again_is_not_marked(tmp_path):
     remove_dead_sessions()
     other.release()
     assert run.metadata()["state"] == "running"
+
+
+def test_telemetry_of_another_version_is_refused_by_its_version(tmp_path):
+    """The error names both versions; the sessions that live are listed as before."""
+    dead_session(tmp_path / "runs" / "old")
+    (tmp_path / "runs" / "old").mkdir(parents=True)
+    remove_dead_sessions()
+    (kept,) = (tmp_path / "runs" / "old" / LAST).glob("telemetry.*")
+    with kept.open("r+b") as file:
+        file.seek(4)
+        file.write((3).to_bytes(4, "little"))
+    with pytest.raises(OtherVersion, match=f"telemetry of version 3, and this pac-tui reads version {VERSION}"):
+        find_session("old", tmp_path / "runs")
+    assert sessions() == []
 
 
 @pytest.mark.parametrize(

@@ -93,8 +93,8 @@ def test_a_session_stopped_before_its_first_step_leaves_no_run(tmp_path):
 def test_a_worker_that_failed_and_came_back_is_reported(tmp_path):
     """The count, the failure and the return; restarts at another N are counted apart."""
     with session(tmp_path, task="drmario", backend="shm") as watched:
-        seen = watched.until(lambda snapshot: running(snapshot) and len(snapshot.workers))
-        os.kill(int(seen.workers["pid"][0]), signal.SIGKILL)
+        seen = watched.until(lambda snapshot: running(snapshot) and len(snapshot.processes))
+        os.kill(int(seen.processes["pid"][0]), signal.SIGKILL)
         watched.until(lambda snapshot: any(event.text.endswith("is back") for event in snapshot.events))
         report = watched.end()
     assert (report["worker_restarts"], report["restarts"]) == (1, 0)

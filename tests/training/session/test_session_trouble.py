@@ -58,7 +58,7 @@ def test_a_command_that_does_not_fit_leaves_the_pulse_and_linger_as_they_were(tm
 def test_a_killed_session_leaves_no_worker_and_its_directory_is_swept(tmp_path, backend):
     """kill -9 of the session: workers end by themselves, and whoever started it removes what it left."""
     with session(tmp_path, task="drmario", backend=backend) as watched:
-        pids = watched.until(lambda snapshot: running(snapshot) and len(snapshot.workers)).workers["pid"].tolist()
+        pids = watched.until(lambda snapshot: running(snapshot) and len(snapshot.processes)).processes["pid"].tolist()
         os.kill(watched.process.pid, signal.SIGKILL)
         left = watched.process.directory
         assert left.exists()
@@ -73,11 +73,11 @@ def test_a_killed_session_leaves_no_worker_and_its_directory_is_swept(tmp_path, 
 def test_a_killed_worker_is_replaced_and_training_goes_on(tmp_path, backend):
     """kill -9 of a worker: an event names it, the run's log too, a new one takes over, steps keep coming."""
     with session(tmp_path, task="drmario", backend=backend) as watched:
-        seen = watched.until(lambda snapshot: running(snapshot) and len(snapshot.workers))
-        os.kill(int(seen.workers["pid"][0]), signal.SIGKILL)
+        seen = watched.until(lambda snapshot: running(snapshot) and len(snapshot.processes))
+        os.kill(int(seen.processes["pid"][0]), signal.SIGKILL)
         seen = watched.until(
             lambda snapshot: (
-                snapshot.workers["restarts"].sum() >= 1 and any("SIGKILL" in event.text for event in snapshot.events)
+                snapshot.processes["restarts"].sum() >= 1 and any("SIGKILL" in event.text for event in snapshot.events)
             )
         )
         (log,) = tmp_path.glob("*/session.log")
@@ -91,8 +91,8 @@ def test_an_alarm_ends_a_session_that_asks_for_it(tmp_path):
     quick = {"batch": 64, "minibatch": 64, "epochs": 1}
     options = {"task": "drmario", "backend": "shm", "trainer": "ppo", "settings": quick, "alarm_exit": True}
     with session(tmp_path, name="run", **options) as watched:
-        seen = watched.until(lambda snapshot: snapshot.state["iterations"] > 0 and len(snapshot.workers))
-        os.kill(int(seen.workers["pid"][0]), signal.SIGKILL)
+        seen = watched.until(lambda snapshot: snapshot.state["iterations"] > 0 and len(snapshot.processes))
+        os.kill(int(seen.processes["pid"][0]), signal.SIGKILL)
         with pytest.raises(SessionFailed, match="SIGKILL") as caught:
             watched.process.report()
         assert (caught.value.title, caught.value.code) == ("Alarm", 1)

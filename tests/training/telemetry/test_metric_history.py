@@ -6,8 +6,10 @@ from pac.envs import find
 from pac.training.telemetry.blocks import TelemetryReader, TelemetryWriter
 from pac.training.telemetry.counts import Counts
 from pac.training.telemetry.description import describe
-from pac.training.telemetry.metric_history import MetricHistory
-from pac.training.telemetry.segment_layout import MAX_HISTORY
+from pac.training.telemetry.metric_history import MetricHistory, TooManyMetrics
+from pac.training.telemetry.metric_names import metric_name, split_metric_name
+from pac.training.telemetry.processes import ProcessStatus, ProcessTable, Role
+from pac.training.telemetry.segment_layout import MAX_HISTORY, MAX_METRICS
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 
 TASK = find("noop")
@@ -63,3 +65,56 @@ def test_a_run_without_metrics_begins_its_curve(folder):
     series.resume([], 40)
     train(series, lines(45)[40:])
     assert seen(series, folder).steps.tolist() == [410, 420, 430, 440, 450]
+
+
+def test_more_metrics_than_any_screen_shows_are_kept(folder):
+    """All 150 are read with their values, and each has its curve, also one that is reported later than the others."""
+    series, counts = MetricHistory(), Counts(TASK)
+    writer = TelemetryWriter(TASK, describe(TASK, **FACTS), 1, 1, folder)
+    series.attach(writer)
+    first = {f"figure{k}": float(k) for k in range(149)}
+    for iteration, row in enumerate((first, {**first, "late": 7.0}), 1):
+        counts.iterations = counts.steps = counts.frames = iteration
+        series.append(row, counts, iteration)
+    found = take_snapshot(TelemetryReader(folder), ViewRequest(count=0, curves=("late", "figure148")))
+    assert found.metrics == {**first, "late": 7.0}
+    assert found.curves["late"].values.tolist() == [7]
+    assert found.curves["late"].steps.tolist() == [2]
+    assert found.curves["figure148"].values.tolist() == [148, 148]
+    writer.unlink()
+
+
+def test_a_metric_without_room_is_an_error():
+    """It names the metric and how many there may be; so does a name that is too long."""
+    series = MetricHistory()
+    series.add_names(f"figure{k}" for k in range(MAX_METRICS))
+    series.add_names(["figure0"])
+    with pytest.raises(TooManyMetrics, match=rf"at most {MAX_METRICS} metrics, and 'one more'"):
+        series.add_names(["one more"])
+    with pytest.raises(TooManyMetrics, match="at most 96 bytes, got 'ä"):
+        MetricHistory().add_names([49 * "ä"])
+
+
+def test_a_metric_belongs_to_a_learner():
+    """Its name says to which; one without a number belongs to the first, whatever else its name contains."""
+    assert metric_name("loss") == "loss"
+    assert metric_name("loss/policy", 2) == "learner2/loss/policy"
+    assert split_metric_name("learner2/loss/policy") == (2, "loss/policy")
+    for name in ("loss", "loss/learner1", "learner0/loss", "learner/loss", "learner1"):
+        assert split_metric_name(name) == (0, name)
+
+
+def test_each_learner_has_its_curves(folder):
+    """A curve knows its learner, and its title names the learner where several report the same metric."""
+    series, counts = MetricHistory(), Counts(TASK)
+    writer = TelemetryWriter(TASK, describe(TASK, **FACTS), 1, 1, folder)
+    series.attach(writer)
+    counts.iterations = counts.steps = counts.frames = 1
+    series.append({"loss": 1.0, metric_name("loss", 1): 2.0, metric_name("lag", 1): 3.0}, counts, 1.0)
+    learners = [ProcessStatus(role=Role.LEARNER, index=0, name="alice", pid=1, state="updating")]
+    ProcessTable().write(writer, learners)
+    found = take_snapshot(TelemetryReader(folder), ViewRequest(count=0, curves=("loss", "learner1/loss")))
+    assert [(curve.learner, *curve.values.tolist()) for curve in found.curves.values()] == [(0, 1), (1, 2)]
+    titles = [found.metric_title(name) for name in found.metrics]
+    assert titles == ["loss (alice)", "loss (learner 2)", "lag"]
+    writer.unlink()

@@ -1,0 +1,101 @@
+"""What a session publishes of a trainer with many metrics, of its processes and of its training thread."""
+
+import math
+import os
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+
+import pytest
+
+from pac.backends.system.segment import new_directory, remove_directory
+from pac.training import trainers
+from pac.training.config import Config
+from pac.training.random_policy import RandomPolicy
+from pac.training.runs.folder import RunFolder
+from pac.training.session.session import Session
+from pac.training.telemetry.blocks import TelemetryReader
+from pac.training.telemetry.metric_history import TooManyMetrics
+from pac.training.telemetry.processes import ProcessStatus, Role
+from pac.training.telemetry.segment_layout import MAX_METRICS
+from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
+from pac.training.trainer import PHASES
+from pac.training.trainers import TrainerKind
+
+from ...waiting import until
+
+pytestmark = pytest.mark.session
+
+
+class ManyMetrics(RandomPolicy):
+    """Reports as many metrics as `count`."""
+
+    count = 150
+
+    def iterate(self):
+        return super().iterate() | {f"figure{k}": float(k) for k in range(self.count)}
+
+
+class TooMany(ManyMetrics):
+    """Reports more than there is room for."""
+
+    count = MAX_METRICS + 1
+
+
+@contextmanager
+def running(tmp_path, monkeypatch, trainer=ManyMetrics):
+    """A session of a test's trainer in a thread of this process, and what it returns."""
+    settings = "pac.training.settings:TrainerSettings"
+    name = f"metrics-{trainer.count}"
+    kind = TrainerKind(name, "Many metrics", f"{__name__}:{trainer.__name__}", settings, computes=False)
+    monkeypatch.setitem(trainers.BUILT_IN, name, kind)
+    config = Config(task="noop", trainer=name, num_envs=2, backend="inline", runs_dir=tmp_path, name="run")
+    session = Session(config, new_directory(), headless=True)
+    with ThreadPoolExecutor(1) as pool:
+        ended = pool.submit(session.run)
+        try:
+            yield session, ended
+        finally:
+            session.stop()
+            wait([ended])
+            remove_directory(session.directory)
+
+
+def seen(session, **look):
+    return take_snapshot(TelemetryReader(session.directory), ViewRequest(count=0, **look))
+
+
+def test_all_metrics_of_a_trainer_are_kept(tmp_path, monkeypatch):
+    """On the screen and in `metrics.jsonl`: the last one too."""
+    with running(tmp_path, monkeypatch) as (session, _):
+        until(lambda: "figure149" in seen(session, curves=("figure149",)).curves, "the last metric")
+        assert seen(session).metrics["figure149"] == 149
+    assert RunFolder.find(tmp_path, "run").metrics()[-1]["figure149"] == 149
+
+
+def test_too_many_metrics_end_the_session_with_an_error(tmp_path, monkeypatch):
+    """It says how many there may be."""
+    with (
+        running(tmp_path, monkeypatch, TooMany) as (_, ended),
+        pytest.raises(TooManyMetrics, match=f"at most {MAX_METRICS} metrics"),
+    ):
+        ended.result(60)
+
+
+def test_a_learner_process_that_is_registered_is_published(tmp_path, monkeypatch):
+    """It is listed with its role and name, beside what steps the environments."""
+    status = ProcessStatus(role=Role.LEARNER, index=0, name="alice", pid=os.getpid(), state="updating", device="cpu")
+    with running(tmp_path, monkeypatch) as (session, _):
+        session.sampler.processes.add(lambda: [status])
+        rows = until(lambda: [row for row in seen(session).processes if row["role"] == b"learner"], "the learner")
+        assert [(row["name"], row["state"], row["device"]) for row in rows] == [(b"alice", b"updating", b"cpu")]
+        assert math.isfinite(rows[0]["cpu"])
+
+
+def test_the_training_thread_has_a_lane(tmp_path, monkeypatch):
+    """With the phases of its last steps, one after the other."""
+    with running(tmp_path, monkeypatch) as (session, _):
+        (lane,) = until(lambda: [lane for lane in seen(session, timeline=True).lanes if lane.laps], "phases")
+        assert (lane.name, lane.pid) == ("training", os.getpid())
+        assert {lap.phase for lap in lane.laps} <= set(PHASES)
+        assert all(lap.begin <= lap.end for lap in lane.laps)
+        assert all(lap.end <= after.begin for lap, after in zip(lane.laps, lane.laps[1:], strict=False))

@@ -1,0 +1,67 @@
+"""The last phases of threads and processes as readers of telemetry see them."""
+
+import os
+
+import pytest
+
+from pac.envs import find
+from pac.training.telemetry.blocks import TelemetryReader, TelemetryWriter
+from pac.training.telemetry.description import describe
+from pac.training.telemetry.records import MAX_LANES
+from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
+from pac.training.telemetry.timeline import Timeline
+from pac.training.trainer import KEPT_LAPS, Lap, Timer
+
+TASK = find("noop")
+FACTS = {"run": "r", "trainer": "random", "backend": "inline", "device": "cpu", "seed": 1, "version": "0", "pid": 1}
+
+
+def seen(timeline, folder, *, wanted=True):
+    writer = TelemetryWriter(TASK, describe(TASK, **FACTS), 1, 1, folder)
+    timeline.write(writer)
+    lanes = take_snapshot(TelemetryReader(folder), ViewRequest(count=0, timeline=wanted)).lanes
+    writer.unlink()
+    return lanes
+
+
+def test_each_thread_or_process_has_a_lane(folder):
+    """With its name, its process and its own phases in the order in which it went through them."""
+    times = iter(range(100))
+    timer, timeline = Timer(times.__next__), Timeline()
+    timeline.add("training", timer.laps.copy)
+    timeline.add("learner alice", lambda: [Lap("sample", 1.0, 2.0), Lap("update", 2.5, 4.0)], pid=4242)
+    timer.lap("inference")
+    timer.lap("environment")
+    timer.skip()
+    timer.lap("inference")
+    training, learner = seen(timeline, folder)
+    assert (training.name, training.pid) == ("training", os.getpid())
+    assert training.laps == (("inference", 0, 1), ("environment", 1, 2), ("inference", 3, 4))
+    assert (learner.name, learner.pid) == ("learner alice", 4242)
+    assert learner.laps == (("sample", 1, 2), ("update", 2.5, 4))
+
+
+def test_a_lane_keeps_its_last_phases(folder):
+    """The oldest are overwritten."""
+    timer, timeline = Timer(iter(range(10_000)).__next__), Timeline()
+    timeline.add("training", timer.laps.copy)
+    for _ in range(3 * KEPT_LAPS):
+        timer.lap("learner")
+    ((_, _, laps),) = ((lane.name, lane.pid, lane.laps) for lane in seen(timeline, folder))
+    assert [lap.end for lap in laps] == list(range(2 * KEPT_LAPS + 1, 3 * KEPT_LAPS + 1))
+
+
+def test_a_timeline_is_read_on_request(folder):
+    """A viewer that does not display it does not copy it."""
+    timeline = Timeline()
+    timeline.add("training", lambda: [Lap("learner", 0.0, 1.0)])
+    assert seen(timeline, folder, wanted=False) == ()
+
+
+def test_a_timeline_is_full_at_some_time():
+    """The error says how many lanes there may be."""
+    timeline = Timeline()
+    for index in range(MAX_LANES):
+        timeline.add(str(index), list)
+    with pytest.raises(ValueError, match=str(MAX_LANES)):
+        timeline.add("one more", list)

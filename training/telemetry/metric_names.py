@@ -1,0 +1,18 @@
+"""The names of metrics. A metric of learner k other than 0 is called `learnerK/NAME`, here and in `metrics.jsonl`."""
+
+from __future__ import annotations
+
+import re
+
+LEARNER = re.compile(r"learner([1-9][0-9]*)/(.+)")
+
+
+def metric_name(name: str, learner: int = 0) -> str:
+    """Return the name under which a learner's metric is kept."""
+    return f"learner{learner}/{name}" if learner else name
+
+
+def split_metric_name(name: str) -> tuple[int, str]:
+    """Return the learner that a metric belongs to, and what the learner calls it."""
+    found = LEARNER.fullmatch(name)
+    return (int(found[1]), found[2]) if found else (0, name)

@@ -1,0 +1,157 @@
+"""The processes of a session, whatever their role, as one table of the telemetry."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from ...backends import WorkerStatus
+from .blocks import TelemetryWriter
+from .records import PROCESS, encode_clipped
+
+RATE_PERIOD = 1.0  # s, the shortest time that a rate is measured over
+
+
+class Role(StrEnum):
+    """What a process does in a session."""
+
+    WORKER = "worker"
+    """Steps environments."""
+    LEARNER = "learner"
+    """Updates a network."""
+    RANK = "rank"
+    """Is a session of its own that trains together with others."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProcessStatus:
+    """A process, or a thread that does the same work, at one moment.
+
+    Attributes:
+        role: What it does.
+        index: Its number among the processes of this role, from 0.
+        name: What people call it; empty if it has only a number.
+        pid: Its process id.
+        state: What it is doing, in a word.
+        device: Where it computes; empty if that is not known.
+        first_env: The first environment that it steps.
+        end_env: One past the last environment that it steps.
+        count: What it has done since it was started: steps of a worker, updates of a learner or rank.
+        heartbeat: Seconds since its last sign of life.
+        restarts: How often it was replaced.
+        cpu_seconds: Processor time that it has used.
+        rss: Resident memory, in bytes.
+        error: Its last failure in a sentence, or nothing.
+    """
+
+    role: Role
+    index: int
+    pid: int
+    state: str
+    name: str = ""
+    device: str = ""
+    first_env: int = 0
+    end_env: int = 0
+    count: int = 0
+    heartbeat: float = 0.0
+    restarts: int = 0
+    cpu_seconds: float = 0.0
+    rss: int = 0
+    error: str = ""
+
+
+ProcessSource: TypeAlias = Callable[[], Iterable[ProcessStatus]]
+
+
+def worker_processes(workers: Iterable[WorkerStatus]) -> list[ProcessStatus]:
+    """Return the workers of a backend as processes of a session."""
+    return [
+        ProcessStatus(
+            role=Role.WORKER,
+            index=worker.index,
+            pid=worker.pid,
+            state=worker.state.value,
+            first_env=worker.lo,
+            end_env=worker.hi,
+            count=worker.steps,
+            heartbeat=worker.heartbeat,
+            restarts=worker.restarts,
+            cpu_seconds=worker.cpu_seconds,
+            rss=worker.rss,
+            error=worker.last_error,
+        )
+        for worker in workers
+    ]
+
+
+class RateMeter:
+    """Measures how fast a counter rises.
+
+    Args:
+        period: The shortest time that a rate is measured over, in s.
+        unknown: The rate before that.
+    """
+
+    def __init__(self, period: float = 0.0, unknown: float = math.nan) -> None:
+        self._period, self._rate = period, unknown
+        self._before: tuple[float, float] | None = None
+
+    def update(self, value: float, now: float) -> float:
+        """Take the counter's value at a time in s; return how much it rises per second. A counter may restart at 0."""
+        if self._before is None:
+            self._before = value, now
+        before, then = self._before
+        if now > then and now - then >= self._period:
+            self._rate = max(0.0, value - before) / (now - then)
+            self._before = value, now
+        return self._rate
+
+
+class ProcessTable:
+    """The processes of all sources, written by one thread. Any thread may add or remove a source."""
+
+    def __init__(self) -> None:
+        self._sources: tuple[ProcessSource, ...] = ()
+        self._lock = threading.Lock()
+        self._meters: dict[tuple[Role, int, int], tuple[RateMeter, RateMeter]] = {}
+
+    def add(self, source: ProcessSource) -> None:
+        """Include the processes that `source` returns, from now on."""
+        with self._lock:
+            self._sources = (*self._sources, source)
+
+    def remove(self, source: ProcessSource) -> None:
+        """Include the processes of `source` no longer."""
+        with self._lock:
+            self._sources = tuple(other for other in self._sources if other != source)
+
+    def statuses(self) -> list[ProcessStatus]:
+        """Return all processes: in the order of their sources, and of each source as it returns them."""
+        return [status for source in self._sources for status in source()]
+
+    def write(self, writer: TelemetryWriter, statuses: Sequence[ProcessStatus]) -> int:
+        """Write as many processes as the table has rows; return how many had no row."""
+        now = time.monotonic()
+        meters = {(status.role, status.index, status.pid): _meters() for status in statuses}
+        self._meters = {key: self._meters.get(key, new) for key, new in meters.items()}
+        with writer.write("processes") as table:
+            table["role"] = b""
+            for row, status in zip(table, statuses, strict=False):
+                cpu, rate = self._meters[status.role, status.index, status.pid]
+                row["role"], row["index"], row["pid"] = status.role.encode(), status.index, status.pid
+                for name in ("name", "state", "device", "error"):
+                    row[name] = encode_clipped(getattr(status, name), PROCESS[name].itemsize)
+                for name in ("first_env", "end_env", "count", "heartbeat", "restarts", "rss"):
+                    row[name] = getattr(status, name)
+                row["cpu"], row["rate"] = 100 * cpu.update(status.cpu_seconds, now), rate.update(status.count, now)
+        return max(0, len(statuses) - len(table))
+
+
+def _meters() -> tuple[RateMeter, RateMeter]:
+    """Return what measures the processor time and the rate of a process."""
+    return RateMeter(unknown=0.0), RateMeter(RATE_PERIOD)

@@ -1,4 +1,4 @@
-"""Sessions, telemetry, algorithms, runs. `watch` shows a training that is somebody else's."""
+"""Sessions, telemetry, algorithms and runs. `watch` attaches to the training of a script."""
 
 from .watching import watch
 

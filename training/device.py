@@ -1,4 +1,4 @@
-"""Chooses where the policy runs, and keeps the memory that it runs in."""
+"""Chooses the device of the policy, and sets up the memory allocator."""
 
 from __future__ import annotations
 
@@ -8,59 +8,61 @@ from ..envs import BadParameter, PacError
 
 CHOICES = "auto, cpu, cuda, cuda:K or mps"
 
-# Names of glibc's malloc.h; a threshold of mapping above 32 MiB is refused.
+# From glibc's malloc.h, which refuses a threshold for mapping above 32 MiB.
 M_TRIM_THRESHOLD = -1
 M_MMAP_THRESHOLD = -3
 
 
 class NoSuchDevice(PacError):
-    """A device that this machine, or this build of PyTorch, does not have."""
+    """This machine or this build of PyTorch does not have the device."""
 
     title = "No such device"
 
 
 def resolve_device(name: str) -> str:
-    """Return the PyTorch device that `name` means here; `auto` prefers CUDA, then MPS, then the CPU.
+    """Return the PyTorch device for `name`; `auto` is CUDA if available, else MPS, else the CPU.
 
     Args:
         name: `auto`, `cpu`, `cuda`, `cuda:K` or `mps`.
 
     Raises:
-        BadParameter: It is none of these.
-        NoSuchDevice: It is not here.
+        BadParameter: The name is none of these.
+        NoSuchDevice: The device is not available.
     """
     import torch
 
     kind, colon, index = name.partition(":")
     if kind not in {"auto", "cpu", "cuda", "mps"} or (colon and not (kind == "cuda" and index.isdecimal())):
-        raise BadParameter(f"a device is {CHOICES}, got {name!r}")
+        raise BadParameter(f"--device expects {CHOICES}, got {name!r}")
     if kind == "auto":
         kind = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     if kind == "cuda":
         return f"cuda:{_cuda_index(int(index or 0))}"
     if kind == "mps" and not torch.backends.mps.is_available():
-        raise NoSuchDevice("asked for mps, but PyTorch finds no Apple GPU here; use --device cpu")
+        raise NoSuchDevice("--device mps needs an Apple GPU, and PyTorch finds none; use --device cpu")
     return kind
 
 
 def _cuda_index(index: int) -> int:
-    """Return `index` if there is such a CUDA device."""
+    """Return `index` if that CUDA device exists."""
     import torch
 
     if not torch.cuda.is_available():
         built = f"is built for CUDA {torch.version.cuda}" if torch.version.cuda else "is a build without CUDA"
-        raise NoSuchDevice(f"asked for cuda, but PyTorch finds no CUDA device (it {built}); use --device cpu")
+        raise NoSuchDevice(f"--device cuda needs a CUDA device, and PyTorch finds none (it {built}); use --device cpu")
     count = torch.cuda.device_count()
     if index >= count:
-        raise NoSuchDevice(f"asked for cuda:{index}, but there are {count} CUDA devices, cuda:0 to cuda:{count - 1}")
+        raise NoSuchDevice(
+            f"--device cuda:{index} does not exist; there are {count} CUDA devices, cuda:0 to cuda:{count - 1}"
+        )
     return index
 
 
 def keep_memory() -> None:
-    """Let the C library keep what large tensors leave behind, rather than hand it back and fault it in again.
+    """Let the C library keep the memory of freed tensors instead of returning it to the system.
 
-    Activations and gradients of a few MiB come and go with every gradient step; with glibc's defaults each is mapped
-    and unmapped, and a step takes thousands of page faults. Does nothing where the C library is another.
+    Each gradient step allocates and frees activations and gradients of a few MiB. With glibc's defaults each of them is
+    mapped and unmapped, which costs thousands of page faults per step. This has no effect with other C libraries.
     """
     library = ctypes.CDLL(None)
     if hasattr(library, "mallopt") and hasattr(library, "gnu_get_libc_version"):

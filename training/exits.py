@@ -1,3 +1,3 @@
-"""The exit codes of the command, and of a session's process."""
+"""Exit codes of the command and of a session's process."""
 
 DONE, FAILED, BAD_USAGE, INTERRUPTED = 0, 1, 2, 130

@@ -1,4 +1,4 @@
-"""Data as JSON can hold it."""
+"""Conversion of data for JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def jsonable(value: Any) -> Any:
-    """Return mappings and sequences with null where a number is unknown: JSON has neither NaN nor infinity."""
+    """Return data with None for NaN and infinity, which JSON does not have."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):

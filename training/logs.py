@@ -1,4 +1,4 @@
-"""What a session and its workers print, as it comes: read from the files that it goes to."""
+"""Reads the output of a session and its workers from their log files."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..envs.files import open_binary
 from ..envs.printable import printable
 
 MAX_LINES = 5000
-MAX_CHARACTERS = 2000  # of a line
-CHUNK = 64 * 1024  # bytes that are read of a file at once; of what stood there before, only that much of its end
+MAX_CHARACTERS = 2000  # per line
+CHUNK = 64 * 1024  # bytes per read; if a file has more new bytes, only its end is read
 ESCAPES = re.compile(
-    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours and cursors
-    r"|(?:\x1b[\]P_^X]|[\x9d\x90\x9f\x9e\x98])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # titles and other strings
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colors and cursor movements
+    r"|(?:\x1b[\]P_^X]|[\x9d\x90\x9f\x9e\x98])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # window titles and other strings
     r"|\x1b[ -/]*[0-~]"
 )
 TRACEBACK = re.compile(r"Traceback \(most recent call last\)|^Fatal Python error")
@@ -26,7 +26,7 @@ WARNINGS = re.compile(r"\b\w*Warning\b|\b(?:WARNING|WARN)\b", re.IGNORECASE)
 
 
 class Severity(IntEnum):
-    """How much a printed line matters."""
+    """The severity of a line of output."""
 
     PLAIN = 0
     WARNING = 1
@@ -34,7 +34,7 @@ class Severity(IntEnum):
 
 
 class LogLine(NamedTuple):
-    """A line that was printed, by whom, and how much it matters."""
+    """A line of output, its source and its severity."""
 
     source: str
     text: str
@@ -42,7 +42,7 @@ class LogLine(NamedTuple):
 
 
 class _File:
-    """The end of a file that grows, and may be cut or go away."""
+    """The end of a growing file, which may be truncated or deleted."""
 
     def __init__(self, source: str, path: Path) -> None:
         self.source = source
@@ -52,13 +52,13 @@ class _File:
         self._traces = False
 
     def read(self) -> Iterator[LogLine]:
-        """Yield the lines that were added since the last time."""
+        """Yield the lines since the last call."""
         try:
             with open_binary(self._path) as file:
                 size = file.seek(0, 2)
                 if size < self._at:
                     self._at, self._rest = 0, b""
-                if size - self._at > CHUNK:  # what comes faster than it is read is left out
+                if size - self._at > CHUNK:  # skip output that is faster than the reader
                     self._at, self._rest = size - CHUNK, b""
                 file.seek(self._at)
                 data = file.read(CHUNK)
@@ -71,22 +71,22 @@ class _File:
             yield self._log_line(plain(line.decode(errors="replace")))
 
     def _log_line(self, text: str) -> LogLine:
-        """Weigh a line; a traceback goes on as long as lines are indented, and ends with its error."""
+        """Return a line with its severity. A traceback continues while lines are indented, and ends with its error."""
         traced = self._traces
         self._traces = bool(TRACEBACK.search(text)) or (traced and (not text or text[0] == " "))
         return LogLine(self.source, text, Severity.ERROR if traced or self._traces else severity_of(text))
 
 
 class Logs:
-    """The last lines that a session and its workers printed.
+    """The latest output of a session and its workers.
 
     Args:
-        directory: Where the session stands; what its workers print goes to files there.
-        folder: Where the run is kept, or nothing; what the training prints goes there.
+        directory: The session's directory, which contains the log files of its workers.
+        folder: The run's folder, which contains the session's log; empty without a run.
 
     Attributes:
-        lines: The last of them, oldest first.
-        count: How many there have been.
+        lines: The latest lines, oldest first.
+        count: Number of lines so far.
     """
 
     def __init__(self, directory: Path, folder: str) -> None:
@@ -97,7 +97,7 @@ class Logs:
         self._files = {log: _File("training", log)}
 
     def read(self) -> bool:
-        """Read what was printed since the last time; return whether anything was."""
+        """Read new output; return whether there was any."""
         for path in sorted(self._directory.glob("fleet-*.log")):
             if path not in self._files:
                 self._files[path] = _File(f"worker {int(path.stem.rpartition('-')[2]) + 1}", path)
@@ -110,13 +110,13 @@ class Logs:
 
 
 def plain(text: str) -> str:
-    """Return a line without what moves cursors or colours letters; of what overwrites itself, the last."""
+    """Return a line without escape sequences; of text that overwrites itself, only the last version."""
     text = text.rstrip("\r").rpartition("\r")[2]
     return printable(ESCAPES.sub("", text).expandtabs(4))[:MAX_CHARACTERS].rstrip()
 
 
 def severity_of(text: str) -> Severity:
-    """Return how much a line matters, by its words."""
+    """Return the severity of a line by its words."""
     if ERRORS.search(text):
         return Severity.ERROR
     return Severity.WARNING if WARNINGS.search(text) else Severity.PLAIN

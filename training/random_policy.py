@@ -1,4 +1,4 @@
-"""Plays uniformly random legal actions: the measure of an environment's speed, and of what learning is worth."""
+"""The trainer `random`: uniformly random legal actions, a baseline for speed and learning."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from .trainer import Context, Envs, Metrics, Trainer
 
 STEPS = 64
 ROW_STEPS = 16_384
-"""An iteration takes so many steps of rows at most: the slots of many environments would take much memory."""
+"""Maximum number of rows times steps per iteration, which limits the memory of the slots."""
 
 compiled = compiler()
 
 
 @compiled
 def _draw(state: Array, bound: int) -> np.int64:
-    """Return a number below `bound`; the bias of the modulus is below 2^-40 for any action space."""
+    """Return a number below `bound`. The modulo bias is below 2^-40 for any action space."""
     return np.int64((draw(state, 0) >> np.uint64(1)) % np.uint64(bound))
 
 
 @compiled
 def draw_actions(state: Array, count: int, actions: Array) -> None:
-    """Fill `actions` `(rows,)` with numbers below `count`, advancing `state` `(1,)` uint64."""
+    """Fill `actions` `(rows,)` with numbers below `count`, and advance `state` `(1,)` uint64."""
     for row in range(len(actions)):
         actions[row] = _draw(state, count)
 
 
 @compiled
 def draw_legal_actions(state: Array, bits_in: Array, masks: Array, actions: Array) -> None:
-    """Fill `actions` `(rows,)` with a uniformly drawn legal one per row; 0 where none is.
+    """Fill `actions` `(rows,)` with one uniformly drawn legal action per row; 0 if none is legal.
 
     Args:
         state: `(1,)` uint64, advanced.
-        bits_in: `(256,)` number of bits set in a byte.
-        masks: `(rows, bytes)` of packed bits, first action in the lowest bit.
+        bits_in: `(256,)` number of set bits by byte.
+        masks: `(rows, bytes)` packed bits, the first action in the lowest bit.
         actions: `(rows,)` int64, written.
     """
     for row in range(len(actions)):
@@ -64,7 +64,7 @@ def draw_legal_actions(state: Array, bits_in: Array, masks: Array, actions: Arra
 
 
 class RandomPolicy(Trainer):
-    """Learns nothing."""
+    """Takes random actions and does not learn."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -78,7 +78,7 @@ class RandomPolicy(Trainer):
         self._decisions = 0
 
     def start(self, num_envs: int) -> None:
-        """Make the environments and begin an episode in each."""
+        """Make the environments and start an episode in each."""
         rows = num_envs * self._context.task.players
         self._steps = max(1, min(STEPS, ROW_STEPS // rows))
         self._envs = self._context.make_envs(num_envs, self._steps + 1)
@@ -88,7 +88,7 @@ class RandomPolicy(Trainer):
         self._envs.start(0)
 
     def iterate(self) -> Metrics:
-        """Play a few steps."""
+        """Step all environments a few times."""
         assert self._envs is not None
         envs, timer = self._envs, self._context.timer
         draw = self._draw_others() if self._context.task.action.shape else self._draw_numbers
@@ -109,7 +109,7 @@ class RandomPolicy(Trainer):
             draw_actions(self._state, self._context.task.num_actions, self._actions[slot])
 
     def _draw_others(self) -> Callable[[int], None]:
-        """Return what draws actions that are no single number, for one iteration: it begins with a number of ours."""
+        """Return a function that draws continuous or composite actions for one iteration, seeded by the state."""
         task, generator = self._context.task, np.random.default_rng(_draw(self._state, 1 << 62))
 
         def draw(slot: int) -> None:
@@ -122,7 +122,7 @@ class RandomPolicy(Trainer):
         return draw
 
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the random generator's state and the counter, as of the end of the last iteration."""
+        """Return the generator's state and the counter at the end of the last iteration."""
         return {"generator": self._kept}, {"decisions": self._decisions}
 
     def load_state(self, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:

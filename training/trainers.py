@@ -1,6 +1,6 @@
-"""The algorithms by name: the built-in ones, and those of installed packages.
+"""The trainers by name: the built-in ones and those of installed packages.
 
-An algorithm's module is imported when it is built, its settings without it.
+The module of an algorithm is imported when a trainer is built; its settings are imported separately.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 @dataclass(frozen=True)
 class TrainerKind:
-    """An algorithm that a session can run. A package offers one by an entry point, see docs/trainers.md.
+    """An algorithm that a session can run. A package offers one by an entry point; see docs/trainers.md.
 
     Attributes:
         name: Its name, also the name of its settings in `Task.settings`: lower-case words joined by hyphens.
         title: One line for people.
-        trainer: `module:Class` of the trainer, called as `(context)`.
+        trainer: `module:Class` of the trainer, called with a `Context`.
         settings: `module:Class` of its settings, which imports neither torch nor numba.
-        player: `module:Class` that plays what it learned, called as `(context, greedy)`; empty if nothing is learned.
-        evaluate: `module:callable` that measures what a run learned, see `mccfr.playing.evaluation.evaluate`; empty
-            where a player plays episodes instead.
-        units: What it calls what is counted.
-        figures: What tells how good it is, the one that tells most first; the first that is there is shown.
+        player: `module:Class` that plays a trained policy, called with `(context, greedy)`; empty if there is none.
+        evaluate: `module:callable` that measures a trained run, see `mccfr.playing.evaluation.evaluate`; empty if a
+            player plays episodes instead.
+        units: Its words for environments, steps and frames.
+        figures: Its measures of success, most important first. The first one with a value is shown.
         transform: `module:callable` that makes the task that the session steps, see `pac.envs.task.transformed`; empty
             where the session steps the task itself.
-        computes: Whether it computes with PyTorch, on a device.
+        computes: Whether it uses PyTorch on a device.
     """
 
     name: str
@@ -69,14 +69,14 @@ BUILT_IN: Mapping[str, TrainerKind] = {
     for kind in (
         TrainerKind(
             name="ppo",
-            title="Proximal policy optimisation, with action masks",
+            title="Proximal policy optimization, with action masks",
             trainer=".ppo.trainer:PPO",
             settings=".ppo.settings:PpoSettings",
             player=".ppo.evaluate:PpoPlayer",
         ),
         TrainerKind(
             name="mccfr",
-            title="Counterfactual regret minimisation for games of poker's kind, sampled by many workers or exact",
+            title="Counterfactual regret minimization for poker games, sampled by several workers or exact",
             trainer=".mccfr.trainer:MCCFR",
             settings=".mccfr.settings:MccfrSettings",
             evaluate=".mccfr.playing.evaluation:evaluate",
@@ -109,11 +109,11 @@ def trainer_names() -> tuple[str, ...]:
 
 @cache
 def trainer_kind(name: str) -> TrainerKind:
-    """Return the algorithm called `name`; imports the package that offers it.
+    """Return the algorithm `name`. This imports the package that offers it.
 
     Raises:
-        UnknownName: There is none.
-        BadParameter: The package that offers it cannot be imported, or offers something else.
+        UnknownName: There is no such trainer.
+        BadParameter: Its package cannot be imported, or its entry point does not fit.
     """
     if name in BUILT_IN:
         return BUILT_IN[name]
@@ -130,7 +130,7 @@ def trainer_kind(name: str) -> TrainerKind:
 
 
 def default_trainer(spec: str) -> str:
-    """Return the trainer that a task recommends; `ppo` for all Gymnasium environments, none of which is loaded.
+    """Return the trainer that a task recommends; `ppo` for Gymnasium environments, which are not loaded.
 
     Raises:
         BadParameter: A parameter of a named task is unknown or does not fit.
@@ -139,10 +139,10 @@ def default_trainer(spec: str) -> str:
 
 
 def transformed_task(name: str, task: Task, settings: Mapping[str, Any]) -> Task:
-    """Return the task that a session steps for the trainer `name`.
+    """Return the task that a session steps for the trainer `name`: `task` or a transformed one.
 
     Raises:
-        BadParameter: The trainer has no use for such a task.
+        BadParameter: The trainer cannot train on the task.
     """
     kind = trainer_kind(name)
     return transformed(task, (resolve_name(kind.transform, __package__), settings)) if kind.transform else task
@@ -168,10 +168,10 @@ def build_trainer(name: str, context: Context) -> Trainer:
 
 
 def build_player(name: str, context: Context, *, greedy: bool = True) -> Trainer:
-    """Return a trainer that plays what `name` learned, and does not learn.
+    """Return a trainer that plays the policy of `name` without learning.
 
     Raises:
-        UnknownName: The trainer is unknown, or learns nothing that could play.
+        UnknownName: The trainer is unknown, or has no policy.
     """
     kind = trainer_kind(name)
     if not kind.player:
@@ -182,7 +182,7 @@ def build_player(name: str, context: Context, *, greedy: bool = True) -> Trainer
 
 
 def evaluator(name: str) -> Any:
-    """Return what measures the runs of `name`, or None where a player plays episodes instead."""
+    """Return the function that measures runs of `name`; None if a player plays episodes instead."""
     kind = trainer_kind(name)
     return _load(kind, kind.evaluate) if kind.evaluate else None
 

@@ -1,4 +1,4 @@
-"""The words of a trainer: what it counts, and which of its figures tell how good it is."""
+"""The words of a trainer for what it counts, and its measures of success."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Units:
-    """What a trainer calls the things that every session counts.
+    """A trainer's words for the things that every session counts.
 
     Attributes:
-        environment: One of the N that run side by side.
-        env: The same in headings.
-        step: What all of them do between two passes of the gate.
-        frame: What fps counts.
-        fps: Frames per second.
-        sps: Steps per second.
-        over: What curves run over, where they do not run over time.
-        episodes: Whether there are episodes, which end and have a return.
+        environment: One of the N that run in parallel.
+        env: Short form, for headings.
+        step: One step of all environments.
+        frame: The unit that fps counts.
+        fps: Unit of frames per second.
+        sps: Unit of steps per second.
+        over: The horizontal axis of curves, if it is not time.
+        episodes: Whether there are episodes with a return.
     """
 
     environment: str = "environment"
@@ -33,18 +33,18 @@ class Units:
 
     @property
     def counted(self) -> str:
-        """What curves run over, in this trainer's word."""
+        """The horizontal axis of curves, in the trainer's word."""
         return plural(self.step if self.over == "steps" else self.frame)
 
-    def said(self, sentence: str) -> str:
-        """Return a sentence about environments and fps in these words."""
+    def translate(self, sentence: str) -> str:
+        """Return a sentence about environments and fps in the trainer's words."""
         for word, ours in (("environment", self.environment), ("Environment", self.environment.capitalize())):
             sentence = sentence.replace(word, ours)
         return sentence.replace("fps", self.fps)
 
 
 STEPPED = Units()
-"""The words of whoever learns from environments."""
+"""Units of trainers that step environments."""
 
 
 SOLVED = Units(
@@ -57,7 +57,7 @@ SOLVED = Units(
     over="frames",
     episodes=False,
 )
-"""The words of a solver whose workers make iterations by the batch."""
+"""Units of a solver whose workers run batches of iterations."""
 
 
 def plural(word: str) -> str:
@@ -67,14 +67,14 @@ def plural(word: str) -> str:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure that tells how good what was learned is.
+    """A measure of success.
 
     Attributes:
-        name: Its name among the metrics.
-        title: What it is, for people.
-        note: What else is said of it where there is room: what it is counted in.
-        log: Whether it is drawn on logarithmic axes.
-        better: Which values are better; neither of a figure that only tells how far it is.
+        name: Name of the metric.
+        title: Name for people.
+        note: Its unit or a remark, shown if there is room.
+        log: Whether its axis is logarithmic.
+        better: Which values are better; neither for a figure that only shows progress.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Figure:
     better: Literal["higher", "lower", "neither"] = "higher"
 
     def best(self, values: Iterable[float]) -> float | None:
-        """Return the best of some values, if there are any and one is better than another."""
+        """Return the best value; None without values or if neither direction is better."""
         if self.better == "neither":
             return None
         return (min if self.better == "lower" else max)(values, default=None)
@@ -100,6 +100,6 @@ INFORMATION_SETS = Figure("information_sets", "Information sets", "visited", bet
 
 
 def first_of(figures: tuple[Figure, ...], names: Iterable[str]) -> Figure:
-    """Return the first of a trainer's figures that is among `names`, or the first of all."""
+    """Return the first of a trainer's figures that is in `names`, or else its first figure."""
     known = set(names)
     return next((figure for figure in figures if figure.name in known), figures[0])

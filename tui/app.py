@@ -146,7 +146,7 @@ class PacApp(TerminalApp):
         """Yield the entries of the command palette."""
         for key in commands():
             if key.id != "palette":
-                title = self.state.units.said(key.title)
+                title = self.state.units.translate(key.title)
                 yield SystemCommand(title, f"key {key.shown}", partial(self.action_run_command, key.id))
 
     async def action_quit(self) -> None:

@@ -10,11 +10,13 @@ SOLVER = Units("worker", "worker", "batch", "iteration", "it/s", "batches/s", "f
 NASH = Figure("nash_conv", "NashConv", "chips per hand", log=True, better="lower")
 
 
-def test_sentences_are_told_in_its_words():
+def test_sentences_are_translated():
     """Environments are workers, fps are iterations per second."""
-    assert SOLVER.said("Measure the baseline: fps of one environment") == "Measure the baseline: it/s of one worker"
-    assert SOLVER.said("Environments") == "Workers"
-    assert STEPPED.said("fps of one environment") == "fps of one environment"
+    assert (
+        SOLVER.translate("Measure the baseline: fps of one environment") == "Measure the baseline: it/s of one worker"
+    )
+    assert SOLVER.translate("Environments") == "Workers"
+    assert STEPPED.translate("fps of one environment") == "fps of one environment"
 
 
 def test_curves_run_over_what_it_counts():

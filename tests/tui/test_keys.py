@@ -97,7 +97,7 @@ def test_no_line_of_the_help_is_cut_in_the_least_terminal(units):
     rows = ["".join(segment.text for segment in row) for row in help_rows(36, 10, units)]
     for entries in help_entries().values():
         for keys, text in entries:
-            assert f"{keys:<14}{units.said(text)}" in [row.rstrip() for row in rows], text
+            assert f"{keys:<14}{units.translate(text)}" in [row.rstrip() for row in rows], text
 
 
 async def test_the_help_is_scrolled_where_it_does_not_fit(fake, open_app):
@@ -120,4 +120,4 @@ def test_the_help_stands_whole_on_a_small_terminal(units):
     assert len(rows) <= 22
     for entries in help_entries().values():
         for keys, text in entries:
-            assert any(keys in row and f"{units.said(text)} " in f"{row} " for row in rows), text
+            assert any(keys in row and f"{units.translate(text)} " in f"{row} " for row in rows), text

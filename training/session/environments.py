@@ -188,7 +188,7 @@ class SessionEnvs:
         """Make the environments behind the gate; called by the trainer."""
         session, config = self._session, self._config
         self.made = True
-        session.set_phase(session.state.phase, self._units.said("starting the environments"))
+        session.set_phase(session.state.phase, self._units.translate("starting the environments"))
         backend = make_backend(
             session.task,
             num_envs,

@@ -99,7 +99,7 @@ class NumEnvsPlanner:
         if following is None:
             self._sweep, following = None, sweep.home
             if sweep.counts != (BASELINE_ENVS,) and (found := find_knee(throughput.scaling())) is not None:
-                results.append(self._units.said(f"sweep done: {found.sentence}"))
+                results.append(self._units.translate(f"sweep done: {found.sentence}"))
         return Decision(following, measures=True, progress=progress, results=tuple(results))
 
     def opened(self, num_envs: int) -> None:

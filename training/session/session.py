@@ -119,7 +119,7 @@ class Session(BaseSession):
 
     def _build_trainer(self) -> Trainer:
         kind, config = self.kind, self.config
-        loading = "loading PyTorch" if kind.computes else kind.units.said("loading the environments")
+        loading = "loading PyTorch" if kind.computes else kind.units.translate("loading the environments")
         self.set_phase(Phase.STARTING, loading)
         self.state.device = resolve_device(config.device) if kind.computes else "cpu"
         context = Context(

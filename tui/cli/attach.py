@@ -14,32 +14,34 @@ from .show import plain_table, show_json, show_table
 
 
 def attach_session(name: str | None, runs_dir: Path, *, json: bool) -> int:
-    """List the sessions that run, or show one; return the exit code.
+    """List the running sessions, or show one; return the exit code.
 
     Raises:
-        BadParameter: None runs, or none is called so.
-        NoTerminal: There is one to show, and no terminal.
+        BadParameter: No session is running, or none has the name.
+        NoTerminal: There is no terminal to show it on.
     """
     live = [session for session in sessions() if session.alive]
     if json:
         return show_json({"sessions": [facts(session) for session in live]})
     if name is None:
         if not live:
-            raise BadParameter("no session runs: start one with `pac-tui run --headless`, or a script that watches")
+            raise BadParameter(
+                "no session is running; start one with `pac-tui run --headless`, or a script that calls `watch`"
+            )
         if len(live) > 1:
             show_sessions(live)
             name = ask()
         else:
             name = str(live[0].pid)
     found = find_session(name, runs_dir)
-    check_terminal("run it in one; `pac-tui attach --json` lists what runs")
+    check_terminal("run it in one; `pac-tui attach --json` lists the running sessions")
     from ..launch import attach_app
 
     return attach_app(AttachedSession(found))
 
 
 def facts(session: FoundSession) -> dict[str, Any]:
-    """Return what the list says of a session."""
+    """Return the facts that the list shows of a session."""
     shown, about = session.snapshot, session.snapshot.description
     return {
         "run": about.run,
@@ -55,7 +57,7 @@ def facts(session: FoundSession) -> dict[str, Any]:
 
 
 def show_sessions(found: list[FoundSession]) -> None:
-    """Print a line for every session."""
+    """Print one line per session."""
     table = plain_table("run", "task", "trainer", "N", "fps", "age", "process", "viewers", "")
     for session in found:
         row = facts(session)
@@ -75,10 +77,10 @@ def show_sessions(found: list[FoundSession]) -> None:
 
 
 def ask() -> str:
-    """Ask which session is meant.
+    """Ask for the session to show.
 
     Raises:
-        BadParameter: There is nobody to ask, or no answer.
+        BadParameter: There is no terminal, or no answer.
     """
     try:
         check_terminal()
@@ -86,5 +88,5 @@ def ask() -> str:
     except (NoTerminal, EOFError):
         answer = ""
     if not answer:
-        raise BadParameter("several sessions run: name one of them, or the beginning of its name, or its process")
+        raise BadParameter("several sessions are running; give a name, the beginning of a name, or a process id")
     return answer

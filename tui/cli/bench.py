@@ -264,7 +264,7 @@ def everything(
             print(f"{name} was not measured: {error}", file=sys.stderr)
         else:
             print(f"{name}: {time.monotonic() - begun:.0f} s", file=sys.stderr)
-        if output is not None:  # after every part: what was measured is kept if the rest is interrupted
+        if output is not None:  # after every part, so that an interruption loses only the current one
             output.write_text(json_module.dumps(results, indent=2) + "\n")
     if json:
         return show_json(results)
@@ -281,12 +281,12 @@ def table(file: Path) -> int:
     """
     from ...training.bench.table import markdown
 
-    wanted = "`pac-tui bench all --output FILE` writes what is wanted"
+    wanted = "`pac-tui bench all --output FILE` writes such a file"
     try:
         text = markdown(read_json(file, LIMIT))
     except UnreadableFile as error:
         raise BadParameter(f"{error}; {wanted}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadParameter(f"{file} holds no results of all benchmarks; {wanted}") from error
+        raise BadParameter(f"{file} does not contain the results of all benchmarks; {wanted}") from error
     print(text)
     return DONE

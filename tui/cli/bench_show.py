@@ -1,4 +1,4 @@
-"""How the results of `pac-tui bench ...` are shown."""
+"""Prints the results of `pac-tui bench ...`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BAR = 30
 
 
 def show(name: str, result: Figures, *, json: bool) -> int:
-    """Print the figures of a benchmark, or one JSON object with what they were measured on; return the exit code."""
+    """Print the figures of a benchmark, or one JSON object with the machine as well; return the exit code."""
     if json:
         return show_json({"benchmark": name, **result, "facts": facts()})
     OWN_FORM.get(name, _listed)(result)
@@ -33,7 +33,7 @@ def _listed(result: Figures) -> None:
 
 
 def scaling(result: Figures) -> None:
-    """Print the table, with a bar for each speedup, on a scale that ends at the ideal one or the best one."""
+    """Print the table with a bar per speedup. The scale ends at the ideal or the best speedup."""
     console.print("{task} · {trainer} · {backend} · {device}".format(**result), style="bold")
     table = _numbers("N", "fps", "fps/env", "sps", "speedup", "efficiency", "of the added", "", "")
     table.columns[-1].justify = table.columns[-2].justify = "left"
@@ -89,7 +89,7 @@ def transports(result: Figures) -> None:
 
 
 def traces(result: Figures) -> None:
-    """Print the hash of every backend's trace, and the first difference."""
+    """Print the hash of each backend's trace and the first difference."""
     console.print("{task}, seed {seed}, N = {num_envs}".format(**result), style="bold")
     table = plain_table("transport", "hash", "")
     for row in result["rows"]:
@@ -108,7 +108,7 @@ def traces(result: Figures) -> None:
 
 
 def peers(result: Figures) -> None:
-    """Print every start_peer on every environment, the ratios, and the training."""
+    """Print each peer on each environment, the ratios, and the training."""
     cores = ", ".join(map(str, result["cores"]))
     console.print(f"Steps per second, N = {result['rows'][0]['num_envs']}, all on cores {cores}", style="bold")
     names = list(result["by_environment"])
@@ -136,7 +136,7 @@ def peers(result: Figures) -> None:
 
 
 def poker(result: Figures) -> None:
-    """Print every pair that was measured."""
+    """Print each measured pair."""
     cores = ", ".join(map(str, result["cores"]))
     console.print(f"Solvers, medians, all on cores {cores}", style="bold")
     table = _numbers("", "ours", "the other", "ratio")
@@ -156,7 +156,7 @@ OWN_FORM: Mapping[str, Callable[[Figures], None]] = {
     "peers": peers,
     "poker": poker,
 }
-"""What prints the figures of which benchmark; those of others are listed."""
+"""Functions that print the figures of a benchmark; those of others are listed."""
 
 
 def _absent(result: Figures) -> None:
@@ -173,7 +173,7 @@ def _numbers(first: str, *others: str) -> Table:
 
 
 def _figure(value: Any) -> str:
-    """Return a number with separators and no more digits than mean something."""
+    """Return a number with separators and significant digits only."""
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
     return f"{value:,}" if type(value) is int else str(value)

@@ -17,7 +17,7 @@ from ...training.exits import DONE, INTERRUPTED
 from ...training.imports import importing
 from ..output import json_text
 from .errors import describe_error
-from .flags import AnyFlags, Json, Switch, load_config, load_flags, with_settings
+from .flags import Json, OptionalFlags, Switch, load_config, load_flags, with_settings
 from .stdout import named_stdout
 
 Port = Annotated[int, Parameter(validator=Number(gte=1, lte=65535))]
@@ -43,7 +43,7 @@ app.command("pac.tui.cli.runs:app", name="runs", help="List, show, compare or re
 @app.command
 def run(
     *,
-    flags: AnyFlags = None,
+    flags: OptionalFlags = None,
     headless: Switch = False,
     json: Switch = False,
     report: Path | None = None,
@@ -87,7 +87,7 @@ def attach(
 def evaluate(
     name: Annotated[str, Parameter(name="RUN")],
     *,
-    flags: AnyFlags = None,
+    flags: OptionalFlags = None,
     sample: Switch = False,
     hands: Annotated[int | None, Parameter(validator=Number(gte=4))] = None,
     against: str | None = None,
@@ -112,16 +112,16 @@ def evaluate(
         report: Write the report as JSON to this file when the session ends.
     """
     from ...envs import BadParameter
-    from .eval import evaluate_solved, solves, thinking
+    from .eval import evaluate_solved, is_evaluated, resolver_settings
     from .run import run_session
 
-    resolver, rest = thinking(flags.set if flags else (), resolve=resolve)
+    resolver, rest = resolver_settings(flags.set if flags else (), resolve=resolve)
     flags = flags.model_copy(update={"set": rest}) if flags else None
     config = load_config(flags, resume=name, learn=False, greedy=not sample)
-    if solves(config):
+    if is_evaluated(config):
         return evaluate_solved(config, name, hands=hands, against=against or "uniform", resolver=resolver, json=json)
     if hands or against or resolver is not None:
-        raise BadParameter(f"--hands, --against and --resolve are for runs of a solver; {name} was trained by another")
+        raise BadParameter(f"--hands, --against and --resolve are for runs of a poker solver, and {name} is not one")
     if headless and config.steps is config.frames is config.episodes is config.seconds is None:
         config = config.model_copy(update={"episodes": 100})
     return run_session(config, headless=headless, json=json, report=report)
@@ -153,13 +153,13 @@ def play(
     from ...envs.poker.families import has_game
     from ..play.play import play as play_game
     from ..play.poker import play_against, play_against_run
-    from .eval import thinking
+    from .eval import resolver_settings
 
     if not has_game(find(task)):
         return play_game(task, seed)
     if run is None:
         return play_against(task, seed, against)
-    return play_against_run(task, seed, run, runs_dir, thinking(set, resolve=resolve)[0])
+    return play_against_run(task, seed, run, runs_dir, resolver_settings(set, resolve=resolve)[0])
 
 
 @app.command(name="env-server")
@@ -221,7 +221,7 @@ def tasks(*, json: Json = False) -> int:
 
 
 @app.command
-def config(*, flags: AnyFlags = None, json: Json = False) -> int:
+def config(*, flags: OptionalFlags = None, json: Json = False) -> int:
     """Show every setting and its source."""
     from .show import show_config
 
@@ -283,7 +283,7 @@ def doctor(*, json: Json = False) -> int:
 
 @named_stdout()
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code; an error is one sentence on stderr."""
+    """Run a command and return its exit code. An error is one sentence on stderr."""
     tokens = with_settings(sys.argv[1:] if arguments is None else arguments)
     try:
         done = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
@@ -293,12 +293,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except Exception as error:
         title, text, code = describe_error(error)
-        if not isinstance(error, BrokenPipeError):  # whoever read stdout has seen enough
+        if not isinstance(error, BrokenPipeError):  # the reader of stdout has closed it
             print(f"pac-tui: {text}", file=sys.stderr)
         try:
             if "--json" in tokens:
                 print(json_text({"title": title, "error": text, "code": code}))
             sys.stdout.flush()
-        except OSError:  # Python would complain when it flushes the rest
+        except OSError:  # otherwise Python reports an error when it flushes stdout at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return code

@@ -1,4 +1,4 @@
-"""What bash completes besides commands and options: names of tasks, trainers, backends, devices and runs."""
+"""Bash completion of task, trainer, backend, device and run names."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ complete -F _pac_tui_values pac-tui
 
 
 def bash_values() -> str:
-    """Return what goes behind the script that completes commands and options."""
+    """Return the bash code to append to the completion script for commands and options."""
     return VALUES.format(
         tasks=" ".join(families()), trainers=" ".join(trainer_names()), backends=" ".join(backend_names())
     )

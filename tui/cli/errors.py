@@ -1,4 +1,4 @@
-"""What the command line says of an error that is the user's to mend: one sentence, and an exit code."""
+"""Turns errors that the user can fix into one sentence and an exit code."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from ...training.exits import BAD_USAGE, FAILED
 
 
 class ErrorReport(NamedTuple):
-    """An error as it is describe_error.
+    """An error as the command line reports it.
 
     Attributes:
-        title: What kind of error it is.
-        text: One sentence: what was expected, what came, what to do.
+        title: The kind of error.
+        text: One sentence: what was expected, what was given, what to do.
         code: The exit code.
     """
 
@@ -34,7 +34,7 @@ class ErrorReport(NamedTuple):
 
 
 def describe_error(error: Exception) -> ErrorReport:
-    """Return how an error that is the user's to mend is describe_error; raise any other."""
+    """Return the report of an error that the user can fix; raise any other error."""
     from ...envs import BadParameter, PacError
 
     if isinstance(error, PacError):
@@ -47,19 +47,19 @@ def describe_error(error: Exception) -> ErrorReport:
     if isinstance(error, CycloptsError):
         return ErrorReport("Bad usage", _of_usage(error), BAD_USAGE)
     if isinstance(error, OSError):
-        return ErrorReport("The system refused", _of_system(error), FAILED)
+        return ErrorReport("System error", _of_system(error), FAILED)
     raise error
 
 
 def _of_system(error: OSError) -> str:
-    """What the system refused, as far as the error knows."""
+    """Return the reason and the files of an error of the operating system."""
     reason = error.strerror or str(error) or type(error).__name__
     files = [str(name) for name in (error.filename, error.filename2) if name is not None]
-    return f"{' -> '.join(files)}: {reason}" if files else f"{reason} (the system did not say of which file)"
+    return f"{' -> '.join(files)}: {reason}" if files else f"{reason} (no file was named)"
 
 
 def _of_usage(error: CycloptsError) -> str:
-    """What was typed that the command does not take, or not typed that it wants."""
+    """Return which argument is unknown, superfluous, missing or repeated."""
     from ...envs import UnknownName
 
     command = " ".join(("pac-tui", *(error.command_chain or ())))
@@ -68,17 +68,17 @@ def _of_usage(error: CycloptsError) -> str:
         case UnknownCommandError() | UnusedCliTokensError() if commands and error.unused_tokens:
             return str(UnknownName("command", error.unused_tokens[0], commands))
         case UnusedCliTokensError():
-            text = f"`{command}` has no use for {' '.join(error.unused_tokens or ())!r}: leave it out"
+            text = f"`{command}` does not accept {' '.join(error.unused_tokens or ())!r}"
         case UnknownOptionError():
             name = error.token.keyword or error.token.value
             names = [name for argument in error.argument_collection if argument.parse for name in argument.names]
             near = get_close_matches(name, names, n=1)
-            text = f"unknown option {name!r}{f': {near[0]} is the nearest' if near else ''}"
+            text = f"unknown option {name!r}{f' (did you mean {near[0]}?)' if near else ''}"
         case MissingArgumentError() if error.argument is not None:
             wanted = error.argument.name.removeprefix("--").upper()
             text = f"{error.keyword} expects a value" if error.keyword else f"`{command}` expects {wanted}"
         case RepeatArgumentError():
-            text = f"{error.token.keyword} is given more than once: give it once"
+            text = f"{error.token.keyword} is given more than once; give it once"
         case _:
             text = " ".join(str(error).split()).rstrip(".")
-    return f"{text}; `{command} --help` tells what it takes"
+    return f"{text}; see `{command} --help`"

@@ -1,4 +1,4 @@
-"""The command `pac-tui eval` for what a solver has learned."""
+"""The command `pac-tui eval` for runs of a poker solver."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 
 RESOLVER = "resolver."
 HANDS, RESOLVED_HANDS = 1_000_000, 400
-"""Hands of a match by default, without and with a resolver; the help of `pac-tui eval` names both."""
+"""Default number of hands without and with a resolver, as in the help of `pac-tui eval`."""
 
 
-def thinking(given: Sequence[str], *, resolve: bool) -> tuple[dict[str, str] | None, tuple[str, ...]]:
-    """Return the resolver's settings among some `section.setting=value`, None if it is not asked for; and the rest.
+def resolver_settings(given: Sequence[str], *, resolve: bool) -> tuple[dict[str, str] | None, tuple[str, ...]]:
+    """Split `section.setting=value` texts into the resolver's settings, None without a resolver, and the rest.
 
     Args:
-        given: What `--resolver.max-depth 3` and the like have become.
-        resolve: Whether it is asked for without any.
+        given: The values of --set.
+        resolve: Whether --resolve was given, which needs no settings.
     """
     parts = [(text, *text.removeprefix(RESOLVER).partition("=")) for text in given]
     found = {name.replace("-", "_"): value for text, name, _, value in parts if text.startswith(RESOLVER)}
     return found if found or resolve else None, tuple(text for text in given if not text.startswith(RESOLVER))
 
 
-def solves(config: Config) -> bool:
-    """Whether what a run learned is measured, and not played."""
+def is_evaluated(config: Config) -> bool:
+    """Whether a run is evaluated by a function instead of by playing episodes."""
     return bool(trainer_kind(trainer_of(config)).evaluate)
 
 
@@ -47,25 +47,31 @@ def evaluate_solved(
     resolver: Mapping[str, Any] | None,
     json: bool = False,
 ) -> int:
-    """Measure a run of the solver, and print the result; return the exit code.
+    """Measure the strategy of a solver's run and print the result; return the exit code.
 
     Args:
         config: The run's configuration.
-        name: The run: its name or its folder.
-        hands: Hands to play, where not all deals can be gone through; `HANDS` or `RESOLVED_HANDS` if None.
-        against: Who to play against: see `training.mccfr.playing.matches.BOTS`, or a run.
-        resolver: Settings with which the run's strategy thinks again at its decisions; None if it does not.
+        name: Name or folder of the run.
+        hands: Hands to play, unless all deals can be computed; default `HANDS` or `RESOLVED_HANDS`.
+        against: The opponent: one of `training.mccfr.playing.matches.BOTS`, or a run.
+        resolver: Settings of the resolver; None to play the strategy as trained.
         json: Print one JSON object.
 
     Raises:
-        BadParameter: What is asked for does not fit.
+        BadParameter: An argument does not fit.
     """
     evaluate = evaluator(trainer_of(config))
     run = RunFolder.find(config.runs_dir, name)
     wanted = hands or (HANDS if resolver is None else RESOLVED_HANDS)
-    with progress_bar(f"eval {run.name}") as tell:
+    with progress_bar(f"eval {run.name}") as progress:
         found = evaluate(
-            run, config.runs_dir, hands=wanted, against=against, resolver=resolver, seed=config.seed, on_progress=tell
+            run,
+            config.runs_dir,
+            hands=wanted,
+            against=against,
+            resolver=resolver,
+            seed=config.seed,
+            on_progress=progress,
         )
     if json:
         return show_json(found.plain())
@@ -76,15 +82,15 @@ def evaluate_solved(
 
 
 def _show(found: Evaluation) -> None:
-    thinking = ", thinking again at its decisions" if found.resolved else ""
-    console.print(f"{found.run}: {found.task} after {found.iterations:,} iterations{thinking}", markup=False)
+    resolved = ", re-solving every decision" if found.resolved else ""
+    console.print(f"{found.run}: {found.task} after {found.iterations:,} iterations{resolved}", markup=False)
     table = plain_table("measured", "per hand", "95 %", "hands")
-    table.add_row(f"won against {found.against}", *_columns(found.won, found.unit))
+    table.add_row(f"winnings against {found.against}", *_columns(found.won, found.unit))
     if found.nash_conv is not None:
-        table.add_row("NashConv, what best responses gain", f"{found.nash_conv:.6f} chips", "exact", "all")
-        table.add_row("exploitability, half of it", f"{found.nash_conv / 2:.6f} chips", "exact", "all")
+        table.add_row("NashConv: gain of both best responses", f"{found.nash_conv:.6f} chips", "exact", "all")
+        table.add_row("exploitability: half of NashConv", f"{found.nash_conv / 2:.6f} chips", "exact", "all")
     if found.local_best_response is not None:
-        table.add_row("lost to a local best response", *_columns(found.local_best_response, found.unit))
+        table.add_row("loss to a local best response", *_columns(found.local_best_response, found.unit))
     show_table(table)
     if found.hands_played:
         console.print(f"Hands requested: {found.hands_requested:,}. Hands played: {found.hands_played:,}.")
@@ -93,7 +99,7 @@ def _show(found: Evaluation) -> None:
 
 
 def _columns(estimate: Estimate, unit: int) -> tuple[str, str, str]:
-    """Return what is won, how far it may be off, and of how many hands: in chips, or in thousandths of a big blind."""
+    """Return the mean, the margin of the 95 % interval and the hands, in chips or thousandths of a big blind."""
     scale, name = (1.0, "chips") if unit == 1 else (1000 / unit, "mbb")
     digits = 4 if unit == 1 else 1
     won = f"{estimate.mean * scale:+.{digits}f} {name}"

@@ -56,7 +56,7 @@ class Flags(Config):
         return plain | {key: value for key, _, value in (setting.partition("=") for setting in self.set)}
 
 
-AnyFlags = Annotated[Flags | None, Parameter(name="*")]
+OptionalFlags = Annotated[Flags | None, Parameter(name="*")]
 
 
 def load_flags(flags: Flags | None, **fixed: Any) -> Loaded:

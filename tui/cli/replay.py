@@ -1,4 +1,4 @@
-"""The command `pac-tui replay`: show a recorded episode, check that it plays again to the byte, export it."""
+"""The command `pac-tui replay`: shows, checks or exports a recorded episode."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .show import show_json
 
 
 def replay_episode(path: Path, *, headless: bool, json: bool, export: Path | None, trust: bool = False) -> int:
-    """Show an episode, or do without; return the exit code: 1 if it does not play again to the same bytes.
+    """Show, check or export an episode; return the exit code, 1 if a check finds a difference.
 
     Raises:
-        BadEpisode: The file is none.
-        NotTrusted: Its task may run code, and neither `trust` nor the person at the terminal allows that.
-        NoTerminal: It is to be shown, and there is no terminal.
+        BadEpisode: The file is not a recorded episode.
+        NotTrusted: Its task can run code, and neither `trust` nor the user allows that.
+        NoTerminal: There is no terminal to show it on.
     """
     episode = read(path, asking(trust=trust))
     if export is not None:
@@ -30,7 +30,7 @@ def replay_episode(path: Path, *, headless: bool, json: bool, export: Path | Non
         return DONE
     if headless or json:
         return check_episode(episode, path, json=json)
-    check_terminal("say --check to compare without showing")
+    check_terminal("add --check to compare without the app")
     from ..drawing.theme import apply_color_preference
     from ..replay.episode_session import EpisodeConnection, EpisodeSession
     from ..replay.replay import ReplayApp
@@ -43,7 +43,7 @@ def replay_episode(path: Path, *, headless: bool, json: bool, export: Path | Non
 
 
 def check_episode(episode: Episode, path: Path, *, json: bool) -> int:
-    """Play an episode again, compare everything with what was recorded, and tell."""
+    """Replay an episode, compare it with the recording and print the result; return the exit code."""
     facts = {
         "file": str(path),
         "task": episode.task.spec,
@@ -57,9 +57,9 @@ def check_episode(episode: Episode, path: Path, *, json: bool) -> int:
     try:
         check(episode)
     except ReplayMismatch as error:
-        reason = "" if episode.replays else "; it did not play again when it was recorded either"
+        reason = "" if episode.replays else "; the replay already differed when it was recorded"
         found = {**facts, "same": False, "step": error.step, "field": error.field, "error": str(error)}
         show_json(found) if json else print(f"{what}: differs at {error}{reason}")
         return FAILED
-    show_json({**facts, "same": True}) if json else print(f"{what}: the same to the byte, {episode.trajectory}")
+    show_json({**facts, "same": True}) if json else print(f"{what}: identical, {episode.trajectory}")
     return DONE

@@ -1,4 +1,4 @@
-"""Runs a session behind the app, or behind a progress line."""
+"""Runs a session with the app or with a progress line."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from ..session_text import Progress, describe, summary
 from ..terminal import check_terminal
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-LOOK_PERIOD = 0.1  # s
-KILLED = "killed by a second interrupt: training after the last checkpoint is lost"
-QUIET_PERIOD = 10.0  # s between two lines where stderr is no terminal
+REFRESH_PERIOD = 0.1  # s
+KILLED = "killed by a second interrupt; training after the last checkpoint is lost"
+QUIET_PERIOD = 10.0  # s between two lines if stderr is not a terminal
 
 
 class NotWritable(BadParameter):
-    """A file that results are to be written to cannot be."""
+    """A file for results cannot be written."""
 
     title = "Cannot be written"
 
@@ -43,15 +43,15 @@ def run_session(
     """Run a session to its end; return the exit code.
 
     Raises:
-        NoTerminal: The app was asked for, and there is no terminal.
-        SessionFailed: The session refused to begin, or failed.
+        NoTerminal: There is no terminal for the app.
+        SessionFailed: The session failed.
     """
     if report is not None:
         check_writable("--report", report)
     if headless:
         return run_headless(config, json=json, report=report)
     if json:
-        raise BadParameter("--json prints a report without the app: say --headless too, or --report FILE")
+        raise BadParameter("--json needs --headless; with the app, use --report FILE")
     check_terminal()
     from ..launch import run_app
 
@@ -59,7 +59,7 @@ def run_session(
 
 
 def run_headless(config: Config, *, json: bool, report: Path | None) -> int:
-    """Run a session behind a progress line on stderr; the report goes to stdout and to the file `report`."""
+    """Run a session with a progress line on stderr. The report goes to stdout and to the file `report`."""
     with Interrupts() as interrupts:
         answer = follow(launch(config), ProgressLine(), interrupts)
     if answer is not None:
@@ -67,16 +67,16 @@ def run_headless(config: Config, *, json: bool, report: Path | None) -> int:
             report.write_text(json_module.dumps(answer, indent=2) + "\n")
         print(json_text(answer) if json else summary(answer))
     else:
-        error = KILLED if interrupts.count > 1 else "interrupted before it began"
+        error = KILLED if interrupts.count > 1 else "interrupted before the training started"
         answer = {"title": "Interrupted", "error": error, "code": INTERRUPTED}
         print(json_text(answer) if json else error, file=None if json else sys.stderr)
     return INTERRUPTED if interrupts.count else DONE
 
 
 def follow(session: SessionProcess, line: ProgressLine, interrupts: Interrupts) -> dict[str, Any] | None:
-    """Show a session's progress until it ends; return its report, or None if it was interrupted before it had one.
+    """Show a session's progress until it ends; return its report, None if it was interrupted before it had one.
 
-    The open connection is what keeps the session alive: should this process be killed, the session ends itself.
+    The open connection keeps the session alive. If this process is killed, the session ends.
     """
     interrupts.session = session
     with contextlib.suppress(SessionGone), contextlib.closing(SessionClient(session.directory)) as client:
@@ -86,7 +86,7 @@ def follow(session: SessionProcess, line: ProgressLine, interrupts: Interrupts) 
             with contextlib.suppress(PacError, OSError):
                 reader = reader or TelemetryReader(session.directory)
                 line.show(take_snapshot(reader, ViewRequest(count=0)))
-            time.sleep(LOOK_PERIOD)
+            time.sleep(REFRESH_PERIOD)
     line.end()
     try:
         return session.report()
@@ -97,11 +97,11 @@ def follow(session: SessionProcess, line: ProgressLine, interrupts: Interrupts) 
 
 
 class Interrupts:
-    """Passes Ctrl-C, a termination and a closed terminal on to the session: first to save and end, then to end at once.
+    """Passes SIGINT, SIGTERM and SIGHUP on to the session: the first one stops it, the second one kills it.
 
     Attributes:
-        count: How often it was asked to end.
-        session: The session, once there is one.
+        count: Number of signals so far.
+        session: The session, once it has started.
     """
 
     def __init__(self) -> None:
@@ -121,7 +121,7 @@ class Interrupts:
 
     @property
     def session(self) -> SessionProcess | None:
-        """The session that is asked to end."""
+        """The session that receives the signals."""
         return self._session
 
     @session.setter
@@ -137,7 +137,7 @@ class Interrupts:
 
 
 class ProgressLine:
-    """One line on stderr that says how a session is doing; what happens stands above it."""
+    """One line on stderr with the progress of a session, below its events."""
 
     def __init__(self) -> None:
         self._live = sys.stderr.isatty()
@@ -147,7 +147,7 @@ class ProgressLine:
         self._begun: Progress | None = None
 
     def show(self, snapshot: Snapshot) -> None:
-        """Show `snapshot`, if it is time to; what the session ends of is told at the end, and only there."""
+        """Show the progress and new events, except the error that ends the session, which the caller reports."""
         for event in snapshot.events:
             if event.number > self._shown and event.level < Level.FATAL:
                 self._print(event.text.partition("\n")[0])
@@ -165,7 +165,7 @@ class ProgressLine:
             self._print(text)
 
     def end(self) -> None:
-        """Leave the line."""
+        """Remove the line from a terminal."""
         if self._live:
             self._write("\r\x1b[K")
 
@@ -174,17 +174,17 @@ class ProgressLine:
         self._write(f"\r{text}\x1b[K\n" if self._live else f"{text}\n")
 
     def _write(self, text: str) -> None:
-        with contextlib.suppress(OSError):  # a closed terminal must not stop the session from being saved
+        with contextlib.suppress(OSError):  # the session must be saved even if the terminal is closed
             stream = unfiltered(sys.stderr)
             stream.write(text)
             stream.flush()
 
 
 def check_writable(option: str, path: Path) -> None:
-    """Make sure, before anything is trained or measured, that the file that an option names can be written.
+    """Check that the file of an option can be written, before anything is trained or measured.
 
     Raises:
-        NotWritable: It cannot.
+        NotWritable: The file cannot be written.
     """
     try:
         with path.open("a"):

@@ -44,7 +44,7 @@ def list_runs(*, runs_dir: Folder = RUNS, json: Json = False) -> int:
         console.print(f"No runs in {runs_dir}. Start one with pac-tui run.", markup=False)
         return 0
     table = plain_table("run", "N", "done", "episodes", "goal", "", "state", "started")
-    table.columns[0].min_width = max(len(run.name) for run in runs)  # what other commands take is never cut
+    table.columns[0].min_width = max(len(run.name) for run in runs)  # other commands need the whole name
     for run in runs:
         goal, units, values = run.goal, run.units, [value for _, value in run.points("steps")]
         table.add_row(
@@ -87,7 +87,7 @@ def compare(*names: Listed, runs_dir: Folder = RUNS, json: Json = False) -> int:
         json: Print one JSON object and nothing else on stdout.
     """
     if len(names) < 2:
-        raise BadParameter(f"two runs or more can be compared, got {len(names)}: pac-tui runs lists them")
+        raise BadParameter(f"compare expects two or more runs, got {len(names)}; `pac-tui runs` lists them")
     runs = [RunFolder.find(runs_dir, name) for name in names]
     read = [run.read_metrics() for run in runs]
     metrics = [one.rows for one in read]
@@ -104,7 +104,7 @@ def compare(*names: Listed, runs_dir: Folder = RUNS, json: Json = False) -> int:
     values = [[row[goal.name] for row in rows if goal.name in row] for rows in metrics]
     table.add_row(goal.title, *(sparkline(found, log=goal.log) for found in values))
     for key in keys:
-        if name := _said(key, units):
+        if name := _label(key, units):
             table.add_row(name, *(_shown(sheet.get(key)) for sheet in sheets))
     show_table(table)
     for run, one in zip(runs, read, strict=True):
@@ -113,7 +113,7 @@ def compare(*names: Listed, runs_dir: Folder = RUNS, json: Json = False) -> int:
 
 
 def _flat(metadata: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return metadata's values with their place as the key."""
+    """Return nested metadata as one level, with keys joined by points."""
     flat: dict[str, Any] = {}
     for key, value in metadata.items():
         flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
@@ -121,20 +121,20 @@ def _flat(metadata: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _last(rows: Sequence[Mapping[str, Any]], goal: Figure) -> dict[str, Any]:
-    """Return the figures of a run's last iteration, and the best of what tells most."""
+    """Return the figures of a run's last iteration and its best value of the goal."""
     best = goal.best(row[goal.name] for row in rows if goal.name in row)
     return {**(rows[-1] if rows else {}), f"best {goal.name}": best}
 
 
-def _said(key: str, units: Units) -> str:
-    """Return what a trainer calls what stands under a key; nothing if it does not count that."""
+def _label(key: str, units: Units) -> str:
+    """Return the name of a key in the trainer's words; empty if the trainer does not count it."""
     if units is STEPPED:
         return key
     words = {
         "num_envs": plural(units.environment),
         "steps": plural(units.step),
         "frames": plural(units.frame),
-        "iterations": "",  # a solver's frames are called so
+        "iterations": "",  # already shown as frames
         "fps": units.fps,
         "sps": units.sps,
     }
@@ -167,7 +167,7 @@ def show(name: Name, *, runs_dir: Folder = RUNS, json: Json = False) -> int:
     table.show_header = False
     units = units_and_figures(metadata)[0]
     for key, value in _flat(metadata).items():
-        if value is not None and (name := _said(key, units)):
+        if value is not None and (name := _label(key, units)):
             table.add_row(name, _when(value) if key in {"started", "written"} else _shown(value))
     show_table(table)
     _warn(run, damaged)
@@ -197,7 +197,7 @@ def rm(*names: Listed, runs_dir: Folder = RUNS, yes: Switch = False) -> int:
     removals = [check_removal(runs_dir, name) for name in dict.fromkeys(names)]
     if not yes and (sys.stdin is None or not sys.stdin.isatty()):
         raise BadParameter(
-            "runs rm asks before it removes anything, and stdin is not a terminal: add --yes to not be asked"
+            "runs rm asks before it removes anything, but stdin is not a terminal; add --yes to skip the question"
         )
     try:
         for removal in removals:
@@ -214,7 +214,7 @@ def rm(*names: Listed, runs_dir: Folder = RUNS, yes: Switch = False) -> int:
 
 
 def _confirmed(removals: Sequence[Removal]) -> bool:
-    """Show what would be removed, and ask."""
+    """Show the runs to remove, and ask for confirmation."""
     for removal in removals:
         count = removal.checkpoints
         saved = f"{count} checkpoint{'' if count == 1 else 's'}"

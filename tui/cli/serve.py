@@ -1,4 +1,4 @@
-"""Serves environments to a trainer elsewhere, in whatever language it is written."""
+"""The command `pac-tui env-server`: serves environments to another trainer, in any language."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ VARIABLE = "PAC_TOKEN"
 SOCKET_PATH = "TRAINING_SOCKET_PATH"
 SOCKET_NAME = "environments.sock"
 KINDS = ("http", "socket")
-MOST = 10_000
-"""As many environments are served: one process steps them one by one."""
+MAX_ENVS = 10_000
+"""Maximum number of environments. One process steps them one by one."""
 
 
 def serve_environments(
@@ -33,12 +33,12 @@ def serve_environments(
     """Serve `num_envs` environments until SIGTERM (exit code 0) or Ctrl-C (130).
 
     Raises:
-        UnknownName: There is no such task, or no such server.
-        BadParameter: An option does not fit, or belongs to the other kind of server.
-        BackendUnavailable: Nobody can listen there.
+        UnknownName: The task or the kind of server is unknown.
+        BadParameter: An option does not fit, or is for the other kind of server.
+        BackendUnavailable: The address cannot be used.
     """
-    if not 1 <= num_envs <= MOST:
-        raise BadParameter(f"--num-envs expects a whole number from 1 to {MOST:,}, got {num_envs}")
+    if not 1 <= num_envs <= MAX_ENVS:
+        raise BadParameter(f"--num-envs expects a whole number from 1 to {MAX_ENVS:,}, got {num_envs}")
     if not 0 <= seed < 1 << 64:
         raise BadParameter(f"--seed expects a whole number from 0 to 2^64 - 1, got {seed}")
     if backend not in KINDS:
@@ -47,34 +47,34 @@ def serve_environments(
 
     task = find(spec)
     check_memory(task, num_envs, 1)
-    with _ended_tidily() as stop_asked:
+    with _exit_on_sigterm() as stop_asked:
         if task.kernels:
-            _say(f"loading {task.spec}; its first start compiles it, for a minute or so")
+            _say(f"loading {task.spec}; the first start compiles it, which takes about a minute")
         if backend == "http":
             if path is not None:
                 raise BadParameter("--path is for --backend socket; http listens on a --port")
-            came = _serve_http(task, num_envs, seed, port or 0, token_file, stop_asked=stop_asked)
+            received = _serve_http(task, num_envs, seed, port or 0, token_file, stop_asked=stop_asked)
         else:
             if port is not None or token_file is not None:
                 raise BadParameter("--port and --token-file are for --backend http; a socket has a --path")
-            came = _serve_socket(task, num_envs, seed, path, stop_asked=stop_asked)
-    return INTERRUPTED if came == signal.SIGINT else DONE
+            received = _serve_socket(task, num_envs, seed, path, stop_asked=stop_asked)
+    return INTERRUPTED if received == signal.SIGINT else DONE
 
 
 @contextmanager
-def _ended_tidily() -> Iterator[Callable[[], None]]:
-    """Let a SIGTERM end the process as its end would, while nobody else sees to that: kernels may take a minute.
+def _exit_on_sigterm() -> Iterator[Callable[[], None]]:
+    """Exit cleanly on SIGTERM while kernels are compiled, which can take a minute.
 
-    Yields what ends it where the compiler, which called Python, has swallowed that.
+    Yields a function that exits after a SIGTERM whose exception the compiler has swallowed.
     """
-    came: list[int] = []
+    received: list[int] = []
 
     def end(number: int, _: FrameType | None) -> None:
-        came.append(number)
+        received.append(number)
         sys.exit(0)
 
     def stop_asked() -> None:
-        if came:
+        if received:
             sys.exit(0)
 
     before = signal.signal(signal.SIGTERM, end)
@@ -96,9 +96,9 @@ def _serve_http(
     stop_asked()
     listener = listen(port)
     place = f"http://{HOME}:{listener.getsockname()[1]}"
-    told = f", token {token}" if made else ""
+    shown = f", token {token}" if made else ""
     curl = f"curl -s -H 'Authorization: Bearer {token}'" if made else f'curl -s -H "Authorization: Bearer {spelled}"'
-    _say(f"serving {num_envs} x {task.spec} at {place}{told}; try: {curl} -d '{{}}' {place}/reset")
+    _say(f"serving {num_envs} x {task.spec} at {place}{shown}; try: {curl} -d '{{}}' {place}/reset")
     return serve(task, listener, 0, num_envs, seed=seed, token=token)
 
 
@@ -108,17 +108,17 @@ def _serve_socket(task: Task, num_envs: int, seed: int, path: Path | None, *, st
 
     named = path or os.environ.get(SOCKET_PATH)
     place = Path(named) if named else own_directory() / SOCKET_NAME
-    line = f"serving {num_envs} x {task.spec} at {place}; the frames are those of pac.backends.socket_backend.protocol"
+    line = f"serving {num_envs} x {task.spec} at {place}; pac.backends.socket_backend.protocol describes the frames"
     task.prepare()
     stop_asked()
     return serve(task, place, 0, num_envs, seed, ready=lambda: _say(line))
 
 
 def token_of(environ: Mapping[str, str], file: Path | None) -> tuple[str, str, bool]:
-    """Return the token, how a shell spells it, and whether it was made here.
+    """Return the token, its form in a shell command, and whether it was generated.
 
     Raises:
-        BadParameter: The file cannot be read, or holds no token that a header can.
+        BadParameter: The file cannot be read, or the token cannot be in an HTTP header.
     """
     if file is not None:
         try:
@@ -131,7 +131,7 @@ def token_of(environ: Mapping[str, str], file: Path | None) -> tuple[str, str, b
     else:
         return secrets.token_urlsafe(24), "", True
     if not token or not token.isascii() or not token.isprintable() or " " in token:
-        raise BadParameter(f"{where} must hold a token of ASCII letters without a space")
+        raise BadParameter(f"{where} must contain a token of ASCII characters without spaces")
     return token, spelled, False
 
 

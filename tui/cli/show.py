@@ -1,4 +1,4 @@
-"""Commands that show something: tasks, the configuration, the machine."""
+"""Commands that show tasks, the configuration, preferences and the machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..console import PrintableConsole
 from ..output import json_text
 
 PIPED_WIDTH = 160
-LEAST_WORDS = 12
+MIN_WORDS_WIDTH = 12
 console = PrintableConsole(width=None if sys.stdout.isatty() else PIPED_WIDTH)
 
 
@@ -37,16 +37,16 @@ def plain_table(*columns: str) -> Table:
 
 
 def show_table(table: Table) -> None:
-    """Print a table, without the blanks that fill its lines."""
+    """Print a table without trailing spaces."""
     with console.capture() as drawn:
         console.print(table, markup=False)
     print("\n".join(line.rstrip() for line in drawn.get().splitlines()))
 
 
 def show_beside(left: Text, words: str, mark: str = "") -> None:
-    """Print words beside `left`, each of their lines after a mark; in one line where there is no room beside it."""
+    """Print words to the right of `left`, with a mark before each line; unwrapped if there is no room."""
     room = console.width - len(left) - len(mark)
-    first, *more = wrap(words, room) if room >= LEAST_WORDS else [words]
+    first, *more = wrap(words, room) if room >= MIN_WORDS_WIDTH else [words]
     for head, line in ((left, first), *((Text(" " * len(left)), line) for line in more)):
         console.print(Text.assemble(head, (mark + line, "dim")), soft_wrap=True)
 
@@ -59,7 +59,7 @@ def show_tasks(*, json: bool) -> int:
     for name, family in sorted(families().items()):
         try:
             found.append((family, find(name)))
-        except PacError as error:  # of an installed package
+        except PacError as error:  # the package of a task is broken
             print(error, file=sys.stderr)
     if json:
         return show_json(
@@ -95,7 +95,7 @@ def show_tasks(*, json: bool) -> int:
 
 
 def show_config(loaded: Loaded, *, json: bool) -> int:
-    """Print the effective configuration, as YAML with a comment on each line, or as JSON."""
+    """Print the effective configuration as JSON, or as YAML with a comment per line."""
     from ...backends import default_num_envs, usable_cores
     from ...envs import find
     from ...training.loading import KEYS, effective_settings, trainer_of
@@ -130,7 +130,7 @@ def _setting_origins(task: str, trainer: str, settings: Mapping[str, Any]) -> di
 
 
 def _show_line(key: str, value: Any, origin: str, description: str | None) -> None:
-    """Print a line of YAML; a comment says where the value came from and what it is."""
+    """Print a line of YAML with a comment: the source and the meaning of the value."""
     import yaml
 
     shown = yaml.safe_dump(value, default_flow_style=True, width=1000).removesuffix("...\n").strip()
@@ -139,7 +139,7 @@ def _show_line(key: str, value: Any, origin: str, description: str | None) -> No
 
 
 def show_preferences(*, schema: bool, json: bool) -> int:
-    """Print the preferences as the file would have them, every key with what it does."""
+    """Print the preferences in the format of their file, with a comment per key."""
     from .. import preferences
 
     if schema:
@@ -163,7 +163,7 @@ def show_preferences(*, schema: bool, json: bool) -> int:
 
 
 def _show_toml(name: str, value: Any, comment: str, *, bold: bool = False) -> None:
-    """Print a line of TOML; a comment says what it is."""
+    """Print a line of TOML with a comment."""
     show_beside(Text(f"{name} = {json_module.dumps(value)}".ljust(44), style="bold" if bold else ""), comment, " # ")
 
 

@@ -1,4 +1,4 @@
-"""Stdout whose errors carry its name: the system names no file when writing to one that is open already."""
+"""Adds the name stdout to errors of writing to it, which the system reports without a file name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NAME = "stdout"
 
 
 class NamedStdout:
-    """Passes everything on to a stream; an error of writing to it has `stdout` as its file.
+    """Wraps a stream; errors of writing to it have the file name `stdout`.
 
     Args:
         stream: The stream.
@@ -28,13 +28,13 @@ class NamedStdout:
             return self._stream.write(text)
 
     def flush(self) -> None:
-        """Write what is buffered."""
+        """Flush the stream."""
         with _named():
             self._stream.flush()
 
     @property
     def rich_proxied_file(self) -> TextIO:
-        """Where Rich writes text in its own styles; see `PrintableStream`."""
+        """The stream for Rich's styled text; see `PrintableStream`."""
         return cast("TextIO", NamedStdout(unfiltered(self._stream)))
 
     def __getattr__(self, name: str) -> Any:
@@ -43,7 +43,7 @@ class NamedStdout:
 
 @contextmanager
 def named_stdout() -> Iterator[None]:
-    """Let errors of writing to stdout say so."""
+    """Name stdout in errors of writing to it."""
     with redirect_stdout(cast("TextIO", NamedStdout(sys.stdout))):
         yield
 

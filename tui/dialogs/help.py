@@ -60,7 +60,7 @@ class HelpDialog(ModalScreen[None]):
 def help_rows(width: int, height: int, units: Units) -> list[Row]:
     """Return the groups below each other, or in two columns if they do not fit."""
     said = {
-        units.said(group): [(keys, units.said(text)) for keys, text in entries]
+        units.translate(group): [(keys, units.translate(text)) for keys, text in entries]
         for group, entries in help_entries().items()
     }
     blocks = [_block(group, entries) for group, entries in said.items()]

@@ -93,7 +93,7 @@ class SweepDialog(Dialog):
     def _rows(self, width: int, height: int) -> list[Row]:
         """The table, the curve if there is room, and the progress or the knee."""
         points = self._points
-        foot = [self._progress(width)] if self._measures else hint(self._units.said(knee_sentence(points)), width)
+        foot = [self._progress(width)] if self._measures else hint(self._units.translate(knee_sentence(points)), width)
         room = max(1, height - len(foot))
         rows = table(points, self._units.fps, width)[:room] if points else hint("no measurements yet", width)
         if self.snapshot.baseline is not None and (spare := min(MOST_CURVE, room - len(rows) - 1)) >= LEAST_CURVE:

@@ -113,7 +113,7 @@ def process_rows(snapshot: Snapshot, width: int, shown: slice) -> list[Row]:
     processes, units = snapshot.processes, snapshot.description.units
     if not len(processes):
         owner = "script" if snapshot.description.watched else "session"
-        return hint(units.said(f"no workers: the environments run in the {owner}'s own process"), width)
+        return hint(units.translate(f"no workers: the environments run in the {owner}'s own process"), width)
     words = {"envs": plural(units.env), "steps/s": f"{plural(units.step)}/s"}
     columns = COLUMNS if width >= sum(wide for _, wide in COLUMNS) + 8 else NARROW
     if len(np.unique(processes["role"])) > 1:

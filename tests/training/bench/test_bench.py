@@ -20,7 +20,7 @@ def test_repetitions_are_summed_up():
 
 
 def test_facts_name_the_versions_and_the_machine():
-    """A measurement says what it was made with."""
+    """A measurement contains the versions and the machine."""
     known = facts()
     assert known["versions"]["torch"]
     assert known["cores"] >= 1
@@ -29,7 +29,7 @@ def test_facts_name_the_versions_and_the_machine():
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: "/".join(row.place))
 def test_rows_read_their_place(row):
-    """Each row of the table finds its figure, and knows whether its bound is reached."""
+    """Each row of the table contains its figure and whether its bound is reached."""
     nested: object = row.aim
     for key in reversed(row.place):
         nested = {key: nested}
@@ -41,7 +41,7 @@ def test_rows_read_their_place(row):
 
 
 def test_the_table_tells_what_was_missed():
-    """A figure that misses its bound is marked, and one that is missing is not invented."""
+    """A figure that misses its bound is marked, and a missing one stays empty."""
     slow = {"burn-20us": {"shm_over_loop": 1.2}}
     lines = markdown(results(peers={"by_environment": slow, "async": {"ratio": 12.0}})).splitlines()
     (python,) = (line for line in lines if "over a plain loop" in line)
@@ -53,7 +53,7 @@ def test_the_table_tells_what_was_missed():
 
 @pytest.mark.session
 def test_scaling_passes_a_refusal_on():
-    """A session that cannot begin ends the measurement with its sentence."""
+    """A session that cannot start ends the measurement with its error."""
     with pytest.raises(SessionFailed, match="unknown task"):
         scaling(Config(task="drmaro"), [1], seconds=2, repeat=1, progress=lambda _text, _share: None)
 

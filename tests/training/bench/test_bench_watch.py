@@ -1,4 +1,4 @@
-"""What watching costs is measured on real trainings."""
+"""The overhead of `watch` is measured on real trainings."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from pac.training.bench.watching import turns, watch_cost
 
 
 def test_turns_compare_speeds(monkeypatch):
-    """Twice as slow when watched is a ratio of a half; what is due by the clock is put off by the turns without."""
+    """Twice as slow with `watch` is a ratio of 0.5, and periodic work is postponed by the turns without it."""
     clock = [0.0]
     off: list[float] = []
     monkeypatch.setattr("pac.training.bench.watching.time.perf_counter", lambda: clock[0])
@@ -25,7 +25,7 @@ def test_turns_compare_speeds(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.session
 def test_both_trainings_are_measured_with_and_without_the_app():
-    """A ratio for each of the four ways."""
+    """There is a ratio for each of the four combinations."""
     pytest.importorskip("stable_baselines3", reason="Stable-Baselines3 is not installed: pip install pac-tui[peers]")
     result = watch_cost(seconds=0.1, pairs=1, progress=lambda _what, _share: None)
     assert {loop: set(by) for loop, by in result["ratio"].items()} == {

@@ -1,4 +1,4 @@
-"""What is measured is really done."""
+"""The benchmark of the hand evaluator."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pac.training.bench.games.cards import HANDS, hands_per_second, join, strong
 
 
 def test_random_hands_are_seven_cards():
-    """The hands that are evaluated are those dealt, of seven different cards, and among so many is a straight flush."""
+    """The evaluated hands are the dealt ones: seven different cards, with a straight flush among so many."""
     cards, words = np.empty((HANDS, DEALT), np.int64), np.empty(HANDS, np.int64)
     deal_many(np.uint64(0), np.uint64(0), cards)
     join(cards, words)
@@ -21,5 +21,5 @@ def test_random_hands_are_seven_cards():
 
 
 def test_a_rate_is_measured():
-    """The evaluator's rate is a number of hands, however little time it is given."""
+    """The rate is positive, however short the measurement is."""
     assert hands_per_second(0.01) > 0

@@ -1,4 +1,4 @@
-"""The combinations of transports: sessions are real, reports tell what was measured and what was not."""
+"""The benchmark `matrix`, with real sessions, and its reports."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROW = {
 
 
 def result(**changed):
-    """Return results as `matrix` gives them, with what was measured on."""
+    """Return results in the form of `matrix`, with the machine."""
     row = {
         "transport": "http",
         "num_envs": 1,
@@ -71,7 +71,7 @@ def test_the_report_is_kept_in_three_files(tmp_path):
 
 
 def test_a_chart_draws_longer_bars_for_more():
-    """Bars grow with their values, a missing value has none, and a label is text, whatever it holds."""
+    """Bars grow with their values, a missing value has no bar, and labels are escaped."""
     groups = [Group("a < b", (10.0, 100.0), 50.0), Group("c", (None, 1000.0))]
     root = ET.fromstring(bar_chart("rates", ("one", "two"), groups, "target"))
     widths = [float(bar.attrib["width"]) for bar in root.iter(f"{SVG}rect") if bar.attrib.get("height") == "13"]
@@ -84,7 +84,7 @@ def test_a_chart_draws_longer_bars_for_more():
 @pytest.mark.session
 @pytest.mark.slow
 def test_each_rung_is_a_session():
-    """A combination that can run has all its figures; one that cannot has a reason."""
+    """A combination that runs has all figures; one that cannot run has a reason."""
     config = Config(task="noop:length=20", settings={"batch": 64, "minibatch": 64, "epochs": 1, "hidden": 8})
     combinations = (Combination("inline", 2), Combination("carrier pigeon", 1))
     found = matrix(config, combinations, steps=2048, repeat=1)

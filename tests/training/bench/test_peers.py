@@ -1,4 +1,4 @@
-"""The comparison with other vector environments: peer_module are real processes, stopped while others are measured."""
+"""The comparison with other vector environments: peers are real processes, stopped while others are measured."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_contestant_tells_its_rate_and_rests(name):
 
 
 def test_stolen_time_is_a_share():
-    """Of the cores' time between two looks; where nobody tells, it is not known."""
+    """Stolen time is a share of the cores' time between two readings; it is None if the system does not report it."""
     assert stolen((10, 100), (30, 300)) == pytest.approx(0.1)
     assert stolen(None, (30, 300)) is None
     taken, everything = core_times(CORES) or (0, 1)
@@ -54,21 +54,21 @@ def test_stolen_time_is_a_share():
 @pytest.mark.skipif(importlib.util.find_spec("pufferlib") is not None, reason="PufferLib is installed")
 @pytest.mark.session
 def test_a_peer_that_is_not_installed_is_absent():
-    """The reason is that of the import."""
+    """The reason is the message of the failed import."""
     with pytest.raises(NotInstalled, match="pufferlib"):
         start_peer("pufferlib-serial", "CartPole-v1", 2, CORES, sys.executable)
 
 
 @pytest.mark.session
 def test_a_contestant_that_fails_says_why():
-    """The last line of what it said is in the error."""
+    """The error contains the last line of its output."""
     with pytest.raises(PeerFailed, match=r"loop ended: .*NoSuchEnvironment"):
         start_peer("loop", "NoSuchEnvironment-v0", 2, CORES, sys.executable)
 
 
 @pytest.mark.session
 def test_contestants_die_with_who_measures():
-    """They are stopped and cannot hear of its end; what they have started goes with them."""
+    """Stopped peers and their children are killed when the benchmark dies."""
     code = f"""
 import sys
 from pac.training.bench.peers import start_peer
@@ -90,7 +90,7 @@ sys.stdin.read()
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_everybody_is_measured_on_every_environment():
-    """Each row has its rate; the ratios rest on the fastest peer; who is absent has a reason and no row."""
+    """Each row has a rate, the ratios refer to the fastest peer, and an absent peer has a reason and no row."""
     found = compare_peers(seconds=0.05, rounds=1, num_envs=2)
     assert set(found["by_environment"]) == set(COSTS)
     for environment, ratios in found["by_environment"].items():

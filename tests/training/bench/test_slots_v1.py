@@ -44,7 +44,7 @@ def test_the_control_block_tells_the_sizes():
 
 
 def test_a_slot_carries_what_a_field_carries():
-    """The same environments, stepped in slots and in fields, give the learner the same bytes."""
+    """The learner reads the same bytes from slots and from fields."""
     task, memory = find("noop:length=3"), Slots(NUM_ENVS)
     in_slots, in_fields, gathered = memory.buffers(task), allocate(task, NUM_ENVS), allocate(task, NUM_ENVS)
     both = [task.make(0, NUM_ENVS, buffers, 0) for buffers in (in_slots, in_fields)]
@@ -59,7 +59,7 @@ def test_a_slot_carries_what_a_field_carries():
 
 
 def test_the_comparison_tells_both():
-    """Each N has the time of both layouts, and what gathering costs."""
+    """Each N has the times of both layouts and the cost of gathering."""
     rows = compare_layouts(steps=30)["rows"]
     assert [row["num_envs"] for row in rows] == [1, 8, 32, 64]
     assert all(row["gather_us"] == row["slots_us"] - row["fields_us"] for row in rows)

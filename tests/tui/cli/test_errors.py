@@ -41,13 +41,13 @@ REFUSED_BY_THE_COMMAND = {
     "directory": Case((*HEADLESS, "--config", "."), 2, ("is a directory",)),
     "key": Case((*HEADLESS, "--config", "key.yaml"), 2, ("'num_env'", "Did you mean num_envs?")),
     "setting": Case((*HEADLESS, "--ppo.clap", "1"), 2, ("'clap'", "Did you mean clip?")),
-    "option": Case((*HEADLESS, "--num-env", "4"), 2, ("unknown option '--num-env': --num-envs is the nearest",)),
+    "option": Case((*HEADLESS, "--num-env", "4"), 2, ("unknown option '--num-env' (did you mean --num-envs?)",)),
     "value": Case((*HEADLESS, "--num-envs"), 2, ("--num-envs expects a value", "`pac-tui run --help`")),
     "twice": Case((*HEADLESS, "--seed", "1", "--seed", "2"), 2, ("--seed is given more than once",)),
     "command": Case(("atach",), 2, ("unknown command 'atach'", "Did you mean attach?")),
     "command of runs": Case(("runs", "lst"), 2, ("unknown command 'lst'", "Did you mean list?")),
     "subject": Case(("bench", "foo"), 2, ("unknown command 'foo'", "watch")),
-    "too much": Case(("tasks", "x", "y"), 2, ("`pac-tui tasks` has no use for 'x y'", "`pac-tui tasks --help`")),
+    "too much": Case(("tasks", "x", "y"), 2, ("`pac-tui tasks` does not accept 'x y'", "`pac-tui tasks --help`")),
     "nothing": Case(("eval",), 2, ("`pac-tui eval` expects RUN",)),
     "choice": Case(("completion", "tcsh"), 2, ("tcsh", "bash", "`pac-tui completion --help`")),
     "nothing to remove": Case(("runs", "rm"), 2, ("pac-tui runs lists them",)),
@@ -179,15 +179,15 @@ def test_a_stdout_that_takes_nothing(end, code, told):
 @pytest.mark.parametrize(
     ("error", "text"),
     [
-        (OSError(12, "Cannot allocate memory"), "Cannot allocate memory (the system did not say of which file)"),
+        (OSError(12, "Cannot allocate memory"), "Cannot allocate memory (no file was named)"),
         (OSError(30, "Read-only file system", "a"), "a: Read-only file system"),
         (OSError(18, "Invalid cross-device link", "a", None, "b"), "a -> b: Invalid cross-device link"),
-        (TimeoutError(), "TimeoutError (the system did not say of which file)"),
+        (TimeoutError(), "TimeoutError (no file was named)"),
     ],
 )
 def test_what_the_system_refused_is_told_as_it_is(error, text):
     """Only what stdout did not take is put down to stdout."""
-    assert describe_error(error) == ("The system refused", text, 1)
+    assert describe_error(error) == ("System error", text, 1)
 
 
 READ_ONLY = "mount --bind {here}/runs {here}/runs && mount -o remount,ro,bind {here}/runs && exec {command}"

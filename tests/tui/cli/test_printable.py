@@ -99,7 +99,7 @@ def test_a_variable_is_not_echoed_raw(monkeypatch, capfd):
 def test_a_name_of_a_run_is_printable_and_no_path(name, capfd):
     """Else a sentence says what is expected."""
     assert main(["run", "--headless", "--name", name]) == 2
-    assert "--name expects a folder's name, without a slash or unprintable characters" in capfd.readouterr().err
+    assert "--name expects the name of a folder, without a slash or unprintable characters" in capfd.readouterr().err
 
 
 def test_a_progress_line_is_printable(capfd):

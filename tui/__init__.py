@@ -1,1 +1,1 @@
-"""What a person sees and types: the command, the app, its views and widgets."""
+"""The command line, the app, its views and widgets."""

@@ -1,4 +1,4 @@
-"""All keys in one table, from which bindings, footer, help and command palette are built."""
+"""All keys in one table, from which bindings, footer, help and command palette are made."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ NAMES = {
 
 
 class KeyClash(BadParameter):
-    """One key was given to two things."""
+    """Two commands have the same key."""
 
     title = "Bad preferences"
 
@@ -155,11 +155,11 @@ def customised(table: tuple[Key, ...], wanted: Mapping[str, str]) -> tuple[Key, 
 
     Raises:
         UnknownName: There is no such id.
-        KeyClash: One key would do two things.
+        KeyClash: Two commands would have the same key.
     """
     for name in wanted:
         if name not in {key.id for key in table}:
-            raise UnknownName("key id", name, [key.id for key in table])
+            raise UnknownName("command id", name, [key.id for key in table])
     changed = tuple(
         replace(key, keys=wanted[key.id], shown=_spelled(wanted[key.id])) if key.id in wanted else key for key in table
     )
@@ -167,7 +167,7 @@ def customised(table: tuple[Key, ...], wanted: Mapping[str, str]) -> tuple[Key, 
     for key in changed:
         for pressed in _pressed(key):
             if pressed in owners and (key.id in wanted or owners[pressed] in wanted):
-                raise KeyClash(f"the key {pressed} cannot be both {owners[pressed]} and {key.id}; give one another key")
+                raise KeyClash(f"{owners[pressed]} and {key.id} have the same key {pressed}; choose another for one")
             owners[pressed] = key.id
     return changed
 
@@ -178,7 +178,7 @@ def _pressed(key: Key) -> list[str]:
 
 
 def _spelled(keys: str) -> str:
-    """Return the first of several keys as people write it."""
+    """Return the first of several keys as the help shows it."""
     first = keys.partition(",")[0].strip() or keys
     return NAMES.get(first) or (first if len(first) == 1 else "+".join(part.capitalize() for part in first.split("+")))
 
@@ -199,7 +199,7 @@ def help_entries() -> dict[str, list[tuple[str, str]]]:
 
 
 def _together(keys: Sequence[str]) -> str:
-    """Return keys side by side, what they all begin with only once: `Shift+← →`."""
+    """Return keys side by side, with a common modifier only once: `Shift+← →`."""
     start = keys[0].rpartition("+")[0] + "+"
     shared = len(start) > 1 and all(key.startswith(start) for key in keys)
     return " ".join([keys[0], *(key.removeprefix(start) if shared else key for key in keys[1:])])

@@ -1,4 +1,4 @@
-"""Records half a minute of the debugger at work, on a script that only says it is watched: an asciicast and a GIF."""
+"""Records half a minute of the debugger with a watched script, as an asciicast and a GIF."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .connection import SessionConnection
 from .replay.export import SCREEN, write_cast, write_gif
 from .svg import lines_of
 
-SCRIPT = '''"""Stable-Baselines3 learns CartPole; one line of this script is about being watched."""
+SCRIPT = '''"""Stable-Baselines3 learns CartPole. One line is for pac-tui."""
 
 import gymnasium as gym
 from stable_baselines3 import PPO
@@ -34,30 +34,30 @@ envs = watch(envs)
 PPO("MlpPolicy", envs, n_steps=128, device="cpu", seed=3).learn(10_000_000)
 '''
 RATE = 6.0
-"""Pictures per second."""
-PATIENCE = 120.0
+"""Screens per second."""
+LIMIT = 120.0
 LEARNED = 30.0
-"""Mean return from which an episode is long enough to go back in."""
+"""Mean return at which episodes are long enough to go back in time."""
 WINDOW = 3.0
 """Seconds until speeds are known and every board was drawn."""
 CONDITION = "env 1: length > 18"
 SLOW = 5.0
-"""Steps per second of the training once it is looked at closely: every step is drawn."""
+"""Steps per second while one environment is shown."""
 
 
 class ScreenRecorder:
-    """Takes a picture of an app's screen `RATE` times a second, until it is told to stop."""
+    """Stores an app's screen `RATE` times a second."""
 
     def __init__(self, pilot: Pilot[int]) -> None:
         self._pilot = pilot
         self.screens: list[list[Strip]] = []
 
     async def run(self) -> None:
-        """Take pictures until cancelled."""
+        """Store screens until canceled."""
         due = time.monotonic()
         while True:
             seen = lines_of(self._pilot.app.screen)
-            whole = len(seen) == SCREEN[1]  # a dialog is none before it was laid out
+            whole = len(seen) == SCREEN[1]  # a dialog has no lines before its layout
             self.screens.append(seen if whole else self.screens[-1])
             due += 1 / RATE
             await asyncio.sleep(max(0.0, due - time.monotonic()))
@@ -69,7 +69,7 @@ async def until(condition: Callable[[], object], what: str) -> None:
     Raises:
         TimeoutError: It did not become true.
     """
-    limit = time.monotonic() + PATIENCE
+    limit = time.monotonic() + LIMIT
     while not condition():
         if time.monotonic() > limit:
             raise TimeoutError(f"waiting for {what}")
@@ -77,7 +77,7 @@ async def until(condition: Callable[[], object], what: str) -> None:
 
 
 async def play(pilot: Pilot[int], app: PacApp) -> None:
-    """Do what a person would: watch, break, go back ten steps, inspect, go on."""
+    """Press keys: watch, set a breakpoint, go back ten steps, inspect, continue."""
     await pilot.pause(4.0)
     await pilot.press("1")
     await pilot.pause(2.0)
@@ -135,7 +135,7 @@ def main() -> int:
             stdout=subprocess.DEVNULL,
         )
         try:
-            limit = time.monotonic() + PATIENCE
+            limit = time.monotonic() + LIMIT
             while not (found := [each for each in sessions() if each.pid == process.pid]):
                 if process.poll() is not None or time.monotonic() > limit:
                     raise TimeoutError("waiting for the script to be watched")

@@ -1,4 +1,4 @@
-"""Takes the pictures in `screenshots/`: the real app over real, short trainings, at three sizes of terminal."""
+"""Takes the pictures in `screenshots/`: the real app with real, short trainings, at three terminal sizes."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from .svg import lines_of, svg_of
 
 SIZES = ((80, 24), (120, 40), (200, 60))
 TRIED = (2, 4, 8)
-PATIENCE = 180.0
-SETTLE = 3.0  # s in which a view fills
-CALM = 20.0  # s in which what the app costs comes down from that of the picture before
-USUAL = 0.05  # of a core
+LIMIT = 180.0
+FILL = 3.0  # s in which a view fills
+IDLE = 20.0  # s in which the app's cost falls after the picture before
+USUAL_COST = 0.05  # of a core
 
 
 async def wait_for(pilot: Pilot[int], what: str, condition: Callable[[Snapshot], bool]) -> None:
-    """Wait until a snapshot fulfils a condition.
+    """Wait until a snapshot fulfills a condition.
 
     Raises:
-        TimeoutError: It did not in time.
+        TimeoutError: The condition did not become true in time.
     """
     app = pilot.app
     assert isinstance(app, PacApp)
-    limit = time.monotonic() + PATIENCE
+    limit = time.monotonic() + LIMIT
     while app.state.snapshot is None or not condition(app.state.snapshot):
         if time.monotonic() > limit or app.state.phase.over:
             said = app.state.lost or (app.state.snapshot.message if app.state.snapshot else "nothing")
@@ -48,7 +48,7 @@ async def wait_for(pilot: Pilot[int], what: str, condition: Callable[[Snapshot],
 
 
 async def train(pilot: Pilot[int], seconds: float) -> None:
-    """Let the session measure its baseline and some N, and learn for a while."""
+    """Measure the baseline and several N, and train for a number of seconds."""
     await wait_for(pilot, "the first episodes", lambda shot: shot.phase is Phase.RUNNING and shot.state["episodes"] > 0)
     await pilot.press("B")
     await wait_for(pilot, "the baseline", lambda shot: shot.baseline is not None and shot.phase is Phase.RUNNING)
@@ -67,19 +67,19 @@ def _tried(count: int, snapshot: Snapshot) -> bool:
 
 
 async def learn(pilot: Pilot[int], seconds: float) -> None:
-    """Let the session learn for a while."""
+    """Train for a number of seconds."""
     await wait_for(pilot, "some learning", lambda shot: shot.state["training_seconds"] > seconds)
 
 
 class Subject(NamedTuple):
-    """What pictures are taken of.
+    """A training of which pictures are taken.
 
     Attributes:
-        task: What is trained on.
-        num_envs: On how many environments.
-        views: Names of pictures, and the keys that lead to what they show.
-        before: Called with the pilot and `seconds`, before the first picture.
-        seconds: How long it learns.
+        task: The task.
+        num_envs: Number of environments.
+        views: Names of pictures, and the keys that show their views.
+        before: Called with the pilot and `seconds` before the first picture.
+        seconds: Seconds of training.
     """
 
     task: str
@@ -99,9 +99,9 @@ async def take_pictures(folder: Path, config: Config, subject: Subject) -> list[
             await pilot.resize_terminal(width, height)
             for name, key in subject.views.items():
                 await pilot.press(key)
-                await pilot.pause(SETTLE)
-                calm = time.monotonic() + CALM
-                while app.scheduler.cost > USUAL and time.monotonic() < calm:
+                await pilot.pause(FILL)
+                end = time.monotonic() + IDLE
+                while app.scheduler.cost > USUAL_COST and time.monotonic() < end:
                     await pilot.pause(0.1)
                 app.draw_footer()
                 await pilot.pause()
@@ -114,7 +114,7 @@ async def take_pictures(folder: Path, config: Config, subject: Subject) -> list[
 
 
 def to_png(picture: Path) -> None:
-    """Convert a picture, if there is something to convert it with."""
+    """Convert a picture to PNG if rsvg-convert is installed."""
     converter = shutil.which("rsvg-convert")
     if converter:
         subprocess.run([converter, "--zoom", "1", "-o", picture.with_suffix(".png"), picture], check=True)
@@ -130,7 +130,7 @@ SUBJECTS = {
 
 
 def main() -> int:
-    """Take the pictures into the folder named by the first argument, of the subjects named by the others or of all."""
+    """Take the pictures of the subjects named by the arguments after the folder, or of all."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("screenshots")
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as runs:

@@ -1,1 +1,1 @@
-"""What everything on the screen is made of: ink, lines, panels, curves, numbers, themes."""
+"""Elements of the screen: styles, widgets, panels, charts, numbers, themes."""

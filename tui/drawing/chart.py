@@ -1,4 +1,4 @@
-"""Curves in braille: the lowest and the highest value of every column, drawn as dots."""
+"""Charts of braille dots, which show the lowest and the highest value in every column."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DOTS = BRAILLE if SIGNS.braille else HALVES
 def columns_of(x: Reals, y: Reals, count: int, axis: tuple[float, float]) -> tuple[Reals, Reals]:
     """Return the lowest and the highest `y` in each of `count` columns of an axis; `x` must rise.
 
-    Columns between two points are on the line between them; those before the first and after the last are NaN.
+    Columns between two points are interpolated; those before the first and after the last point are NaN.
     """
     begin, end = axis
     span = end - begin
@@ -36,7 +36,7 @@ def columns_of(x: Reals, y: Reals, count: int, axis: tuple[float, float]) -> tup
 
 
 def dots(low: Reals, high: Reals, axis: tuple[float, float], height: int) -> list[str]:
-    """Return `height` lines of characters that show the band between `low` and `high`, a connected curve."""
+    """Return `height` lines of characters that show the area between `low` and `high` as a connected curve."""
     (bottom, top), tall = axis, DOTS.weights.shape[0]
     scale = (height * tall - 1) / (top - bottom) if top > bottom else 0.0
     with np.errstate(invalid="ignore"):
@@ -52,7 +52,7 @@ def dots(low: Reals, high: Reals, axis: tuple[float, float], height: int) -> lis
 
 
 def bounds(low: Reals, high: Reals) -> tuple[float, float]:
-    """Return an axis that holds all values, with a little room; a constant stands in its middle."""
+    """Return the ends of an axis that contains all values; a constant is in its middle."""
     if not np.isfinite(low).any():
         return 0.0, 1.0
     bottom, top = float(np.nanmin(low)), float(np.nanmax(high))
@@ -74,9 +74,9 @@ class Plot(NamedTuple):
     """How a curve is drawn.
 
     Attributes:
-        over: What it runs over, in many; empty for seconds.
+        over: Unit of the x axis; empty for seconds.
         log: Whether both axes are logarithmic.
-        color: Its colour.
+        color: Color of the curve.
     """
 
     over: str = ""
@@ -84,23 +84,23 @@ class Plot(NamedTuple):
     color: str = ACCENT
 
     def placed(self, x: Reals, y: Reals) -> tuple[Reals, Reals]:
-        """Return points as they stand on the axes; a logarithmic one has no place for what is not above zero."""
+        """Return points on the axes; logarithmic axes contain only positive values."""
         if not self.log:
             return x, y
         drawn = (x > 0) & (y > 0)
         return np.log10(x[drawn]), np.log10(y[drawn])
 
     def value(self, place: float) -> float:
-        """Return the number that stands at a place of an axis."""
+        """Return the value at a place of an axis."""
         return float(10.0**place) if self.log else place
 
     def spelled(self, place: float) -> str:
-        """Return what stands below the horizontal axis at a place."""
+        """Return the label of a place of the x axis."""
         return short(self.value(place)) if self.over else clock(self.value(place))
 
 
 def chart(x: Reals, y: Reals, width: int, height: int, plot: Plot) -> list[Row]:
-    """Return a curve with its axes: values on the left, what it runs over below."""
+    """Return a curve with its axes: values on the left, steps or time below."""
     x, y = plot.placed(x, y)
     inner, tall = width - LABEL - 1, height - 2
     if len(x) < 2 or inner < 8 or tall < 1:
@@ -126,7 +126,7 @@ def chart(x: Reals, y: Reals, width: int, height: int, plot: Plot) -> list[Row]:
 
 
 def _labels(plot: Plot, bottom: float, top: float, tall: int) -> dict[int, str]:
-    """What stands on the left of which line: both ends, and what there is room for between."""
+    """The labels of the y axis by line: both ends, and those between them that fit."""
     ends = {0: short(plot.value(top)), tall - 1: short(plot.value(bottom))}
     for places in _between(plot, top, bottom, tall):
         found: dict[int, str] = {}
@@ -139,7 +139,7 @@ def _labels(plot: Plot, bottom: float, top: float, tall: int) -> dict[int, str]:
 
 
 def _between(plot: Plot, first: float, last: float, count: int) -> Iterator[dict[int, float]]:
-    """Places worth a label, by their line or column of `count`: powers of ten, finer steps, at last the middle."""
+    """Yield sets of places to label, by line or column: powers of ten, finer steps, the middle."""
     if plot.log:
         powers = _powers(*sorted((first, last)))
         for steps in (STEPS[:1], STEPS):
@@ -154,12 +154,12 @@ def _between(plot: Plot, first: float, last: float, count: int) -> Iterator[dict
 
 
 def _powers(bottom: float, top: float) -> range:
-    """The whole numbers between two places of an axis of powers of ten."""
+    """The exponents between two places of a logarithmic axis."""
     return range(math.ceil(bottom), math.floor(top) + 1)
 
 
 def _foot(plot: Plot, begin: float, end: float, width: int) -> tuple[str, str]:
-    """The horizontal axis and what stands below it; a logarithmic one is marked, and labelled between its ends."""
+    """The x axis and the labels below it; a logarithmic axis has marks and labels between its ends."""
     left, last = plot.spelled(begin), plot.spelled(end)
     right = f"{last} {plot.over}".rstrip()
     if len(left) + len(right) > (width // 2 if plot.log else width - 1):
@@ -174,7 +174,7 @@ def _foot(plot: Plot, begin: float, end: float, width: int) -> tuple[str, str]:
 
 
 def _labelled(plot: Plot, line: str, places: Mapping[int, float]) -> tuple[set[int], str]:
-    """A line with labels where there is room for them below their columns, and these columns."""
+    """The columns of the labels that fit, and the line with these labels."""
     columns = set()
     for column, place in places.items():
         text = f" {plot.spelled(place)} "
@@ -187,14 +187,14 @@ def _labelled(plot: Plot, line: str, places: Mapping[int, float]) -> tuple[set[i
 
 
 class Axis(NamedTuple):
-    """The axis of N and of speedup alike: from `low` to `high`, linear or by doublings."""
+    """The axis of both N and speedup: from `low` to `high`, linear or by doublings."""
 
     low: float
     high: float
     doubling: bool
 
     def place(self, values: Reals) -> Reals:
-        """Return where values stand, 0 at the beginning and 1 at the end of the axis."""
+        """Return the places of values: 0 at the start of the axis and 1 at its end."""
         if not self.doubling:
             return (values - self.low) / (self.high - self.low)
         places: Reals = np.log2(np.maximum(values, self.low) / self.low) / np.log2(self.high / self.low)
@@ -202,7 +202,7 @@ class Axis(NamedTuple):
 
 
 def axis_of(counts: list[int], speedups: list[float]) -> Axis:
-    """Return the axis on which all of `counts` can be told apart: by doublings where they span more than `SPAN`."""
+    """Return an axis that separates all of `counts`: by doublings if they span more than a factor of `SPAN`."""
     most = float(max(*counts, 2))
     if most <= SPAN * min(counts):
         return Axis(0.0, most, doubling=False)
@@ -211,7 +211,7 @@ def axis_of(counts: list[int], speedups: list[float]) -> Axis:
 
 
 def against_ideal(counts: list[int], speedups: list[float], axis: Axis, width: int, height: int) -> list[Row]:
-    """Return speedup over N as dots and a curve, over the ideal line, which is straight on either axis."""
+    """Return speedup over N as dots and a curve, drawn over the line of ideal speedup."""
     wide = width * DOTS.weights.shape[1]
     line = np.linspace(0, 1, wide)
     ideal = np.where(np.arange(wide) % 4 == 0, line, np.nan)
@@ -227,7 +227,7 @@ def against_ideal(counts: list[int], speedups: list[float], axis: Axis, width: i
 
 
 def _overlaid(front: str, back: str) -> Row:
-    """One row of two curves: where the front one is empty, the back one shows."""
+    """One row of two curves; the back one is visible where the front one is empty."""
     row, start = [], 0
     for at in range(1, len(front) + 1):
         if at == len(front) or (front[at] == " ") != (front[start] == " "):

@@ -1,4 +1,4 @@
-"""Bits as characters that hold several each: dots of braille, or half blocks."""
+"""Bits as characters of several dots each: braille or half blocks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Dots(NamedTuple):
     """A kind of such characters.
 
     Attributes:
-        weights: `(tall, wide)`, what each bit of a character adds to its place in the table.
+        weights: `(tall, wide)`, what each bit adds to the index of the character.
         table: The characters.
     """
 
@@ -20,7 +20,7 @@ class Dots(NamedTuple):
     table: NDArray[np.str_]
 
     def lines(self, bits: NDArray[np.bool_]) -> list[str]:
-        """Return bits `(H, W)` as lines; where the last characters are not full, they are dark."""
+        """Return bits `(H, W)` as lines of characters, padded with zeros."""
         tall, wide = self.weights.shape
         whole = np.pad(bits, ((0, -len(bits) % tall), (0, -bits.shape[1] % wide)))
         cells = whole.reshape(len(whole) // tall, tall, whole.shape[1] // wide, wide)

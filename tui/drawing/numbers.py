@@ -1,4 +1,4 @@
-"""Numbers as people read them: thousands separated, with units, and as wide a second later as they are now."""
+"""Numbers as text: with separators, with units, and of a width that does not change all the time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...envs.printable import printable
 NA = "N/A"
 STEPS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 ROUNDED_UP = 0.9995
-"""What is no less of a step than this is written as one: `1M`, not `1000k`."""
+"""A number of at least this many of a unit is rounded up to one: `1M`, not `1000k`."""
 
 
 def known(value: float | None) -> bool:
@@ -23,25 +23,25 @@ def whole(value: float | None) -> str:
 
 
 def decimal(value: float | None, digits: int = 2) -> str:
-    """Return `1,234.50`, and large numbers without the digits nobody reads."""
+    """Return `1,234.50`, and numbers from 10,000 on without decimals."""
     if value is None or not known(value):
         return NA
     return steady(value, digits if abs(value) < 10_000 else 0)
 
 
 def steady(value: float, digits: int) -> str:
-    """Return `value` with a fixed number of digits, and no minus before a zero."""
+    """Return `value` with a fixed number of digits, without a minus sign before zero."""
     text = f"{value:,.{digits}f}"
     return text.removeprefix("-") if not text.strip("-0.,") else text
 
 
 def spoken(name: str) -> str:
-    """Return the name of a number as a heading: `updates/s` of `updates_per_second`."""
+    """Return the name of a number as a heading: `updates/s` for `updates_per_second`."""
     return printable(name).replace("_per_second", "/s")
 
 
 def figure(value: float | None) -> str:
-    """Return a number of unknown size in about seven characters: `0.00030`, `12.5`, `3.20e-05`, `12.30M`."""
+    """Return a number of any size in about seven characters: `0.00030`, `12.5`, `3.20e-05`, `12.30M`."""
     if value is None or not known(value):
         return NA
     size = abs(value)
@@ -55,7 +55,7 @@ def figure(value: float | None) -> str:
 
 
 def short(value: float) -> str:
-    """Return `1.23M`, `123.4M`, for axes and narrow columns: up to six letters and a sign."""
+    """Return `1.23M`, `123.4M`, for axes and narrow columns: up to six characters and a sign."""
     if not known(value):
         return NA
     for size, letter in STEPS:
@@ -82,7 +82,7 @@ def clock(seconds: float) -> str:
 
 
 def age(seconds: float) -> str:
-    """Return a long time in its natural unit: `12 s`, `5 min`, `3 h`, `2 d`."""
+    """Return a long time in a suitable unit: `12 s`, `5 min`, `3 h`, `2 d`."""
     for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
         if seconds >= size:
             return f"{seconds / size:.0f} {unit}"
@@ -90,7 +90,7 @@ def age(seconds: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a short time in its natural unit: `12.3 us`, `4.56 ms`, `1.20 s`."""
+    """Return a short time in a suitable unit: `12.3 us`, `4.56 ms`, `1.20 s`."""
     if not known(seconds):
         return NA
     for scale, unit in ((1.0, "s"), (1e-3, "ms")):

@@ -1,4 +1,4 @@
-"""The palettes: one for dark terminals, one for light ones, one that says good and bad in blue and orange."""
+"""The palettes: for dark terminals, for light ones, and one that shows good and bad in blue and orange."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Palette:
-    """The colours of the app, as `#rrggbb`.
+    """The colors of the app, as `#rrggbb`.
 
     Attributes:
-        dark: Whether the ground is darker than the text.
-        ground: Behind everything.
-        raised: Behind bars and toasts.
-        line: Frames and empty tracks.
-        faint: Text that is hardly there.
+        dark: Whether the background is darker than the text.
+        ground: The background.
+        raised: The background of the footer and of toasts.
+        line: Frames and the empty part of bars.
+        faint: Hints and headings.
         soft: Labels.
         text: Values.
-        bright: What matters most.
-        accent: The project's own.
+        bright: Important values.
+        accent: Selection and curves.
         green: Good.
         red: Bad.
-        yellow: Neither, or soon over.
-        stepping: The frame of a board that has just moved.
-        magenta: Hung, and the learner's share of the time.
-        cyan: Measuring.
-        orange: Python's share of the time.
+        yellow: Neutral, or temporary.
+        stepping: The frame of a board that is stepping.
+        magenta: Hung workers, and the learner's part of the time.
+        cyan: Measurements.
+        orange: Python's part of the time.
     """
 
     dark: bool
@@ -83,7 +83,7 @@ LIGHT = Palette(
     cyan="#137a86",
     orange="#b05a14",
 )
-# Blue, orange and their neighbours of Okabe and Ito's set stay apart for all common kinds of colour blindness.
+# Okabe and Ito's set of colors can be distinguished with all common kinds of color blindness.
 COLORBLIND = replace(
     DARK,
     accent="#b5c7e3",

@@ -1,4 +1,4 @@
-"""Framed panels made of rows: one widget shows a whole column of them, which costs a tenth of a widget for each."""
+"""Framed panels made of rows. One widget shows a whole column of panels, at a tenth of the cost of a widget each."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Section:
     """A panel of a column.
 
     Attributes:
-        title: What stands in the frame's top left.
-        rows: Called with the columns and rows that it has; a section that fills has as many as are left.
-        fills: Whether it takes the room that the others leave.
-        least: Rows without which it is left out, if it fills.
-        note: What stands in the frame's top right.
-        more: What follows the title where there is room for it.
-        whole: Whether it is left out rather than cut, where there is no room for all of it.
+        title: Text at the top left of the frame.
+        rows: Returns rows for a number of columns and rows.
+        fills: Whether it takes the room that other sections leave.
+        least: Rows that it needs if it fills; with fewer it is left out.
+        note: Text at the top right of the frame.
+        more: Text after the title, if there is room.
+        whole: Whether it is left out instead of cut if it does not fit.
     """
 
     title: str
@@ -51,7 +51,7 @@ def framed(title: str, rows: Rows, width: int, height: int, note: str = "") -> l
 
 
 def frame_top(title: str, note: str, width: int) -> Row:
-    """Return the top of a frame, with a title on the left and a note on the right where there is room."""
+    """Return the top of a frame, with a title on the left and a note on the right if there is room."""
     left, right = SIGNS.corners[:2]
     name = f" {fit(title, width - 4).rstrip()} " if title and width > 6 else ""
     end = f" {note} " if note and len(name) + len(note) + 6 <= width else ""
@@ -61,7 +61,7 @@ def frame_top(title: str, note: str, width: int) -> Row:
 
 
 def column(sections: Sequence[Section], width: int, height: int) -> list[Row]:
-    """Return sections below each other in `height` lines; what does not fit is left out."""
+    """Return sections below each other in `height` lines; sections that do not fit are left out."""
     if width <= FRAME or height < LEAST:
         return []
     inner = width - FRAME
@@ -82,10 +82,7 @@ def columns(groups: Sequence[Sequence[Section]], widths: Sequence[int], height: 
 
 
 def pages(sections: Sequence[Section], width: int, height: int) -> list[list[Section]]:
-    """Return sections by page: first come, first served; what there is no room for whole stands on the next one.
-
-    What is too high for any page is cut on its own.
-    """
+    """Return sections by page, in order. A section that does not fit is on the next page, where it fits or is cut."""
     if width <= FRAME or height < LEAST:
         return [list(sections)]
     found: list[list[Section]] = []
@@ -107,13 +104,13 @@ def pages(sections: Sequence[Section], width: int, height: int) -> list[list[Sec
 
 
 def _title(section: Section, width: int) -> str:
-    """What stands in the frame's top left, with what more there is where it leaves room for the note."""
+    """The title, with the additional text if both and the note fit."""
     long = f"{section.title}, {section.more}"
     return long if section.more and len(long) + len(section.note) + 8 <= width else section.title
 
 
 def _heights(sections: Sequence[Section], wanted: dict[int, int], height: int) -> list[int]:
-    """Lines of every section: the fixed ones first come, first served; the rest is shared by those that fill."""
+    """Lines of every section: first the fixed ones in order; those that fill share the rest."""
     heights = [0] * len(sections)
     left = height
     for index, tall in wanted.items():
@@ -130,7 +127,7 @@ def _heights(sections: Sequence[Section], wanted: dict[int, int], height: int) -
 
 
 def beside(blocks: Sequence[Rows], widths: Sequence[int]) -> list[Row]:
-    """Return blocks side by side, each in its columns."""
+    """Return blocks of rows side by side, each in its width."""
     tallest = max((len(block) for block in blocks), default=0)
     return [
         tuple(

@@ -1,4 +1,4 @@
-"""Containers that draw nothing: Textual otherwise draws a container's empty lines again whenever a child's change."""
+"""Containers that draw nothing. Textual otherwise draws a container's empty lines whenever a child's lines change."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from textual.widgets import ContentSwitcher
 
 
 class PlainContainer(Container):
-    """A container without looks of its own."""
+    """A container without a background."""
 
     BLANK = True
 
 
 class PlainVertical(Vertical):
-    """A column without looks of its own."""
+    """A column without a background."""
 
     BLANK = True
 
 
 class PlainSwitcher(ContentSwitcher):
-    """A switcher without looks of its own."""
+    """A switcher without a background."""
 
     BLANK = True
 
 
 class PlainScreen(Screen[None]):
-    """A screen without looks of its own."""
+    """A screen without a background."""
 
     BLANK = True

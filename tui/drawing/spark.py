@@ -1,4 +1,4 @@
-"""A curve in a line of text."""
+"""A curve in one line of text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ COLUMNS = 16
 
 
 def sparkline(values: Sequence[float], *, log: bool = False, blocks: str = BLOCKS) -> str:
-    """Return how a figure went, as blocks from its lowest to its highest value, or their logarithms."""
+    """Return values as blocks whose heights go from the lowest to the highest value, or to their logarithms."""
     known = [value for value in values if math.isfinite(value) and (value > 0 or not log)]
     if not known:
         return ""

@@ -1,6 +1,6 @@
-"""The palette, the signs, and rows of styled text: what everything on the screen is made of.
+"""The palette, the signs, and rows of styled text.
 
-Every Segment has a style of its own: under `NO_COLOR`, Textual fails on one that has none.
+Every Segment has a style: with `NO_COLOR`, Textual fails on segments without one.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ TONES = {"good": GREEN, "bad": RED, "neutral": YELLOW}
 
 @cache
 def style_of(color: str = TEXT, ground: str = GROUND, *, bold: bool = False) -> Style:
-    """Return the style of a colour on a ground."""
+    """Return the style of a color on a background."""
     return Style(color=color, bgcolor=ground, bold=bold or None)
 
 
 def styled(text: str, color: str = TEXT, *, ground: str = GROUND, bold: bool = False) -> Segment:
-    """Return styled text; what is not printable is written out."""
+    """Return styled text. Characters that are not printable are escaped."""
     return Segment(printable(text), style_of(color, ground, bold=bold))
 
 
@@ -54,7 +54,7 @@ def width_of(row: Iterable[Segment]) -> int:
 
 
 def fit(text: str, width: int) -> str:
-    """Return `text` in exactly `width` columns, cut with an ellipsis or padded, all of it printable."""
+    """Return `text` in exactly `width` columns, cut with an ellipsis or padded. The result is printable."""
     text = printable(text)
     if cell_len(text) <= width:
         return set_cell_size(text, max(0, width))
@@ -70,14 +70,14 @@ def padded(row: Row, width: int) -> Row:
 
 
 def spread(left: Row, right: Row, width: int, ground: str = GROUND) -> Row:
-    """Return both ends of a row of `width` columns; the right one goes where there is no room for both."""
+    """Return a row of `width` columns with two ends; the right end is left out if they do not both fit."""
     room = width - width_of(left) - width_of(right)
     return (*left, blank(room, ground), *right) if room > 0 else left
 
 
 @dataclass(frozen=True)
 class Signs:
-    """The characters that say something without words, for a kind of terminal."""
+    """The symbols for a kind of terminal."""
 
     good: str
     bad: str
@@ -127,7 +127,7 @@ PLAIN = Signs(
 
 
 def signs_for(environment: Mapping[str, str], characters: str) -> Signs:
-    """Return the plain signs for ASCII and for the Linux console, whose font has few, and the rich ones elsewhere."""
+    """Return the plain signs for ASCII and for the Linux console, whose font is small, and the rich signs elsewhere."""
     if characters == "auto":
         return PLAIN if environment.get("TERM") in {"linux", "dumb"} else RICH
     return RICH if characters == "unicode" else PLAIN

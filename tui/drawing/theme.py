@@ -1,4 +1,4 @@
-"""The palette as Textual's own widgets want it, and the filters of what is on the screen."""
+"""The palette as a theme of Textual, and the filters of everything on the screen."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ SPELLED = {
     "…": "~",
     "‖": "=",
 }
-"""What stands for a character where only ASCII is wanted; what is not here loses its accents, or becomes a `?`."""
+"""ASCII in place of other characters. Characters that are not here lose their accents or become `?`."""
 
 
 @cache
@@ -68,7 +68,7 @@ def _spelled(letter: str) -> str:
 
 
 class AsciiFilter(LineFilter):
-    """Spells everything in ASCII."""
+    """Writes everything in ASCII."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 - Textual's
         """Return the segments of a line in ASCII."""
@@ -76,10 +76,10 @@ class AsciiFilter(LineFilter):
 
 
 class PrintableFilter(LineFilter):
-    """Lets nothing but printable characters through, whatever widget draws them: the last place before the terminal."""
+    """Passes only printable characters, whatever widget draws them. It is the last filter before the terminal."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 - Textual's
-        """Return the segments of a line; in the place of other characters stand as many question marks as columns."""
+        """Return the segments of a line, with question marks in place of other characters."""
         return [
             segment
             if segment.control or segment.text.isprintable()
@@ -93,20 +93,20 @@ def _only_printable(text: str) -> str:
 
 
 def colors_distinguish(app: App[Any]) -> bool:
-    """Whether colours alone tell pieces apart: not without them, with the console's sixteen, or to the colour-blind."""
+    """Return whether colors alone distinguish pieces: not with `NO_COLOR`, sixteen colors, or color blindness."""
     return not app.no_color and os.environ.get("TERM") != "linux" and preferences().theme != "colorblind"
 
 
 def apply_color_preference() -> None:
-    """Take the colours away, if that is preferred: Textual looks for the variable when an app is made."""
+    """Set `NO_COLOR` if the preferences say so. Textual reads it when an app is made."""
     if not preferences().color:
         os.environ["NO_COLOR"] = "1"
 
 
 def apply_theme(app: App[Any]) -> None:
-    """Give an app that is being made the palette, and nothing but ASCII if that is preferred.
+    """Apply the palette to an app in its constructor, and the ASCII filter if the preferences say so.
 
-    A theme that is set once it runs has all styles parsed and applied again.
+    If the theme were set later, Textual would parse and apply all styles a second time.
     """
     app.register_theme(THEME)
     app.set_reactive(App.theme, THEME.name)

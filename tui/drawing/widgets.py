@@ -1,4 +1,4 @@
-"""The widget that shows rows of styled text and redraws only those that changed."""
+"""Widgets that show rows of styled text and redraw only those that have changed."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from .styles import Row, padded
 
 
 class LineWidget(Widget):
-    """A widget that paints its own lines, in true colours only: it needs no translation of ANSI colours."""
+    """A widget that draws its lines itself, in true colors only."""
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """All filters but that for ANSI colours, which costs half of the drawing and has nothing to do here."""
+        """Return all filters except the one for ANSI colors, which would take half of the time and do nothing."""
         return [item for item in super().get_line_filters() if not isinstance(item, ANSIToTruecolor)]
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Draw; what was marked is drawn now, and Textual forgets it only for widgets that do not draw lines."""
+        """Draw lines. Textual itself clears the dirty regions only of widgets that do not draw lines."""
         self._dirty_regions.clear()
         return super().render_lines(crop)
 
 
 class TextLines(LineWidget):
-    """Rows of text. `show` redraws what differs from the last time."""
+    """Rows of text. `show` redraws the rows that have changed."""
 
     class Resized(Message):
-        """The rows were made for another size."""
+        """The widget has another size, so that its rows no longer fit."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
@@ -39,11 +39,11 @@ class TextLines(LineWidget):
 
     @property
     def text(self) -> str:
-        """What is shown, without styles."""
+        """The text, without styles."""
         return "\n".join("".join(segment.text for segment in row) for row in self.rows)
 
     def show(self, rows: Sequence[Row]) -> None:
-        """Show `rows` from now on."""
+        """Show these rows."""
         before, self.rows = self.rows, rows
         width, height = self.size
         shared = min(len(before), len(rows))
@@ -54,7 +54,7 @@ class TextLines(LineWidget):
             self.refresh(*marked)
 
     def on_resize(self) -> None:
-        """Ask for rows of this size."""
+        """Request rows of the new size."""
         self.post_message(self.Resized())
 
     def render_line(self, y: int) -> Strip:
@@ -64,7 +64,7 @@ class TextLines(LineWidget):
 
 
 class FramedLines(TextLines):
-    """Rows of text in a frame, as high as they need."""
+    """Rows of text in a frame of their height."""
 
     def __init__(self, title: str, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
@@ -73,7 +73,7 @@ class FramedLines(TextLines):
 
     @property
     def room(self) -> Size:
-        """Columns and rows for the text, inside the frame and a space."""
+        """Columns and rows for text inside the frame."""
         width, height = self.size
         return Size(max(0, width - FRAME), max(0, height - 2))
 
@@ -85,5 +85,5 @@ class FramedLines(TextLines):
             self.refresh(layout=True)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002 - Textual's
-        """As many lines as there are rows, and the frame."""
+        """Return the number of rows and the lines of the frame."""
         return len(self._inside) + 2

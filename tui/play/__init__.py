@@ -1,1 +1,1 @@
-"""A person plays: games frame by frame, cards by numbers."""
+"""Apps in which the user plays: games frame by frame, and card and dice games."""

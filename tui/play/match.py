@@ -1,4 +1,4 @@
-"""A match of one person at a card table: hand after hand, against a policy or against oneself."""
+"""A match of card or dice hands between the user and a policy, or with both seats played by the user."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...envs.poker.tree import FOLD, Action
 
 
 class OpponentDecision(NamedTuple):
-    """A decision of the opponent: what its tree has, how often it would do that with its cards, what it did."""
+    """A decision of the opponent: the actions in its tree, their probabilities with its cards, and its action."""
 
     actions: tuple[str, ...]
     chances: tuple[float, ...]
@@ -20,21 +20,21 @@ class OpponentDecision(NamedTuple):
 
 
 class Match:
-    """Hands one after the other; the person changes seats after each.
+    """A sequence of hands. The user changes seats after each.
 
     Attributes:
-        task: What is played.
-        unit: Chips of a big blind; 1 where there are no blinds.
-        hand: The present one.
-        seat: Where the person sits; playing against oneself, who decides.
-        hands: How many have begun.
+        task: The game.
+        unit: Chips of a big blind; 1 for games without blinds.
+        hand: The present hand.
+        seat: The user's seat; if the user plays both, the one to act.
+        hands: Number of hands that have started.
         opponent_decisions: What the opponent considered in this hand: its decisions in their order.
-        total: Chips that the person, or the first seat, has won with those that ended.
+        total: Chips that the user, or the first seat, has won in the hands that have ended.
 
     Args:
-        task: A game of cards or dice.
-        seed: Of the deals and of what the opponent draws.
-        opponent: How the other seat plays, or None if the person plays both.
+        task: A card or dice game.
+        seed: Seed of the deals and of the opponent's actions.
+        opponent: The policy of the other seat, or None if the user plays both.
     """
 
     def __init__(self, task: Task, seed: int, opponent: Policy | None) -> None:
@@ -46,7 +46,7 @@ class Match:
         self.begin()
 
     def begin(self) -> None:
-        """Deal the next hand, and let the opponent act if it is first."""
+        """Deal the next hand, and let the opponent act if it acts first."""
         self.hand = LiveHand(self._rules, self._generator)
         self.opponent_decisions: list[OpponentDecision] = []
         self.hands += 1
@@ -55,16 +55,16 @@ class Match:
 
     @property
     def alone(self) -> bool:
-        """Whether the person plays both seats."""
+        """Whether the user plays both seats."""
         return self.opponent is None
 
     @property
     def seat(self) -> int:
-        """Where the person sits."""
+        """The user's seat; if the user plays both, the one to act."""
         return self._place if self.opponent or self.hand.over else self.hand.status.player
 
     def hidden(self, seat: int) -> bool:
-        """Whether a seat's cards lie face down: until the end, and after it if somebody folded."""
+        """Return whether a seat's cards are face down: before the end, and afterwards if a player has folded."""
         here = self.hand.status
         return seat != self.seat and (not self.hand.over or (here.kind == FOLD and not self.alone))
 
@@ -75,11 +75,11 @@ class Match:
 
     @property
     def won(self) -> float:
-        """Chips that the person, or the first seat, has won with this hand."""
+        """Chips that the user, or the first seat, has won in this hand."""
         return self.hand.won if self.alone or self._place == 0 else -self.hand.won
 
     def advice(self) -> Sequence[float] | None:
-        """Return how often the opponent's policy would take each action in the person's place, if it can tell."""
+        """Return the opponent's probability of each action in the user's place, if it is known."""
         chances = None if self.opponent is None else self.hand.probabilities(self.opponent)
         return None if chances is None else chances.tolist()
 
@@ -96,7 +96,7 @@ class Match:
 
 
 def _thought(hand: LiveHand, policy: Policy) -> OpponentDecision | None:
-    """Return what a policy considers at the node that stands for a hand, if there is one."""
+    """Return a policy's probabilities in the node of a hand, if the tree has one."""
     if hand.node is None:
         return None
     names = tuple(action.name for action in hand.game.tree.actions_of(hand.node))

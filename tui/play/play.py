@@ -1,4 +1,4 @@
-"""A person plays a game, frame by frame: the best test of an engine."""
+"""The app in which the user plays a game frame by frame."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ TAPS = {"left": "left", "right": "right", "up": "A", "x": "A", "z": "B"}
 HELP = "← → move   ↑ x turn   z turn back   ↓ faster   space drop   p pause   n new game   q quit"
 MOST_TAPS = 6
 DOWN_FRAMES = 4
-LATEST = 6  # frames that are made up for after a delay; older ones are lost
+LATEST = 6  # frames that are caught up after a delay; older ones are skipped
 
 
 class Gamepad:
     """Turns key presses into the buttons held in each frame.
 
-    A terminal tells when a key goes down, and repeats it, but not when it goes up. So a move or a turn is a tap: the
-    button is held for one frame and released for one, and a key that is held down taps at the terminal's rate. Down is
-    held for a few frames per press, which the terminal's repeats join; a drop holds it until the piece has locked.
+    A terminal reports when a key is pressed, and repeats it, but not when it is released. So a move or a turn is a tap:
+    the button is held for one frame and released for one, and a key that is held down taps at the terminal's rate. Down
+    is held for a few frames per press, so that repeats join. A drop holds it until the piece has locked.
     """
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Gamepad:
             self._dropping = True
 
     def locked(self) -> None:
-        """Let go: the piece has locked, and what was pressed was meant for it."""
+        """Release all buttons: the presses were meant for the piece that has locked."""
         self._taps.clear()
         self._down, self._dropping = 0, False
 
@@ -78,15 +78,15 @@ class ButtonGame:
         task: The task.
         frames: Frames played in this episode.
         ended: How the episode ended, or None while it runs.
-        shown: The boards, by field; after the end, those before it.
-        info: The task's own scalars, likewise.
+        shown: The boards by field; after the end, the last ones of the episode.
+        info: The task's scalars, likewise.
 
     Args:
-        spec: The task; one whose steps are placements is played by its variant that steps by frames.
+        spec: The task; if its steps are placements, its variant with frames is played.
         seed: Seed of the game.
 
     Raises:
-        BadParameter: The task's actions are no buttons.
+        BadParameter: The task's actions are not buttons.
     """
 
     def __init__(self, spec: str, seed: int) -> None:
@@ -97,14 +97,14 @@ class ButtonGame:
         self.begin()
 
     def begin(self) -> None:
-        """Begin the next episode."""
+        """Start the next episode."""
         self._envs.reset(np.ones(1, np.bool_), 0)
         self.frames = 0
         self.ended: Outcome | None = None
         self._take()
 
     def step(self, buttons: frozenset[str]) -> None:
-        """Play one frame with these buttons held; buttons that cannot be held together count as none."""
+        """Play one frame with these buttons held. A combination that does not exist counts as no button."""
         self._buffers["action"][0, 0] = self._actions.get(buttons, self._actions[frozenset()])
         self._envs.step(0)
         self.frames += 1
@@ -120,19 +120,19 @@ class ButtonGame:
 
 
 def _by_frames(spec: str) -> Task:
-    """Return the task in its variant that is played by buttons."""
+    """Return the variant of the task that is played with buttons."""
     name, _ = split_spec(spec)
     by_frames = f"{name}-frames"
     task = find(by_frames + spec.removeprefix(name) if by_frames in families() else spec)
     if not {"left", "right", "nothing"} <= set(task.action_names):
         playable = [other.removesuffix("-frames") for other in families() if other.endswith("-frames")]
         playable += sorted(FAMILIES)
-        raise BadParameter(f"{name} is not played by hand; what is: {', '.join(playable)}")
+        raise BadParameter(f"{name} cannot be played by hand; playable tasks: {', '.join(playable)}")
     return task
 
 
 class PlayApp(TerminalApp):
-    """The board, what comes next, the score."""
+    """Shows the board, the next pieces and the score."""
 
     CSS = """
     Screen { background: $background; color: $foreground; layout: vertical; }
@@ -162,7 +162,7 @@ class PlayApp(TerminalApp):
         self._boards: dict[str, BoardGrid] = {}
 
     def compose(self) -> ComposeResult:
-        """The board on the left; the small panels and the figures on the right; the keys below."""
+        """The board on the left, other panels and the score on the right, the keys below."""
         for panel in self._panels:
             self._boards[panel.field] = BoardGrid(id="board" if panel.main else None)
         yield TextLines(id="head")
@@ -178,7 +178,7 @@ class PlayApp(TerminalApp):
         yield TextLines(id="foot")
 
     def on_mount(self) -> None:
-        """Begin to play."""
+        """Set up the boards and start the clock."""
         for panel in self._panels:
             board, renderer = self._boards[panel.field], self._renderers[panel.field]
             if not panel.main:
@@ -195,7 +195,7 @@ class PlayApp(TerminalApp):
         return self.game.task.frame_rate or 60.0
 
     def on_key(self, event: Key) -> None:
-        """Take the game's keys."""
+        """Handle the game's keys."""
         if event.key == "p":
             self.paused = not self.paused
         elif event.key == "n" or (event.key in {"enter", "space"} and self.game.ended):
@@ -221,9 +221,9 @@ class PlayApp(TerminalApp):
 
     def _draw(self) -> None:
         game, task = self.game, self.game.task
-        note, color = ("paused: p goes on", YELLOW) if self.paused else ("", SOFT)
+        note, color = ("paused: p continues", YELLOW) if self.paused else ("", SOFT)
         if game.ended:
-            note, color = f"{game.ended.name}: Enter plays on", TONES[game.ended.tone]
+            note, color = f"{game.ended.name}: Enter plays again", TONES[game.ended.tone]
         for panel in self._panels:
             frame = BoardFrame(panel.title, note * panel.main, color if panel.main else FAINT)
             self._boards[panel.field].show(game.shown[panel.field][None], [frame])
@@ -246,13 +246,13 @@ class PlayApp(TerminalApp):
 
 
 def play(spec: str, seed: int) -> int:
-    """Play a task on this terminal by buttons; return the exit code.
+    """Play a task with buttons on this terminal; return the exit code.
 
     Raises:
         BadParameter: The task is not played with buttons.
         NoTerminal: There is no terminal.
     """
-    check_terminal("a person plays, so run it in one")
+    check_terminal("run it in a terminal")
     apply_color_preference()
     app = PlayApp(ButtonGame(spec, seed))
     with borrowed_terminal():

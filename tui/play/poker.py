@@ -1,4 +1,4 @@
-"""A person plays cards or dice: numbers act, the opponent answers, hands follow each other."""
+"""The app in which the user plays card and dice games."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from .poker_table import KEYS, money, table
 
 AGAINST = ("random", "myself")
 MOST_DIGITS = 7
-ADVICE = "a person plays, so run it in one"
+ADVICE = "run it in a terminal"
 
 
 class CardsApp(TerminalApp):
-    """The table, and below it what can be done.
+    """Shows the table, and below it the actions.
 
     Args:
-        match: What is played.
-        against: Who is played against, for the heading.
+        match: The match.
+        against: The opponent's name, for the heading.
     """
 
     CSS = """
@@ -56,7 +56,7 @@ class CardsApp(TerminalApp):
         self._error = ""
 
     def compose(self) -> ComposeResult:
-        """What is played on top, the keys at the bottom."""
+        """The heading, the table, the prompt, the keys."""
         for name in ("head", "table", "prompt", "foot"):
             yield TextLines(id=name)
 
@@ -69,7 +69,7 @@ class CardsApp(TerminalApp):
         self._draw()
 
     def on_key(self, event: Key) -> None:
-        """Take the game's keys."""
+        """Handle the game's keys."""
         self._error = ""
         if self._typed is not None:
             self._type(event.key)
@@ -89,7 +89,7 @@ class CardsApp(TerminalApp):
             self.match.act(actions[place])
 
     def _type(self, key: str) -> None:
-        """Take a digit of a raise, or make it: it is told in chips of this street."""
+        """Handle a key while the user types a raise, in chips of this street."""
         typed = self._typed or ""
         if key == "escape":
             self._typed = None
@@ -108,7 +108,7 @@ class CardsApp(TerminalApp):
         if least <= chips <= most:
             self.match.act(hand.raise_to(chips + hand.before))
         else:
-            self._error = f"a raise is to {least:g} up to {most:g} chips on this street, not to {chips}"
+            self._error = f"raise to {least:g} to {most:g} chips on this street, not to {chips}"
 
     def _draw(self) -> None:
         match = self.match
@@ -143,13 +143,13 @@ class CardsApp(TerminalApp):
 
 
 def play_cards(task: Task, seed: int, opponent: Policy | None, against: str) -> int:
-    """Play a game of cards or dice on this terminal; return the exit code.
+    """Play a card or dice game on this terminal; return the exit code.
 
     Args:
         task: The game.
-        seed: Of the deals.
-        opponent: How the other seat plays, or None if the person plays both.
-        against: What the opponent is called in the heading.
+        seed: Seed of the deals.
+        opponent: The policy of the other seat, or None if the user plays both.
+        against: The opponent's name, for the heading.
 
     Raises:
         NoTerminal: There is no terminal.
@@ -163,17 +163,17 @@ def play_cards(task: Task, seed: int, opponent: Policy | None, against: str) -> 
 
 
 def play_against_run(spec: str, seed: int, name: str, runs_dir: Path, resolver: Mapping[str, Any] | None = None) -> int:
-    """Play against what a run has learned.
+    """Play against the strategy of a run.
 
     Args:
         spec: The game; its parameters are those of the run.
-        seed: Of the deals.
-        name: The run: its name or its folder, or `latest`.
-        runs_dir: Where runs are kept.
-        resolver: Settings with which the opponent thinks again at every decision; None if it does not.
+        seed: Seed of the deals.
+        name: The run: its name, its folder, or `latest`.
+        runs_dir: The folder of runs.
+        resolver: Settings with which the opponent resolves at every decision; None if it does not.
 
     Raises:
-        BadParameter: There is no such run of this game, or a setting does not fit.
+        BadParameter: There is no such run of this game, or a setting is invalid.
         NoTerminal: There is no terminal.
     """
     from ...training.mccfr.playing.opponent import opponent_of, run_for
@@ -185,12 +185,12 @@ def play_against_run(spec: str, seed: int, name: str, runs_dir: Path, resolver: 
         opponent = opponent_of(found, resolver, on_progress=tell)
     for sentence in found.skipped:
         sys.stderr.write(f"{sentence}\n")
-    after = f"against {found.run} at {short(found.iterations)} it"
-    return play_cards(found.task, seed, opponent, after + ("" if resolver is None else ", thinking"))
+    against = f"against {found.run} at {short(found.iterations)} it"
+    return play_cards(found.task, seed, opponent, against + ("" if resolver is None else ", resolving"))
 
 
 def play_against(spec: str, seed: int, against: str) -> int:
-    """Play against somebody who needs no training: `random` plays every action equally often, `myself` is oneself.
+    """Play against `random`, which takes every action equally often, or `myself`, which is the user in both seats.
 
     Raises:
         BadParameter: There is no such opponent.

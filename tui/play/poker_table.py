@@ -1,4 +1,4 @@
-"""A card table as rows of text: both seats, the board and the pot, what was done, what can be done."""
+"""A card table as rows of text: both seats, the board, the pot, the history, the actions."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from ..drawing.styles import BRIGHT, CYAN, FAINT, GREEN, LINE, RED, SOFT, TEXT, 
 from .match import Match
 
 KEYS = "123456789abcdefg"
-"""Of the actions, in their order."""
+"""Keys of the actions, in order."""
 SUIT_COLORS = {"♠": BRIGHT, "♥": RED, "♦": CYAN, "♣": GREEN}
 THOUGHTS = 4
-"""Decisions of the opponent that are told at the end of a hand."""
+"""Most decisions of the opponent that are shown at the end of a hand."""
 NAME, CARD, CHIPS = 12, 6, 34
-"""Columns: of a seat's name, of a card, and before a seat's chips."""
+"""Columns of a seat's name, of a card, and before a seat's chips."""
 
 
 def table(match: Match, width: int, *, advice: bool) -> list[Row]:
     """Return the rows of a table.
 
     Args:
-        match: What is played.
-        width: Columns.
-        advice: Whether to show what the opponent's policy would do, and at the end of a hand what it did.
+        match: The match.
+        width: Columns of text.
+        advice: Whether to show the opponent's probabilities, and at the end of a hand those of its decisions.
     """
     me = match.seat
     rows: list[Row] = [*_seat(match, 1 - me), *_middle(match), *_seat(match, me), ()]
@@ -39,12 +39,12 @@ def table(match: Match, width: int, *, advice: bool) -> list[Row]:
 
 
 def money(match: Match, chips: float) -> str:
-    """Return chips with their sign, in big blinds where there are blinds."""
+    """Return chips with their sign, in big blinds if the game has blinds."""
     return f"{chips:+g} chips" if match.unit == 1 else f"{chips / match.unit:+.1f} bb"
 
 
 def who(match: Match, seat: int) -> str:
-    """Return what a seat is called."""
+    """Return the name of a seat."""
     if match.alone:
         return f"seat {seat + 1}"
     return "you" if seat == match.seat else "opponent"
@@ -64,7 +64,7 @@ def _faces(match: Match, cards: Sequence[int]) -> list[str]:
 
 
 def _card(face: str) -> tuple[str, str]:
-    """Return what stands on a card, two columns, and its colour."""
+    """Return the text of a card, two columns, and its color."""
     if face in DICE:
         return f"{DICE.index(face) + 1}{face}", BRIGHT
     symbol = SYMBOLS[face[1]][0] if face[1:] else " "
@@ -116,7 +116,7 @@ def _middle(match: Match) -> list[Row]:
 
 
 def _history(match: Match, width: int) -> list[Row]:
-    """Return a line for each street, and one more for each that a line has no room for."""
+    """Return the actions of each street, wrapped."""
     names = FAMILIES[match.task.name].streets
     rows: list[Row] = []
     for street, done in groupby(match.hand.history, key=lambda one: one.street):
@@ -126,7 +126,7 @@ def _history(match: Match, width: int) -> list[Row]:
 
 
 def _wrapped(first: str, pieces: Sequence[tuple[str, str]], between: str, width: int) -> list[Row]:
-    """Return pieces of text in as many lines as they need, behind what the first one begins with."""
+    """Return pieces of text wrapped to `width` columns, after the text `first`."""
     rows, row, used = [], [styled(first, SOFT)], len(first)
     for text, color in pieces:
         if used + len(text) > width and len(row) > 1:
@@ -138,7 +138,7 @@ def _wrapped(first: str, pieces: Sequence[tuple[str, str]], between: str, width:
 
 
 def _offer(match: Match, action: Action) -> str:
-    """Return what an action is called before it is done: with what it costs."""
+    """Return the name of an action with its price."""
     here = match.hand.status
     if action.name == "call":
         return f"call {action.chips - here.paid[here.player]:g}"
@@ -158,7 +158,7 @@ def _choices(match: Match, width: int, *, advice: bool) -> list[Row]:
     ]
     rows = _wrapped(" ", pieces, "   ", width)
     if advice and chances is None:
-        rows.append((styled(" no policy knows what to do here", SOFT),))
+        rows.append((styled(" the policy does not know this situation", SOFT),))
     return rows
 
 
@@ -192,7 +192,7 @@ def _result(match: Match, width: int) -> list[Row]:
 
 
 def _compared(match: Match) -> str:
-    """Return what the hands were worth, where that has a name."""
+    """Return the values of the hands, if they have names."""
     if match.unit == 1:
         return "the hands were compared"
     return " against ".join(f"{who(match, seat)}: {match.hand.worth(seat)}" for seat in (match.seat, 1 - match.seat))

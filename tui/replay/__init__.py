@@ -1,1 +1,1 @@
-"""A recorded episode: looked at, stepped through, written as a film."""
+"""Recorded episodes: the app that shows them, and the export as asciicast or GIF."""

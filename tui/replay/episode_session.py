@@ -1,4 +1,4 @@
-"""A recorded episode as something to look at: a session that is over, and stands still at its last step."""
+"""A recorded episode in place of a session: it is paused at its last step."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ UNKNOWN = ("baseline", "progress", "limit", "return_mean", "length_mean")
 
 
 class EpisodeSession:
-    """All moments of an episode, and the snapshots that they make; as much of a session as the app asks of one.
+    """An episode that looks to the app like a session.
 
     Attributes:
         length: Number of steps.
-        directory: Where it was read from.
+        directory: The folder of its file.
         pid: This process.
     """
 
@@ -45,7 +45,7 @@ class EpisodeSession:
         self._newest = replace(newest, boards=boards, focus=0)
 
     def moment(self, step: int, seat: int = 0) -> Moment:
-        """Return what was after a step, for one seat."""
+        """Return the moment after a step, for one seat."""
         moment = Moment.read(self._of(seat)[step : step + 1].reshape(()), self._blank.description)
         assert moment is not None
         return moment
@@ -65,11 +65,11 @@ class EpisodeSession:
         return self._seats[seat]
 
     def poll(self) -> int | None:
-        """As a session that goes on."""
+        """Return None: it does not end."""
         return None
 
     def report(self) -> dict[str, Any]:
-        """Return nothing."""
+        """Return an empty report."""
         return {}
 
     def terminate(self) -> None:
@@ -80,7 +80,7 @@ class EpisodeSession:
 
 
 def _blank(episode: Episode, name: str) -> Snapshot:
-    """A paused session of one environment, of which nothing is known yet."""
+    """Return the snapshot of a paused session of one environment, with unknown values."""
     description = describe(
         episode.task,
         run=name,
@@ -105,25 +105,25 @@ def _blank(episode: Episode, name: str) -> Snapshot:
 
 
 class EpisodeConnection(SessionConnection):
-    """A film in place of a session."""
+    """Connects the app to a recorded episode in place of a session."""
 
     def __init__(self, start: Callable[[], EpisodeSession]) -> None:
         super().__init__(start, "thread")
         self._shown: tuple[ViewRequest, Snapshot] | None = None
 
     def take(self, look: ViewRequest) -> Snapshot:
-        """Return what is looked at; the same object as before for the same look."""
+        """Return the snapshot for `look`; the same object as before for the same request."""
         if self._shown is None or self._shown[0] != look:
             self._shown = look, cast("EpisodeSession", self.wait()).snapshot(look)
         return self._shown[1]
 
     def call(self, command: str, **arguments: Any) -> dict[str, Any]:
-        """Hear what is looked at.
+        """Accept the command that announces a request.
 
         Raises:
             CommandRefused: It is any other command.
         """
         del arguments
         if command != "look":
-            raise CommandRefused("a recorded episode can only be looked at: Space plays it, the arrow keys step")
+            raise CommandRefused("a recorded episode cannot be changed: Space plays it, the arrow keys step")
         return {}

@@ -1,4 +1,4 @@
-"""Writes what the app shows of a recorded episode, step by step, as an asciicast or as a GIF."""
+"""Exports the app's screens of a recorded episode as an asciicast or as a GIF."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 SCREEN = (100, 30)
-PATIENCE = 10.0  # s for one picture
-LAST = 2.0  # s that the last picture stays
+LIMIT = 10.0  # s for one screen
+LAST = 2.0  # s for which the last screen is shown
 FONTS = ("DejaVuSansMono.ttf", "LiberationMono-Regular.ttf", "Menlo.ttc")
 
 Screens = Sequence[Sequence[Strip]]
@@ -39,15 +39,15 @@ class CannotExport(BadParameter):
 
 
 def export_episode(episode: Episode, path: Path, target: Path) -> None:
-    """Write an episode as a file; the ending says what it will be.
+    """Export an episode.
 
     Args:
-        episode: What is shown.
-        path: Where it was read from.
-        target: `.cast` for asciinema, `.gif` for a picture.
+        episode: The episode.
+        path: The file that it was read from.
+        target: A file that ends in `.cast` (asciinema) or `.gif`.
 
     Raises:
-        CannotExport: The ending is another, or Pillow is missing.
+        CannotExport: The file ends in something else, or Pillow is missing.
     """
     writers: dict[str, Callable[[Screens, Path], None]] = {".cast": write_cast, ".gif": write_gif}
     writer = writers.get(target.suffix)
@@ -69,7 +69,7 @@ def pillow() -> Any:
         import PIL.ImageDraw
         import PIL.ImageFont
     except ImportError as error:
-        raise CannotExport("a GIF is drawn by Pillow, which is missing: pip install 'pac-tui[export]'") from error
+        raise CannotExport("Pillow is missing, which draws GIFs: pip install 'pac-tui[export]'") from error
     return PIL
 
 
@@ -81,27 +81,27 @@ async def screens_of(episode: Episode, path: Path) -> list[list[Strip]]:
         for step in range(episode.length + 1):
             if step:
                 app.debugger.travel(1)
-            await _stands(pilot, step)
+            await _wait_for_step(pilot, step)
             screens.append(lines_of(app.screen))
     return screens
 
 
-async def _stands(pilot: Pilot[int], step: int) -> None:
+async def _wait_for_step(pilot: Pilot[int], step: int) -> None:
     """Wait until the screen shows a step."""
     app = pilot.app
     assert isinstance(app, ReplayApp)
-    limit = time.monotonic() + PATIENCE
+    limit = time.monotonic() + LIMIT
     timeline = app.query_one("#timeline")
     while app.debugger.moment is None or app.debugger.moment.step != step or not timeline.size.width:
         if time.monotonic() > limit:
-            raise CannotExport(f"step {step} was not drawn within {PATIENCE:.0f} s: is the machine busy?")
+            raise CannotExport(f"step {step} was not drawn within {LIMIT:.0f} s: is the machine busy?")
         await asyncio.sleep(0.005)
     app.refresh_now()
     await pilot.pause()
 
 
 def write_cast(screens: Screens, target: Path, *, rate: float = RATE, title: str = "pac-tui replay") -> None:
-    """Write a recording of a terminal: asciicast, version 2; after the first screen only lines that differ."""
+    """Write an asciicast, version 2. After the first screen it contains only lines that have changed."""
     width, height = SCREEN
     header = {"version": 2, "width": width, "height": height, "title": title}
     lines = [json.dumps(header)]
@@ -117,12 +117,12 @@ def write_cast(screens: Screens, target: Path, *, rate: float = RATE, title: str
 
 
 def _ansi(line: Strip) -> str:
-    """A line of the screen as a terminal wants it."""
+    """A line of the screen with escape sequences."""
     return "".join((style or Style()).render(text, color_system=ColorSystem.TRUECOLOR) for text, style, _ in line)
 
 
 def write_gif(screens: Screens, target: Path, *, rate: float = RATE) -> None:
-    """Write a picture that moves."""
+    """Write an animated GIF."""
     pictures = [_drawn(screen) for screen in screens]
     times = [round(1000 / rate)] * (len(pictures) - 1) + [round(1000 * LAST)]
     pictures[0].save(target, save_all=True, append_images=pictures[1:], duration=times, loop=0, optimize=True)
@@ -159,13 +159,13 @@ def _write(pen: Any, letter: str, at: tuple[float, float], color: str) -> None:
 
 
 def _fill(pen: Any, at: tuple[float, float], size: tuple[float, float], color: str) -> None:
-    """Fill a rectangle, one pixel at least; Pillow's corners belong to it."""
+    """Fill a rectangle of at least one pixel; Pillow includes both corners."""
     (x, y), (width, height) = at, size
     pen.rectangle((x, y, x + max(0.0, width - 1), y + max(0.0, height - 1)), fill=color)
 
 
 def _font() -> Any:
-    """A font whose letters are equally wide, if the machine has one that is known; else Pillow's own."""
+    """A monospaced font if a known one is installed, otherwise Pillow's own font."""
     fonts = pillow().ImageFont
     for name in FONTS:
         try:

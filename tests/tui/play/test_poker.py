@@ -136,7 +136,7 @@ async def test_keys_play():
         await pilot.press("r", "3", "escape")
         assert app.match.hand.history == []
         await pilot.press("r", "3", "enter")
-        assert "a raise is to 4 up to 200 chips on this street, not to 3" in shown("prompt")
+        assert "raise to 4 to 200 chips on this street, not to 3" in shown("prompt")
         await pilot.press("h")
         assert "(25 %)" in shown("table")
         await pilot.press("r", "9", "0", "backspace", "0")

@@ -96,7 +96,7 @@ async def test_what_a_film_cannot_do_is_told(path):
     """A restart is refused with a sentence, and the film goes on."""
     async with opened(path) as (app, pilot):
         await pilot.press("B")
-        await seen(app, "can only be looked at")
+        await seen(app, "cannot be changed")
         await pilot.press("i")
         await seen(app, "Observation")
 

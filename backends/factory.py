@@ -106,7 +106,7 @@ def make(
     made = kind(task, num_envs, **options)
     if note:
         log.warning(note)
-        made.announce(note)
+        made.warn(note)
     return made
 
 

@@ -19,7 +19,7 @@ from .core.layout import Buffer, Layout
 from .core.status import WorkerState, WorkerStatus
 from .servers.exchange import Exchange
 from .servers.hosting import STILL
-from .socket_backend.client import SocketLines
+from .socket_backend.client import SocketConnections
 from .socket_backend.protocol import ANY, HELLO_REQ, NUMBERS, Code, Kind, error_of, frame, spaces
 
 NO_VERSION = 0
@@ -47,33 +47,33 @@ class RemoteBackend(Backend):
 
     def _open(self) -> None:
         self._steps, self._order, self._beat = 0, 0, time.monotonic()
-        self._lines = SocketLines(self.task, self.environments, self.buffer)
-        self._books: Books | None = None
+        self._connections = SocketConnections(self.task, self.environments, self.buffer)
+        self._books: EpisodeCounter | None = None
         try:
             self._greet()
         except (OSError, ProtocolError, BackendTimeout) as error:
-            self._lines.close()
+            self._connections.close()
             raise BackendUnavailable(
                 f"{self.address} cannot serve {self.environments} x {self.task.spec}: {error}"
             ) from error
-        self._exchange = Exchange(self._lines, np.arange(self.environments), self._miss)
+        self._exchange = Exchange(self._connections, np.arange(self.environments), self._miss)
 
     def _greet(self) -> None:
         """Say hello to a server of this program, or talk plainly to another one."""
-        if not self._speaks_more():
-            self._lines.close()
-            self._lines = SocketLines(self.task, self.environments, self.buffer, plain=True)
-            self._books = Books(self.task, self.buffer)
+        if not self._knows_extensions():
+            self._connections.close()
+            self._connections = SocketConnections(self.task, self.environments, self.buffer, plain=True)
+            self._books = EpisodeCounter(self.task, self.buffer)
         for env in range(self.environments):
-            self._lines.connect(env, self.address, self.seed, self.timeout)
+            self._connections.connect(env, self.address, self.seed, self.timeout)
 
-    def _speaks_more(self) -> bool:
+    def _knows_extensions(self) -> bool:
         """Whether the server knows more than the plain types; others ignore a greeting, or close the connection.
 
         Raises:
             ProtocolError: It serves another task, or is no such server.
         """
-        probe = SocketLines(self.task, 1, Layout(self.task, 1).map(), plain=True)
+        probe = SocketConnections(self.task, 1, Layout(self.task, 1).map(), plain=True)
         try:
             probe.connect(0, self.address, 0, self.timeout)
             probe.send(0, frame(Kind.SPACES_REQ, 1))
@@ -96,28 +96,28 @@ class RemoteBackend(Backend):
         envs = np.flatnonzero(mask)
         self._exchange.reset(envs.tolist(), slot, self.timeout)
         if self._books:
-            self._books.begin(slot, envs, self._lines.numbers())
+            self._books.begin(slot, envs, self._connections.numbers())
 
     def _reseed(self, seed: int) -> None:
         if self._books:
             raise BackendBroken(f"the server at {self.address} takes no seed; start it anew with another one")
-        self.buffer.forget()
+        self.buffer.reset_episodes()
         for env in range(self.environments):
-            self._lines.greet(env, seed, self.timeout)
+            self._connections.greet(env, seed, self.timeout)
 
     def _begin(self, slot: int) -> None:
         self._order = slot
-        self._exchange.ask_step(list(range(self.environments)), slot)
+        self._exchange.send_step(list(range(self.environments)), slot)
 
     def _finish(self, timeout: float | None) -> None:
         exchange, into = self._exchange, self.buffer.order.next(self._order)
         limit = self.timeout if timeout is None else timeout
         exchange.collect(limit)
-        if not exchange.turned:
-            self.busy_seconds += exchange.turn(into)
+        if not exchange.step_done:
+            self.busy_seconds += exchange.finish_step(into)
             if self._books:
-                self._books.step(into, np.flatnonzero(self._lines.ended), self._lines.numbers())
-        exchange.begin_anew(into, limit)
+                self._books.step(into, np.flatnonzero(self._connections.ended), self._connections.numbers())
+        exchange.finish_resets(into, limit)
         self._steps += 1
         self._beat = time.monotonic()
 
@@ -139,7 +139,7 @@ class RemoteBackend(Backend):
         return (WorkerStatus(0, os.getpid(), 0, self.environments, state, self._steps, age, 0, 0.0, 0, ""),)
 
 
-class Books:
+class EpisodeCounter:
     """What a server that knows the plain types only does not tell of its environments, as far as it can be counted.
 
     An episode's outcome is known only in tasks whose outcomes are `terminated` and `truncated`; terms of rewards,

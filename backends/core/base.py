@@ -16,8 +16,8 @@ from ...envs import BadParameter, Task
 from ...envs.fields import Array
 from ...envs.gym.single import action_space, observation_space
 from .errors import BackendBusy, BadAction
-from .stepping import State, Stepping
-from .views import Views
+from .stepping import BackendState, Stepping
+from .views import BatchViews
 
 Batch = tuple[Array, Array, NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]
 
@@ -37,7 +37,7 @@ class Backend(Stepping, VectorEnv[Array, Array, Array]):
         self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_modes": []}
         self.single_observation_space = observation_space(task.observation)
         self.single_action_space = action_space(task)
-        self._views = Views(task, self.buffer, copy=copy)
+        self._views = BatchViews(task, self.buffer, copy=copy)
 
     @cached_property
     def action_space(self) -> Space[Array]:  # type: ignore[override]
@@ -59,7 +59,7 @@ class Backend(Stepping, VectorEnv[Array, Array, Array]):
         Returns:
             Observations and infos.
         """
-        self._expect(State.NEW, State.READY)
+        self._expect(BackendState.NEW, BackendState.READY)
         mask = self._reset_mask((options or {}).get("reset_mask"))
         if seed is not None:
             self.seed = seed
@@ -71,7 +71,7 @@ class Backend(Stepping, VectorEnv[Array, Array, Array]):
 
     def step_async(self, actions: Array) -> None:
         """Let all environments step by `actions`, `(num_envs, *shape)` of the space of actions."""
-        self._expect(State.READY)
+        self._expect(BackendState.READY)
         order = self.buffer.order
         if order.full:
             self.buffer.carry()
@@ -85,7 +85,7 @@ class Backend(Stepping, VectorEnv[Array, Array, Array]):
     def step_wait(self, timeout: float | None = None) -> Batch:
         """Wait for `step_async`; return observations, rewards, terminations, truncations and infos."""
         self.wait(timeout)
-        self._look()
+        self._check_numbers()
         slot, views = self.buffer.order.newest, self._views
         flags = views.flag("terminated", slot), views.flag("truncated", slot)
         return views.field("observation", slot), views.field("reward", slot), *flags, views.infos(slot)
@@ -104,7 +104,7 @@ class Backend(Stepping, VectorEnv[Array, Array, Array]):
 
     def close_extras(self, **_: Any) -> None:
         """Stop the workers and release everything."""
-        self._state = State.CLOSED
+        self._state = BackendState.CLOSED
         try:
             self._stop()
         finally:
@@ -122,7 +122,7 @@ class Backend(Stepping, VectorEnv[Array, Array, Array]):
             raise BadParameter(
                 f"reset_mask must be a bool array of shape ({self.num_envs},) with a true value, got {mask!r}"
             )
-        if self._state is State.NEW and not mask.all():
+        if self._state is BackendState.NEW and not mask.all():
             raise BackendBusy("the first reset must begin all environments; leave reset_mask out")
         seats: NDArray[np.bool_] = np.any(mask.reshape(self.environments, -1), axis=1)
         return seats

@@ -41,7 +41,7 @@ class InlineBackend(Backend):
 
     def _reseed(self, seed: int) -> None:
         self._environments.close()
-        self.buffer.forget()
+        self.buffer.reset_episodes()
         self._environments = self.task.make(0, self.environments, self.buffer, seed)
 
     def _begin(self, slot: int) -> None:

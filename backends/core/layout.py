@@ -50,12 +50,12 @@ class Buffer(dict[str, Array]):
                     array[0] = array[newest]
         self.order.carried()
 
-    def looked_at(self) -> bytes:
+    def boards_requested(self) -> bytes:
         """Return for each environment of a task that draws only for viewers whether it is to: a byte, 0 or 1."""
         wanted: Array = (self[LOOKED_AT][0] != 0) | (self[LAST_DRAWN][0] != 0)
         return wanted.tobytes()
 
-    def forget(self) -> None:
+    def reset_episodes(self) -> None:
         """Count no episode as begun, neither in the buffer nor in the environments' own states."""
         self["episode"].fill(-1)
         if "state" in self:
@@ -97,7 +97,7 @@ class Layout:
     def stamp(self, memory: mmap.mmap | NDArray[np.uint8]) -> None:
         """Write the control block into zeroed memory and count no episode as begun."""
         memoryview(memory)[: HEADER.size] = self._header()  # type: ignore[arg-type]
-        self._view(memory).forget()
+        self._view(memory).reset_episodes()
 
     def check(self, memory: mmap.mmap) -> None:
         """Make sure that `memory` was stamped for this very layout.

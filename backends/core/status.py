@@ -7,7 +7,7 @@ from enum import IntEnum, StrEnum
 from typing import Literal
 
 
-class Status(IntEnum):
+class EnvStatus(IntEnum):
     """Health of an environment, the field `status`: that of its worker."""
 
     READY = 0

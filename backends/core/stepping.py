@@ -17,14 +17,14 @@ from ...envs.errors import ImpossibleState
 from ...envs.fields import Array
 from ...envs.task import Restorable
 from ..system.segment import Segment
-from .actions import guard_of
+from .actions import action_check
 from .errors import BackendBusy, BackendClosed, BackendError
+from .finite import FiniteCheck
 from .layout import Buffer, Layout
 from .status import BackendEvent, WorkerStatus
-from .watch import NumberWatch
 
 
-class State(Enum):
+class BackendState(Enum):
     """What a backend can be asked for."""
 
     NEW = "new"
@@ -39,7 +39,8 @@ class State(Enum):
     """Nothing."""
 
 
-READY, STEPPING = State.READY, State.STEPPING  # looked up in the enumeration, they cost more than a step's other checks
+# Looked up in the enumeration, these two would cost more than the other checks of a step.
+READY, STEPPING = BackendState.READY, BackendState.STEPPING
 
 
 class Stepping(ABC):
@@ -85,7 +86,7 @@ class Stepping(ABC):
         self.hang_timeout = hang_timeout
         self.num_envs = num_envs * task.players
         self.busy_seconds = 0.0
-        self._state = State.NEW
+        self._state = BackendState.NEW
         self._events: list[BackendEvent] = []
         self._share = min(workers, num_envs) if workers else None
         self.segment: Segment | None = None
@@ -96,9 +97,9 @@ class Stepping(ABC):
             self._remove_segment()
             raise
         self._following = 0
-        self._watched = 0  # the head when numbers were checked last
-        self._watch = NumberWatch(task, self.buffer)
-        self._admit = guard_of(task, self.buffer["action"]).admit
+        self._checked = 0  # the head when numbers were checked last
+        self._finite_check = FiniteCheck(task, self.buffer)
+        self._check_action = action_check(task, self.buffer["action"]).check
 
     # What a backend provides.
 
@@ -153,7 +154,7 @@ class Stepping(ABC):
 
     def start(self, slot: int = 0) -> None:
         """Begin the next episode in every environment and write the first observations into `slot`."""
-        self._expect(State.NEW, State.READY)
+        self._expect(BackendState.NEW, BackendState.READY)
         self._run_reset(np.ones(self.environments, np.bool_), slot)
 
     def send(self, slot: int) -> None:
@@ -166,7 +167,7 @@ class Stepping(ABC):
         """
         if self._state is not READY:
             self._expect(READY)
-        self._admit(slot)
+        self._check_action(slot)
         self._following = self.buffer.order.next(slot)
         self._begin(slot)
         self._state = STEPPING
@@ -188,10 +189,10 @@ class Stepping(ABC):
             self._finish(timeout)
         except BackendError as error:
             if not isinstance(error, TimeoutError):
-                self._state = State.BROKEN
+                self._state = BackendState.BROKEN
             raise
         except BaseException:
-            self._state = State.BROKEN
+            self._state = BackendState.BROKEN
             raise
         self.buffer.order.wrote(self._following)
         self._state = READY
@@ -203,19 +204,19 @@ class Stepping(ABC):
 
     def redraw(self, slot: int) -> None:
         """Let environments that were asked to draw themselves do so between two steps; `slot` was written last."""
-        self._expect(State.READY)
+        self._expect(BackendState.READY)
         self._run_reset(np.zeros(self.environments, np.bool_), slot)
 
     def carry(self) -> None:
         """Copy the newest slot to slot 0, between two rollouts, and check the numbers of the last one."""
-        self._look()
+        self._check_numbers()
         self.buffer.carry()
 
     def save(self, slot: int) -> bool:
         """Have the environments' whole states in the buffer, as of the newest `slot`; return whether they are there."""
         if not self.shares_state or self.task.state is None:
             return False
-        return not self.task.saves or (self._state is State.READY and self._save(slot))
+        return not self.task.saves or (self._state is BackendState.READY and self._save(slot))
 
     def restore(self, states: Array, slot: int = 0) -> bool:
         """Go on from states that were saved, and write what they show into `slot`; return whether that can be done.
@@ -227,7 +228,7 @@ class Stepping(ABC):
         Raises:
             ImpossibleState: The task can never be in one of them; all go on as if nothing had been asked.
         """
-        self._expect(State.READY)
+        self._expect(BackendState.READY)
         if not self.shares_state or self.task.state is None or self.buffer["state"][0].shape != states.shape:
             return False
         if self.task.saves and not states.any(axis=1).all():
@@ -252,7 +253,7 @@ class Stepping(ABC):
         events, self._events = self._events, []
         return events
 
-    def announce(self, text: str) -> None:
+    def warn(self, text: str) -> None:
         """Add a warning to the events."""
         self._event("warning", text)
 
@@ -278,33 +279,33 @@ class Stepping(ABC):
         try:
             self._reset(mask, slot)
         except BaseException:
-            self._state = State.BROKEN
+            self._state = BackendState.BROKEN
             raise
         if mask.any():
             self.buffer.order.begin(slot)
-        self._state = State.READY
+        self._state = BackendState.READY
 
-    def _look(self) -> None:
+    def _check_numbers(self) -> None:
         """Check the numbers of the steps since the last check."""
         order = self.buffer.order
-        slots = [slot for span in order.since(self._watched) for slot in range(span.written.start, span.written.stop)]
-        self._watched = order.head
-        found = [self._watch.look(slot) for slot in slots]
+        slots = [slot for span in order.since(self._checked) for slot in range(span.written.start, span.written.stop)]
+        self._checked = order.head
+        found = [self._finite_check.check(slot) for slot in slots]
         if any(found):
-            self._events += self._watch.events()
+            self._events += self._finite_check.events()
 
-    def _expect(self, *states: State) -> None:
+    def _expect(self, *states: BackendState) -> None:
         if self._state in states:
             return
-        if self._state is State.CLOSED:
+        if self._state is BackendState.CLOSED:
             raise BackendClosed(f"the {self.name} backend was closed; make another one")
         reasons = {
-            State.NEW: "no episode has begun; call start() or reset() first",
-            State.READY: "no step is pending; call send() or step_async() first",
-            State.STEPPING: "a step is pending; call wait() or step_wait() first",
-            State.BROKEN: "it failed before; close it and make another one",
+            BackendState.NEW: "no episode has begun; call start() or reset() first",
+            BackendState.READY: "no step is pending; call send() or step_async() first",
+            BackendState.STEPPING: "a step is pending; call wait() or step_wait() first",
+            BackendState.BROKEN: "it failed before; close it and make another one",
         }
-        error = BackendError if self._state is State.BROKEN else BackendBusy
+        error = BackendError if self._state is BackendState.BROKEN else BackendBusy
         raise error(f"the {self.name} backend cannot do that now: {reasons[self._state]}")
 
     def _event(self, level: Any, text: str, worker: int | None = None, lo: int = 0, hi: int | None = None) -> None:

@@ -26,7 +26,7 @@ HANDOVER = 60e-6
 """Seconds that it takes to wake a thread; a slice that is cheaper is stepped by the calling thread."""
 
 
-class Helper:
+class SliceThread:
     """A slice, and a thread that steps it whenever it is told to; the thread starts with the first such step.
 
     Attributes:
@@ -105,14 +105,14 @@ class ThreadsBackend(Backend):
     def _open(self) -> None:
         count, total = min(self._share or usable_cores(), self.environments), self.environments
         self._bounds = [total * index // count for index in range(count + 1)]
-        self._helpers: list[Helper] = []
+        self._helpers: list[SliceThread] = []
         self._fill(self.seed)
         self._alone = False
         self._beat = time.monotonic()
 
     def _fill(self, seed: int) -> None:
         for index, (lo, hi) in enumerate(pairwise(self._bounds)):
-            self._helpers.append(Helper(self.task.make(lo, hi, self.buffer, seed), f"pac-envs-{index}"))
+            self._helpers.append(SliceThread(self.task.make(lo, hi, self.buffer, seed), f"pac-envs-{index}"))
 
     def _reset(self, mask: NDArray[np.bool_], slot: int) -> None:
         for helper, lo, hi in zip(self._helpers, self._bounds, self._bounds[1:], strict=False):
@@ -120,7 +120,7 @@ class ThreadsBackend(Backend):
 
     def _reseed(self, seed: int) -> None:
         self._stop()
-        self.buffer.forget()
+        self.buffer.reset_episodes()
         self._fill(seed)
 
     def _begin(self, slot: int) -> None:

@@ -1,4 +1,4 @@
-"""A buffer as Gymnasium sees it: spaces, batches of one slot and infos."""
+"""A buffer as Gymnasium wait_until it: spaces, batches of one slot and infos."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...envs.fields import Array
 from .layout import Buffer
 
 
-class Views:
+class BatchViews:
     """One buffer's slots as Gymnasium's batches.
 
     Args:

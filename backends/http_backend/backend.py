@@ -8,23 +8,23 @@ from typing import ClassVar
 from ..servers.served import ServedBackend
 from ..workers.control import NUMBER
 from ..workers.member import Member
-from .client import HttpLines
+from .client import HttpConnections
 
 
 class HttpBackend(ServedBackend):
     """Servers on ports of 127.0.0.1, which want a token."""
 
     name: ClassVar[str] = "http"
-    _lines: HttpLines
+    _connections: HttpConnections
 
     def _open(self) -> None:
         token = secrets.token_urlsafe(24)
         told = {"spec": self.task.spec, "seed": self.seed, "token": token}
         spans = [{**told, "lo": lo, "hi": hi} for lo, hi in self._spans()]
-        lines = HttpLines(self.task, self.environments, self.buffer, token)
-        self._open_lines("pac.backends.http_backend.server:work", spans, lines)
+        connections = HttpConnections(self.task, self.environments, self.buffer, token)
+        self._open_connections("pac.backends.http_backend.server:work", spans, connections)
 
     def _connect(self, member: Member) -> None:
         port = member.block.quads[NUMBER]
         for env in range(*member.span):
-            self._lines.connect(env, port, member.arguments["seed"], self.timeout)
+            self._connections.connect(env, port, member.arguments["seed"], self.timeout)

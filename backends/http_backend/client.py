@@ -32,7 +32,7 @@ LONGEST_NUMBER = 32
 """Characters in JSON for each byte in the buffer, at most."""
 
 
-class HttpLines:
+class HttpConnections:
     """One connection per environment of a buffer, kept open, with one request at a time.
 
     Args:
@@ -96,22 +96,22 @@ class HttpLines:
         for env in range(self._count):
             self.drop(env)
 
-    def ask_reset(self, envs: Iterable[int]) -> None:
+    def send_reset(self, envs: Iterable[int]) -> None:
         """Ask environments for their next episode."""
         for env in envs:
             self._ask(env, "/reset", self._first.pop(env, {}))
 
-    def ask_step(self, envs: Iterable[int], slot: int) -> None:
+    def send_step(self, envs: Iterable[int], slot: int) -> None:
         """Ask environments for a step by the actions of `slot`."""
         players, actions = self._task.players, self._buffer["action"][slot].tolist()
         for env in envs:
             mine = actions[env] if players == 1 else actions[env * players : (env + 1) * players]
             self._ask(env, self._path, {self._key: mine})
 
-    def tell_looks(self) -> None:
+    def send_board_requests(self) -> None:
         """Tell the environments, with the next request, whether somebody looks at them."""
         if LOOKED_AT in self._buffer:
-            self._looked = self._buffer.looked_at()
+            self._looked = self._buffer.boards_requested()
 
     def receive(self, env: int) -> bool:
         """Receive an environment's answer; return whether it came, False after `LOOK` s of silence.
@@ -148,7 +148,7 @@ class HttpLines:
             with self._decoding(env):
                 self._decode(env, slot)
 
-    def decode_last(self, slot: int, envs: NDArray[np.intp]) -> None:
+    def decode_final(self, slot: int, envs: NDArray[np.intp]) -> None:
         """Write the observations of answers that ended episodes as final ones, and boards where they are wanted."""
         for env in envs.tolist():
             with self._decoding(env):

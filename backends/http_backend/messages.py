@@ -17,14 +17,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ...envs import Task, UnknownName
 from ...envs.fields import Array
 from ...envs.task import LOOKED_AT, MASK_64
-from ..servers.hosting import Host
+from ..servers.hosting import HostedEnvironment
 
 Action: TypeAlias = int | float | list[int] | list[float]
 LONGEST = 80
 """Letters of a refused value that its refusal repeats."""
 
 
-class Asked(BaseModel):
+class EnvRequest(BaseModel):
     """What every request about an environment may say.
 
     Attributes:
@@ -40,20 +40,20 @@ class Asked(BaseModel):
     look: bool = False
 
 
-class Reset(Asked):
+class ResetRequest(EnvRequest):
     """To begin the next episode, or that one; with `seed`, the first of that seed."""
 
     seed: int | None = Field(None, ge=0, le=MASK_64)
     episode: int | None = Field(None, ge=0, le=MASK_64 >> 1)
 
 
-class Step(Asked):
+class StepRequest(EnvRequest):
     """To step the environment of one seat."""
 
     action: Action
 
 
-class StepMulti(Asked):
+class StepMultiRequest(EnvRequest):
     """To step an environment with an action for each seat."""
 
     actions: list[Action]
@@ -69,7 +69,7 @@ def refusal(error: ValidationError, kind: type[BaseModel]) -> str:
     return f"{place or 'the body'}: {item['msg'][0].lower()}{item['msg'][1:]}{given}"
 
 
-def health(hosts: Sequence[Host]) -> Mapping[str, Any]:
+def health(hosts: Sequence[HostedEnvironment]) -> Mapping[str, Any]:
     """Answer whether somebody is at home."""
     return {
         "status": "ok",
@@ -94,7 +94,7 @@ def spaces(task: Task) -> Mapping[str, Any]:
     }
 
 
-def observed(host: Host) -> Mapping[str, Any]:
+def observed(host: HostedEnvironment) -> Mapping[str, Any]:
     """Answer what the seats see, and which actions are legal."""
     observations, masks = host.observe()
     return _seats(
@@ -105,7 +105,7 @@ def observed(host: Host) -> Mapping[str, Any]:
     )
 
 
-def result(host: Host, asked: Asked, nanoseconds: int) -> Mapping[str, Any]:
+def result(host: HostedEnvironment, asked: EnvRequest, nanoseconds: int) -> Mapping[str, Any]:
     """Answer a reset or a step.
 
     Args:
@@ -117,7 +117,7 @@ def result(host: Host, asked: Asked, nanoseconds: int) -> Mapping[str, Any]:
     outcome = int(host.rows["outcome"])
     told = {
         **_seats([_seat(host, seat) for seat in range(task.players)]),
-        "info": {item.name: numbers_or_one(host.wide(item.name)[_only(task, item.per)]) for item in task.info},
+        "info": {item.name: numbers_or_one(host.decoded(item.name)[_only(task, item.per)]) for item in task.info},
         "frames": int(host.rows["frames"]),
         "outcome": task.outcomes[outcome - 1].name if outcome else None,
         "episode": int(host.rows["episode"]),
@@ -150,12 +150,12 @@ def numbers_or_one(array: Array) -> Any:
     return values if array.ndim else values[0]
 
 
-def _seat(host: Host, seat: int) -> dict[str, Any]:
-    """Answer what one seat sees and got."""
+def _seat(host: HostedEnvironment, seat: int) -> dict[str, Any]:
+    """Answer what one seat wait_until and got."""
     terminated, truncated = (bool(host.rows[name][seat]) for name in ("terminated", "truncated"))
     terms = numbers(host.rows["reward_terms"][seat]) if host.task.reward_terms else ()
     return {
-        "observation": numbers(host.wide("observation")[seat]),
+        "observation": numbers(host.decoded("observation")[seat]),
         "action_mask": host.mask()[seat].astype(int).tolist(),
         "reward": numbers_or_one(host.rows["reward"][seat]),
         "done": terminated or truncated,

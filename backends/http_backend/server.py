@@ -21,10 +21,22 @@ from pydantic import ValidationError
 from ...envs import BadParameter, EnvironmentFailed, PacError, Task, allocate, find
 from ..core.errors import BackendBusy, BackendUnavailable
 from ..servers.client_log import client_log
-from ..servers.hosting import Host, endings
+from ..servers.hosting import HostedEnvironment, ending_signals
 from ..workers.control import IDLE, Link
 from ..workers.serve import warm_up
-from .messages import LONGEST, Action, Asked, Reset, Step, StepMulti, health, observed, refusal, result, spaces
+from .messages import (
+    LONGEST,
+    Action,
+    EnvRequest,
+    ResetRequest,
+    StepMultiRequest,
+    StepRequest,
+    health,
+    observed,
+    refusal,
+    result,
+    spaces,
+)
 
 ENDPOINTS = "GET /health, GET /spaces, GET or POST /observe, POST /reset, POST /step, POST /step-multi"
 HOME = "127.0.0.1"
@@ -35,15 +47,15 @@ KEEP = 7 * 24 * 3600.0
 PULSE = 0.1
 """Seconds between two looks at whether to end."""
 
-Kind = TypeVar("Kind", bound=Asked)
-Answer = Callable[[Kind, Host], Mapping[str, Any]]
+Kind = TypeVar("Kind", bound=EnvRequest)
+Answer = Callable[[Kind, HostedEnvironment], Mapping[str, Any]]
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 log = logging.getLogger(__name__)
 clients = client_log(__name__)
 
 
-class Server:
+class HttpServer:
     """Environments `lo..hi` of a run, for whoever has the token.
 
     Args:
@@ -74,7 +86,7 @@ class Server:
         self._task, self._lo, self._beat, self._raises = task, lo, beat, raises
         self._bearer = f"Bearer {token}".encode()
         buffers = allocate(task, hi)
-        self._hosts = [Host(task, env, seed, buffers) for env in range(lo, hi)]
+        self._hosts = [HostedEnvironment(task, env, seed, buffers) for env in range(lo, hi)]
         self.steps = 0
         self.failure: Exception | None = None
 
@@ -107,16 +119,16 @@ class Server:
 
     def _application(self) -> web.Application:
         application = web.Application(client_max_size=MOST_BODY, middlewares=[self._guard])
-        observe = self._answer(Asked, lambda _, host: observed(host))
+        observe = self._answer(EnvRequest, lambda _, host: observed(host))
         application.add_routes(
             [
                 web.get("/health", self._health),
                 web.get("/spaces", self._spaces),
                 web.get("/observe", observe),
                 web.post("/observe", observe),
-                web.post("/reset", self._answer(Reset, self._reset)),
-                web.post("/step", self._answer(Step, self._step)),
-                web.post("/step-multi", self._answer(StepMulti, self._step_multi)),
+                web.post("/reset", self._answer(ResetRequest, self._reset)),
+                web.post("/step", self._answer(StepRequest, self._step)),
+                web.post("/step-multi", self._answer(StepMultiRequest, self._step_multi)),
             ]
         )
         return application
@@ -166,7 +178,7 @@ class Server:
 
         return handle
 
-    def _host(self, env: int) -> Host:
+    def _host(self, env: int) -> HostedEnvironment:
         if not 0 <= env - self._lo < len(self._hosts):
             last = self._lo + len(self._hosts) - 1
             raise BadParameter(f"environments {self._lo} to {last} are served here, got {env}")
@@ -178,26 +190,26 @@ class Server:
     async def _spaces(self, _: web.Request) -> web.Response:
         return _said(spaces(self._task))
 
-    def _reset(self, asked: Reset, host: Host) -> Mapping[str, Any]:
+    def _reset(self, asked: ResetRequest, host: HostedEnvironment) -> Mapping[str, Any]:
         begun = time.monotonic_ns()
-        host.look(watched=asked.look)
+        host.request_boards(watched=asked.look)
         host.reset(asked.seed, asked.episode)
         self._beat()
         return result(host, asked, time.monotonic_ns() - begun)
 
-    def _step(self, asked: Step, host: Host) -> Mapping[str, Any]:
+    def _step(self, asked: StepRequest, host: HostedEnvironment) -> Mapping[str, Any]:
         if self._task.players > 1:
             raise BadParameter(f"{self._task.name} has {self._task.players} seats: POST /step-multi with `actions`")
         return self._stepped(asked, host, [asked.action])
 
-    def _step_multi(self, asked: StepMulti, host: Host) -> Mapping[str, Any]:
+    def _step_multi(self, asked: StepMultiRequest, host: HostedEnvironment) -> Mapping[str, Any]:
         return self._stepped(asked, host, asked.actions)
 
-    def _stepped(self, asked: Asked, host: Host, actions: list[Action]) -> Mapping[str, Any]:
+    def _stepped(self, asked: EnvRequest, host: HostedEnvironment, actions: list[Action]) -> Mapping[str, Any]:
         if not self._task.action.shape and not all(isinstance(action, int) for action in actions):
             raise BadParameter(f"an action is a whole number, got {actions!r:.{LONGEST}}")
         begun = time.monotonic_ns()
-        host.look(watched=asked.look)
+        host.request_boards(watched=asked.look)
         host.step(actions)
         self.steps += 1
         self._beat()
@@ -248,8 +260,8 @@ def listen(port: int) -> socket.socket:
 def serve(task: Task, listener: socket.socket, lo: int, hi: int, *, seed: int, token: str) -> int:
     """Serve environments `lo..hi` until SIGTERM or SIGINT; return which of them came."""
     with listener:
-        server = Server(task, lo, hi, seed=seed, token=token)
-        with endings() as came:
+        server = HttpServer(task, lo, hi, seed=seed, token=token)
+        with ending_signals() as came:
             asyncio.run(server.run(listener, lambda: bool(came)))
     return came[0]
 
@@ -259,7 +271,7 @@ def work(link: Link, told: Mapping[str, Any]) -> None:
     task, lo, hi = find(told["spec"]), told["lo"], told["hi"]
     if task.native:
         warm_up(task)
-    server = Server(
+    server = HttpServer(
         task,
         lo,
         hi,

@@ -9,7 +9,7 @@ QUIET = 10.0
 """Seconds between two lines."""
 
 
-class OneLine(logging.Filter):
+class OneLineFilter(logging.Filter):
     """Makes one line of each record, names an exception by its class alone, and leaves out what comes too soon.
 
     What a client sent is not repeated: it may be long, and hold control characters.
@@ -39,5 +39,5 @@ def client_log(name: str) -> logging.Logger:
     """Return a logger for what clients of the server `name` do wrong."""
     logger = logging.getLogger(f"{name}.clients")
     if not logger.filters:
-        logger.addFilter(OneLine())
+        logger.addFilter(OneLineFilter())
     return logger

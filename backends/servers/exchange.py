@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Lines(Protocol):
+class Connections(Protocol):
     """One connection per environment of a buffer.
 
     Attributes:
@@ -33,13 +33,13 @@ class Lines(Protocol):
     def close(self) -> None:
         """Close all connections."""
 
-    def ask_reset(self, envs: list[int]) -> None:
+    def send_reset(self, envs: list[int]) -> None:
         """Ask environments for their next episode."""
 
-    def ask_step(self, envs: list[int], slot: int) -> None:
+    def send_step(self, envs: list[int], slot: int) -> None:
         """Ask environments for a step by the actions of `slot`."""
 
-    def tell_looks(self) -> None:
+    def send_board_requests(self) -> None:
         """Tell the environments whether somebody looks at them, where that has changed."""
 
     def receive(self, env: int) -> bool:
@@ -57,7 +57,7 @@ class Lines(Protocol):
     def decode(self, slot: int, envs: NDArray[np.intp] | None = None) -> None:
         """Write the received answers of all environments, or of `envs`, into `slot`."""
 
-    def decode_last(self, slot: int, envs: NDArray[np.intp]) -> None:
+    def decode_final(self, slot: int, envs: NDArray[np.intp]) -> None:
         """Write the observations of answers that ended episodes as final ones, and boards where they are wanted."""
 
     def decode_first(self, slot: int, envs: NDArray[np.intp]) -> None:
@@ -73,35 +73,35 @@ class Exchange:
     """The requests that are out.
 
     Args:
-        lines: The connections.
+        connections: The connections.
         starts: The first environment of each server, which answers one after the other.
         missed: Told of an answer that does not come.
 
     Attributes:
         owing: The environments that owe an answer, the next that is waited for last.
-        turned: Whether the step itself is done, and only new episodes are waited for.
+        step_done: Whether the step itself is done, and only new episodes are waited for.
     """
 
-    def __init__(self, lines: Lines, starts: NDArray[np.intp], missed: Missed) -> None:
-        self._lines, self._starts, self._missed = lines, starts, missed
+    def __init__(self, connections: Connections, starts: NDArray[np.intp], missed: Missed) -> None:
+        self._connections, self._starts, self._missed = connections, starts, missed
         self._ended: list[int] = []
         self.owing: list[int] = []
-        self.turned = False
+        self.step_done = False
 
     def reset(self, envs: list[int], slot: int, timeout: float) -> None:
         """Begin the next episode of some environments, wait for it for `timeout` s, and write it into `slot`."""
-        self._lines.tell_looks()
+        self._connections.send_board_requests()
         self.owing = envs[::-1]
-        self._lines.ask_reset(envs)
+        self._connections.send_reset(envs)
         self.collect(timeout)
-        self._lines.decode(slot, self._connected(envs))
+        self._connections.decode(slot, self._connected(envs))
 
-    def ask_step(self, envs: list[int], slot: int) -> None:
+    def send_step(self, envs: list[int], slot: int) -> None:
         """Ask environments for a step by the actions of `slot`."""
-        self.turned, self._ended = False, []
-        self._lines.tell_looks()
+        self.step_done, self._ended = False, []
+        self._connections.send_board_requests()
         self.owing = envs[::-1]
-        self._lines.ask_step(envs, slot)
+        self._connections.send_step(envs, slot)
 
     def collect(self, timeout: float) -> None:
         """Wait for all answers that are owed, for `timeout` s.
@@ -109,7 +109,7 @@ class Exchange:
         Raises:
             BadParameter: An environment refuses what it was asked for.
         """
-        receive, end = self._lines.receive, 0.0
+        receive, end = self._connections.receive, 0.0
         while self.owing:
             env = self.owing[-1]
             try:
@@ -123,43 +123,43 @@ class Exchange:
             end = end or now + timeout
             self._missed(env, gone, now > end)
 
-    def forget(self, lo: int, hi: int) -> None:
+    def drop(self, lo: int, hi: int) -> None:
         """Drop the connections of environments `lo..hi`, and wait for none of them."""
         for env in range(lo, hi):
-            self._lines.drop(env)
+            self._connections.drop(env)
         self.owing = [env for env in self.owing if not lo <= env < hi]
 
-    def turn(self, slot: int, envs: NDArray[np.intp] | None = None) -> float:
+    def finish_step(self, slot: int, envs: NDArray[np.intp] | None = None) -> float:
         """Write the step's answers, of all environments or of `envs`, into `slot`; ask what ended for its next episode.
 
         Returns:
             The time that the slowest server's environments took, in s.
         """
-        lines, self.turned = self._lines, True
-        lines.decode(slot, envs)
-        took = lines.took
+        connections, self.step_done = self._connections, True
+        connections.decode(slot, envs)
+        took = connections.took
         slowest = np.add.reduceat(took, self._starts).max() if len(took) > 1 else took[0]
-        if b"\x01" in lines.ended.tobytes():
-            ended = np.flatnonzero(lines.ended)
-            lines.decode_last(slot, ended)
+        if b"\x01" in connections.ended.tobytes():
+            ended = np.flatnonzero(connections.ended)
+            connections.decode_final(slot, ended)
             self._ended = ended.tolist()
             self.owing = self._ended[::-1]
-            lines.ask_reset(self._ended)
+            connections.send_reset(self._ended)
         return int(slowest) * 1e-9
 
-    def begin_anew(self, slot: int, timeout: float) -> None:
+    def finish_resets(self, slot: int, timeout: float) -> None:
         """Wait for the first observations of what ended, and write them into `slot`."""
         if self._ended:
             self.collect(timeout)
-            self._lines.decode_first(slot, self._connected(self._ended))
+            self._connections.decode_first(slot, self._connected(self._ended))
 
     def close(self) -> None:
         """Close the connections, and let go of who was told: that one holds the buffer, which may be large."""
-        self._lines.close()
+        self._connections.close()
         self._missed = _nobody
 
     def _connected(self, envs: list[int]) -> NDArray[np.intp]:
-        return np.array([env for env in envs if self._lines.connected(env)], np.intp)
+        return np.array([env for env in envs if self._connections.connected(env)], np.intp)
 
 
 def _nobody(env: int, gone: bool, late: bool) -> None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ...envs import Task, allocate
 from ...envs.fields import Array, Buffers
 from ...envs.task import ASKED, LAST, LAST_DRAWN, LOOKED_AT, MASK_64
-from ..core.actions import guard_of
+from ..core.actions import action_check
 from ..core.errors import BackendBusy, BadAction
 
 STILL = ("reward", "reward_terms", "terminated", "truncated", "outcome", "frames", "episode_return", "episode_length")
@@ -26,7 +26,7 @@ STILL = ("reward", "reward_terms", "terminated", "truncated", "outcome", "frames
 
 
 @contextmanager
-def endings() -> Iterator[list[int]]:
+def ending_signals() -> Iterator[list[int]]:
     """Yield a list to which the SIGTERMs and SIGINTs that come are added, instead of ending the process."""
     came: list[int] = []
     names = (signal.SIGTERM, signal.SIGINT)
@@ -38,7 +38,7 @@ def endings() -> Iterator[list[int]]:
             signal.signal(name, handler)
 
 
-class Host:
+class HostedEnvironment:
     """Environment `env` of a run, in this process.
 
     Args:
@@ -68,14 +68,14 @@ class Host:
         self._no_mask = np.zeros_like(self.rows["action_mask"]) if task.masked else None
         self._episodes = self._buffers["episode"][0].data
         self._actions = self.rows["action"].data
-        self._admit = guard_of(task, self.rows["action"][None]).admit
+        self._check_action = action_check(task, self.rows["action"][None]).check
         self._watched, self._asks_for_boards = False, LOOKED_AT in self.rows
         self._open()
 
     def reset(self, seed: int | None = None, episode: int | None = None) -> None:
         """Begin the next episode, or that one; with `seed`, the first of that seed."""
         if seed is not None:
-            self.renew(seed)
+            self.recreate(seed)
         if episode is not None:
             self.rows["episode"][...] = episode - 1
             self.ended = False
@@ -121,7 +121,7 @@ class Host:
         if given.shape != mine.shape or given.dtype.kind not in kinds:
             raise BadAction(f"actions of shape {mine.shape} were expected, one per seat, got {actions}")
         mine[...] = given
-        self._admit(0)
+        self._check_action(0)
 
     def observe(self) -> tuple[Array, NDArray[np.bool_]]:
         """Return the seats' observations, `(players, *shape)`, and which actions are legal, `(players, num_actions)`.
@@ -131,7 +131,7 @@ class Host:
         """
         if not self.begun:
             raise BackendBusy(f"environment {self.env} cannot be observed: {self._why()}; reset it first")
-        return self.wide("observation"), self.mask()
+        return self.decoded("observation"), self.mask()
 
     def stored(self, name: str) -> Array:
         """Return a field as it lies in memory, a view that the next step overwrites.
@@ -147,21 +147,21 @@ class Host:
                 return self.rows[LAST + name]
         return self.rows[name]
 
-    def wide(self, name: str) -> Array:
+    def decoded(self, name: str) -> Array:
         """Return a field in its logical shape, `(players, *shape)` for fields of seats, else `shape`."""
         return self._fields[name].decode(self.stored(name))
 
     def mask(self) -> NDArray[np.bool_]:
         """Return which actions are legal, `(players, num_actions)`; none after an end, until the reset."""
         if self.task.masked:
-            return self.wide("action_mask").astype(np.bool_)
+            return self.decoded("action_mask").astype(np.bool_)
         return np.full((self.task.players, self.task.num_actions), not self.ended)
 
-    def look(self, *, watched: bool) -> None:
+    def request_boards(self, *, watched: bool) -> None:
         """Say whether somebody looks at the boards from now on; some environments draw them only then."""
         self._watched = watched
 
-    def renew(self, seed: int | None = None) -> None:
+    def recreate(self, seed: int | None = None) -> None:
         """Make the environment anew, as if it had never been played."""
         self.close()
         if seed is not None:

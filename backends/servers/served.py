@@ -16,7 +16,7 @@ from ..core.layout import Layout
 from ..workers.control import CLOSE
 from ..workers.member import Member, kill
 from ..workers.supervised import SupervisedBackend
-from .exchange import Exchange, Lines
+from .exchange import Connections, Exchange
 
 GRACE = 1.0
 """Seconds that a server has to end once it closed a connection."""
@@ -27,11 +27,11 @@ OTHER_FILES = 256
 class ServedBackend(SupervisedBackend):
     """Servers of this program's own, one per worker, and a connection for every environment.
 
-    A subclass makes its lines in `_open` and hands them to `_open_lines`.
+    A subclass makes its connections in `_open` and hands them to `_open_connections`.
     """
 
     shares_state: ClassVar[bool] = False
-    _lines: Lines
+    _connections: Connections
 
     @classmethod
     def unavailable(cls, layout: Layout) -> str:
@@ -51,13 +51,13 @@ class ServedBackend(SupervisedBackend):
     def _connect(self, member: Member) -> None:
         """Connect to a server that is ready."""
 
-    def _open_lines(self, target: str, told: Sequence[Mapping[str, Any]], lines: Lines) -> None:
+    def _open_connections(self, target: str, told: Sequence[Mapping[str, Any]], connections: Connections) -> None:
         """Start one server for each of `told` and connect its environments."""
-        self._lines = lines
+        self._connections = connections
         self._chosen = np.zeros(self.environments, np.bool_)
         self._start_fleet(target, told)
         starts = np.array([member.span[0] for member in self._fleet.members])
-        self._exchange = Exchange(lines, starts, self._look_after)
+        self._exchange = Exchange(connections, starts, self._handle_missing)
         self._order, self._looked = 0, -1
         try:
             for member in self._fleet.members:
@@ -65,85 +65,85 @@ class ServedBackend(SupervisedBackend):
         except BaseException:
             self._stop()
             raise
-        self._gather()
+        self._update_present()
 
-    def _gather(self) -> None:
-        away = [member.span for member in self._members_away()]
+    def _update_present(self) -> None:
+        away = [member.span for member in self._absent_members()]
         self._present = [env for env in range(self.environments) if not any(lo <= env < hi for lo, hi in away)]
         self._rows = np.array(self._present, np.intp) if away else None
 
     def _begin(self, slot: int) -> None:
-        if self._away:
-            self._call_back(slot)
+        if self._absent:
+            self._return_members(slot)
         self._order, self._looked = slot, -1
-        self._exchange.ask_step(self._present, slot)
+        self._exchange.send_step(self._present, slot)
 
     def _finish(self, timeout: float | None) -> None:
         exchange, slot = self._exchange, self._order
         into, limit = self.buffer.order.next(slot), self.timeout if timeout is None else timeout
         exchange.collect(limit)
-        if not exchange.turned:
-            self.busy_seconds += exchange.turn(into, self._rows)
-        exchange.begin_anew(into, limit)
-        if self._away:
+        if not exchange.step_done:
+            self.busy_seconds += exchange.finish_step(into, self._rows)
+        exchange.finish_resets(into, limit)
+        if self._absent:
             self._fill(slot)
 
-    def _look_after(self, env: int, gone: bool, late: bool) -> None:
+    def _handle_missing(self, env: int, gone: bool, late: bool) -> None:
         """Replace the server of an environment that does not answer, if it failed."""
         member, slot = self._member_of(env), self._order
         if member.index != self._looked:
             self._fleet.observe(member)
             self._looked = member.index
-        if not (self._gone(member, slot) if gone else self._lost(member, slot)) and late:
+        if not (self._replace_disconnected(member, slot) if gone else self._replace_if_failed(member, slot)) and late:
             raise BackendTimeout(
                 f"worker {member.index + 1} did not finish within its limit; wait again, or close the backend"
             )
 
-    def _gone(self, member: Member, slot: int) -> bool:
+    def _replace_disconnected(self, member: Member, slot: int) -> bool:
         """Replace a server that closed a connection."""
         assert member.process is not None
         with suppress(subprocess.TimeoutExpired):
             member.process.wait(GRACE)
-        if not self._lost(member, slot):
+        if not self._replace_if_failed(member, slot):
             kill(member.process)
-            self._lost(member, slot)
+            self._replace_if_failed(member, slot)
         return True
 
-    def _lost(self, member: Member, slot: int) -> bool:
-        lost = super()._lost(member, slot)
+    def _replace_if_failed(self, member: Member, slot: int) -> bool:
+        lost = super()._replace_if_failed(member, slot)
         if lost:
-            self._exchange.forget(*member.span)
+            self._exchange.drop(*member.span)
         return lost
 
-    def _blame(self, failure: Failure, slot: int) -> Failure:
+    def _locate_failure(self, failure: Failure, slot: int) -> Failure:
         """Count a beat for those that answered, so that the one that did not stands out."""
         beats = self.buffer["heartbeat"][0]
         for env in range(failure.lo, failure.hi):
-            beats[env] += env not in self._exchange.owing or self._lines.answered(env)
-        return super()._blame(failure, slot)
+            beats[env] += env not in self._exchange.owing or self._connections.answered(env)
+        return super()._locate_failure(failure, slot)
 
     def _member_of(self, env: int) -> Member:
         return next(member for member in self._fleet.members if member.span[0] <= env < member.span[1])
 
-    def _begin_anew(self, members: Sequence[Member], slot: int) -> None:
+    def _reset_members(self, members: Sequence[Member], slot: int) -> None:
         for member in members:
-            if not self._lines.connected(member.span[0]):
+            if not self._connections.connected(member.span[0]):
                 try:
                     self._connect(member)
                 except OSError:
-                    self._gone(member, slot)
+                    self._replace_disconnected(member, slot)
         chosen = [env for member in members for env in range(*member.span) if self._chosen[env]]
         self._order, self._looked = slot, -1
-        self._exchange.reset([env for env in chosen if self._lines.connected(env)], slot, self.timeout)
+        self._exchange.reset([env for env in chosen if self._connections.connected(env)], slot, self.timeout)
 
     def _reseed(self, seed: int) -> None:
         self._await_all(0)
-        self.buffer.forget()
+        self.buffer.reset_episodes()
         for member in self._fleet.members:
             member.arguments["seed"] = seed
             for env in range(*member.span):
-                if self._lines.connected(env):
-                    self._lines.greet(env, seed, self.timeout)
+                if self._connections.connected(env):
+                    self._connections.greet(env, seed, self.timeout)
 
     def _stop(self) -> None:
         for member in self._fleet.members:

@@ -13,7 +13,7 @@ from ..system.cores import usable_cores
 from ..system.segment import own_directory
 from ..workers.control import LONG_SPIN
 from ..workers.member import Member
-from .client import SocketLines
+from .client import SocketConnections
 
 LONGEST_PATH = 103
 """Bytes of a socket's path, on the system that takes the fewest."""
@@ -24,7 +24,7 @@ class SocketBackend(ServedBackend):
     """Servers behind Unix sockets."""
 
     name: ClassVar[str] = "socket"
-    _lines: SocketLines
+    _connections: SocketConnections
 
     @classmethod
     def unavailable(cls, layout: Layout) -> str:
@@ -44,15 +44,15 @@ class SocketBackend(ServedBackend):
             for index, (lo, hi) in enumerate(self._spans())
         ]
         roomy = len(spans) < usable_cores()
-        lines = SocketLines(self.task, self.environments, self.buffer, spin=LONG_SPIN if roomy else 0)
-        self._open_lines("pac.backends.socket_backend.server:work", spans, lines)
+        connections = SocketConnections(self.task, self.environments, self.buffer, spin=LONG_SPIN if roomy else 0)
+        self._open_connections("pac.backends.socket_backend.server:work", spans, connections)
 
     def _connect(self, member: Member) -> None:
         """Connect to a server that is ready; then nobody else needs to find it."""
         path = Path(member.arguments["path"])
         for env in range(*member.span):
-            self._lines.connect(env, path, member.arguments["seed"], self.timeout)
-            self._lines.go_on(env)
+            self._connections.connect(env, path, member.arguments["seed"], self.timeout)
+            self._connections.go_on(env)
         path.unlink(missing_ok=True)
 
     def _stop(self) -> None:

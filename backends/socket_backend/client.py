@@ -15,7 +15,7 @@ from ...envs.fields import Array
 from ...envs.task import LOOKED_AT, MASK_64
 from ..core.errors import BackendTimeout, ProtocolError
 from ..core.layout import Buffer
-from ..workers.control import Patience
+from ..workers.control import SpinWait
 from ..workers.supervised import LOOK
 from .decoding import Decoder
 from .protocol import (
@@ -35,7 +35,7 @@ from .protocol import (
 PATIENCE = struct.pack("@ll", 0, int(LOOK * 1e6))
 
 
-class SocketLines(Decoder):
+class SocketConnections(Decoder):
     """One connection per environment of a buffer.
 
     Args:
@@ -48,7 +48,7 @@ class SocketLines(Decoder):
 
     def __init__(self, task: Task, num_envs: int, buffer: Buffer, *, spin: int = 0, plain: bool = False) -> None:
         super().__init__(task, num_envs, buffer, plain=plain)
-        self._patience = Patience(spin)
+        self._patience = SpinWait(spin)
         self._rows = [row.data for row in self._answers]
         self._wires: list[socket.socket | None] = [None] * num_envs
         self._got, self._needs = [0] * num_envs, [self._needed()] * num_envs
@@ -135,14 +135,14 @@ class SocketLines(Decoder):
         for env in range(self._count):
             self.drop(env)
 
-    def ask_reset(self, envs: list[int]) -> None:
+    def send_reset(self, envs: list[int]) -> None:
         """Ask environments for their next episode."""
         self._begin(Kind.RESET_RESP)
         asked = frame(Kind.RESET_REQ, self._ident)
         for env in envs:
             self.send(env, asked)
 
-    def ask_step(self, envs: list[int], slot: int) -> None:
+    def send_step(self, envs: list[int], slot: int) -> None:
         """Ask environments for a step by the actions of `slot`."""
         self._begin(self._answer)
         self._actions[...] = self._buffer["action"][slot].reshape(self._actions.shape)
@@ -152,9 +152,9 @@ class SocketLines(Decoder):
             asked[: HEADER.size] = head
             self.send(env, asked)
 
-    def tell_looks(self) -> None:
+    def send_board_requests(self) -> None:
         """Tell the environments whether somebody looks at them, where that has changed."""
-        looked = self._buffer.looked_at() if LOOKED_AT in self._buffer else self._told
+        looked = self._buffer.boards_requested() if LOOKED_AT in self._buffer else self._told
         if looked == self._told:
             return
         for env, (now, before) in enumerate(zip(looked, self._told, strict=True)):
@@ -193,7 +193,7 @@ class SocketLines(Decoder):
     def _wait(self, env: int) -> None:
         """Yield for a while, if the last answer came soon, then block until something comes, or for `LOOK` s."""
         begun = time.monotonic_ns()
-        if not self._patience.sees(lambda: self.answered(env)):
+        if not self._patience.wait_until(lambda: self.answered(env)):
             select.select([self._wire(env)], [], [], LOOK)
             self._patience.learn(time.monotonic_ns() - begun)
 

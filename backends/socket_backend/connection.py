@@ -5,8 +5,8 @@ from __future__ import annotations
 import selectors
 import socket
 
-from ..servers.hosting import Host
-from .answers import Answers
+from ..servers.hosting import HostedEnvironment
+from .responses import Responses
 
 MOST_VIEWS = 512
 """Views that go out in one call; systems take 1,024."""
@@ -34,8 +34,8 @@ class Connection:
     def __init__(self, wire: socket.socket, selector: selectors.BaseSelector) -> None:
         self.wire, self._selector = wire, selector
         self.place: int | None = None
-        self.host: Host | None = None
-        self.answers: Answers | None = None
+        self.host: HostedEnvironment | None = None
+        self.answers: Responses | None = None
         self.unread = self.unsent = b""
         self.records = self.boards = self.closing = False
         wire.setblocking(False)

@@ -98,7 +98,7 @@ class Decoder:
         if self._watched is not None:
             self._draw(envs)
 
-    def decode_last(self, slot: int, envs: NDArray[np.intp]) -> None:
+    def decode_final(self, slot: int, envs: NDArray[np.intp]) -> None:
         """Write the observations of answers that ended episodes as final ones, and boards where they are wanted."""
         self._rows_of("final_observation", slot)[envs] = self._observations[envs]
         if self._last_pictures and not self._plain:

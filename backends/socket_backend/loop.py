@@ -15,10 +15,9 @@ import numpy as np
 
 from ...envs import PacError, Task, allocate
 from ..core.errors import BackendBusy, ProtocolError
-from ..servers.hosting import Host
+from ..servers.hosting import HostedEnvironment
 from ..system.cores import usable_cores
-from ..workers.control import LONG_SPIN, Patience
-from .answers import Answers
+from ..workers.control import LONG_SPIN, SpinWait
 from .connection import Connection
 from .protocol import (
     ANY,
@@ -37,6 +36,7 @@ from .protocol import (
     parse,
     spaces,
 )
+from .responses import Responses
 
 CHUNK = 1 << 16
 """Bytes that are read at once."""
@@ -49,7 +49,7 @@ SPARE = 16
 log = logging.getLogger(__name__)
 
 
-class Server:
+class SocketServer:
     """Environments `lo..hi` of a run, for whoever connects.
 
     Args:
@@ -74,7 +74,7 @@ class Server:
         hi: int,
         seed: int,
         *,
-        patience: Patience | None = None,
+        patience: SpinWait | None = None,
         beat: Callable[[], None] = lambda: None,
         raises: bool = False,
     ) -> None:
@@ -82,9 +82,9 @@ class Server:
         self._sizes = Sizes(task)
         self._unpack = struct.Struct(f"<{task.players}i").unpack
         self.steps = 0
-        self._patience = patience or Patience(LONG_SPIN if usable_cores() > 1 else 0)
+        self._patience = patience or SpinWait(LONG_SPIN if usable_cores() > 1 else 0)
         buffers = allocate(task, hi)
-        self._hosts = [Host(task, env, seed, buffers) for env in range(lo, hi)]
+        self._hosts = [HostedEnvironment(task, env, seed, buffers) for env in range(lo, hi)]
         self._fresh = [True] * len(self._hosts)
         self._free = set(range(len(self._hosts)))
         self._listener, self._selector = listener, selectors.DefaultSelector()
@@ -125,7 +125,7 @@ class Server:
     def _wait(self, seconds: float) -> list[tuple[selectors.SelectorKey, int]]:
         """Yield for a while, if the last request came soon, then block."""
         begun = time.monotonic_ns()
-        if self._patience.sees(lambda: self._selector.select(0)):
+        if self._patience.wait_until(lambda: self._selector.select(0)):
             return self._selector.select(0)
         ready = self._selector.select(seconds)
         self._patience.learn(time.monotonic_ns() - begun)
@@ -241,26 +241,26 @@ class Server:
             raise ProtocolError(Code.VERSION, f"version {VERSION} of the protocol is spoken here, got {version}")
         host = self._claim(one, env, seed)
         one.records, one.boards = True, self._sizes.always_drawn and self._sizes.board > 0
-        host.look(watched=False)
+        host.request_boards(watched=False)
         one.say(frame(Kind.HELLO_RESP, asked.ident, greeting(self._task, self._sizes, host.env, seed)))
 
     def _look(self, one: Connection, asked: Frame) -> None:
         host = self._greeted(one)
         (watched,) = LOOK.unpack(asked.body)
         one.boards = watched != 0
-        host.look(watched=one.boards)
+        host.request_boards(watched=one.boards)
 
     def _go_on(self, one: Connection, asked: Frame) -> None:
         host = self._greeted(one)
         (episode,) = EPISODE.unpack_from(asked.body)
         host.go_on(episode, asked.body[EPISODE.size :])
 
-    def _greeted(self, one: Connection) -> Host:
+    def _greeted(self, one: Connection) -> HostedEnvironment:
         if not one.records or one.host is None:
             raise ProtocolError(Code.OUT_OF_TURN, "HELLO_REQ must come before LOOK and STATE")
         return one.host
 
-    def _claim(self, one: Connection, env: int, seed: int | None) -> Host:
+    def _claim(self, one: Connection, env: int, seed: int | None) -> HostedEnvironment:
         """Give a connection its environment, as new."""
         wanted = env - self._lo if env != ANY else one.place if one.place is not None else min(self._free, default=ANY)
         if wanted != one.place:
@@ -272,9 +272,9 @@ class Server:
         assert wanted != ANY
         host = self._hosts[wanted]
         if not self._fresh[wanted] or (seed is not None and seed != host.seed):
-            host.renew(self._seed if seed is None else seed)
+            host.recreate(self._seed if seed is None else seed)
         self._fresh[wanted] = False
-        one.place, one.host, one.answers = wanted, host, Answers(host, self._sizes)
+        one.place, one.host, one.answers = wanted, host, Responses(host, self._sizes)
         return host
 
     def _release(self, one: Connection) -> None:

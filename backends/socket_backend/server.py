@@ -11,10 +11,10 @@ from typing import Any
 
 from ...envs import Task, find
 from ..core.errors import BackendUnavailable
-from ..servers.hosting import endings
+from ..servers.hosting import ending_signals
 from ..workers.control import IDLE, Link
 from ..workers.serve import warm_up
-from .loop import Server
+from .loop import SocketServer
 
 BACKLOG = 4096
 
@@ -66,9 +66,9 @@ def serve(task: Task, path: Path, lo: int, hi: int, seed: int, *, ready: Callabl
     task.prepare()
     listener = listen(path)
     try:
-        server = Server(task, listener, lo, hi, seed)
+        server = SocketServer(task, listener, lo, hi, seed)
         try:
-            with endings() as came:
+            with ending_signals() as came:
                 ready()
                 while not came:
                     server.turn(IDLE)
@@ -88,7 +88,7 @@ def work(link: Link, told: Mapping[str, Any]) -> None:
     path = Path(told["path"])
     listener = listen(path)
     try:
-        server = Server(
+        server = SocketServer(
             task,
             listener,
             lo,

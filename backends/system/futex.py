@@ -25,7 +25,7 @@ EVERYBODY = 2**31 - 1
 FUTEX_NUMBERS = {"x86_64": 202, "aarch64": 98, "riscv64": 98}
 ULOCK_SHARED = 3
 ULOCK_WAKE_ALL = 0x100
-NAP = 0.0005
+POLL_INTERVAL = 0.0005
 STRONGLY_ORDERED = platform.machine().lower() in {"x86_64", "amd64", "i686"}
 """Whether stores become visible in program order, so that publishing needs no fence."""
 
@@ -97,7 +97,7 @@ def _elsewhere() -> tuple[Wait, Wake]:
     def wait(address: Address, expected: int, seconds: float) -> None:
         word, end = ctypes.c_uint32.from_address(address.value or 0), time.monotonic() + seconds
         while word.value == expected and time.monotonic() < end:
-            time.sleep(NAP)
+            time.sleep(POLL_INTERVAL)
 
     def wake(address: Address) -> None:
         del address

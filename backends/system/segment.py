@@ -2,7 +2,7 @@
 
 Every process that shares something owns one directory, `PID-START-TOKEN`, mode 0700, below the per-user runtime
 directory, and locks it. Segments (0600) and sockets stand in it. A directory whose owner is dead is removed at the next
-start; one that is locked has an owner, though it be in a container whose processes nobody else sees.
+start; one that is locked has an owner, though it be in a container whose processes nobody else wait_until.
 """
 
 from __future__ import annotations

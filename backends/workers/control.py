@@ -24,13 +24,13 @@ MASK_32 = 0xFFFF_FFFF
 
 REQUEST = 0
 ORDER = 1
-AWAITED = 2
-PLACE = 3
+FLEET_BLOCKED = 2
+FLEET_CORE = 3
 SEED = 2
 """Of the fleet's line: the request's counter, its order, whether the fleet is blocked, the core where it is (words),
 the seed (quad)."""
 REPLY = 16
-ASLEEP = 17
+WORKER_BLOCKED = 17
 STATE = 18
 BUSY = 10
 BEAT = 11
@@ -48,7 +48,7 @@ LOAD = 5 << 28
 ARGUMENT = (1 << 28) - 1
 """An order is one of these plus an argument below 2**28."""
 
-NOWHERE = MASK_32
+NO_CORE = MASK_32
 """No core."""
 
 STARTING = 0
@@ -63,7 +63,7 @@ SHORT_SPIN = 100_000
 """The same for a fleet whose workers want all cores: it yields to them, and is there when they are done."""
 SLOW_YIELD = 100_000
 """Nanoseconds above which a yield has lost a time slice."""
-MOST_SHY = 4096
+MOST_SKIPPED = 4096
 """Waits that then do without yielding, at most: twice as many each time, down again while yields are quick."""
 IDLE = 0.5
 """Seconds between two signs of life of a worker that has nothing to do."""
@@ -74,7 +74,7 @@ def size_of(workers: int) -> int:
     return BLOCK * workers
 
 
-class Patience:
+class SpinWait:
     """How long one side yields its core before it blocks.
 
     Yielding keeps the core awake, where a wake-up costs some 50 us, and now and then 600 on a virtual machine. It pays
@@ -87,31 +87,31 @@ class Patience:
 
     def __init__(self, limit: int) -> None:
         self._limit = self._budget = limit
-        self._shy = 0
+        self._skip = 0
         self._next = 1
 
-    def outlasts(self, words: memoryview, index: int, old: int, most: int = LONG_SPIN) -> bool:
+    def wait_for_change(self, words: memoryview, index: int, old: int, most: int = LONG_SPIN) -> bool:
         """Yield until a word is no longer `old`, at most for `most` ns; return whether that came true in time."""
-        return self.sees(lambda: words[index] != old, most)
+        return self.wait_until(lambda: words[index] != old, most)
 
-    def sees(self, look: Callable[[], object], most: int = LONG_SPIN) -> bool:
+    def wait_until(self, look: Callable[[], object], most: int = LONG_SPIN) -> bool:
         """Yield until `look` finds something, at most for `most` ns; return whether it did."""
         if not self._budget:
             return False
-        if self._shy:
-            self._shy -= 1
+        if self._skip:
+            self._skip -= 1
             return False
         now = time.monotonic_ns()
         end = now + min(self._budget, most)
-        while now < end and not self._shy:
+        while now < end and not self._skip:
             os.sched_yield()
             if look():
                 self._next = max(1, self._next // 2)
                 return True
             before, now = now, time.monotonic_ns()
             if now - before > SLOW_YIELD:
-                self._shy = self._next
-                self._next = min(MOST_SHY, 2 * self._next)
+                self._skip = self._next
+                self._next = min(MOST_SKIPPED, 2 * self._next)
         return False
 
     def learn(self, took: int) -> None:
@@ -119,7 +119,7 @@ class Patience:
         self._budget = self._limit if took < self._limit else 0
 
 
-class Block:
+class ControlBlock:
     """One worker's words in the control segment.
 
     Attributes:
@@ -150,18 +150,18 @@ class Block:
 
     def wake(self) -> None:
         """Wake the worker if it is blocked; call behind a fence."""
-        if self.words[ASLEEP]:
+        if self.words[WORKER_BLOCKED]:
             wake_up(self.request)
 
     def block_on_reply(self, ticket: int, seconds: float) -> None:
         """Block until the worker replies or is in trouble, at most so long."""
         words = self.words
-        words[AWAITED] = 1
+        words[FLEET_BLOCKED] = 1
         fence()
         found = words[REPLY]
         if found != ticket:
             wait_on(self.reply, found, seconds)
-        words[AWAITED] = 0
+        words[FLEET_BLOCKED] = 0
 
 
 class Link:
@@ -178,15 +178,15 @@ class Link:
     """
 
     def __init__(self, segment: Segment, index: int, parent: int, spin: int) -> None:
-        self._block = Block(segment, index)
+        self._block = ControlBlock(segment, index)
         self._parent = parent
-        self.patience = Patience(spin)
+        self.patience = SpinWait(spin)
         self._words = self._block.words
         self._quads = self._block.quads
         self._seen = self._words[REQUEST]
         self._core = -1
 
-    def keep_to(self, core: int) -> None:
+    def pin_to(self, core: int) -> None:
         """Run on this core alone; where the fleet is there, too, leave it to the fleet as soon as a request is done."""
         with suppress(OSError):  # the core may have been taken away meanwhile: then anywhere
             os.sched_setaffinity(0, {core})
@@ -231,7 +231,7 @@ class Link:
             SystemExit: The fleet's process is gone.
         """
         words, seen = self._words, self._seen
-        if words[PLACE] == self._core:
+        if words[FLEET_CORE] == self._core:
             self._block_until_asked(seen)
         else:
             for _ in POLLS:
@@ -255,9 +255,9 @@ class Link:
         quads[BUSY] = now - begun
         quads[STEPS] += steps
         fence()
-        if words[AWAITED]:
+        if words[FLEET_BLOCKED]:
             wake_up(self._block.reply)
-            if words[PLACE] != self._core:
+            if words[FLEET_CORE] != self._core:
                 os.sched_yield()  # to the one just woken, who may be waiting for this very core
 
     def trouble(self, state: int) -> None:
@@ -277,21 +277,21 @@ class Link:
 
     def _wake(self) -> None:
         fence()
-        if self._words[AWAITED]:
+        if self._words[FLEET_BLOCKED]:
             wake_up(self._block.reply)
 
     def _wait(self, seen: int) -> None:
         """Yield for a while, if the last request came soon, then block."""
         words, begun = self._words, time.monotonic_ns()
-        if not self.patience.outlasts(words, REQUEST, seen):
+        if not self.patience.wait_for_change(words, REQUEST, seen):
             self._block_until_asked(seen)
             self.patience.learn(time.monotonic_ns() - begun)
 
     def _block_until_asked(self, seen: int) -> None:
         words = self._words
-        words[ASLEEP] = 1
+        words[WORKER_BLOCKED] = 1
         while words[REQUEST] == seen:
             wait_on(self._block.request, seen, IDLE)
             if words[REQUEST] == seen:
                 self.idle()
-        words[ASLEEP] = 0
+        words[WORKER_BLOCKED] = 0

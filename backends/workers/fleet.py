@@ -20,10 +20,10 @@ from ..system.cores import usable_cores
 from ..system.futex import fence
 from ..system.segment import Segment, own_directory, remove_stale
 from .control import (
-    AWAITED,
     BEAT,
     CLOSE,
     FAILED,
+    FLEET_BLOCKED,
     LONG_SPIN,
     READY,
     REFUSED,
@@ -32,7 +32,7 @@ from .control import (
     STARTING,
     STATE,
     STEPS,
-    Block,
+    ControlBlock,
     size_of,
 )
 from .member import Member, kill, start, status, tail
@@ -78,7 +78,7 @@ class Fleet:
             Member(
                 index,
                 {**given, "report": str(folder / f"{name}-{index}.json")},
-                Block(self._segment, index),
+                ControlBlock(self._segment, index),
                 folder / f"{name}-{index}.log",
                 folder / f"{name}-{index}.json",
             )
@@ -95,7 +95,7 @@ class Fleet:
     def spawn(self, member: Member) -> None:
         """Start a worker, or start it anew; it says later that it is ready."""
         words = member.block.words
-        words[STATE], words[REPLY], words[AWAITED] = STARTING, words[REQUEST], 0
+        words[STATE], words[REPLY], words[FLEET_BLOCKED] = STARTING, words[REQUEST], 0
         member.block.quads[STEPS] = 0
         member.report.unlink(missing_ok=True)
         told = {

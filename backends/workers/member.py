@@ -1,4 +1,4 @@
-"""One worker process as its fleet sees it: its words, its files, its end."""
+"""One worker process as its fleet wait_until it: its words, its files, its end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import Any, cast
 import psutil
 
 from ..core.status import WorkerState, WorkerStatus
-from .control import BEAT, FAILED, READY, REPLY, REQUEST, STARTING, STATE, STEPS, Block
+from .control import BEAT, FAILED, READY, REPLY, REQUEST, STARTING, STATE, STEPS, ControlBlock
 
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS"), "1"
@@ -32,13 +32,13 @@ LOG_LIMIT = 1 << 20
 
 # A worker is killed when the thread that spawned it ends, so one thread that lives as long as the process spawns all.
 _spawner = ThreadPoolExecutor(1, thread_name_prefix="pac-spawner")
-_ahead: deque[tuple[subprocess.Popen[bytes], Path]] = deque()
+_spares: deque[tuple[subprocess.Popen[bytes], Path]] = deque()
 """Workers that were started ahead, and where their output goes; touched by the spawner alone."""
 
 
 @dataclass
 class Member:
-    """A worker as the fleet sees it.
+    """A worker as the fleet wait_until it.
 
     Attributes:
         index: Its number.
@@ -56,7 +56,7 @@ class Member:
 
     index: int
     arguments: dict[str, Any]
-    block: Block
+    block: ControlBlock
     log: Path
     report: Path
     process: subprocess.Popen[bytes] | None = None
@@ -82,23 +82,23 @@ def start(log: Path, told: bytes) -> subprocess.Popen[bytes]:
     return _spawner.submit(_start, log, told).result()
 
 
-def start_ahead(log: Path, told: bytes, pipe: int) -> None:
+def start_spare(log: Path, told: bytes, pipe: int) -> None:
     """Spawn a worker that gets `pipe` and loads what `told` says; `start` will tell it what to do."""
 
     def spawn() -> None:
         process = _spawn(log, pipe)
         _tell(process, told)
-        _ahead.append((process, log))
+        _spares.append((process, log))
 
     _spawner.submit(spawn).result()
 
 
-def dismiss() -> None:
+def stop_spares() -> None:
     """End the workers that were started ahead and that nobody took."""
 
     def end() -> None:
-        while _ahead:
-            process, log = _ahead.popleft()
+        while _spares:
+            process, log = _spares.popleft()
             kill(process)
             _shut(process)
             log.unlink(missing_ok=True)
@@ -173,8 +173,8 @@ def status(member: Member) -> WorkerStatus:
 
 
 def _start(log: Path, told: bytes) -> subprocess.Popen[bytes]:
-    if _ahead:
-        process, before = _ahead.popleft()
+    if _spares:
+        process, before = _spares.popleft()
         before.replace(log)
     else:
         process = _spawn(log)

@@ -45,7 +45,7 @@ def serve(link: Link, told: Mapping[str, Any]) -> None:
     environments = task.make(lo, hi, buffer, told["seed"])
     step = environments.step
     if told["core"] is not None:
-        link.keep_to(told["core"])
+        link.pin_to(told["core"])
     link.ready()
     while (order := link.receive()) != CLOSE:
         begun = time.monotonic_ns()

@@ -16,14 +16,13 @@ from ..system.cores import core_reader, own_cores, usable_cores
 from ..system.futex import STRONGLY_ORDERED, fence, wake_up
 from ..system.segment import lack_of_room, runtime_directory
 from .control import (
-    ASLEEP,
     BUSY,
+    FLEET_CORE,
     LOAD,
     LONG_SPIN,
     MASK_32,
-    NOWHERE,
+    NO_CORE,
     ORDER,
-    PLACE,
     POLLS,
     REPLY,
     REQUEST,
@@ -33,7 +32,8 @@ from .control import (
     SEED,
     SHORT_SPIN,
     STEP,
-    Patience,
+    WORKER_BLOCKED,
+    SpinWait,
 )
 from .member import Member
 from .supervised import LOOK, SupervisedBackend
@@ -69,19 +69,19 @@ class ShmBackend(SupervisedBackend):
         self._start_fleet("pac.backends.workers.serve:serve", [{**told, **one} for one in own])
         self._ticket = 0
         self._core = core_reader() if cores else None
-        self._place = NOWHERE
+        self._place = NO_CORE
         if cores:
-            self._polls, self._more_polls, self._patience = NO_POLLS, MANY_POLLS, Patience(0)
+            self._polls, self._more_polls, self._patience = NO_POLLS, MANY_POLLS, SpinWait(0)
         elif len(spans) < usable_cores():
-            self._polls, self._more_polls, self._patience = POLLS, POLLS, Patience(LONG_SPIN)
+            self._polls, self._more_polls, self._patience = POLLS, POLLS, SpinWait(LONG_SPIN)
         else:
-            self._polls, self._more_polls, self._patience = FEW_POLLS, FEW_POLLS, Patience(SHORT_SPIN)
-        self._gather()
+            self._polls, self._more_polls, self._patience = FEW_POLLS, FEW_POLLS, SpinWait(SHORT_SPIN)
+        self._update_present()
         self._pending = self._present
 
-    def _gather(self) -> None:
+    def _update_present(self) -> None:
         """List the workers that step, first the one on the core where this process is."""
-        members = [member for member in self._fleet.members if member.index not in self._away]
+        members = [member for member in self._fleet.members if member.index not in self._absent]
         members.sort(key=lambda member: member.arguments["core"] != self._place)
         self._present = [(member.block.words, member.block.quads, member) for member in members]
 
@@ -89,8 +89,8 @@ class ShmBackend(SupervisedBackend):
         """Tell the workers which core this process runs on: the one there makes room when it has replied."""
         self._place = place
         for member in self._fleet.members:
-            member.block.words[PLACE] = place
-        self._gather()
+            member.block.words[FLEET_CORE] = place
+        self._update_present()
 
     def _post(self, order: int) -> None:
         """Give an order to all pending workers."""
@@ -103,13 +103,13 @@ class ShmBackend(SupervisedBackend):
             words[REQUEST] = ticket
         fence()
         for words, _, member in reversed(pending):  # one woken on this core may run at once
-            if words[ASLEEP]:
+            if words[WORKER_BLOCKED]:
                 wake_up(member.block.request)
 
     def _begin(self, slot: int) -> None:
         self._order = slot
-        if self._away:
-            self._call_back(slot)
+        if self._absent:
+            self._return_members(slot)
         if self._core and (place := self._core()) != self._place:
             self._move(place)
         self._pending = self._present
@@ -118,7 +118,7 @@ class ShmBackend(SupervisedBackend):
     def _finish(self, timeout: float | None) -> None:
         slot = self._order
         self._collect(slot, timeout)
-        if self._away:
+        if self._absent:
             self._fill(slot)
 
     def _collect(self, slot: int, timeout: float | None) -> None:
@@ -150,7 +150,7 @@ class ShmBackend(SupervisedBackend):
         """Wait for a reply: yield while there is a core to spare, then block; return whether one came."""
         words, ticket = member.block.words, self._ticket
         old = words[REPLY]
-        if old == ticket or (not self._core and self._patience.outlasts(words, REPLY, old)):
+        if old == ticket or (not self._core and self._patience.wait_for_change(words, REPLY, old)):
             return True
         member.block.block_on_reply(ticket, LOOK)
         return words[REPLY] == ticket or self._answers(member, slot, timeout)
@@ -160,7 +160,7 @@ class ShmBackend(SupervisedBackend):
         words, ticket = member.block.words, self._ticket
         limit = time.monotonic() + (self.timeout if timeout is None else timeout)
         self._fleet.observe(member)
-        while not self._lost(member, slot):
+        while not self._replace_if_failed(member, slot):
             if time.monotonic() > limit:
                 raise BackendTimeout(
                     f"worker {member.index + 1} did not finish within its limit; wait again, or close the backend"
@@ -170,27 +170,27 @@ class ShmBackend(SupervisedBackend):
                 return True
         return False
 
-    def _begin_anew(self, members: Sequence[Member], slot: int) -> None:
+    def _reset_members(self, members: Sequence[Member], slot: int) -> None:
         self._pending = [(member.block.words, member.block.quads, member) for member in members]
         self._post(RESET | slot)
         self._collect(slot, None)
 
     def _save(self, slot: int) -> bool:
-        return not self._away and self._all_do(SAVE, slot)
+        return not self._absent and self._all_do(SAVE, slot)
 
     def _load(self, slot: int) -> bool:
-        return not self._away and self._all_do(LOAD, slot)
+        return not self._absent and self._all_do(LOAD, slot)
 
     def _all_do(self, order: int, slot: int) -> bool:
         """Give an order to all workers; return whether none was lost."""
         self._pending = self._present
         self._post(order | slot)
         self._collect(slot, None)
-        return not self._away
+        return not self._absent
 
     def _reseed(self, seed: int) -> None:
         self._await_all(0)
-        self.buffer.forget()
+        self.buffer.reset_episodes()
         for member in self._fleet.members:
             member.arguments["seed"] = seed
             member.block.quads[SEED] = seed & MASK_64

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from ...envs import BadParameter
 from ..core.base import Backend
 from ..core.errors import BackendClosed, Failure
-from ..core.status import Status, WorkerStatus
-from ..core.stepping import State
+from ..core.status import EnvStatus, WorkerStatus
+from ..core.stepping import BackendState
 from ..system.cores import usable_cores
-from .absence import Absence
+from .absent_rows import AbsentRows
 from .control import REPLY
 from .fleet import Fleet
 from .member import Member
@@ -34,21 +34,21 @@ class SupervisedBackend(Backend):
     While a worker is being replaced the others go on; the rows of its environments are not `active`, and at its return
     their running episodes are marked truncated.
 
-    A subclass starts its fleet in `_open`, calls `_call_back` before a step and `_fill` behind it while somebody is
-    `_away`, and asks `_lost` about a worker that does not answer.
+    A subclass starts its fleet in `_open`. While workers are `_absent` it calls `_return_members` before a step and
+    `_fill` after it. It calls `_replace_if_failed` for a worker that does not answer.
     """
 
     _fleet: Fleet
-    _away: dict[int, Absence]
+    _absent: dict[int, AbsentRows]
     _chosen: NDArray[np.bool_]
-    """Which environments the next `_begin_anew` is for."""
+    """Which environments the next `_reset_members` is for."""
 
     @abstractmethod
-    def _begin_anew(self, members: Sequence[Member], slot: int) -> None:
+    def _reset_members(self, members: Sequence[Member], slot: int) -> None:
         """Begin the next episode of these workers' chosen environments and wait for it."""
 
     @abstractmethod
-    def _gather(self) -> None:
+    def _update_present(self) -> None:
         """List the workers that step: those that are not away."""
 
     def _spans(self) -> list[tuple[int, int]]:
@@ -59,7 +59,7 @@ class SupervisedBackend(Backend):
     def _start_fleet(self, target: str, arguments: Sequence[Mapping[str, Any]]) -> None:
         """Start one worker for each of `arguments`, and wait until they are ready."""
         beats = [self.buffer["heartbeat"][0, told["lo"] : told["hi"]] for told in arguments]
-        self._away = {}
+        self._absent = {}
         self._fleet = Fleet(
             target,
             arguments,
@@ -69,9 +69,9 @@ class SupervisedBackend(Backend):
         )
         self._fleet.wait_ready()
 
-    def _lost(self, member: Member, slot: int) -> bool:
+    def _replace_if_failed(self, member: Member, slot: int) -> bool:
         """Replace a worker if it failed; return whether it did."""
-        if self._state is State.CLOSED:
+        if self._state is BackendState.CLOSED:
             raise BackendClosed(f"the {self.name} backend was closed while a step was pending")
         refusal = self._fleet.refusal_of(member)
         if refusal is not None:
@@ -79,18 +79,18 @@ class SupervisedBackend(Backend):
         failure = self._fleet.failure_of(member)
         if failure is None:
             return False
-        failure = self._blame(failure, slot)
+        failure = self._locate_failure(failure, slot)
         lo, hi = member.span
-        if member.index not in self._away:
-            self._away[member.index] = Absence(self.task, self.buffer, lo, hi, slot)
-        self._away[member.index].returning = False
-        self.buffer["status"][0, lo:hi] = Status.HUNG if member.hung else Status.DEAD
-        self._gather()
+        if member.index not in self._absent:
+            self._absent[member.index] = AbsentRows(self.task, self.buffer, lo, hi, slot)
+        self._absent[member.index].returning = False
+        self.buffer["status"][0, lo:hi] = EnvStatus.HUNG if member.hung else EnvStatus.DEAD
+        self._update_present()
         self._fleet.replace(member, failure)
         self._event("warning", f"{failure.report()}\nIt is being replaced.", member.index, lo, hi)
         return True
 
-    def _blame(self, failure: Failure, slot: int) -> Failure:
+    def _locate_failure(self, failure: Failure, slot: int) -> Failure:
         """Add the environment that did not finish its step, as the beats tell, and its action."""
         lo, hi = failure.lo, failure.hi
         beats = self.buffer["heartbeat"][0, lo:hi]
@@ -103,33 +103,33 @@ class SupervisedBackend(Backend):
         action = self.buffer["action"][slot, environment * self.task.players].tolist()
         return replace(failure, environment=environment, action=action)
 
-    def _call_back(self, slot: int) -> None:
+    def _return_members(self, slot: int) -> None:
         """Give those that are ready again their environments, to begin anew; wait for one if nobody else is left."""
         while True:
-            for member in [self._fleet.members[index] for index in self._away]:
+            for member in [self._fleet.members[index] for index in self._absent]:
                 if not member.ready:
-                    self._lost(member, slot)
-            returning = [member for member in self._members_away() if member.ready]
-            if returning or len(self._away) < len(self._fleet.members):
+                    self._replace_if_failed(member, slot)
+            returning = [member for member in self._absent_members() if member.ready]
+            if returning or len(self._absent) < len(self._fleet.members):
                 break
-            self._nap()
+            self._wait_for_start()
         for member in returning:
-            self._away[member.index].returning = True
+            self._absent[member.index].returning = True
             lo, hi = member.span
             self._chosen[lo:hi] = True
         if returning:
-            self._begin_anew(returning, self.buffer.order.next(slot))
+            self._reset_members(returning, self.buffer.order.next(slot))
 
     def _fill(self, slot: int) -> None:
         """Write the rows of those who are away, or just returned."""
-        for index, absence in list(self._away.items()):
+        for index, absence in list(self._absent.items()):
             absence.fill(slot)
             if absence.returning:
-                del self._away[index]
+                del self._absent[index]
                 lo, hi = self._fleet.members[index].span
-                self.buffer["status"][0, lo:hi] = Status.READY
+                self.buffer["status"][0, lo:hi] = EnvStatus.READY
                 self._event("info", f"worker {index + 1} (environments {lo + 1}..{hi}) is back", index, lo, hi)
-        self._gather()
+        self._update_present()
 
     def _reset(self, mask: NDArray[np.bool_], slot: int) -> None:
         self._chosen[:] = mask
@@ -137,25 +137,25 @@ class SupervisedBackend(Backend):
         while waiting:
             for absence in self._await_all(slot):
                 self._chosen[absence.lo : absence.hi] = True
-            self._begin_anew([self._fleet.members[index] for index in sorted(waiting)], slot)
-            waiting = set(self._away)
+            self._reset_members([self._fleet.members[index] for index in sorted(waiting)], slot)
+            waiting = set(self._absent)
 
-    def _await_all(self, slot: int) -> list[Absence]:
+    def _await_all(self, slot: int) -> list[AbsentRows]:
         """Wait until nobody is away; return those who were."""
-        while any(not member.ready and not self._lost(member, slot) for member in self._members_away()):
-            self._nap()
-        absences = list(self._away.values())
-        self._away.clear()
-        self.buffer["status"][0] = Status.READY
-        self._gather()
+        while any(not member.ready and not self._replace_if_failed(member, slot) for member in self._absent_members()):
+            self._wait_for_start()
+        absences = list(self._absent.values())
+        self._absent.clear()
+        self.buffer["status"][0] = EnvStatus.READY
+        self._update_present()
         return absences
 
-    def _members_away(self) -> list[Member]:
-        return [self._fleet.members[index] for index in self._away]
+    def _absent_members(self) -> list[Member]:
+        return [self._fleet.members[index] for index in self._absent]
 
-    def _nap(self) -> None:
+    def _wait_for_start(self) -> None:
         """Block until a worker that starts says that it is ready, or for a moment."""
-        for member in self._members_away():
+        for member in self._absent_members():
             if not member.ready:
                 member.block.block_on_reply(member.block.words[REPLY] ^ 1, LOOK)
                 return

@@ -22,7 +22,7 @@ from typing import Any
 PR_SET_PDEATHSIG = 1
 
 
-def die_with(parent: int) -> None:
+def die_with_parent(parent: int) -> None:
     """Be killed when the parent dies; leave at once if it already has."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -40,13 +40,13 @@ def report(path: Path, error: BaseException, **facts: int | list[float] | None) 
     beside.replace(path)
 
 
-def heard() -> Mapping[str, Any]:
+def read_instructions() -> Mapping[str, Any]:
     """Return the next line of what this worker is told; leave if nobody has anything to say."""
     line = sys.stdin.readline()
     if not line:
         sys.exit(0)
     told: Mapping[str, Any] = json.loads(line)
-    die_with(told["parent"])
+    die_with_parent(told["parent"])
     sys.path[:] = told["path"]
     return told
 
@@ -71,10 +71,10 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     faulthandler.enable()
     faulthandler.register(signal.SIGUSR1, all_threads=True)
-    told = heard()
+    told = read_instructions()
     if "kernels" in told:
         load_ahead(told)
-        told = heard()
+        told = read_instructions()
     from ...envs.processes import leave_to_parent
     from ..system.segment import Segment
     from .control import FAILED, Link

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pac.backends import BackendBusy, BadAction, make
-from pac.backends.servers.hosting import STILL, Host
+from pac.backends.servers.hosting import STILL, HostedEnvironment
 from pac.envs import PacError, allocate, find
 from pac.envs.task import ASKED
 
@@ -14,7 +14,7 @@ AFTER_A_RESET = {"action", "active", "episode", "status", "heartbeat", "final_ob
 """What a reset need not say anew."""
 
 
-def choose(host: Host, rng: np.random.Generator) -> list[int]:
+def choose(host: HostedEnvironment, rng: np.random.Generator) -> list[int]:
     """Return a random legal action for every seat."""
     return [int(rng.choice(np.flatnonzero(row))) for row in host.mask()]
 
@@ -31,7 +31,7 @@ def choose(host: Host, rng: np.random.Generator) -> list[int]:
 def test_the_episodes_are_those_of_the_reference(spec, env):
     """Through ends and resets, every field has the bytes that the same environment has on `inline`."""
     task = find(spec)
-    host, envs = Host(task, env, 7), make(task, env + 1, "inline", seed=7)
+    host, envs = HostedEnvironment(task, env, 7), make(task, env + 1, "inline", seed=7)
     rng, ends = np.random.default_rng(3), 0
     mine = {item.name: slice(env * task.players, None) if item.per == "seat" else env for item in task.fields}
     envs.start()
@@ -63,7 +63,7 @@ def test_the_episodes_are_those_of_the_reference(spec, env):
 def test_a_reset_after_an_end_tells_of_the_next_episode(spec):
     """Its observation, mask, numbers and boards are those that a reset of the next episode writes."""
     task, rng = find(spec), np.random.default_rng(1)
-    host, other = Host(task, 3, 5), Host(task, 3, 5)
+    host, other = HostedEnvironment(task, 3, 5), HostedEnvironment(task, 3, 5)
     host.reset()
     while not host.ended:
         host.step(choose(host, rng))
@@ -79,7 +79,7 @@ def test_hosts_share_their_buffers():
     """Hosts over the same arrays play as if each had its own."""
     task, rng = find("drmario:level=3"), np.random.default_rng(2)
     shared = allocate(task, 3)
-    pairs = [(Host(task, env, 9, shared), Host(task, env, 9)) for env in range(3)]
+    pairs = [(HostedEnvironment(task, env, 9, shared), HostedEnvironment(task, env, 9)) for env in range(3)]
     for one, other in pairs:
         one.reset()
         other.reset()
@@ -95,18 +95,18 @@ def test_hosts_share_their_buffers():
 
 def test_a_seed_begins_at_its_first_episode(toy):
     """A reset with a seed forgets what was played, and the last episode's end."""
-    host, fresh = Host(toy("Counter", length=1), 4, 1), Host(toy("Counter", length=1), 4, 8)
+    host, fresh = HostedEnvironment(toy("Counter", length=1), 4, 1), HostedEnvironment(toy("Counter", length=1), 4, 8)
     host.reset()
     host.step([0])
     host.reset(seed=8)
     fresh.reset()
     assert host.stored("episode") == 0
-    assert np.array_equal(host.wide("observation"), fresh.wide("observation"))
+    assert np.array_equal(host.decoded("observation"), fresh.decoded("observation"))
 
 
 def test_calls_out_of_turn(toy):
     """Neither a step before a reset nor one after an end is taken; the error says what to do."""
-    host = Host(toy("Counter", length=1))
+    host = HostedEnvironment(toy("Counter", length=1))
     with pytest.raises(BackendBusy, match="no episode has begun; reset it first"):
         host.step([0])
     with pytest.raises(BackendBusy, match="cannot be observed"):
@@ -121,17 +121,17 @@ def test_calls_out_of_turn(toy):
 @pytest.mark.parametrize(("actions", "text"), [([], "1 actions were expected"), ([4], "0 to 3"), ([-1], "0 to 3")])
 def test_bad_actions(toy, actions, text):
     """Too few actions, or one out of range, are refused, and the episode goes on."""
-    host = Host(toy("Counter"))
+    host = HostedEnvironment(toy("Counter"))
     host.reset()
     with pytest.raises(BadAction, match=text):
         host.step(actions)
     host.step([3])
-    assert host.wide("observation")[0, 0] == 1
+    assert host.decoded("observation")[0, 0] == 1
 
 
 def test_a_masked_action():
     """What the mask forbids is refused by the game, and the episode goes on."""
-    host = Host(find("drmario"))
+    host = HostedEnvironment(find("drmario"))
     host.reset()
     with pytest.raises(PacError, match="action_mask"):
         host.step([int(np.flatnonzero(~host.mask()[0])[0])])
@@ -141,9 +141,9 @@ def test_a_masked_action():
 
 def test_boards_are_drawn_for_somebody(toy):
     """Pictures are drawn while they are looked at."""
-    host = Host(toy("Painted"))
+    host = HostedEnvironment(toy("Painted"))
     host.reset()
     assert not host.stored("picture").any()
-    host.look(watched=True)
+    host.request_boards(watched=True)
     host.step([0])
     assert host.stored("picture").any()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from pac.backends import BackendUnavailable, make
 from pac.backends.http_backend import messages
-from pac.backends.http_backend.server import HOME, MOST_BODY, Server, listen
+from pac.backends.http_backend.server import HOME, MOST_BODY, HttpServer, listen
 from pac.envs import find
 
 TOKEN = "a-token-of-tests"
@@ -30,7 +30,7 @@ class Client:
         task.prepare()
         listener = listen(0)
         self.port = listener.getsockname()[1]
-        server = Server(task, 0, num_envs, seed=seed, token=TOKEN)
+        server = HttpServer(task, 0, num_envs, seed=seed, token=TOKEN)
         self.thread = threading.Thread(target=lambda: asyncio.run(server.run(listener, lambda: self.ended)))
         self.thread.start()
         self.connection = http.client.HTTPConnection(HOME, self.port, timeout=120)

@@ -10,13 +10,13 @@ import threading
 import pytest
 
 from pac.backends.http_backend import server as http_server
-from pac.backends.servers.client_log import OneLine, client_log
+from pac.backends.servers.client_log import OneLineFilter, client_log
 
 from .test_http_server import TOKEN, serve
 
 __all__ = ["serve"]
 
-HOST = b"Host: x\r\n"
+HOST = b"HostedEnvironment: x\r\n"
 ALLOWED = HOST + b"Authorization: Bearer " + TOKEN.encode() + b"\r\n"
 GET, POST = b"GET /health HTTP/1.1\r\n", b"POST /step HTTP/1.1\r\n"
 CHUNKED = b"Transfer-Encoding: chunked\r\n"
@@ -66,7 +66,7 @@ REQUESTS = {
     "a number of many digits": b"GET /observe?env=1" + b"0" * 5000 + b" HTTP/1.1\r\n" + ALLOWED + b"\r\n",
 }
 CUT = {
-    "in a header": POST + b"Host",
+    "in a header": POST + b"HostedEnvironment",
     "in a body": sized(b"100", b"{"),
     "in a chunk": POST + ALLOWED + CHUNKED + b"\r\nff\r\n{",
     "in a huge chunk": POST + ALLOWED + CHUNKED + b"\r\nfffffffffffffff\r\n{",
@@ -76,7 +76,7 @@ CUT = {
 @pytest.fixture
 def server(serve, toy, caplog, capfd):
     """A server that has a good client's answer at the end, and at most one line in the log, without a traceback."""
-    (only,) = (one for one in client_log(http_server.__name__).filters if isinstance(one, OneLine))
+    (only,) = (one for one in client_log(http_server.__name__).filters if isinstance(one, OneLineFilter))
     only._due = 0.0
     started = serve(toy("Counter", length=3))
     yield started
@@ -138,7 +138,7 @@ def test_a_hundred_malformed_requests_are_one_line(server, caplog):
 def test_a_later_line_counts_those_that_were_left_out(caplog, monkeypatch):
     """So nobody thinks that it was one request."""
     monkeypatch.setattr("pac.backends.servers.client_log.QUIET", 0.0)
-    one, logger = OneLine(), logging.getLogger("of a test")
+    one, logger = OneLineFilter(), logging.getLogger("of a test")
     logger.addFilter(one)
     one._due, one._left_out = 0.0, 7
     logger.warning("what\nhappened", exc_info=ValueError("\x1b[31m"))

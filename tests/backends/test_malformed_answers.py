@@ -13,9 +13,9 @@ import pytest
 
 from pac.backends.core.errors import BackendBroken
 from pac.backends.core.layout import Layout
-from pac.backends.http_backend.client import HttpLines
-from pac.backends.http_backend.messages import Reset, result
-from pac.backends.servers.hosting import Host
+from pac.backends.http_backend.client import HttpConnections
+from pac.backends.http_backend.messages import ResetRequest, result
+from pac.backends.servers.hosting import HostedEnvironment
 from pac.envs import BadParameter, allocate, find
 
 from ..tui.attack_text import ATTACK, smuggled
@@ -41,17 +41,17 @@ class Server:
 
 
 @pytest.fixture
-def ask() -> Iterator[Callable[..., HttpLines]]:
+def ask() -> Iterator[Callable[..., HttpConnections]]:
     """Ask a server for an episode of `kinds:Tag`, which has two seats and a mask; decode its answer."""
     opened = []
 
-    def connect(body: bytes, status: str = "200 OK") -> HttpLines:
+    def connect(body: bytes, status: str = "200 OK") -> HttpConnections:
         task = find("kinds:Tag")
         server = Server(status, body)
-        lines = HttpLines(task, 1, Layout(task, 1).map(), "token")
+        lines = HttpConnections(task, 1, Layout(task, 1).map(), "token")
         opened.append((server, lines))
         lines.connect(0, server.listener.getsockname()[1], 0, timeout=20)
-        lines.ask_reset([0])
+        lines.send_reset([0])
         while not lines.receive(0):
             pass
         lines.decode(0)
@@ -67,9 +67,9 @@ def ask() -> Iterator[Callable[..., HttpLines]]:
 def sound() -> dict[str, Any]:
     """The right answer."""
     task = find("kinds:Tag")
-    host = Host(task, 0, 3, allocate(task, 1))
+    host = HostedEnvironment(task, 0, 3, allocate(task, 1))
     host.reset()
-    answer: dict[str, Any] = json.loads(json.dumps(result(host, Reset(fields=True), 5)))
+    answer: dict[str, Any] = json.loads(json.dumps(result(host, ResetRequest(fields=True), 5)))
     host.close()
     return answer
 

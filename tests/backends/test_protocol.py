@@ -13,9 +13,8 @@ from hypothesis import strategies as some
 
 from pac.backends import ProtocolError
 from pac.backends.core.layout import Layout
-from pac.backends.servers.hosting import Host
-from pac.backends.socket_backend.answers import Answers
-from pac.backends.socket_backend.client import SocketLines
+from pac.backends.servers.hosting import HostedEnvironment
+from pac.backends.socket_backend.client import SocketConnections
 from pac.backends.socket_backend.protocol import (
     ANY,
     ERROR,
@@ -37,6 +36,7 @@ from pac.backends.socket_backend.protocol import (
     parse,
     spaces,
 )
+from pac.backends.socket_backend.responses import Responses
 from pac.envs import Field, Task, find
 from pac.envs.autochess.bag import player
 from pac.envs.autochess.layout import GOLD, LEVEL, LIFE, RANK
@@ -69,9 +69,9 @@ def golden() -> dict[str, bytes]:
 FRAMES = golden()
 
 
-def golden_host(task: Task) -> Host:
+def golden_host(task: Task) -> HostedEnvironment:
     """Return an environment whose rows are as the golden frames say, every seat's those of the first."""
-    host = Host(replace(task, factory="faulty:Still"))
+    host = HostedEnvironment(replace(task, factory="faulty:Still"))
     host.begun = True
     for name in ("observation", "final_observation"):
         host.rows[name][:] = [0, 1, 0.5] + [0.25] * 609
@@ -85,7 +85,7 @@ def golden_host(task: Task) -> Host:
 
 
 @pytest.fixture
-def host() -> Host:
+def host() -> HostedEnvironment:
     """An environment of one seat whose rows are as the golden frames say."""
     return golden_host(TASK)
 
@@ -106,7 +106,7 @@ def test_a_result(host, name, end):
     if end:
         host.ended = True
         host.rows[end][0] = 1
-    views = Answers(host, SIZES).results(Kind.STEP_RESP, IDENT, 0, record=False, board=False)
+    views = Responses(host, SIZES).results(Kind.STEP_RESP, IDENT, 0, record=False, board=False)
     assert b"".join(views) == FRAMES[name]
 
 
@@ -115,15 +115,15 @@ def test_results_of_two_seats():
     host = golden_host(TWO)
     for name, value in SECOND.items():
         host.rows[name][1] = value
-    views = Answers(host, Sizes(TWO)).results(Kind.STEP_MULTI_RESP, IDENT, 0, record=False, board=False)
+    views = Responses(host, Sizes(TWO)).results(Kind.STEP_MULTI_RESP, IDENT, 0, record=False, board=False)
     assert b"".join(views) == FRAMES["STEP_MULTI_RESP of two seats"]
 
 
 def test_eight_results_carry_each_seats_own_numbers():
     """Rank, life, gold and level are those of the game's state, and at the end each place is told once."""
     task = find("autochess:players=8")
-    host, choose, words = Host(task, 0, 3), np.random.default_rng(3), (RANK, LIFE, GOLD, LEVEL)
-    answers, differed = Answers(host, Sizes(task)), [False] * len(words)
+    host, choose, words = HostedEnvironment(task, 0, 3), np.random.default_rng(3), (RANK, LIFE, GOLD, LEVEL)
+    answers, differed = Responses(host, Sizes(task)), [False] * len(words)
     host.reset()
     while not host.ended:
         host.step([int(choose.choice(np.flatnonzero(mask))) for mask in host.mask()])
@@ -141,9 +141,9 @@ def test_eight_results_carry_each_seats_own_numbers():
 def test_a_number_of_the_environment_is_told_to_every_seat():
     """A task may have a number once for all seats."""
     task = replace(TWO, info=(Field("life", "int32"),))
-    host = Host(replace(task, factory="faulty:Still"))
+    host = HostedEnvironment(replace(task, factory="faulty:Still"))
     host.rows["life"][...] = 7
-    data = b"".join(Answers(host, Sizes(task)).results(Kind.STEP_MULTI_RESP, IDENT, 0, record=False, board=False))
+    data = b"".join(Responses(host, Sizes(task)).results(Kind.STEP_MULTI_RESP, IDENT, 0, record=False, board=False))
     first, second = data[HEADER.size : -SIZES.result][-TAIL.size :], data[-TAIL.size :]
     assert TAIL.unpack(first) == TAIL.unpack(second) == (0, 0, 0, 7, *[0] * 7)
 
@@ -151,8 +151,8 @@ def test_a_number_of_the_environment_is_told_to_every_seat():
 def test_a_result_is_decoded(host):
     """What a client reads from the bytes written by hand is what they say; a RECORD carries the rest."""
     buffer = Layout(TASK, 1, 1).map()
-    lines = SocketLines(TASK, 1, buffer)
-    answers = Answers(host, SIZES)
+    lines = SocketConnections(TASK, 1, buffer)
+    answers = Responses(host, SIZES)
     host.rows["episode_return"][0] = 4.5
     more = answers.results(Kind.STEP_RESP, IDENT, 1234, record=True, board=True)
     record = b"".join(more)[len(FRAMES["STEP_RESP"]) :]
@@ -172,14 +172,14 @@ def test_a_result_is_decoded(host):
 def test_an_end_is_decoded(host, end, done):
     """The last observation becomes the final one; the two kinds of ends are told apart."""
     buffer = Layout(TASK, 1, 1).map()
-    lines = SocketLines(TASK, 1, buffer)
+    lines = SocketConnections(TASK, 1, buffer)
     host.ended = True
     host.rows[end][0] = 1
-    data = b"".join(Answers(host, SIZES).results(Kind.STEP_RESP, IDENT, 0, record=True, board=True))
+    data = b"".join(Responses(host, SIZES).results(Kind.STEP_RESP, IDENT, 0, record=True, board=True))
     assert data[: len(FRAMES["STEP_RESP"])][-TAIL.size + 4] == done
     lines._rows[0][:] = data
     lines.decode(0)
-    lines.decode_last(0, np.array([0]))
+    lines.decode_final(0, np.array([0]))
     assert buffer[end][0, 0] == 1
     assert buffer["terminated"].sum() + buffer["truncated"].sum() == 1
     assert buffer["final_observation"][0, 0, :4].tolist() == [0, 1, 0.5, 0.25]
@@ -190,7 +190,7 @@ def test_the_other_frames(host):
     """Requests and short answers are encoded as written by hand."""
     assert frame(Kind.RESET_REQ, 1) == FRAMES["RESET_REQ"]
     assert frame(Kind.STEP_REQ, IDENT, (91).to_bytes(4, "little")) == FRAMES["STEP_REQ"]
-    assert Answers(host, SIZES).observation(IDENT) == FRAMES["OBSERVE_RESP"]
+    assert Responses(host, SIZES).observation(IDENT) == FRAMES["OBSERVE_RESP"]
     assert frame(Kind.HEALTH_REQ, 2) == FRAMES["HEALTH_REQ"]
     assert frame(Kind.HEALTH_RESP, 2, b"\x01") == FRAMES["HEALTH_RESP"]
     assert frame(Kind.SPACES_REQ, 3) == FRAMES["SPACES_REQ"]
@@ -234,7 +234,7 @@ def test_numbers_that_do_not_fit_are_cut(host):
     for name in NUMBERS:
         host.rows[name][...] = 1 << 20
     host.rows["gold"][...] = -5
-    data = b"".join(Answers(host, SIZES).results(Kind.STEP_RESP, 0, 0, record=False, board=False))
+    data = b"".join(Responses(host, SIZES).results(Kind.STEP_RESP, 0, 0, record=False, board=False))
     assert TAIL.unpack(data[-TAIL.size :])[2:] == (255, 65535, 0, 65535, 255, 255, 255, 255, 255)
 
 

@@ -13,8 +13,8 @@ from pac.backends import BackendBroken, BackendUnavailable, make
 from pac.backends.core.errors import ProtocolError
 from pac.backends.core.layout import Layout
 from pac.backends.remote import RemoteBackend
-from pac.backends.socket_backend.client import SocketLines
-from pac.backends.socket_backend.loop import Server
+from pac.backends.socket_backend.client import SocketConnections
+from pac.backends.socket_backend.loop import SocketServer
 from pac.backends.socket_backend.protocol import NUMBERS, Kind, frame
 from pac.backends.socket_backend.server import listen
 from pac.envs import Task, find
@@ -28,8 +28,8 @@ STEPS = 120
 PLAIN = range(0x01, 0x0D)
 
 
-class Foreign(Server):
-    """A server that has never heard of types beyond the twelve: it ignores them, or refuses them."""
+class Foreign(SocketServer):
+    """A server that has never read_instructions of types beyond the twelve: it ignores them, or refuses them."""
 
     def refuse_more(self) -> None:
         self._sizes.requests = {kind: size for kind, size in self._sizes.requests.items() if kind in PLAIN}
@@ -151,11 +151,11 @@ def test_an_error_that_attacks_the_terminal(runtime_directory):
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
         listener.listen()
-        lines = SocketLines(task, 1, Layout(task, 1).map(), plain=True)
+        lines = SocketConnections(task, 1, Layout(task, 1).map(), plain=True)
         lines.connect(0, path, 0, 20.0)
         with listener.accept()[0] as server:
             server.sendall(frame(Kind.ERROR, 1, b"\x01\x00" + ATTACK.encode() + b"\xff"))
-            lines.ask_reset([0])
+            lines.send_reset([0])
             with pytest.raises(ProtocolError, match="PWNED") as caught:
                 lines.receive(0)
         lines.close()

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as some
 
 from pac.backends import BackendUnavailable
-from pac.backends.servers.hosting import Host
+from pac.backends.servers.hosting import HostedEnvironment
 from pac.backends.socket_backend.loop import SPARE
 from pac.backends.socket_backend.protocol import ANY, HEADER, HELLO_REQ, HELLO_RESP, VERSION, Code, Kind, Sizes, frame
 from pac.backends.socket_backend.server import listen
@@ -75,7 +75,7 @@ def test_a_connection_gets_a_free_environment(server):
 
 def test_hello_picks_the_environment_and_the_seed(server):
     """Its episodes are those of that environment of a run with that seed, and a RECORD follows every result."""
-    host = Host(TASK, 2, 99)
+    host = HostedEnvironment(TASK, 2, 99)
     host.reset()
     with Peer(server) as peer:
         told = HELLO_RESP.unpack(peer.ask(Kind.HELLO_REQ, HELLO_REQ.pack(VERSION, 2, 99)).body)
@@ -156,7 +156,7 @@ def test_what_cannot_be_answered(server, data, code):
 
 def test_a_step_after_the_end(server):
     """Nothing resets itself on the wire: the end is answered with the last observation, and then a reset is due."""
-    host, done = Host(TASK, 1, 3), 0
+    host, done = HostedEnvironment(TASK, 1, 3), 0
     host.reset()
     with Peer(server) as peer:
         peer.ask(Kind.HELLO_REQ, HELLO_REQ.pack(VERSION, 1, 3))
@@ -277,12 +277,12 @@ def test_a_path_that_is_taken(server, tmp_path):
 OUT_OF_FILES = """
 import os, resource, socket, sys
 from pathlib import Path
-from pac.backends.socket_backend.loop import Server
+from pac.backends.socket_backend.loop import SocketServer
 from pac.backends.socket_backend.protocol import Kind, frame
 from pac.backends.socket_backend.server import listen
 from pac.envs import find
 
-server = Server(find("noop"), listen(Path(sys.argv[1])), 0, 1, 0)
+server = SocketServer(find("noop"), listen(Path(sys.argv[1])), 0, 1, 0)
 client = socket.socket(socket.AF_UNIX)
 client.connect(sys.argv[1])
 client.sendall(frame(Kind.HEALTH_REQ, 7))

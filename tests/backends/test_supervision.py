@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from pac.backends import BackendError, BackendTimeout, WorkerFailed, WorkerState, make
-from pac.backends.core.status import Status
+from pac.backends.core.status import EnvStatus
 from pac.backends.system.segment import own_directory
 from pac.envs import EnvironmentFailed
 
@@ -47,7 +47,7 @@ def test_a_worker_killed_in_the_middle_of_training(toy, backend, slots):
         assert rows["active"][slot].tolist() == [1, 1, 1, 0, 0, 0]
         assert rows["reward"][slot].tolist() == [1, 1, 1, 0, 0, 0]
         assert not rows["truncated"][slot].any()
-        assert rows["status"][0].tolist() == [Status.READY] * 3 + [Status.DEAD] * 3
+        assert rows["status"][0].tolist() == [EnvStatus.READY] * 3 + [EnvStatus.DEAD] * 3
         died = envs.drain_events()[0]
         assert (died.level, died.worker, died.lo, died.hi) == ("warning", 1, 3, 6)
         assert "killed by SIGKILL" in died.text
@@ -66,7 +66,7 @@ def test_a_worker_killed_in_the_middle_of_training(toy, backend, slots):
         assert rows["observation"][slot, 3:, 0].tolist() == [0, 0, 0]
         assert rows["episode"].tolist() == [[0, 0, 0, 1, 1, 1]]
         assert "is back" in envs.drain_events()[-1].text
-        assert rows["status"][0].tolist() == [Status.READY] * 6
+        assert rows["status"][0].tolist() == [EnvStatus.READY] * 6
         slot = step(envs, slot)
         assert rows["active"][slot].all()
         assert rows["observation"][slot, 3:, 0].tolist() == [1, 1, 1]
@@ -213,7 +213,7 @@ def test_closing_does_not_wait_for_a_hung_worker(toy, backend, alive):
 
 def test_a_game_of_numbers_that_are_none(toy, monkeypatch):
     """A reward or an observation that is not finite is one warning that names the environment, not an end."""
-    monkeypatch.setattr("pac.backends.core.watch.QUIET", 0.0)
+    monkeypatch.setattr("pac.backends.core.finite.REPORT_INTERVAL", 0.0)
     for what, slots in (("reward", 1), ("observation", 1), ("reward", 4), ("observation", 4)):
         envs = make(toy("NotANumber", what=what), 2, "inline", slots=slots)
         envs.reset()

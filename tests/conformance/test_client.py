@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pac.backends.servers.hosting import Host
+from pac.backends.servers.hosting import HostedEnvironment
 from pac.envs import find
 
 SOURCE = Path(__file__).parent / "client.c"
@@ -43,7 +43,7 @@ def client(tmp_path_factory) -> Path:
 
 def expected(spec: str) -> str:
     """Return what the client must print, from the specification and an environment of this process."""
-    host, checksum, episodes = Host(find(spec), 0, SEED), 0xCBF29CE484222325, 0
+    host, checksum, episodes = HostedEnvironment(find(spec), 0, SEED), 0xCBF29CE484222325, 0
 
     def hear(data: bytes) -> None:
         nonlocal checksum

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from pac.backends.core.status import Status
+from pac.backends.core.status import EnvStatus
 from pac.training.telemetry.records import Level, Phase
 from pac.training.units import RETURN, Figure, Units
 
@@ -59,8 +59,8 @@ async def test_boards_tell_their_state_without_colour(fake, open_app):
     with fake.writer.write("environments") as table:
         table["ended"][:2] = time.time() + 1000
         table["last_outcome"][:2] = 1, 2
-        table["status"][2] = Status.HUNG
-        table["status"][3] = Status.DEAD
+        table["status"][2] = EnvStatus.HUNG
+        table["status"][3] = EnvStatus.DEAD
     fake.say()
     async with open_app(fake) as (app, _):
         await seen(app, "hung", "dead", "▸", "cleared", "topped out", "✓", "✗")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ...backends.core.status import Status
+from ...backends.core.status import EnvStatus
 from ...envs import Field, Task
 from ...envs.fields import Array, Buffers
 from ..config import MAX_ENVS
@@ -135,7 +135,7 @@ class ConditionValues:
 
     def _read_hung(self) -> Array:
         """Whose worker hangs or died, until it is back."""
-        return self._shared(self._buffer["status"][0] != Status.READY)
+        return self._shared(self._buffer["status"][0] != EnvStatus.READY)
 
     def _read_obs(self) -> Array:
         """NaN where the observation has one, the last of an episode included; else 0."""

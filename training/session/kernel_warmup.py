@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Self
 
 from ...backends import usable_cores
-from ...backends.workers.reserve import Reserve
+from ...backends.workers.spares import SpareWorkers
 from ...envs import Task
 from ..config import Config
 
@@ -26,7 +26,7 @@ class KernelWarmup:
     def __init__(self, task: Task, config: Config, num_envs: int) -> None:
         alone = config.backend in WITHOUT_WORKERS
         count = 1 if alone else min(config.workers or usable_cores(), num_envs)
-        self._reserve = Reserve(task.kernels, count) if task.kernels else None
+        self._reserve = SpareWorkers(task.kernels, count) if task.kernels else None
 
     def __enter__(self) -> Self:
         return self

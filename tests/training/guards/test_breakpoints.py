@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pac.backends.core.status import Status
+from pac.backends.core.status import EnvStatus
 from pac.envs import Field, Outcome, Task, UnknownName
 from pac.envs.fields import DECIDES
 from pac.envs.task import allocate
@@ -59,7 +59,7 @@ def steps():
         ("topped_out", {"outcome": [0, 2, 1]}, "env 3: topped_out"),
         ("truncated", {"truncated": [0, 1, 0]}, "env 2: truncated"),
         ("ended", {"terminated": [0, 0, 1]}, "env 3: ended"),
-        ("hung", {"status": [Status.READY, Status.DEAD, Status.READY]}, "env 2: hung"),
+        ("hung", {"status": [EnvStatus.READY, EnvStatus.DEAD, EnvStatus.READY]}, "env 2: hung"),
         ("nan(obs)", {"observation": [[0] * 4, [0, np.nan, 0, 0], [np.inf] * 4]}, "env 2: nan(obs)"),
     ],
 )

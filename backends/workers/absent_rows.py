@@ -1,4 +1,4 @@
-"""The rows of environments whose worker is being replaced: what the learner sees meanwhile, and at the return."""
+"""The rows of environments whose worker is being replaced: what the learner wait_until meanwhile, and at the return."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STILL = ("active", "reward", "terminated", "truncated", "outcome", "frames")
 """What is zero while nothing is stepped."""
 
 
-class Absence:
+class AbsentRows:
     """Environments `lo..hi` from the step of `slot`, which was interrupted, to their return.
 
     The interrupted step and the one of the return do not belong in the loss, since nobody answered those actions.

@@ -16,11 +16,11 @@ ELEMENTS = 1024
 """So many elements of the observations are looked at per step; larger batches take turns."""
 FEW = 2
 """Up to so many rewards, Python's `sum` is quicker than NumPy's `dot`."""
-QUIET = 10.0
+REPORT_INTERVAL = 10.0
 """Seconds between two reports."""
 
 
-class NumberWatch:
+class FiniteCheck:
     """Looks for NaN and infinity in the floating-point fields of a buffer.
 
     Attributes:
@@ -40,10 +40,10 @@ class NumberWatch:
         self._parts = [[slot[lo : lo + share].reshape(-1) for lo in self._starts] for slot in observations]
         self._dots = [[part.dot for part in parts] for parts in self._parts]
         self._turn = 0
-        self._reported = -QUIET
+        self._reported = -REPORT_INTERVAL
         self._found: tuple[str, int] | None = None
 
-    def look(self, slot: int) -> bool:
+    def check(self, slot: int) -> bool:
         """Look at the results that stand in `slot`; return whether there is something to report."""
         total = sum(self._few[slot]) if self._few else self._rewards[slot].dot(self._rewards[slot])
         found = not isfinite(total) and self._find("reward", self._rewards[slot], 0)
@@ -53,7 +53,7 @@ class NumberWatch:
             if not isfinite(self._dots[slot][turn](part)):
                 rows = part.reshape(-1, max(1, part.size // max(1, self._share(turn))))
                 found = self._find("observation", rows, self._starts[turn]) or found
-        return found and time.monotonic() - self._reported >= QUIET
+        return found and time.monotonic() - self._reported >= REPORT_INTERVAL
 
     def events(self) -> list[BackendEvent]:
         """Return the report that is due."""

@@ -12,7 +12,7 @@ from ..system.segment import own_directory
 from . import member
 
 
-class Reserve:
+class SpareWorkers:
     """Workers that load the kernels of a task; a fleet takes them before it starts others.
 
     The first compiles the kernels, or loads them from the disk; the others load them when it has: each would compile
@@ -30,13 +30,13 @@ class Reserve:
                 pipe = self._loaded if index else pending
                 told = {"parent": os.getpid(), "path": sys.path, "kernels": kernels, "pipe": pipe, "first": index == 0}
                 log = own_directory() / f"reserve-{secrets.token_hex(6)}.log"
-                member.start_ahead(log, json.dumps(told).encode(), pipe)
+                member.start_spare(log, json.dumps(told).encode(), pipe)
         finally:
             os.close(pending)
 
     def close(self) -> None:
         """Let those go that nobody took."""
-        member.dismiss()
+        member.stop_spares()
         os.close(self._loaded)
 
     def loaded(self, patience: float) -> bool:

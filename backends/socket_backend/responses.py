@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...envs.fields import Array
-from ..servers.hosting import Host
+from ..servers.hosting import HostedEnvironment
 from .protocol import HEADER, LARGEST, NUMBERS, TAIL, TERMINATED, TOOK, TRUNCATED, Kind, Sizes
 
 
-class Answers:
+class Responses:
     """The answers of one environment, as lists of views that go out in one call.
 
     Args:
@@ -19,7 +19,7 @@ class Answers:
         sizes: The sizes of its frames.
     """
 
-    def __init__(self, host: Host, sizes: Sizes) -> None:
+    def __init__(self, host: HostedEnvironment, sizes: Sizes) -> None:
         task, self._host, self._count = host.task, host, host.task.num_actions
         self._masks = np.ones((task.players, task.num_actions), np.uint8)
         self._tails = bytearray(TAIL.size * task.players)
@@ -83,11 +83,11 @@ class Answers:
             self._masks.fill(not host.ended)
 
     def _refresh_tails(self) -> None:
-        for seat, numbers in enumerate(self._nothing if self._nameless else self._told()):
+        for seat, numbers in enumerate(self._nothing if self._nameless else self._seat_numbers()):
             done = TERMINATED if self._terminated[seat] else TRUNCATED if self._truncated[seat] else 0
             TAIL.pack_into(self._tails, seat * TAIL.size, self._rewards[seat], done, *numbers)
 
-    def _told(self) -> Iterator[tuple[int, ...]]:
+    def _seat_numbers(self) -> Iterator[tuple[int, ...]]:
         """Each seat's numbers, cut to what their types hold."""
         columns = [
             [n if 0 <= n <= most else max(0, min(n, most)) for n in rows.tolist()] for rows, most in self._numbers

@@ -11,7 +11,7 @@ import pytest
 from pac.backends import make
 from pac.backends.system.segment import own_directory
 from pac.backends.workers import member as spawned
-from pac.backends.workers.reserve import Reserve
+from pac.backends.workers.spares import SpareWorkers
 
 from ..waiting import until
 
@@ -24,8 +24,8 @@ def reserve():
     """Return a function that starts a reserve; all are let go at the end."""
     started = []
 
-    def start(kernels: str, count: int) -> Reserve:
-        started.append(Reserve(kernels, count))
+    def start(kernels: str, count: int) -> SpareWorkers:
+        started.append(SpareWorkers(kernels, count))
         return started[-1]
 
     yield start
@@ -35,7 +35,7 @@ def reserve():
 
 def pids() -> set[int]:
     """Return the processes that wait to be told what to do."""
-    return {process.pid for process, _ in spawned._ahead}
+    return {process.pid for process, _ in spawned._spares}
 
 
 def test_a_backend_takes_the_workers_that_stand_ready(reserve) -> None:
@@ -52,7 +52,7 @@ def test_a_backend_takes_the_workers_that_stand_ready(reserve) -> None:
 
 def test_those_that_nobody_took_are_gone(alive) -> None:
     """No process and no file is left of them."""
-    prepared = Reserve("time:localtime", 2)
+    prepared = SpareWorkers("time:localtime", 2)
     waiting = pids()
     assert all(alive(pid) for pid in waiting)
     prepared.close()
@@ -71,10 +71,10 @@ def test_what_cannot_be_loaded_is_told_when_it_is_needed(reserve) -> None:
 PARENT = """
 import sys
 from pac.backends.workers import member
-from pac.backends.workers.reserve import Reserve
-reserve = Reserve("time:localtime", 2)
+from pac.backends.workers.spares import SpareWorkers
+reserve = SpareWorkers("time:localtime", 2)
 assert reserve.loaded(60)
-print(*(process.pid for process, _ in member._ahead), flush=True)
+print(*(process.pid for process, _ in member._spares), flush=True)
 sys.stdin.read()
 """
 

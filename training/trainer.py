@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from ..envs import PacError, Task
 from ..envs.fields import Array, Buffers
+from .ranks import Ranks, SingleRank
 
 Metrics: TypeAlias = dict[str, float]
 PHASES = ("environment", "transport", "inference", "learner", "python")
@@ -132,6 +133,7 @@ class Context:
         notify: Called with a sentence that a person should see.
         progress: Called with what is being prepared, where that takes long, and the share of it that is done; raises
             `Stopped` if the session is to end.
+        ranks: The processes of the training, which decide together.
     """
 
     task: Task
@@ -142,6 +144,7 @@ class Context:
     timer: Timer
     notify: Callable[[str], None] = lambda _text: None
     progress: Callable[[str, float], None] = lambda _what, _share: None
+    ranks: Ranks = SingleRank()  # noqa: RUF009 - it has no state
 
 
 class NonFiniteWeights(PacError):

@@ -11,6 +11,8 @@ from torch import Tensor
 from ..device import keep_memory
 from ..nets.adam import Adam
 from ..nets.compute_threads import ComputeThreads
+from ..nets.gradient_step import GradientStep
+from ..nets.statistics import mean_and_deviation
 from ..nets.weights import copied
 from ..settings import scheduled
 from ..trainer import Context, Metrics, NonFiniteWeights
@@ -21,7 +23,7 @@ from .rollout import Actor, final_values, rollout
 from .settings import PpoSettings
 from .state import load_adam, load_policy, save_tensors
 from .storage import RolloutData
-from .update import PpoBatch, PpoLearner, explained_variance, update
+from .update import STATISTICS, NonFiniteRollout, PpoBatch, PpoLearner, explained_variance, update
 
 
 class PPO(PolicyTrainer):
@@ -42,7 +44,16 @@ class PPO(PolicyTrainer):
         super().__init__(context, Policy(context.task, self._settings, self._shuffle))
         self._actor = Actor(self.policy, threads, self._samplers)
         self._adam = Adam(self.policy, fused=device.type in {"cpu", "cuda"})
-        self._learner = PpoLearner(self.policy, self._adam, self._settings, threads, self._shuffle)
+        gradients = GradientStep(
+            self.policy,
+            self._adam,
+            threads,
+            context.ranks,
+            rows_at_once=self.policy.network.rows_at_once,
+            max_norm=self._settings.max_grad_norm,
+            statistics=len(STATISTICS) - 1,
+        )
+        self._learner = PpoLearner(self.policy, gradients, self._settings, self._shuffle)
         self.decisions = 0
         self.updates = 0
         self._begun = False
@@ -50,7 +61,8 @@ class PPO(PolicyTrainer):
 
     def start(self, num_envs: int) -> None:
         """Make the environments and begin an episode in each."""
-        self._open(num_envs, self._settings.steps(num_envs * self._context.task.players))
+        rows = num_envs * self._context.task.players * self._context.ranks.size
+        self._open(num_envs, self._settings.steps(rows))
         self._begun = False
 
     def iterate(self) -> Metrics:
@@ -91,18 +103,22 @@ class PPO(PolicyTrainer):
             discounts=discounts,
             gae_lambda=settings.gae_lambda,
         )
-        batch = PpoBatch.of(experience, advantages, returns)
-        if not len(batch.index):
+        batch, ranks = PpoBatch.of(experience, advantages, returns), self._context.ranks
+        fault = batch.fault(experience)
+        decisions, faults = ranks.totals((len(batch.index), bool(fault)))
+        if faults:
+            raise NonFiniteRollout(fault or "a number is NaN or infinite in the rollout of another process")
+        if not decisions:
             return {}
         self._adam.learning_rate = scheduled(settings.learning_rate, self.decisions)
         entropy_coefficient = scheduled(settings.entropy_coefficient, self.decisions)
-        metrics = update(self._learner, batch, entropy_coefficient)
-        self.decisions += len(batch.index)
+        metrics = update(self._learner, batch, decisions, entropy_coefficient)
+        self.decisions += decisions
         self.updates += 1
         values = batch.returns - batch.advantages
         return metrics | {
-            "explained_variance": explained_variance(values, batch.returns),
-            "value_mean": float(values.mean()),
+            "explained_variance": explained_variance(values, batch.returns, ranks),
+            "value_mean": float(mean_and_deviation(values, ranks)[0]),
             "learning_rate": self._adam.learning_rate,
             "entropy_coefficient": entropy_coefficient,
             "decisions": float(self.decisions),

@@ -1,0 +1,71 @@
+"""Gradient steps: threads compute parts of a minibatch, ranks add their gradients, then clip and Adam."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import torch
+from torch import Tensor, nn
+
+from ..ranks import Ranks
+from .adam import Adam
+from .compute_threads import ComputeThreads
+from .weights import laid_out_like
+
+Loss: TypeAlias = Callable[[Tensor], tuple[Tensor, Tensor]]
+"""Maps at least one row of a batch to the mean loss and to means of other statistics, `(n,)`."""
+
+
+@dataclass(frozen=True)
+class GradientStep:
+    """Takes gradient steps on a network.
+
+    Attributes:
+        network: Its parameters change.
+        optimizer: Adam over these parameters.
+        threads: Compute the rows of a step.
+        ranks: Add their gradients.
+        rows_at_once: The most rows that one thread computes at once on the CPU.
+        max_norm: Maximum norm of the gradient of all ranks together.
+        statistics: The number of statistics that the loss returns.
+    """
+
+    network: nn.Module
+    optimizer: Adam
+    threads: ComputeThreads
+    ranks: Ranks
+    rows_at_once: int
+    max_norm: float
+    statistics: int
+
+    def take(self, loss: Loss, rows: Tensor, total: int) -> Tensor:
+        """Take one step; return the means of the statistics and then the gradient's norm, `(n + 1,)` on the device.
+
+        Args:
+            loss: The loss, as a function of rows.
+            rows: The rows of this rank, which may be none.
+            total: The number of rows of all ranks.
+        """
+        parameters = list(self.network.parameters())
+
+        def part(rows: Tensor) -> tuple[list[Tensor], Tensor]:
+            if not len(rows):
+                return [torch.zeros_like(each) for each in parameters], torch.zeros(self.statistics, device=rows.device)
+            share = len(rows) / total
+            mean, statistics = loss(rows)
+            return list(torch.autograd.grad(mean * share, parameters)), statistics * share
+
+        count = max(1, math.ceil(len(rows) / self.rows_at_once)) if rows.device.type == "cpu" else 1
+        (gradients, statistics), *others = self.threads.run(part, rows.tensor_split(count))
+        for more_gradients, more_statistics in others:
+            torch._foreach_add_(gradients, more_gradients)
+            statistics += more_statistics
+        self.ranks.add([*gradients, statistics])
+        for parameter, gradient in zip(parameters, gradients, strict=True):
+            parameter.grad = laid_out_like(parameter, gradient)
+        norm = nn.utils.clip_grad_norm_(parameters, self.max_norm)
+        self.optimizer.step()
+        return torch.cat((statistics, norm.unsqueeze(0)))

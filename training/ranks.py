@@ -1,0 +1,97 @@
+"""Where the processes of one training decide together.
+
+A *rank* is one of these processes: a session with its own environments, which learns the same weights as the others.
+Everything that could differ between ranks and must not goes through `Ranks`: limits and stops, the number of gradient
+steps, the gradients, the end of an update at a KL divergence, which process writes the run, and the numbers of
+environments.
+
+All ranks must call the methods that communicate, and in the same order. So a rank must not return or raise between two
+of these calls because of something that only it knows. It passes a flag, and then all ranks return or raise.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Value = TypeVar("Value")
+
+
+class Ranks(ABC):
+    """All processes of a training, as one of them uses them.
+
+    Attributes:
+        rank: The number of this process, from 0.
+        size: The number of processes.
+    """
+
+    rank: int
+    size: int
+
+    @property
+    def is_writer(self) -> bool:
+        """Whether this process writes the run. The others write nothing."""
+        return self.rank == 0
+
+    def first_env(self, num_envs: int) -> int:
+        """Return the global number of this process's first environment, where every process has `num_envs`."""
+        return self.rank * num_envs
+
+    @abstractmethod
+    def add(self, tensors: Sequence[Tensor]) -> None:
+        """Replace each tensor by its sum over all ranks, in place. The result is the same on all ranks, bit for bit."""
+
+    @abstractmethod
+    def totals(self, numbers: Sequence[int]) -> list[int]:
+        """Return the sum over all ranks of each number."""
+
+    @abstractmethod
+    def maximum(self, number: int) -> int:
+        """Return the largest of all ranks' numbers."""
+
+    @abstractmethod
+    def from_writer(self, value: Value) -> Value:
+        """Return the value that the rank which writes the run has passed."""
+
+    def any(self, flag: bool) -> bool:
+        """Return whether the flag is set on any rank."""
+        return self.maximum(int(flag)) > 0
+
+    def raise_together(self, action: Callable[[], None], errors: Sequence[type[Exception]]) -> None:
+        """Call `action`. If it raises one of `errors` on any rank, raise it on all; of several, the last in `errors`.
+
+        While one rank waits in `action`, the others wait for it.
+        """
+        raised = 0
+        try:
+            action()
+        except tuple(errors) as error:
+            raised = 1 + next(index for index, kind in enumerate(errors) if isinstance(error, kind))
+        raised = self.maximum(raised)
+        if raised:
+            raise errors[raised - 1]
+
+
+class SingleRank(Ranks):
+    """A training of one process: its own values are everybody's."""
+
+    rank, size = 0, 1
+
+    def add(self, tensors: Sequence[Tensor]) -> None:
+        """Leave the tensors as they are."""
+
+    def totals(self, numbers: Sequence[int]) -> list[int]:
+        """Return the numbers."""
+        return list(numbers)
+
+    def maximum(self, number: int) -> int:
+        """Return the number."""
+        return number
+
+    def from_writer(self, value: Value) -> Value:
+        """Return the value."""
+        return value

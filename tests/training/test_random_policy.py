@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ import torch
 from pac.backends import make
 from pac.envs import BadParameter, UnknownName
 from pac.training.device import NoSuchDevice, resolve_device
-from pac.training.nets.compute_threads import ComputeThreads
 from pac.training.random_policy import RandomPolicy, draw_legal_actions
 from pac.training.trainer import Context, Envs, Timer
 from pac.training.trainers import build_player, build_trainer, trainer_settings
@@ -90,30 +88,3 @@ def test_a_device_that_is_not_here_is_refused() -> None:
     """The error says why, and what to use."""
     with pytest.raises(NoSuchDevice, match="--device cpu"):
         resolve_device("cuda:3")
-
-
-@pytest.mark.parametrize("size", [1, 2, 3])
-def test_compute_threads_return_results_in_order(size: int) -> None:
-    """Whichever thread computed them; and an error in one is raised."""
-    threads = ComputeThreads(torch.device("cpu"), size)
-    assert threads.run(lambda part: part * part, range(7)) == [part * part for part in range(7)]
-
-    def fail(part: int) -> Any:
-        return 1 // (part - 6)
-
-    with pytest.raises(ZeroDivisionError):
-        threads.run(fail, range(7))
-
-
-def test_parts_of_a_gradient_add_up_to_the_whole() -> None:
-    """A gradient step over two threads' rows is that of one thread, but for rounding."""
-    from .ppo.test_ppo import training, weights
-
-    results = []
-    for threads, size in ((1, 10_000), (2, 16)):
-        with training(corridor(threads=threads), num_envs=3, minibatch=128, epochs=1, max_grad_norm=1e9) as trainer:
-            trainer.policy.network.rows_at_once = size  # type: ignore[misc]
-            trainer._actor.threads.size = 1
-            trainer.iterate()
-            results.append(weights(trainer))
-    assert all(torch.allclose(results[0][name], results[1][name], atol=1e-5) for name in results[0])

@@ -18,28 +18,36 @@ LOG_2_PI = math.log(2 * math.pi)
 
 
 class Distribution(Protocol):
-    """What a policy's outputs `(rows, ...)` mean."""
+    """A policy's outputs `(rows, ...)` as a distribution over actions."""
 
-    def sample(self, outputs: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """Draw an action per row; return the actions and their log-probabilities `(rows,)`."""
+    @property
+    def numbers(self) -> int:
+        """How many random numbers an action takes."""
+
+    def sample(self, outputs: Tensor, uniform: Tensor) -> tuple[Tensor, Tensor]:
+        """Return an action per row, and the actions' log-probabilities `(rows,)`.
+
+        Args:
+            outputs: The policy's outputs.
+            uniform: `(rows, numbers)` independent random numbers, uniform in (0, 1].
+        """
 
     def log_probability_and_entropy(self, outputs: Tensor, action: Tensor) -> tuple[Tensor, Tensor]:
         """Return the log-probability of each row's action, and each row's entropy in nats."""
 
     def best(self, outputs: Tensor) -> Tensor:
-        """Return each row's likeliest action."""
+        """Return each row's most probable action."""
 
 
-def sample(logits: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Draw an action per row of `(rows, actions)`; return the actions and their log-probabilities.
+def sample(logits: Tensor, uniform: Tensor) -> tuple[Tensor, Tensor]:
+    """Return an action per row of `(rows, actions)`, and the actions' log-probabilities; `uniform` is `(rows, 1)`.
 
-    A random share in (0, 1] of the sum of p is looked up in the running sums, which an illegal action does not raise.
+    A random share in (0, 1] of the sum of p is looked up in the cumulative sums, which illegal actions do not raise.
     """
     probability = logits.softmax(-1)
     sums = probability.cumsum(-1)
-    share = 1 - torch.rand((len(logits), 1), generator=generator, device=logits.device)
-    # What is not a number is found nowhere, and refused by the learner.
-    action = torch.searchsorted(sums, share * sums[:, -1:]).clamp_(max=logits.shape[-1] - 1)
+    # NaN has no place in the sums. The learner refuses it later.
+    action = torch.searchsorted(sums, uniform * sums[:, -1:]).clamp_(max=logits.shape[-1] - 1)
     return action.squeeze(-1), probability.gather(-1, action).log_().squeeze(-1)
 
 
@@ -54,6 +62,7 @@ def log_probability_and_entropy(logits: Tensor, action: Tensor) -> tuple[Tensor,
 class Categorical:
     """One choice; the outputs are masked logits `(rows, num_actions)`."""
 
+    numbers = 1
     sample = staticmethod(sample)
     log_probability_and_entropy = staticmethod(log_probability_and_entropy)
 
@@ -72,13 +81,18 @@ class Product:
 
     choices: tuple[int, ...]
 
+    @property
+    def numbers(self) -> int:
+        """How many random numbers an action takes: one per component."""
+        return len(self.choices)
+
     def parts(self, outputs: Tensor) -> tuple[Tensor, ...]:
         """Return the logits of each component."""
         return torch.split_with_sizes(outputs, self.choices, -1)
 
-    def sample(self, outputs: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """Draw actions `(rows, components)`; return them and their log-probabilities."""
-        drawn = [sample(logits, generator) for logits in self.parts(outputs)]
+    def sample(self, outputs: Tensor, uniform: Tensor) -> tuple[Tensor, Tensor]:
+        """Return actions `(rows, components)` and their log-probabilities."""
+        drawn = [sample(*part) for part in zip(self.parts(outputs), uniform.unsqueeze(-1).unbind(-2), strict=True)]
         actions, logprobs = zip(*drawn, strict=True)
         return torch.stack(actions, -1), torch.stack(logprobs, -1).sum(-1)
 
@@ -93,13 +107,25 @@ class Product:
         return torch.stack([logits.argmax(-1) for logits in self.parts(outputs)], -1)
 
 
+@dataclass(frozen=True)
 class Gaussian:
-    """Independent normal numbers; the outputs are their means, then the logarithms of their standard deviations."""
+    """Independent normal numbers; the outputs are their means, then the logarithms of their standard deviations.
 
-    def sample(self, outputs: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """Draw numbers `(rows, K)`; return them and their log-densities."""
+    Attributes:
+        size: How many numbers an action has, K.
+    """
+
+    size: int
+
+    @property
+    def numbers(self) -> int:
+        """How many random numbers an action takes: two per normal number, see `normal`."""
+        return 2 * self.size
+
+    def sample(self, outputs: Tensor, uniform: Tensor) -> tuple[Tensor, Tensor]:
+        """Return numbers `(rows, K)` and their log-densities."""
         mean, log_std = outputs.chunk(2, -1)
-        noise = torch.randn(mean.shape, generator=generator, device=mean.device)
+        noise = normal(*uniform.chunk(2, -1))
         return mean + noise * log_std.exp(), -(0.5 * (noise.square() + LOG_2_PI) + log_std).sum(-1)
 
     def log_probability_and_entropy(self, outputs: Tensor, action: Tensor) -> tuple[Tensor, Tensor]:
@@ -118,8 +144,13 @@ class Gaussian:
         return outputs.chunk(2, -1)[1].exp()
 
 
+def normal(radius: Tensor, angle: Tensor) -> Tensor:
+    """Return normal numbers from two independent uniform ones of (0, 1] for each (Box and Muller, 1958)."""
+    return (-2 * radius.log()).sqrt() * (2 * math.pi * angle).cos()
+
+
 def distribution_of(task: Task) -> Distribution:
     """Return the distribution that fits the task's actions."""
     if task.bounds:
-        return Gaussian()
+        return Gaussian(len(task.bounds))
     return Product(task.choices) if task.choices else Categorical()

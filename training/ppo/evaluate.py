@@ -25,7 +25,7 @@ class PpoPlayer(PolicyTrainer):
         torch.set_num_threads(settings.threads or 1)
         super().__init__(context, Policy(context.task, settings, torch.Generator().manual_seed(context.seed)))
         self._greedy = greedy
-        self._generator = torch.Generator(torch.device(context.device)).manual_seed(context.seed)
+        self._steps = 0
 
     def start(self, num_envs: int) -> None:
         """Make the environments and begin an episode in each."""
@@ -36,11 +36,14 @@ class PpoPlayer(PolicyTrainer):
         """Play a few steps; return the mean value."""
         assert self._envs is not None
         assert self._storage is not None
+        assert self._noise is not None
         timer, storage, played = self._context.timer, self._storage, self.policy.distribution
+        uniform = self._noise.uniform(self._steps, STEPS)
+        self._steps += STEPS
         total = 0.0
         for slot in range(STEPS):
             logits, storage.values[slot] = self.policy(*storage.load(slot))
-            action = played.best(logits) if self._greedy else played.sample(logits, self._generator)[0]
+            action = played.best(logits) if self._greedy else played.sample(logits, uniform[slot])[0]
             storage.logits, storage.decided = logits, slot
             storage.actions[slot] = action
             storage.publish_actions(slot)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ...envs.fields import Array
+from ..nets.action_noise import ActionNoise
 from ..nets.output import policy_output
 from ..nets.weights import placed
 from ..trainer import Context, Envs, PolicyOutput, Trainer
@@ -24,11 +25,20 @@ class PolicyTrainer(Trainer):
         self._context = context
         self._envs: Envs | None = None
         self._storage: RolloutStorage | None = None
+        self._noise: ActionNoise | None = None
 
     def _open(self, num_envs: int, steps: int) -> None:
         """Make the environments, and room for a rollout of `steps`; begin an episode in each."""
         self._envs = self._context.make_envs(num_envs, steps + 1)
         self._storage = RolloutStorage(self._context.task, self._envs.buffer, self._context.device)
+        self._noise = ActionNoise(
+            self._context.seed,
+            first_env=self._context.ranks.first_env(num_envs),
+            num_envs=num_envs,
+            players=self._context.task.players,
+            numbers=self.policy.distribution.numbers,
+            device=torch.device(self._context.device),
+        )
         self._envs.start(0)
 
     def inspect(self, row: int) -> PolicyOutput | None:

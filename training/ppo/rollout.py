@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -25,15 +24,19 @@ class Actor:
     Attributes:
         policy: The network.
         threads: Shares the rows of a step.
-        samplers: A random generator per thread, on the policy's device.
     """
 
     policy: Policy
     threads: ComputeThreads
-    samplers: Sequence[torch.Generator]
 
-    def decide(self, storage: RolloutStorage, slot: int) -> None:
-        """Draw the actions of a slot into the storage, with values, log-probabilities and outputs."""
+    def decide(self, storage: RolloutStorage, slot: int, uniform: Tensor) -> None:
+        """Write the actions of a slot into the storage, with values, log-probabilities and outputs.
+
+        Args:
+            storage: The rollout.
+            slot: The slot.
+            uniform: `(rows, numbers)` random numbers in (0, 1], as the policy's distribution takes them.
+        """
         observation, mask = storage.load(slot)
         parts = split(storage.rows, self.threads.size)
 
@@ -41,7 +44,7 @@ class Actor:
         def part(index: int) -> Tensor:
             rows = parts[index]
             logits, value = self.policy(observation[rows], mask[rows] if mask is not None else None)
-            action, logprob = self.policy.distribution.sample(logits, self.samplers[index])
+            action, logprob = self.policy.distribution.sample(logits, uniform[rows])
             storage.actions[slot, rows] = action
             storage.values[slot, rows] = value
             storage.logprobs[slot, rows] = logprob
@@ -53,13 +56,20 @@ class Actor:
 
 
 @torch.inference_mode()
-def rollout(actor: Actor, envs: Envs, storage: RolloutStorage, timer: Timer) -> None:
-    """Step the environments once per slot but the last.
+def rollout(actor: Actor, envs: Envs, storage: RolloutStorage, uniform: Tensor, timer: Timer) -> None:
+    """Step the environments T times.
 
     Afterwards `storage.values` holds T + 1 values and the buffer T transitions; observation t leads to reward t + 1.
+
+    Args:
+        actor: Decides.
+        envs: The environments.
+        storage: Where to collect, T + 1 slots.
+        uniform: `(T, rows, numbers)` random numbers in (0, 1], as the policy's distribution takes them.
+        timer: Measures where the time goes.
     """
     for slot in range(storage.steps):
-        actor.decide(storage, slot)
+        actor.decide(storage, slot, uniform[slot])
         storage.publish_actions(slot)
         timer.lap("inference")
         envs.advance(slot)

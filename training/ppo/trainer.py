@@ -25,13 +25,16 @@ from .state import load_adam, load_policy, save_tensors
 from .storage import RolloutData
 from .update import STATISTICS, NonFiniteRollout, PpoBatch, PpoLearner, explained_variance, update
 
+SHUFFLE = "generator.shuffle"
+
 
 class PPO(PolicyTrainer):
     """Maskable PPO.
 
     Attributes:
         decisions: Decisions learned from so far, those of all active rows.
-        updates: Iterations so far.
+        updates: Updates so far.
+        steps: Steps of each environment so far, without those of rollouts that were discarded.
     """
 
     def __init__(self, context: Context) -> None:
@@ -40,9 +43,8 @@ class PPO(PolicyTrainer):
         keep_memory()
         threads = ComputeThreads(device, self._settings.threads)
         self._shuffle = torch.Generator().manual_seed(context.seed)
-        self._samplers = [torch.Generator(device).manual_seed(context.seed + i) for i in range(threads.size)]
         super().__init__(context, Policy(context.task, self._settings, self._shuffle))
-        self._actor = Actor(self.policy, threads, self._samplers)
+        self._actor = Actor(self.policy, threads)
         self._adam = Adam(self.policy, fused=device.type in {"cpu", "cuda"})
         gradients = GradientStep(
             self.policy,
@@ -56,8 +58,9 @@ class PPO(PolicyTrainer):
         self._learner = PpoLearner(self.policy, gradients, self._settings, self._shuffle)
         self.decisions = 0
         self.updates = 0
+        self.steps = 0
         self._begun = False
-        self._generators = self._generator_states()
+        self._shuffle_state = self._shuffle.get_state()
 
     def start(self, num_envs: int) -> None:
         """Make the environments and begin an episode in each."""
@@ -69,24 +72,21 @@ class PPO(PolicyTrainer):
         """Collect a rollout and learn from it."""
         assert self._envs is not None
         assert self._storage is not None
+        assert self._noise is not None
         timer = self._context.timer
         if self._begun:
             self._envs.carry()
         self._begun = True
         timer.lap("python")
-        rollout(self._actor, self._envs, self._storage, timer)
+        uniform = self._noise.uniform(self.steps, self._storage.steps)
+        rollout(self._actor, self._envs, self._storage, uniform, timer)
         finals = final_values(self.policy, self._storage)
         timer.lap("inference")
         metrics = self._learn(self._storage.experience(), finals)
-        self._generators = self._generator_states()
+        self.steps += self._storage.steps
+        self._shuffle_state = self._shuffle.get_state()
         timer.lap("learner")
         return metrics
-
-    def _generator_states(self) -> dict[str, Tensor]:
-        """Return copies of the random generators' states, by name."""
-        samplers = {f"generator.sampler.{index}": sampler for index, sampler in enumerate(self._samplers)}
-        named = {"generator.shuffle": self._shuffle, **samplers}
-        return {name: copied(generator.get_state()) for name, generator in named.items()}
 
     def _learn(self, experience: RolloutData, finals: Tensor) -> Metrics:
         settings = self._settings
@@ -126,33 +126,31 @@ class PPO(PolicyTrainer):
         }
 
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return copies of the weights, Adam's moments and the random generators; and the counters.
+        """Return copies of the weights, Adam's moments and the state of the shuffling generator, and the counters.
 
-        All are those of the end of the last iteration: a rollout that was given up leaves no trace.
+        All are those of the end of the last iteration: a discarded rollout changes nothing.
 
         Raises:
-            NonFiniteWeights: A weight is not a finite number.
+            NonFiniteWeights: A weight is NaN or infinite.
         """
         if not all(bool(weight.isfinite().all()) for weight in self.policy.state_dict().values()):
-            raise NonFiniteWeights("an update left weights that are no finite numbers")
-        tensors = save_tensors(self.policy, self._adam) | self._generators
-        return tensors, {"decisions": self.decisions, "updates": self.updates}
+            raise NonFiniteWeights("an update has made weights NaN or infinite")
+        tensors = save_tensors(self.policy, self._adam) | {SHUFFLE: copied(self._shuffle_state)}
+        return tensors, {"decisions": self.decisions, "updates": self.updates, "steps": self.steps}
 
     def load_state(self, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         """Continue from what `state` returned.
 
+        Version 0.1.0 saved a generator per thread for actions, and no steps. Its checkpoints load; the actions that
+        follow are drawn as if the environments had made no steps yet.
+
         Raises:
             WrongCheckpoint: It is of another network.
         """
-        held = {name: torch.as_tensor(tensor) for name, tensor in tensors.items()}
-        load_policy(self.policy, held)
-        load_adam(self._adam, held)
-        self._shuffle.set_state(held["generator.shuffle"])
-        for index, sampler in enumerate(self._samplers):
-            state = held.get(f"generator.sampler.{index}")
-            # On more threads, or on another kind of device, whose state has another form, a sampler begins anew.
-            if state is not None and state.shape == sampler.get_state().shape:
-                sampler.set_state(state)
-        self._generators = self._generator_states()
-        self.decisions = int(data["decisions"])
-        self.updates = int(data["updates"])
+        saved = {name: torch.as_tensor(tensor) for name, tensor in tensors.items()}
+        load_policy(self.policy, saved)
+        load_adam(self._adam, saved)
+        self._shuffle.set_state(saved[SHUFFLE])
+        self._shuffle_state = self._shuffle.get_state()
+        self.decisions, self.updates = int(data["decisions"]), int(data["updates"])
+        self.steps = int(data.get("steps", 0))

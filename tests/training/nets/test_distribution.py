@@ -11,6 +11,10 @@ from pac.training.nets.distribution import Gaussian, Product, log_probability_an
 ROWS = 20_000
 
 
+def uniform(rows: int, numbers: int = 1, seed: int = 0) -> torch.Tensor:
+    return 1 - torch.rand(rows, numbers, generator=torch.Generator().manual_seed(seed))
+
+
 def masked(rows: int = 2_000, actions: int = 11) -> tuple[torch.Tensor, torch.Tensor]:
     generator = torch.Generator().manual_seed(1)
     legal = torch.rand(rows, actions, generator=generator) < 0.4
@@ -22,14 +26,14 @@ def test_illegal_actions_are_never_drawn() -> None:
     """Not once in many draws from masked logits."""
     logits, legal = masked()
     for seed in range(20):
-        drawn, _ = sample(logits, torch.Generator().manual_seed(seed))
+        drawn, _ = sample(logits, uniform(len(logits), seed=seed))
         assert legal.gather(1, drawn.unsqueeze(1)).all()
 
 
 def test_draws_follow_the_probabilities() -> None:
     """Frequencies of many draws agree with the softmax."""
     logits = torch.tensor([0.0, 1.0, FORBIDDEN, -1.0])
-    drawn, _ = sample(logits.expand(100_000, 4), torch.Generator().manual_seed(0))
+    drawn, _ = sample(logits.expand(100_000, 4), uniform(100_000))
     frequencies = torch.bincount(drawn, minlength=4) / len(drawn)
     assert torch.allclose(frequencies, logits.softmax(-1), atol=0.01)
 
@@ -45,7 +49,7 @@ def test_a_row_without_legal_actions_is_uniform_and_finite() -> None:
 def test_log_probabilities_and_entropy_are_those_of_torch() -> None:
     """They agree with `torch.distributions.Categorical` over the legal actions."""
     logits, legal = masked()
-    action, at_sampling = sample(logits, torch.Generator().manual_seed(0))
+    action, at_sampling = sample(logits, uniform(len(logits)))
     expected = Categorical(logits=logits.masked_fill(~legal, -torch.inf).clamp(min=-1e30))
     logprob, entropy = log_probability_and_entropy(logits, action)
     assert torch.allclose(logprob, expected.log_prob(action), atol=1e-5)
@@ -57,7 +61,7 @@ def test_masked_logits_send_no_gradient_to_illegal_actions() -> None:
     """Neither the log-probability nor the entropy moves what cannot be chosen."""
     logits, legal = masked(rows=50)
     logits.requires_grad_()
-    logprob, entropy = log_probability_and_entropy(logits, sample(logits.detach(), torch.Generator())[0])
+    logprob, entropy = log_probability_and_entropy(logits, sample(logits.detach(), uniform(50))[0])
     (logprob.sum() + entropy.sum()).backward()
     assert logits.grad is not None
     assert torch.all(logits.grad[~legal] == 0)
@@ -65,7 +69,7 @@ def test_masked_logits_send_no_gradient_to_illegal_actions() -> None:
 
 
 def drawn(outputs: torch.Tensor, distribution: Product | Gaussian) -> tuple[torch.Tensor, torch.Tensor]:
-    return distribution.sample(outputs, torch.Generator().manual_seed(3))
+    return distribution.sample(outputs, uniform(len(outputs), distribution.numbers, seed=3))
 
 
 def test_several_choices_are_independent() -> None:
@@ -93,7 +97,7 @@ def test_numbers_are_normal() -> None:
     """Density and entropy are those of PyTorch's normal distribution, and draws have its mean and deviation."""
     mean, deviation = torch.tensor([0.5, -2.0]), torch.tensor([0.1, 3.0])
     outputs = torch.cat((mean, deviation.log())).expand(ROWS, 4)
-    gaussian = Gaussian()
+    gaussian = Gaussian(2)
     action, at_sampling = drawn(outputs, gaussian)
     normal = Normal(mean, deviation)
     logprob, entropy = gaussian.log_probability_and_entropy(outputs, action)

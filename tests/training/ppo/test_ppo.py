@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,7 +18,7 @@ from pac.training.ppo.evaluate import PpoPlayer
 from pac.training.ppo.storage import RolloutStorage
 from pac.training.ppo.trainer import PPO
 from pac.training.ppo.update import NonFiniteRollout
-from pac.training.trainer import Context, Envs, NonFiniteWeights, Timer
+from pac.training.trainer import Context, Envs, Interrupted, NonFiniteWeights, Timer
 from pac.training.trainers import trainer_settings
 
 from ..corridor import CELLS, corridor
@@ -112,7 +112,7 @@ def test_resize_keeps_what_was_learned() -> None:
         trainer.resize(3)
         after, data = trainer.state()
         assert all(torch.equal(before[name], after[name]) for name in before)
-        assert data == {"decisions": 128, "updates": 1}
+        assert data == {"decisions": 128, "updates": 1, "steps": 16}
         metrics = trainer.iterate()
     assert metrics["decisions"] == 128 + 3 * 43
 
@@ -132,17 +132,70 @@ def test_state_restores_everything_learned() -> None:
 
 
 def test_resumed_training_equals_the_uninterrupted_one() -> None:
-    """From one state and fresh environments, learning goes the same way twice."""
+    """From one state and fresh environments, training gives the same weights, whatever the trainer did before."""
     with training(corridor()) as one:
         one.iterate()
         tensors, data = one.state()
     results = []
-    for seed in (3, 4):
-        with training(corridor(), seed=seed) as two:
+    for iterations in (0, 2):
+        with training(corridor()) as two:
+            for _ in range(iterations):
+                two.iterate()
             two.load_state(tensors, data)
+            two.resize(8)
             two.iterate()
             results.append(weights(two))
     assert equal(*results)
+
+
+def test_the_state_of_version_0_1_loads() -> None:
+    """It has a generator per thread and no number of steps; the weights and counters are taken over."""
+    with training(corridor(), seed=1) as one, training(corridor(), seed=2) as two:
+        one.iterate()
+        tensors, data = one.state()
+        del data["steps"]
+        two.load_state(tensors | {"generator.sampler.0": torch.Generator().get_state()}, data)
+        two.iterate()
+        assert (two.decisions, two.updates, two.steps) == (256, 2, 16)
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads_do_not_change_the_actions(threads: int) -> None:
+    """All actions of a rollout are those of one thread."""
+    taken = []
+    for count in (1, threads):
+        with training(corridor(threads=count), num_envs=60, batch=1200) as trainer:
+            trainer.iterate()
+            taken.append(buffer_of(trainer)["action"].copy())
+    assert np.array_equal(*taken)
+
+
+def interrupted_after(steps: int, advance: Callable[[int], None]) -> Callable[[int], None]:
+    def interrupted(slot: int) -> None:
+        if slot == steps:
+            raise Interrupted
+        advance(slot)
+
+    return interrupted
+
+
+def test_a_discarded_rollout_leaves_no_trace() -> None:
+    """After a step that was interrupted, the state and the next rollout's actions are as without it."""
+    states = []
+    for interrupted in (False, True):
+        with training(corridor()) as trainer:
+            trainer.iterate()
+            if interrupted:
+                envs = trainer._context.make_envs.made[-1]  # type: ignore[attr-defined]
+                envs.advance = interrupted_after(5, envs.advance)
+                with pytest.raises(Interrupted):
+                    trainer.iterate()
+            trainer.resize(8)
+            trainer.iterate()
+            states.append(trainer.state())
+    (tensors, data), (again, counters) = states
+    assert data == counters
+    assert all(torch.equal(tensors[name], again[name]) for name in tensors)
 
 
 def test_refuses_the_state_of_another_network() -> None:
@@ -204,7 +257,7 @@ def test_a_reward_that_is_no_number_is_refused_before_it_is_learned() -> None:
             envs.buffer["reward"][3, 5] = np.nan
 
         envs.advance = advance
-        with pytest.raises(NonFiniteRollout, match="a reward was not one, in a rollout of row 5 of 8"):
+        with pytest.raises(NonFiniteRollout, match="a reward is NaN or infinite, in a rollout of row 5 of 8"):
             trainer.iterate()
         assert equal(before, weights(trainer))
 
@@ -216,9 +269,9 @@ def test_weights_that_an_update_spoiled_are_told_and_not_saved() -> None:
         assert trainer.state()
         with torch.no_grad():
             next(trainer.policy.parameters()).fill_(np.nan)
-        with pytest.raises(NonFiniteWeights, match="no finite numbers"):
+        with pytest.raises(NonFiniteWeights, match="weights NaN or infinite"):
             trainer.state()
-        with pytest.raises(NonFiniteRollout, match="the policy's own estimates are no finite"):
+        with pytest.raises(NonFiniteRollout, match="the policy's value estimates are NaN"):
             trainer.iterate()
 
 

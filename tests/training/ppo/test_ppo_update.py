@@ -1,4 +1,4 @@
-"""The estimator and the update, against slow and obvious twins."""
+"""The advantages and the update of PPO, against slow and simple implementations."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import torch
 from pac.envs import BadParameter, UnknownName, find
 from pac.training.nets.adam import Adam
 from pac.training.nets.compute_threads import ComputeThreads
+from pac.training.nets.gradient_step import GradientStep
 from pac.training.nets.weights import placed
 from pac.training.ppo.gae import gae
 from pac.training.ppo.policy import Policy
 from pac.training.ppo.settings import PpoSettings
 from pac.training.ppo.update import (
+    STATISTICS,
     PpoBatch,
     PpoLearner,
     clipped_surrogate,
@@ -23,12 +25,27 @@ from pac.training.ppo.update import (
     update,
     value_error,
 )
+from pac.training.ranks import SingleRank
 from pac.training.settings import scheduled
 
 from ..corridor import corridor
 
 T, R = 12, 5
-TEAM = ComputeThreads(torch.device("cpu"), 1)
+THREADS = ComputeThreads(torch.device("cpu"), 1)
+
+
+def learner(policy: Policy, optimizer: Adam, settings: PpoSettings) -> PpoLearner:
+    """Return a learner of one thread and one rank."""
+    gradients = GradientStep(
+        policy,
+        optimizer,
+        THREADS,
+        SingleRank(),
+        policy.network.rows_at_once,
+        settings.max_grad_norm,
+        len(STATISTICS) - 1,
+    )
+    return PpoLearner(policy, gradients, settings, torch.Generator().manual_seed(0))
 
 
 def experience(seed: int = 0, ends: float = 0.2, idle: float = 0.0) -> dict[str, torch.Tensor]:
@@ -76,8 +93,8 @@ def test_advantages_are_those_of_a_slow_loop(lam: float) -> None:
     assert torch.allclose(returns, advantages + e["values"][:-1])
 
 
-def test_termination_is_worth_nothing_and_truncation_its_last_value() -> None:
-    """The same step, ended the one and the other way."""
+def test_nothing_follows_a_termination_and_a_value_follows_a_truncation() -> None:
+    """The same step, once terminated and once truncated."""
     e = {
         "rewards": torch.tensor([[1.0, 1.0]]),
         "values": torch.tensor([[0.0, 0.0], [50.0, 50.0]]),
@@ -138,8 +155,8 @@ def test_both_value_losses_agree_near_zero() -> None:
 
 
 def test_minibatches_are_a_partition_in_random_order() -> None:
-    """Every decision once, in parts no shorter than asked for."""
-    parts = list(minibatches(103, 25, torch.Generator().manual_seed(0), torch.device("cpu")))
+    """Every decision once, in parts of nearly equal length."""
+    parts = minibatches(103, 4, torch.Generator().manual_seed(0), torch.device("cpu"))
     assert [len(part) for part in parts] == [26, 26, 26, 25]
     assert sorted(torch.cat(parts).tolist()) == list(range(103))
     assert torch.cat(parts).tolist() != list(range(103))
@@ -155,7 +172,7 @@ def learned(active: np.ndarray, poison: float) -> tuple[dict[str, torch.Tensor],
     flags = torch.tensor(active)
     values = torch.tensor(random.normal(size=(3, len(active))), dtype=torch.float32)
     values[:, ~flags] = poison
-    advantages, returns, logprobs = normalized(values[0][flags]), values[1][flags], values[2][flags] - 1.5
+    advantages, returns, logprobs = normalized(values[0][flags], SingleRank()), values[1][flags], values[2][flags] - 1.5
     batch = PpoBatch(
         index=flags.nonzero().squeeze(-1),
         observations=torch.tensor(random.integers(0, 256, (len(active), 2)), dtype=torch.uint8),
@@ -165,13 +182,12 @@ def learned(active: np.ndarray, poison: float) -> tuple[dict[str, torch.Tensor],
         advantages=advantages,
         returns=returns,
     )
-    generator = torch.Generator().manual_seed(0)
-    metrics = update(PpoLearner(policy, optimizer, settings, TEAM, generator), batch, 0.01)
+    metrics = update(learner(policy, optimizer, settings), batch, len(batch.index), 0.01)
     return policy.state_dict(), metrics
 
 
 def test_rows_that_took_no_decision_change_nothing() -> None:
-    """What stands in inactive rows reaches neither the weights nor the figures."""
+    """The values of inactive rows reach neither the weights nor the metrics."""
     active = np.random.default_rng(1).random(96) < 0.7
     weights, metrics = learned(active, 0.0)
     again, figures = learned(active, 1e6)
@@ -179,8 +195,8 @@ def test_rows_that_took_no_decision_change_nothing() -> None:
     assert metrics == figures
 
 
-def test_the_fused_optimiser_learns_what_the_plain_one_does() -> None:
-    """It walks through weights and gradients as they lie in memory, convolutions with their channels last."""
+def test_the_fused_optimizer_learns_the_same_as_the_plain_one() -> None:
+    """It reads weights and gradients in memory order, those of convolutions with channels last."""
     task = find("drmario")
     random = np.random.default_rng(0)
     count = 64
@@ -198,13 +214,13 @@ def test_the_fused_optimiser_learns_what_the_plain_one_does() -> None:
         settings = PpoSettings.for_task(task)
         policy = placed(Policy(task, settings, torch.Generator().manual_seed(0)), torch.device("cpu"))
         optimizer = Adam(policy, learning_rate=1e-3, fused=fused)
-        update(PpoLearner(policy, optimizer, settings, TEAM, torch.Generator().manual_seed(0)), batch, 0.01)
+        update(learner(policy, optimizer, settings), batch, count, 0.01)
         weights.append(torch.cat([parameter.detach().flatten() for parameter in policy.parameters()]))
     assert torch.allclose(weights[0], weights[1], atol=1e-5)
 
 
 def test_target_kl_stops_an_update() -> None:
-    """With a tiny limit only the first pass is made: less is changed than without one."""
+    """With a tiny limit there is only one pass, so weights change less than without a limit."""
     task = corridor()
     changed = []
     for limit in (None, 1e-9):
@@ -221,8 +237,7 @@ def test_target_kl_stops_an_update() -> None:
             returns=torch.ones(64),
         )
         optimizer = Adam(policy, learning_rate=0.1)
-        generator = torch.Generator().manual_seed(0)
-        update(PpoLearner(policy, optimizer, settings, TEAM, generator), batch, 0.0)
+        update(learner(policy, optimizer, settings), batch, 64, 0.0)
         after = torch.cat([p.detach().flatten() for p in policy.parameters()])
         changed.append(float((after - before).norm()))
     assert changed[1] < changed[0]
@@ -231,8 +246,8 @@ def test_target_kl_stops_an_update() -> None:
 def test_explained_variance_of_perfect_and_of_constant_values() -> None:
     """1 for perfect values, 0 for the mean."""
     returns = torch.tensor([1.0, 2.0, 3.0])
-    assert explained_variance(returns, returns) == 1
-    assert explained_variance(torch.full((3,), 2.0), returns) == 0
+    assert explained_variance(returns, returns, SingleRank()) == 1
+    assert explained_variance(torch.full((3,), 2.0), returns, SingleRank()) == 0
 
 
 def test_settings_merge_defaults_task_and_overrides() -> None:
@@ -242,7 +257,7 @@ def test_settings_merge_defaults_task_and_overrides() -> None:
 
 
 def test_an_unknown_setting_names_the_nearest() -> None:
-    """A typo is an error that guesses what was meant."""
+    """The error for a typo suggests the nearest setting."""
     with pytest.raises(UnknownName, match="Did you mean learning_rate"):
         PpoSettings.for_task(corridor(), {"lerning_rate": 1})
 

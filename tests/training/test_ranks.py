@@ -1,0 +1,133 @@
+"""What the processes of one training decide together, with threads in their place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from pac.envs.fields import WAITS
+from pac.training.nets.statistics import mean_and_deviation
+from pac.training.ppo.trainer import PPO
+from pac.training.ppo.update import NonFiniteRollout
+from pac.training.ranks import Ranks, SingleRank
+from pac.training.trainer import Interrupted, Stopped
+
+from .corridor import corridor
+from .ppo.test_ppo import context, weights
+from .thread_ranks import on_ranks
+
+
+def train(ranks: Ranks, num_envs: int, iterations: int = 2, **settings: Any) -> tuple[dict[str, torch.Tensor], Any]:
+    """Train one rank; return its weights and its last metrics."""
+    trainer = PPO(replace(context(corridor(), **settings), ranks=ranks))
+    trainer.start(num_envs)
+    metrics: dict[str, float] = {}
+    for _ in range(iterations):
+        metrics = trainer.iterate()
+    found = weights(trainer)
+    trainer.close()
+    return found, metrics
+
+
+def test_two_ranks_learn_what_one_process_learns() -> None:
+    """With one gradient step per pass, halves of the environments on two ranks lead to the same weights and metrics."""
+    settings = {"minibatch": 128, "batch": 128}
+    whole, metrics = train(SingleRank(), 8, **settings)
+    for found, figures in on_ranks(2, lambda ranks: train(ranks, 4, **settings)):
+        assert all(torch.allclose(whole[name], found[name], atol=1e-5) for name in whole)
+        assert figures == pytest.approx(metrics, abs=1e-4)
+
+
+def test_ranks_keep_equal_weights() -> None:
+    """Minibatches, and the end of an update at a KL divergence, leave all ranks with the same weights, bit for bit."""
+    one, *others = on_ranks(3, lambda ranks: train(ranks, 2, target_kl=1e-4))
+    for other in others:
+        assert all(torch.equal(one[0][name], other[0][name]) for name in one[0])
+        assert one[1] == other[1]
+
+
+def test_a_rank_without_decisions_takes_the_steps_of_the_others() -> None:
+    """Its rows waited during the whole rollout; it learns what the others have seen."""
+
+    def rank(ranks: Ranks) -> tuple[dict[str, torch.Tensor], float]:
+        trainer = PPO(replace(context(corridor()), ranks=ranks))
+        trainer.start(4)
+        buffer = trainer._context.make_envs.made[-1].buffer  # type: ignore[attr-defined]
+        step = trainer._context.make_envs.made[-1].advance  # type: ignore[attr-defined]
+
+        def advance(slot: int) -> None:
+            step(slot)
+            if ranks.rank:
+                buffer["active"][...] = WAITS
+
+        trainer._context.make_envs.made[-1].advance = advance  # type: ignore[attr-defined]
+        decisions = trainer.iterate()["decisions"]
+        return weights(trainer), decisions
+
+    (one, decisions), (other, same) = on_ranks(2, rank)
+    assert decisions == same == 64
+    assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_a_fault_on_one_rank_ends_the_iteration_on_all() -> None:
+    """The rank whose environment returned NaN names the row, the others name another process."""
+
+    def rank(ranks: Ranks) -> str:
+        trainer = PPO(replace(context(corridor()), ranks=ranks))
+        trainer.start(4)
+        envs = trainer._context.make_envs.made[-1]  # type: ignore[attr-defined]
+        step = envs.advance
+
+        def advance(slot: int) -> None:
+            step(slot)
+            if ranks.rank:
+                envs.buffer["reward"][3, 2] = np.nan
+
+        envs.advance = advance
+        with pytest.raises(NonFiniteRollout) as caught:
+            trainer.iterate()
+        return str(caught.value)
+
+    others, own = on_ranks(2, rank)
+    assert "of another process" in others
+    assert "row 2 of 4" in own
+
+
+@pytest.mark.parametrize("raised", [(None, None), (None, Interrupted), (Interrupted, Stopped), (Stopped, None)])
+def test_what_one_rank_raises_all_raise(raised: tuple[type[Exception] | None, ...]) -> None:
+    """A stop is raised before an interruption."""
+
+    def rank(ranks: Ranks) -> str:
+        def enter() -> None:
+            if kind := raised[ranks.rank]:
+                raise kind
+
+        try:
+            ranks.raise_together(enter, (Interrupted, Stopped))
+        except (Interrupted, Stopped) as error:
+            return type(error).__name__
+        return "None"
+
+    expected = "Stopped" if Stopped in raised else "Interrupted" if Interrupted in raised else "None"
+    assert on_ranks(2, rank) == [expected, expected]
+
+
+def test_moments_are_those_of_all_values() -> None:
+    """Of three ranks, one of which has no values; and one rank alone gets PyTorch's, bit for bit."""
+    values = torch.randn(101, generator=torch.Generator().manual_seed(0)) * 3 + 100
+    parts = values[:70], values[:0], values[70:]
+    for mean, deviation in on_ranks(3, lambda ranks: mean_and_deviation(parts[ranks.rank], ranks)):
+        assert torch.allclose(mean, values.mean())
+        assert torch.allclose(deviation, values.std(correction=0))
+    alone = mean_and_deviation(values, SingleRank())
+    assert torch.equal(torch.stack(alone), torch.stack((values.mean(), values.std(correction=0))))
+
+
+def test_environments_have_global_numbers_and_one_rank_writes() -> None:
+    """Rank 1 of two with four environments each has numbers 4 to 7, and rank 0 writes the run."""
+    found = on_ranks(2, lambda ranks: (ranks.first_env(4), ranks.is_writer, ranks.from_writer(ranks.rank)))
+    assert found == [(0, True, 0), (4, False, 0)]

@@ -15,6 +15,7 @@ from ...backends.core.memory import check_room
 from ...envs import PacError
 from ..config import Config
 from ..past.history import MIN_DEPTH, step_bytes
+from ..ranks import Ranks
 from ..telemetry.records import Level, Phase
 from ..trainer import Trainer
 from ..units import Units, plural
@@ -40,6 +41,7 @@ class SessionEnvs:
         record: The run folder.
         checkpoints: Copies a slice of what it saves after a step, while it saves.
         failures: Reports the events of workers.
+        ranks: The processes of the training, which restart together.
 
     Attributes:
         planner: Decides the number of environments.
@@ -55,11 +57,13 @@ class SessionEnvs:
         record: RunRecord,
         checkpoints: CheckpointManager,
         failures: FailureHandler,
+        ranks: Ranks,
     ) -> None:
         self.planner = NumEnvsPlanner(config.num_envs or session.task.num_envs or default_num_envs(), units)
         self.made = False
         self._session, self._config, self._units = session, config, units
         self._record, self._checkpoints, self._failures = record, checkpoints, failures
+        self._ranks = ranks
         self._envs: GatedEnvs | None = None
         self._request_lock = threading.Lock()  # a request and its interruption are one
 
@@ -104,7 +108,7 @@ class SessionEnvs:
         """Restart if another N is due, or if the rollout was `interrupted`, which cannot be continued."""
         session = self._session
         with self._request_lock:
-            decision = self.planner.decide(self.num_envs, session.counter.throughput)
+            decision = self._ranks.from_writer(self.planner.decide(self.num_envs, session.counter.throughput))
             session.gate.cancel_interrupt()
         session.state.progress = decision.progress
         for text in decision.results:

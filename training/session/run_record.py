@@ -35,6 +35,7 @@ class RunRecord:
         kind: The kind of the trainer.
         settings: The trainer's settings.
         counter: What was counted.
+        writes: Whether this process learns and writes the run.
         alarm: Called from any thread with a sentence about a file that cannot be written.
 
     Attributes:
@@ -53,6 +54,7 @@ class RunRecord:
         settings: Mapping[str, Any],
         counter: StepCounter,
         *,
+        writes: bool,
         alarm: Callable[[str], None],
     ) -> None:
         self.identity, self.settings = run_identity(task, kind.name), settings
@@ -60,13 +62,11 @@ class RunRecord:
         self.resumable = not config.resume
         self._config, self._task, self._kind, self._counter = config, task, kind, counter
         self._alarm, self._unwritten = alarm, Alarm(QUIET_SECONDS)
-        self.folder = self._open_folder()
+        self.folder = self._open_folder() if writes else None
         self._curves = TensorBoardLog(self.folder.path if self.folder else None)
 
-    def _open_folder(self) -> RunFolder | None:
+    def _open_folder(self) -> RunFolder:
         config = self._config
-        if not config.learn:
-            return None
         if config.resume:
             folder = RunFolder.find(config.runs_dir, config.resume)
             folder.claim()

@@ -16,6 +16,7 @@ from ...envs.task import LOOKED_AT
 from ..config import Config
 from ..device import resolve_device
 from ..imports import importing
+from ..ranks import Ranks, SingleRank
 from ..runs.last_telemetry import keep_last_telemetry
 from ..telemetry.records import Level, Phase
 from ..trainer import Context, Interrupted, Stopped, Trainer
@@ -47,6 +48,7 @@ class Session(BaseSession):
         failures: The error that the session ends with, if any.
         envs: The environments.
         limits: The limits of the run.
+        ranks: The processes of the training, which decide together.
     """
 
     def __init__(self, config: Config, directory: Path, *, headless: bool = False) -> None:
@@ -61,12 +63,20 @@ class Session(BaseSession):
         self.config = config = config.model_copy(update={"trainer": kind.name})
         self.failures = FailureHandler(self.events, self.debugger.alarms, self.gate, alarm_exit=config.alarm_exit)
         alarm = self.failures.raise_alarm
-        self.record = RunRecord(config, task, kind, self.settings, self.counter, alarm=alarm)
+        self.ranks: Ranks = SingleRank()
+        writes = config.learn and self.ranks.is_writer
+        self.record = RunRecord(config, task, kind, self.settings, self.counter, writes=writes, alarm=alarm)
         self.checkpoints = CheckpointManager(
             config, task, kind, self.record, self.counter, events=self.events, alarm=alarm
         )
         self.envs = SessionEnvs(
-            self, config, kind.units, record=self.record, checkpoints=self.checkpoints, failures=self.failures
+            self,
+            config,
+            kind.units,
+            record=self.record,
+            checkpoints=self.checkpoints,
+            failures=self.failures,
+            ranks=self.ranks,
         )
         self.limits = RunLimits(config, self.counter, self.envs.planner)
         self.debugger.recorder = self.record.episode_recorder(self.events)
@@ -131,6 +141,7 @@ class Session(BaseSession):
             timer=self.timer,
             notify=self._notify,
             progress=lambda what, share: self.set_phase(Phase.STARTING, what, progress=share),
+            ranks=self.ranks,
         )
         if config.learn:
             return build_trainer(kind.name, context)
@@ -140,7 +151,7 @@ class Session(BaseSession):
         self.events.add(Level.INFO, text)
 
     def _loop(self) -> None:
-        while not self.limits.reached:
+        while not self.ranks.any(self.limits.reached):
             try:
                 metrics = self.trainer.iterate()
             except Interrupted:
@@ -156,7 +167,7 @@ class Session(BaseSession):
 
     def _apply_requests(self, *, interrupted: bool = False) -> None:
         """Act on the requests of other threads, between two steps; an `interrupted` rollout cannot be continued."""
-        if self.gate.stopping:
+        if self.ranks.any(self.gate.stopping):
             raise Stopped
         if self._wants_checkpoint or self.checkpoints.due:
             self._wants_checkpoint = False
@@ -184,6 +195,9 @@ class Session(BaseSession):
             Stopped: The session is to end, or its time is up.
             Interrupted: There is a request for the training thread.
         """
+        self.ranks.raise_together(self._pass_own_gate, (Interrupted, Stopped))
+
+    def _pass_own_gate(self) -> None:
         super().pass_gate()
         self.limits.check_time()
 

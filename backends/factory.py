@@ -1,4 +1,4 @@
-"""Makes a backend by name, or the next one down the ladder when it cannot run here."""
+"""Makes a backend by name, or its fallback where it cannot run."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ BACKENDS: dict[str, tuple[str, str]] = {
     "socket": (".socket_backend.backend:SocketBackend", "http"),
     "http": (".http_backend.backend:HttpBackend", "inline"),
 }
-"""Every backend's class, and the backend to take where it cannot run."""
+"""The class of every built-in backend, and its fallback where it cannot run."""
 
 ENTRY_POINTS = "pac.backends"
 FALLBACK = "inline"
-"""The backend to take where that of an installed package cannot run."""
+"""The fallback of the backends of installed packages."""
 
 log = logging.getLogger(__name__)
 
@@ -64,14 +64,14 @@ def make(
     """Make N environments of a task.
 
     Args:
-        task: The task, or the text it is found by.
+        task: The task, or its spec.
         num_envs: Number of environments N; if None the task's own, or four per core, at least 8.
         backend: Its name, one of `backend_names()`.
-        strict: Whether to fail when it cannot run here, rather than to take the next one down the ladder.
+        strict: Whether to raise an error when it cannot run here, instead of using its fallback.
         slots: Time steps that the buffer holds, one more than a rollout has; 1 steps in place.
         seed: The run's seed.
         workers: Number of workers or threads; the usable cores if None.
-        timeout: Time limit of a start or a step, in s.
+        timeout: Time limit for a start or a step, in s.
         hang_timeout: Time after which a worker without a sign of life is replaced, in s.
         copy: Whether Gymnasium's batches are copies rather than views.
         segment: Whether the buffer is in shared memory that other processes can map, see `Stepping.segment`. The
@@ -79,10 +79,10 @@ def make(
         device: Where the buffer is: `cpu`.
 
     Returns:
-        A vector environment of N times the task's players rows; it is the caller's to close.
+        A vector environment with N times the task's players rows. The caller closes it.
 
     Raises:
-        UnknownName: No backend, or no task, has the name.
+        UnknownName: There is no backend or task of that name.
         BackendUnavailable: It cannot run here and `strict` is set.
         TooManyEnvironments: There is not enough memory for so many.
         BadParameter: Environments cannot write into memory of that device.
@@ -111,18 +111,18 @@ def make(
 
 
 def _available(backend: str, task: Task, num_envs: int, slots: int, *, strict: bool) -> tuple[type[Backend], str]:
-    """Return the first backend down the ladder that can run here, and why it is not `backend` where it is not."""
+    """Return the backend or the first fallback that can run here, and why an earlier one cannot."""
     kind, notes, layout = _class(backend), [], Layout(task, num_envs, slots)
-    while (below := _below(kind, task)) and (reason := kind.unavailable(layout)):
+    while (fallback := _fallback(kind, task)) and (reason := kind.unavailable(layout)):
         if strict:
             raise BackendUnavailable(f"the {kind.name} backend cannot run {task.name} here: {reason}")
-        notes.append(f"{kind.name} cannot run {task.name} here ({reason}), using {below}")
-        kind = _class(below)
+        notes.append(f"{kind.name} cannot run {task.name} here ({reason}), using {fallback}")
+        kind = _class(fallback)
     return kind, "; ".join(notes)
 
 
-def _below(kind: type[Backend], task: Task) -> str:
-    """Return the next backend down the ladder; threads share tables, and connections do not."""
+def _fallback(kind: type[Backend], task: Task) -> str:
+    """Return the fallback of a backend; tables are shared by threads, but not over connections."""
     if kind.name == "shm" and task.shared and task.native:
         return "threads"
     return BACKENDS[kind.name][1] if kind.name in BACKENDS else FALLBACK

@@ -1,4 +1,4 @@
-"""Looks at actions before anything is stepped by them: an error of the caller's must not reach an environment."""
+"""Checks actions before any environment is stepped."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from .errors import BadAction
 
 maximum = np.maximum.reduce
 FEW = 64
-"""Up to so many actions, Python's `max` is quicker than NumPy's."""
+"""Up to this number of actions, Python's `max` is faster than NumPy's."""
 
 
 class ActionCheck(Protocol):
-    """Admits the actions of a slot, or refuses them."""
+    """Checks the actions of a slot."""
 
     def check(self, slot: int) -> None:
-        """Make sure that the actions of a slot can be taken.
+        """Check the actions of a slot.
 
         Raises:
-            BadAction: One cannot; the text names its environment.
+            BadAction: One is invalid; the message names its environment.
         """
 
 
 def action_check(task: Task, actions: Array) -> ActionCheck:
-    """Return the guard of the buffer's `actions`, `(slots, rows, ...)`."""
+    """Return the check of the buffer's `actions`, `(slots, rows, ...)`."""
     if task.bounds:
         return ContinuousActions(task, actions)
     return MultiDiscreteActions(task, actions) if task.choices else DiscreteActions(task, actions)
 
 
 class DiscreteActions:
-    """Actions that are a number each: a step looks at nothing but the largest one, as unsigned."""
+    """Actions of one integer. Only the largest is compared, as unsigned, so negative ones are too large."""
 
     def __init__(self, task: Task, actions: Array) -> None:
         self._task, self._count = task, task.num_actions
@@ -43,18 +43,16 @@ class DiscreteActions:
         self._few = [memoryview(row) for row in self._unsigned] if actions.shape[1] <= FEW else []
 
     def check(self, slot: int) -> None:
-        """Refuse numbers out of range."""
+        """Raise `BadAction` for a number out of range."""
         few = self._few
         if (max(few[slot]) if few else maximum(self._unsigned[slot])) >= self._count:
             given = self._actions[slot]
             row = int(np.flatnonzero((given < 0) | (given >= self._count))[0])
-            raise BadAction(
-                f"{seat_name(self._task, row)} was given action {given[row]}; actions are 0 to {self._count - 1}"
-            )
+            raise BadAction(f"{seat_name(self._task, row)} got action {given[row]}; expected 0 to {self._count - 1}")
 
 
 class MultiDiscreteActions:
-    """Actions of several choices each."""
+    """Actions of several components."""
 
     def __init__(self, task: Task, actions: Array) -> None:
         self._task, self._actions = task, actions
@@ -62,13 +60,13 @@ class MultiDiscreteActions:
         self._counts = np.array(task.choices, np.uint64)
 
     def check(self, slot: int) -> None:
-        """Refuse choices out of range."""
+        """Raise `BadAction` for a component out of range."""
         bad = self._unsigned[slot] >= self._counts
         if bad.any():
             row, component = np.argwhere(bad)[0].tolist()
             raise BadAction(
-                f"{seat_name(self._task, row)} was given action {self._actions[slot, row].tolist()}; "
-                f"component {component} is 0 to {self._task.choices[component] - 1}"
+                f"{seat_name(self._task, row)} got action {self._actions[slot, row].tolist()}; "
+                f"expected 0 to {self._task.choices[component] - 1} for component {component}"
             )
 
 
@@ -80,18 +78,16 @@ class ContinuousActions:
         self._low, self._high = np.array(task.bounds, np.float32).T
 
     def check(self, slot: int) -> None:
-        """Refuse what is not a finite number, clip the rest."""
+        """Raise `BadAction` for NaN and infinity, clip other numbers."""
         actions = self._actions[slot]
         bad = ~np.isfinite(actions)
         if bad.any():
             row = int(np.argwhere(bad)[0, 0])
-            raise BadAction(
-                f"{seat_name(self._task, row)} was given action {actions[row].tolist()}; actions are finite numbers"
-            )
+            raise BadAction(f"{seat_name(self._task, row)} got action {actions[row].tolist()}; expected finite numbers")
         np.clip(actions, self._low, self._high, out=actions)
 
 
 def seat_name(task: Task, row: int) -> str:
-    """Return a row's environment and seat, in words."""
+    """Return the environment of a row, and its seat if there are several, for a message."""
     seat = f", seat {row % task.players}" if task.players > 1 else ""
     return f"environment {row // task.players}{seat}"

@@ -1,4 +1,4 @@
-"""A backend as Gymnasium knows it: a vector environment whose batches are rows of the buffer."""
+"""A backend as a Gymnasium vector environment, whose batches are slots of the buffer."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Batch = tuple[Array, Array, NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]
 
 
 class Backend(Stepping, VectorEnv[Array, Array, Array]):
-    """N environments of a task: trainers step them slot by slot, everybody else by Gymnasium's `reset` and `step`.
+    """N environments of a task, stepped slot by slot by trainers, or by Gymnasium's `reset` and `step`.
 
     Args:
-        task: What is stepped.
+        task: The task.
         num_envs: Number of environments N.
         copy: Whether batches are copies rather than views.
         **options: Those of `Stepping`.
@@ -46,14 +46,14 @@ class Backend(Stepping, VectorEnv[Array, Array, Array]):
 
     @cached_property
     def observation_space(self) -> Box:  # type: ignore[override]
-        """The space of a batch; its bounds are as large as the batch, and few ask."""
+        """The space of a batch, made on first use because its bounds are as large as the batch."""
         return observation_space(self.task.observation, (self.num_envs,))
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
-        """Begin the next episode, in every environment or where `options["reset_mask"]` is true.
+        """Start the next episode, in every environment or where `options["reset_mask"]` is true.
 
         Args:
-            seed: Begin at episode 0 of another seed.
+            seed: Start at episode 0 of another seed.
             options: `reset_mask`, a bool array `(num_envs,)`; all seats of an environment alike.
 
         Returns:
@@ -70,7 +70,7 @@ class Backend(Stepping, VectorEnv[Array, Array, Array]):
         return self._views.field("observation", 0), self._views.infos(0, ends=False)
 
     def step_async(self, actions: Array) -> None:
-        """Let all environments step by `actions`, `(num_envs, *shape)` of the space of actions."""
+        """Start a step of all environments with `actions`, `(num_envs, *shape)` of the action space."""
         self._expect(BackendState.READY)
         order = self.buffer.order
         if order.full:
@@ -91,7 +91,7 @@ class Backend(Stepping, VectorEnv[Array, Array, Array]):
         return views.field("observation", slot), views.field("reward", slot), *flags, views.infos(slot)
 
     def step(self, actions: Array) -> Batch:
-        """Step all environments; what ended begins anew at once, its last observation stands in `final_obs`."""
+        """Step all environments; where an episode ended the next one has started, and `final_obs` is set."""
         self.step_async(actions)
         return self.step_wait()
 
@@ -100,7 +100,7 @@ class Backend(Stepping, VectorEnv[Array, Array, Array]):
         return self._views.masks(self.buffer.order.newest)
 
     def render(self) -> None:
-        """Draw nothing: boards stand in the buffer."""
+        """Draw nothing: boards are in the buffer."""
 
     def close_extras(self, **_: Any) -> None:
         """Stop the workers and release everything."""
@@ -123,6 +123,6 @@ class Backend(Stepping, VectorEnv[Array, Array, Array]):
                 f"reset_mask must be a bool array of shape ({self.num_envs},) with a true value, got {mask!r}"
             )
         if self._state is BackendState.NEW and not mask.all():
-            raise BackendBusy("the first reset must begin all environments; leave reset_mask out")
+            raise BackendBusy("the first reset must start all environments; leave reset_mask out")
         seats: NDArray[np.bool_] = np.any(mask.reshape(self.environments, -1), axis=1)
         return seats

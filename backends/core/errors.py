@@ -1,17 +1,17 @@
-"""The errors of backends, by whose move it is to mend them.
+"""The errors of backends.
 
 PacError
 ├── BadParameter
-│   └── BadAction             an action out of range, or of the wrong shape or type: the caller sent it
+│   └── BadAction             an action out of range, or of the wrong shape or type
 └── BackendError
-    ├── BackendClosed         the caller closed it
-    ├── BackendBusy           the caller called out of turn: a step is pending, or none is
-    ├── BackendUnavailable    it cannot run here, and nothing else was allowed
+    ├── BackendClosed         the backend was closed
+    ├── BackendBusy           a call while a step is pending, or without one
+    ├── BackendUnavailable    it cannot run here, and no other backend was allowed
     ├── BackendTimeout        no answer within the time limit
-    └── BackendBroken         the other side failed
-        ├── LayoutMismatch    a segment that this version does not understand
-        ├── ProtocolError     frames that the protocol does not have, or not at this point
-        └── WorkerFailed      a worker failed at its start, or too often
+    └── BackendBroken         a worker or server failed
+        ├── LayoutMismatch    a segment of another task, size or version
+        ├── ProtocolError     frames that the protocol does not allow
+        └── WorkerFailed      a worker failed while starting, or too often
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ class BadAction(BadParameter):
 
 
 class BackendError(PacError):
-    """Something went wrong between the caller and the environments."""
+    """An error of a backend."""
 
     title = "Backend error"
 
 
 class BackendClosed(BackendError):
-    """The backend was closed by its owner."""
+    """The backend was closed."""
 
     title = "Backend is closed"
 
 
 class BackendBusy(BackendError):
-    """A call out of turn: while a step is pending, or without one."""
+    """A call while a step is pending, or without one."""
 
     title = "Backend is busy"
 
@@ -59,22 +59,22 @@ class BackendTimeout(BackendError, TimeoutError):
 
 
 class BackendBroken(BackendError):
-    """The other side failed, not the caller."""
+    """A worker or server failed."""
 
     title = "Backend is broken"
 
 
 class LayoutMismatch(BackendBroken):
-    """A segment of another magic number, version, size or list of fields."""
+    """A segment whose magic number, version, size or fields differ."""
 
-    title = "Segment not understood"
+    title = "Segment does not match"
 
 
 class ProtocolError(BackendBroken):
-    """A frame that the protocol does not have, or not at this point.
+    """A frame that the protocol does not allow, or not at this point.
 
     Attributes:
-        code: The number that an ERROR frame says it by.
+        code: Its number in an ERROR frame.
     """
 
     title = "Protocol error"
@@ -85,7 +85,7 @@ class ProtocolError(BackendBroken):
 
 
 def ending(code: int) -> str:
-    """Return how a process ended, by its exit code, in words."""
+    """Return how a process ended, for a message."""
     if code >= 0:
         return f"exit code {code}"
     names = {int(one): one.name for one in signal.Signals}
@@ -94,7 +94,7 @@ def ending(code: int) -> str:
 
 @dataclass(frozen=True)
 class Failure:
-    """What is known of a worker's failure.
+    """What is known about a worker's failure.
 
     Attributes:
         worker: Its index.
@@ -103,8 +103,8 @@ class Failure:
         reason: What happened, such as `killed by SIGKILL` or `ValueError: bad card`.
         seed: The run's seed.
         step: Steps that the worker had finished.
-        environment: The environment that failed, where that is known.
-        action: Its last action, where that is known.
+        environment: The environment that failed, if known.
+        action: Its last action, if known.
         traceback: The original traceback, as text.
         output: The end of what the worker printed.
     """
@@ -121,24 +121,24 @@ class Failure:
     output: str = ""
 
     def summary(self) -> str:
-        """Return one sentence: who, where, what; people count from 1."""
+        """Return one sentence with worker, environment and reason, counted from 1."""
         where = f"environments {self.lo + 1}..{self.hi}"
         if self.environment is not None:
             where = f"environment {self.environment + 1}, seed {self.seed}, action {self.action}"
         return f"worker {self.worker + 1} ({where}) failed after {self.step:,} steps: {self.reason}"
 
     def report(self) -> str:
-        """Return everything that is known, on several lines."""
+        """Return the summary, the traceback and the output."""
         parts = [self.summary()]
         if self.traceback:
             parts.append(self.traceback.rstrip())
         if self.output:
-            parts.append(f"The end of its output:\n{self.output.rstrip()}")
+            parts.append(f"Its last output:\n{self.output.rstrip()}")
         return "\n".join(parts)
 
 
 class WorkerFailed(BackendBroken):
-    """A worker failed at its start, or too often; `failure` says what is known."""
+    """A worker failed while starting, or too often; `failure` has the details."""
 
     title = "A worker failed"
 

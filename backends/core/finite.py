@@ -1,4 +1,4 @@
-"""Notices rewards and observations that are not finite numbers, at a bounded cost per step."""
+"""Detects NaN and infinity in rewards and observations, at a bounded cost per step."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from .layout import Buffer
 from .status import BackendEvent
 
 ELEMENTS = 1024
-"""So many elements of the observations are looked at per step; larger batches take turns."""
+"""Number of observation elements checked per step; larger batches are checked in turns."""
 FEW = 2
-"""Up to so many rewards, Python's `sum` is quicker than NumPy's `dot`."""
+"""Up to this number of rewards, Python's `sum` is faster than NumPy's `dot`."""
 REPORT_INTERVAL = 10.0
-"""Seconds between two reports."""
+"""Time between two warnings, in s."""
 
 
 class FiniteCheck:
-    """Looks for NaN and infinity in the floating-point fields of a buffer.
+    """Checks rewards and floating-point observations for NaN and infinity.
 
     Attributes:
-        count: How often something was found.
+        count: Number of slots in which one was found.
     """
 
     def __init__(self, task: Task, buffer: Buffer) -> None:
@@ -44,7 +44,7 @@ class FiniteCheck:
         self._found: tuple[str, int] | None = None
 
     def check(self, slot: int) -> bool:
-        """Look at the results that stand in `slot`; return whether there is something to report."""
+        """Check the results in `slot`; return whether a warning is due."""
         total = sum(self._few[slot]) if self._few else self._rewards[slot].dot(self._rewards[slot])
         found = not isfinite(total) and self._find("reward", self._rewards[slot], 0)
         if self._floating:
@@ -56,16 +56,16 @@ class FiniteCheck:
         return found and time.monotonic() - self._reported >= REPORT_INTERVAL
 
     def events(self) -> list[BackendEvent]:
-        """Return the report that is due."""
+        """Return the warning that is due."""
         assert self._found is not None
         what, row = self._found
         env = row // self._players
         self._reported = time.monotonic()
-        text = f"environment {env + 1} gave a {what} that is not a finite number (seen {self.count} times so far)"
+        text = f"environment {env + 1} returned a {what} that is NaN or infinite (found {self.count} times so far)"
         return [BackendEvent(time.time(), "warning", text, None, env, env + 1)]
 
     def _find(self, what: str, rows: NDArray[np.floating], lo: int) -> bool:
-        """Tell an overflow of the sum of squares from a bad number."""
+        """Return whether a number is not finite: the sum of squares may have overflowed instead."""
         bad = ~np.isfinite(rows.reshape(len(rows), -1)).all(axis=1)
         if not bad.any():
             return False

@@ -1,4 +1,4 @@
-"""The reference: all environments in one loop, in this process."""
+"""The reference backend: all environments in one loop, in this process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .status import WorkerState, WorkerStatus
 
 
 class InlineBackend(Backend):
-    """Steps all environments in the calling thread; every other backend is tested against it."""
+    """Steps all environments in the calling thread. The other backends are tested against it."""
 
     name: ClassVar[str] = "inline"
 

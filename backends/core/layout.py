@@ -1,4 +1,4 @@
-"""Where everything stands in the buffer: one contiguous, 64-byte aligned block per field, behind a control block."""
+"""The buffer's memory layout: one contiguous, 64-byte aligned block per field, after a control block."""
 
 from __future__ import annotations
 
@@ -51,22 +51,22 @@ class Buffer(dict[str, Array]):
         self.order.carried()
 
     def boards_requested(self) -> bytes:
-        """Return for each environment of a task that draws only for viewers whether it is to: a byte, 0 or 1."""
+        """Return one byte per environment, 1 if it should draw its boards; for tasks that draw only on request."""
         wanted: Array = (self[LOOKED_AT][0] != 0) | (self[LAST_DRAWN][0] != 0)
         return wanted.tobytes()
 
     def reset_episodes(self) -> None:
-        """Count no episode as begun, neither in the buffer nor in the environments' own states."""
+        """Set the episode counts to -1 and the states to 0, as before the first episode."""
         self["episode"].fill(-1)
         if "state" in self:
             self["state"].fill(0)
 
 
 class Layout:
-    """The places of a task's fields for `num_envs` environments and `slots` time steps.
+    """The offsets of a task's fields for `num_envs` environments and `slots` time steps.
 
     Attributes:
-        task: Whose fields they are.
+        task: The task.
         num_envs: Number of environments N.
         slots: Number of slots S of the timed fields.
         device: Where the arrays are.
@@ -95,30 +95,30 @@ class Layout:
         self.size = end
 
     def stamp(self, memory: mmap.mmap | NDArray[np.uint8]) -> None:
-        """Write the control block into zeroed memory and count no episode as begun."""
+        """Write the control block into zeroed memory, and set the episode counts to -1."""
         memoryview(memory)[: HEADER.size] = self._header()  # type: ignore[arg-type]
         self._view(memory).reset_episodes()
 
     def check(self, memory: mmap.mmap) -> None:
-        """Make sure that `memory` was stamped for this very layout.
+        """Check that `memory` was stamped for the same layout.
 
         Raises:
-            LayoutMismatch: Its magic number, version, size or fields are others.
+            LayoutMismatch: Its magic number, version, size or fields differ.
         """
         if len(memory) < HEADER.size:
-            raise LayoutMismatch(f"a control block of {HEADER.size} bytes was expected, the segment has {len(memory)}")
+            raise LayoutMismatch(f"expected a control block of {HEADER.size} bytes, the segment has {len(memory)}")
         found, wanted = HEADER.unpack_from(memory), HEADER.unpack(self._header())
         names = ("magic", "version", "num_envs", "obs_size", "act_size", "slots", "players", "fields", "size")
         for name, have, want in zip(names, found, wanted, strict=True):
             if have != want:
                 raise LayoutMismatch(
-                    f"the segment's {name} is {have:#x}, {want:#x} was expected: it belongs to another version"
+                    f"the segment's {name} is {have:#x}, expected {want:#x}: its task, size or version differs"
                 )
         if len(memory) < self.size:
-            raise LayoutMismatch(f"the segment has {len(memory)} bytes, its control block promises {self.size}")
+            raise LayoutMismatch(f"expected a segment of {self.size} bytes, got {len(memory)}")
 
     def map(self, memory: mmap.mmap | None = None) -> Buffer:
-        """Return the arrays, in a stamped segment or in fresh memory of this process.
+        """Return the arrays, in a stamped segment or in new memory of this process.
 
         Raises:
             LayoutMismatch: The segment is not one of this layout.

@@ -1,4 +1,4 @@
-"""What can be said of a worker, and of what happened to it."""
+"""The state of workers, and events for the user."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 
 class EnvStatus(IntEnum):
-    """Health of an environment, the field `status`: that of its worker."""
+    """The field `status`: whether the worker of an environment is ready."""
 
     READY = 0
     HUNG = 1
@@ -23,11 +23,11 @@ class WorkerState(StrEnum):
     READY = "ready"
     """Waiting for a step."""
     STEPPING = "stepping"
-    """Owes a step."""
+    """Has a pending step."""
     DEAD = "dead"
-    """Failed; a replacement is on its way unless it failed too often."""
+    """Failed; it is being replaced, unless it failed too often."""
     HUNG = "hung"
-    """Has not beaten for its time limit."""
+    """Gave no sign of life within the time limit."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class WorkerStatus:
         hi: One past its last environment.
         state: What it is doing.
         steps: Steps finished since it was last started.
-        heartbeat: Seconds since its last sign of life.
+        heartbeat: Time since its last sign of life, in s.
         restarts: How often it was replaced.
-        cpu_seconds: Processor time it has used.
+        cpu_seconds: CPU time, in s.
         rss: Resident memory, in bytes.
         last_error: Its last failure in a sentence, or nothing.
     """
@@ -63,13 +63,13 @@ class WorkerStatus:
 
 @dataclass(frozen=True)
 class BackendEvent:
-    """Something that a person should know.
+    """A message for the user.
 
     Attributes:
-        time: When, in seconds since the epoch.
-        level: How bad it is.
+        time: Seconds since the epoch.
+        level: Its severity.
         text: What happened.
-        worker: The worker it happened to, if to one.
+        worker: The worker concerned, if it is one.
         lo: First environment concerned.
         hi: One past the last.
     """

@@ -1,4 +1,4 @@
-"""What every backend is: N environments over one buffer, stepped slot by slot."""
+"""The base of every backend: N environments over one buffer, stepped slot by slot."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from .status import BackendEvent, WorkerStatus
 
 
 class BackendState(Enum):
-    """What a backend can be asked for."""
+    """Which calls a backend accepts."""
 
     NEW = "new"
-    """To begin episodes."""
+    """`start` or `reset`."""
     READY = "ready"
-    """To step."""
+    """A step."""
     STEPPING = "stepping"
-    """To wait for the pending step."""
+    """`wait`, for the pending step."""
     BROKEN = "broken"
-    """To close."""
+    """`close`."""
     CLOSED = "closed"
-    """Nothing."""
+    """None."""
 
 
 # Looked up in the enumeration, these two would cost more than the other checks of a step.
@@ -48,17 +48,17 @@ class Stepping(ABC):
 
     Attributes:
         name: The backend's name.
-        shares_state: Whether the environments' states are those in the buffer, and nowhere else.
+        shares_state: Whether the environments keep their states in this buffer, not in a server's.
         task: What is stepped.
         buffer: The arrays of the task's fields, `(slots, rows, *stored_shape)`.
         environments: Number of environments N.
         num_envs: Number of rows, N x players.
         seed: The run's seed; environment i's episode k is seeded by `episode_seed(seed, i, k)`.
-        timeout: Time limit of a start or a step, in s.
+        timeout: Time limit for a start or a step, in s.
         hang_timeout: Time after which a worker without a sign of life is replaced, in s.
         segment: The shared memory with the buffer, if it is in one. Another process maps it with
             `Layout(task, environments, slots).map(Segment.attach(segment.path).map)`; `close` removes its name.
-        busy_seconds: Time that the environments themselves took: per step, that of the slowest worker.
+        busy_seconds: Time spent in the environments: the sum over all steps of the slowest worker's time, in s.
     """
 
     name: ClassVar[str] = ""
@@ -101,7 +101,7 @@ class Stepping(ABC):
         self._finite_check = FiniteCheck(task, self.buffer)
         self._check_action = action_check(task, self.buffer["action"]).check
 
-    # What a backend provides.
+    # Implemented by each backend.
 
     @abstractmethod
     def _open(self) -> None:
@@ -109,23 +109,23 @@ class Stepping(ABC):
 
     @abstractmethod
     def _reset(self, mask: NDArray[np.bool_], slot: int) -> None:
-        """Begin the next episode of the masked environments and wait for it."""
+        """Start the next episode of the masked environments and wait for it."""
 
     @abstractmethod
     def _reseed(self, seed: int) -> None:
-        """Make the environments anew with another seed."""
+        """Make the environments again with another seed."""
 
     def _save(self, slot: int) -> bool:  # noqa: ARG002
-        """Have states written that are not in the buffer at all times; return whether that was done."""
+        """Have environments write states that are not always in the buffer; return whether they did."""
         return False
 
     def _load(self, slot: int) -> bool:  # noqa: ARG002
-        """Have the environments go on from such states; return whether they do."""
+        """Have environments continue from such states; return whether they did."""
         return False
 
     @abstractmethod
     def _begin(self, slot: int) -> None:
-        """Let the environments step by the actions of `slot`."""
+        """Start a step of the environments with the actions of `slot`."""
 
     @abstractmethod
     def _finish(self, timeout: float | None) -> None:
@@ -133,19 +133,19 @@ class Stepping(ABC):
 
     @abstractmethod
     def _stop(self) -> None:
-        """Release everything; never hang."""
+        """Stop workers and release memory; must not hang."""
 
     @property
     @abstractmethod
     def workers(self) -> Sequence[WorkerStatus]:
-        """The workers at this moment."""
+        """The current status of the workers."""
 
     @classmethod
     def unavailable(cls, layout: Layout) -> str:  # noqa: ARG003
-        """Return why this backend cannot have environments of that layout on this machine, or nothing."""
+        """Return why this backend cannot run environments of this layout on this machine, or an empty string."""
         return ""
 
-    # The slots, for trainers.
+    # For trainers.
 
     @property
     def slots(self) -> int:
@@ -153,15 +153,15 @@ class Stepping(ABC):
         return self.buffer.slots
 
     def start(self, slot: int = 0) -> None:
-        """Begin the next episode in every environment and write the first observations into `slot`."""
+        """Start the next episode in every environment and write the first observations into `slot`."""
         self._expect(BackendState.NEW, BackendState.READY)
         self._run_reset(np.ones(self.environments, np.bool_), slot)
 
     def send(self, slot: int) -> None:
-        """Let all environments step by the actions of `slot`, continuous ones clipped to their bounds; `wait` for it.
+        """Start a step of all environments with the actions of `slot`; continuous ones are clipped to their bounds.
 
         Raises:
-            BadAction: An action is out of range, or no finite number; nothing was stepped.
+            BadAction: An action is out of range, NaN or infinite; nothing was stepped.
             BadParameter: No step can be made from that slot.
             BackendBusy: A step is pending, or no episode has begun.
         """
@@ -173,7 +173,7 @@ class Stepping(ABC):
         self._state = STEPPING
 
     def wait(self, timeout: float | None = None) -> None:
-        """Wait for the pending step; its results stand in the next slot.
+        """Wait for the pending step; its results are in the next slot.
 
         Args:
             timeout: Time limit in s; the backend's own if None.
@@ -198,12 +198,12 @@ class Stepping(ABC):
         self._state = READY
 
     def advance(self, slot: int) -> None:
-        """Step all environments by the actions of `slot`; the results stand in the next slot."""
+        """Step all environments with the actions of `slot`; the results are in the next slot."""
         self.send(slot)
         self.wait()
 
     def redraw(self, slot: int) -> None:
-        """Let environments that were asked to draw themselves do so between two steps; `slot` was written last."""
+        """Have environments draw the boards that were requested, between two steps; `slot` is the newest."""
         self._expect(BackendState.READY)
         self._run_reset(np.zeros(self.environments, np.bool_), slot)
 
@@ -213,20 +213,20 @@ class Stepping(ABC):
         self.buffer.carry()
 
     def save(self, slot: int) -> bool:
-        """Have the environments' whole states in the buffer, as of the newest `slot`; return whether they are there."""
+        """Write the environments' states after the newest `slot` into the buffer; return whether they are complete."""
         if not self.shares_state or self.task.state is None:
             return False
         return not self.task.saves or (self._state is BackendState.READY and self._save(slot))
 
     def restore(self, states: Array, slot: int = 0) -> bool:
-        """Go on from states that were saved, and write what they show into `slot`; return whether that can be done.
+        """Continue from saved states, and write their observations into `slot`; return whether this is possible.
 
         Args:
             states: `(environments, *stored_shape)` of the task's field `state`.
             slot: Where to write the observations.
 
         Raises:
-            ImpossibleState: The task can never be in one of them; all go on as if nothing had been asked.
+            ImpossibleState: The task can never be in one of them; nothing was changed.
         """
         self._expect(BackendState.READY)
         if not self.shares_state or self.task.state is None or self.buffer["state"][0].shape != states.shape:
@@ -249,7 +249,7 @@ class Stepping(ABC):
         return True
 
     def drain_events(self) -> list[BackendEvent]:
-        """Return what happened since the last call, oldest first."""
+        """Return the events since the last call, oldest first."""
         events, self._events = self._events, []
         return events
 
@@ -257,7 +257,7 @@ class Stepping(ABC):
         """Add a warning to the events."""
         self._event("warning", text)
 
-    # Inside.
+    # Helpers.
 
     def _allocate(self, layout: Layout, *, segment: bool) -> Buffer:
         """Return the buffer, in shared memory or in memory of this process."""
@@ -303,7 +303,7 @@ class Stepping(ABC):
             BackendState.NEW: "no episode has begun; call start() or reset() first",
             BackendState.READY: "no step is pending; call send() or step_async() first",
             BackendState.STEPPING: "a step is pending; call wait() or step_wait() first",
-            BackendState.BROKEN: "it failed before; close it and make another one",
+            BackendState.BROKEN: "it has failed; close it and make another one",
         }
         error = BackendError if self._state is BackendState.BROKEN else BackendBusy
         raise error(f"the {self.name} backend cannot do that now: {reasons[self._state]}")

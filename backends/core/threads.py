@@ -1,4 +1,4 @@
-"""Threads of this process: for tasks whose steps release the interpreter's lock."""
+"""Threads of this process, for tasks whose steps release the GIL."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from .layout import Layout
 from .status import WorkerState, WorkerStatus
 
 JOIN = 2.0
-"""Seconds that a thread has to end."""
+"""Time limit for the end of a thread, in s."""
 HANDOVER = 60e-6
-"""Seconds that it takes to wake a thread; a slice that is cheaper is stepped by the calling thread."""
+"""Time that waking a thread takes, in s; cheaper slices are stepped by the calling thread."""
 
 
 class SliceThread:
-    """A slice, and a thread that steps it whenever it is told to; the thread starts with the first such step.
+    """A slice of the environments and a thread that steps it; the thread starts at the first `send`.
 
     Attributes:
         environments: The slice.
-        error: What the last step raised.
-        busy: Seconds that the last step took.
+        error: The exception of the last step.
+        busy: Duration of the last step, in s.
         steps: Steps done.
-        pending: Whether the thread owes a step.
+        pending: Whether the thread has a step to do.
     """
 
     def __init__(self, environments: Environments, name: str) -> None:
@@ -99,8 +99,8 @@ class ThreadsBackend(Backend):
 
     @classmethod
     def unavailable(cls, layout: Layout) -> str:
-        """Return why threads don't pay: Python environments hold the interpreter's lock."""
-        return "" if layout.task.native else "its steps do not release Python's global lock"
+        """Return why threads are no faster: Python environments hold the GIL."""
+        return "" if layout.task.native else "its steps do not release the GIL"
 
     def _open(self) -> None:
         count, total = min(self._share or usable_cores(), self.environments), self.environments

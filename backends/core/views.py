@@ -1,4 +1,4 @@
-"""A buffer as Gymnasium wait_until it: spaces, batches of one slot and infos."""
+"""The slots of a buffer as batches and infos of Gymnasium."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class BatchViews:
     """One buffer's slots as Gymnasium's batches.
 
     Args:
-        task: Whose buffer it is.
+        task: The task.
         buffer: The arrays.
-        copy: Whether batches are copies; else they are views, overwritten by the next step, wherever nothing is packed.
+        copy: Whether batches are copies. Otherwise unpacked fields are views that a later step overwrites.
     """
 
     def __init__(self, task: Task, buffer: Buffer, *, copy: bool) -> None:
@@ -52,7 +52,7 @@ class BatchViews:
         return masks
 
     def infos(self, slot: int, *, ends: bool = True) -> dict[str, Any]:
-        """Return Gymnasium's infos: the task's own scalars, the action masks, and what ended in the last step."""
+        """Return Gymnasium's infos: the task's scalars, the action masks, and the final values of ended episodes."""
         infos: dict[str, Any] = {item.name: self._scalar(item, slot) for item in self._scalars}
         if self._task.masked:
             infos["action_mask"] = self.masks(slot)

@@ -151,7 +151,7 @@ def numbers_or_one(array: Array) -> Any:
 
 
 def _seat(host: HostedEnvironment, seat: int) -> dict[str, Any]:
-    """Answer what one seat wait_until and got."""
+    """Return the observation and the result of one seat."""
     terminated, truncated = (bool(host.rows[name][seat]) for name in ("terminated", "truncated"))
     terms = numbers(host.rows["reward_terms"][seat]) if host.task.reward_terms else ()
     return {

@@ -79,7 +79,7 @@ class Exchange:
 
     Attributes:
         owing: The environments that owe an answer, the next that is waited for last.
-        step_done: Whether the step itself is done, and only new episodes are waited for.
+        step_done: Whether all results of the step are written, and only first observations are missing.
     """
 
     def __init__(self, connections: Connections, starts: NDArray[np.intp], missed: Missed) -> None:

@@ -104,7 +104,7 @@ class HostedEnvironment:
             count = self.task.num_actions
             for seat, action in enumerate(actions):
                 if not 0 <= action < count:
-                    raise BadAction(f"seat {seat} was given action {action}; actions are 0 to {count - 1}")
+                    raise BadAction(f"seat {seat} got action {action}; expected 0 to {count - 1}")
                 mine[seat] = action
         if self._asks_for_boards:
             self.rows[LOOKED_AT][...] = self._watched

@@ -1,4 +1,4 @@
-"""The control groups that this process is in, from its own to the root: what a container allows."""
+"""The control groups of this process, which limit a container's resources."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ ROOT = Path("/sys/fs/cgroup")
 
 
 def folders(controller: str) -> list[Path]:
-    """Return the folders of this process's groups that know a controller, of either version of control groups."""
+    """Return the folders of this process's groups with a controller, of version 1 or 2, innermost first."""
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()
     except OSError:

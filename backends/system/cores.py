@@ -1,4 +1,4 @@
-"""How many cores this process may use: its affinity and its control group's quota, not the host's count."""
+"""The cores that this process may use, by its affinity and its control group's quota."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def usable_cores() -> int:
 
 
 def own_cores(workers: int) -> list[int]:
-    """Return a core for each worker to keep to, where they take all cores that this process may use; else none."""
+    """Return a core to pin each worker to, if there are as many workers as usable cores; otherwise an empty list."""
     if not sys.platform.startswith("linux"):
         return []
     cores = sorted(os.sched_getaffinity(0))
@@ -27,23 +27,23 @@ def own_cores(workers: int) -> list[int]:
 
 
 def core_reader() -> Callable[[], int]:
-    """Return what tells which core the calling thread runs on."""
+    """Return a function that returns the core that the calling thread runs on."""
     read: Callable[[], int] = ctypes.PyDLL(None).sched_getcpu
     return read
 
 
 def default_num_envs() -> int:
-    """Return the number of environments of a session that was not told: four per core, at least 8."""
+    """Return the default number of environments: four per core, at least 8."""
     return max(8, 4 * usable_cores())
 
 
 def _quota() -> float:
-    """Return the smallest quota on the way from this process's control group to the root, in cores."""
+    """Return the smallest quota of this process's control group and its parents, in cores."""
     return min((_limit(folder) for folder in folders("cpu")), default=math.inf)
 
 
 def _limit(folder: Path) -> float:
-    """Return the quota of one control group, of either version, in cores."""
+    """Return the quota of a control group of version 1 or 2, in cores."""
     try:
         if (folder / "cpu.max").exists():
             quota, period = (folder / "cpu.max").read_text().split()

@@ -1,7 +1,6 @@
-"""Blocking on a 32-bit word that two processes share, and the fence that goes with it.
+"""Blocking on a 32-bit word that two processes share, and memory fences.
 
-Linux has futexes; macOS has the same under the name of ulock (not tried on a real Mac); elsewhere the waiter looks
-again every half millisecond.
+Linux has futexes, macOS has ulock (untested). On other systems the waiting process polls every 0.5 ms.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ ULOCK_SHARED = 3
 ULOCK_WAKE_ALL = 0x100
 POLL_INTERVAL = 0.0005
 STRONGLY_ORDERED = platform.machine().lower() in {"x86_64", "amd64", "i686"}
-"""Whether stores become visible in program order, so that publishing needs no fence."""
+"""Whether other cores see stores in program order, so that publishing needs no fence."""
 
 _lock = threading.Lock()
 _take, _give = _lock.acquire, _lock.release
@@ -36,7 +35,7 @@ _take, _give = _lock.acquire, _lock.release
 def _light_fence() -> None:
     """Take and release a lock: on x86, each atomic read-modify-write is a full barrier.
 
-    It never blocks: where an exception or another thread left the lock taken, the waiter's time limit has to do.
+    It never blocks. If an exception or another thread left the lock taken, a waiter wakes up by its time limit.
     """
     if _take(False):
         _give()
@@ -45,8 +44,8 @@ def _light_fence() -> None:
 def _full_fence() -> None:
     """Release a lock, then take it: ARM keeps these two in order, and everything else on its side of them.
 
-    To take one first and release it then, as on x86, lets earlier and later accesses meet between the two. The lock is
-    new each time, so nobody else can hold it.
+    Acquiring first, as on x86, would let earlier and later accesses be reordered between the two calls. The lock is new
+    each time, so no other thread can hold it.
     """
     lock = threading.Lock()
     lock.acquire()
@@ -63,7 +62,7 @@ class _TimeSpec(ctypes.Structure):
 
 
 def _linux(number: int) -> tuple[Wait, Wake]:
-    # Whoever is waited for waits for these calls: arguments of ctypes' own types need no conversion.
+    # Arguments of ctypes' own types need no conversion, which makes these calls faster.
     syscall, call, nothing = ctypes.CDLL(None).syscall, ctypes.c_long(number), ctypes.c_void_p()
     everybody = ctypes.c_int(EVERYBODY)
 
@@ -113,4 +112,4 @@ def _pair() -> tuple[Wait, Wake]:
 
 wait_on, wake_up = _pair()
 """`wait_on(address, expected, seconds)` blocks while the word has that value, at most so long, sometimes shorter;
-`wake_up(address)` wakes everybody who waits there."""
+`wake_up(address)` wakes all who wait there."""

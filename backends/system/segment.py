@@ -1,8 +1,8 @@
-"""Shared memory as files, mapped: who may see it, what happens when it is full, and what a crash leaves behind.
+"""Shared memory as mapped files in a private directory, which is removed with its owner.
 
-Every process that shares something owns one directory, `PID-START-TOKEN`, mode 0700, below the per-user runtime
-directory, and locks it. Segments (0600) and sockets stand in it. A directory whose owner is dead is removed at the next
-start; one that is locked has an owner, though it be in a container whose processes nobody else wait_until.
+Every process that shares something has a directory `PID-START-TOKEN`, mode 0700, in the user's runtime directory, and
+locks it. It contains segments (mode 0600) and sockets. A directory whose owner is dead is removed at the next start.
+A locked directory has a living owner, which may be invisible in another container.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from ...envs.files import open_regular
 SHM = Path("/dev/shm")  # noqa: S108
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 PUBLISHED = "telemetry.*"
-"""What a process tells of itself; who keeps that of a dead one removes its directory."""
+"""The telemetry. A dead process's directory with telemetry is removed by the reader that saves it."""
 ENDED = (b"Z", b"X")
 """States of processes that have ended, in /proc."""
 _locks: dict[Path, int] = {}
-"""The open file by which each directory of this process is locked."""
+"""The open file that locks each directory of this process."""
 
 
 class SharedMemoryFull(PacError):
-    """The file system for shared memory has too little room."""
+    """The file system for shared memory is full."""
 
     title = "Shared memory is full"
 
 
 class UnsafeDirectory(PacError):
-    """The runtime directory belongs to somebody else, or others may write to it."""
+    """The runtime directory belongs to another user, or others may write to it."""
 
     title = "Unsafe runtime directory"
 
@@ -61,7 +61,7 @@ def runtime_directory() -> Path:
     """Return the per-user directory, mode 0700, below `PAC_RUNTIME_DIR`, /dev/shm or the temporary directory.
 
     Raises:
-        UnsafeDirectory: It cannot be made, or is not a directory of this user's alone.
+        UnsafeDirectory: It cannot be made, belongs to another user, or others may access it.
     """
     base = os.environ.get("PAC_RUNTIME_DIR") or (SHM if SHM.is_dir() else tempfile.gettempdir())
     path = Path(base) / f"pac-{os.getuid()}"
@@ -84,7 +84,7 @@ def runtime_directory() -> Path:
 
 
 def _user(number: int) -> str:
-    """Return a user's name, as far as it is known."""
+    """Return a user's name, or number if there is no name."""
     try:
         return f"the user {pwd.getpwuid(number).pw_name}"
     except KeyError:
@@ -92,9 +92,9 @@ def _user(number: int) -> str:
 
 
 def start_ticks(pid: int) -> int | None:
-    """Return when process `pid` started, as a number that no change of the clock moves, or None if it has ended.
+    """Return when process `pid` started, as a number independent of the system clock, or None if it has ended.
 
-    One that has ended may still be waited for by its parent: that is no life.
+    A zombie has ended.
     """
     if sys.platform == "linux":  # psutil adds the time of the boot, which moves with the clock
         with suppress(OSError):
@@ -116,7 +116,7 @@ def _directory_of(_pid: int) -> Path:
 
 
 def new_directory() -> Path:
-    """Make one more directory of this process, removed at exit."""
+    """Make another directory of this process, removed at exit."""
     pid = os.getpid()
     path = runtime_directory() / f"{pid}-{start_ticks(pid)}-{secrets.token_hex(8)}"
     path.mkdir(mode=0o700)
@@ -135,7 +135,7 @@ def remove_directory(path: Path) -> None:
 
 
 def _unlock_fork() -> None:
-    """Leave the locks to the parent: they hold as long as one process has their files open."""
+    """Close the inherited lock files: a lock holds while any process has its file open."""
     while _locks:
         os.close(_locks.popitem()[1])
 
@@ -144,19 +144,19 @@ os.register_at_fork(after_in_child=_unlock_fork)
 
 
 def own_directory() -> Path:
-    """Return this process's directory, made at the first call and removed at exit."""
+    """Return the directory of this process, made on first use and removed at exit."""
     return _directory_of(os.getpid())
 
 
 def owner_of(path: Path) -> int | None:
-    """Return the process that a directory belongs to; None if it has ended, or cannot be seen from here."""
+    """Return the id of the process that a directory belongs to; None if it has ended or is not visible."""
     pid, started, *_ = (*path.name.split("-"), "", "")
     known = pid.isdigit() and started.isdigit() and start_ticks(int(pid)) == int(started)
     return int(pid) if known else None
 
 
 def is_owned(path: Path) -> bool:
-    """Whether the process that a directory belongs to lives, here or in another container."""
+    """Whether the owner of a directory is alive, here or in another container."""
     return owner_of(path) is not None or _is_locked(path)
 
 
@@ -184,7 +184,7 @@ def _is_readable(path: Path) -> bool:
 
 
 def directories() -> Iterator[tuple[Path, int, bool]]:
-    """Yield every process's directory, the process, and whether it lives."""
+    """Yield the directories of all processes, with the process id and whether it is alive."""
     for path in runtime_directory().iterdir():
         pid = path.name.partition("-")[0]
         if pid.isdigit():
@@ -192,7 +192,7 @@ def directories() -> Iterator[tuple[Path, int, bool]]:
 
 
 def remove_stale() -> list[Path]:
-    """Remove the directories of dead processes, but those that can still be read; return those removed."""
+    """Remove the directories of dead processes, except those with telemetry; return those removed."""
     stale = [path for path, _, alive in directories() if not alive and not _is_readable(path)]
     for path in stale:
         shutil.rmtree(path, ignore_errors=True)
@@ -203,8 +203,8 @@ class Segment:
     """A file in memory, mapped into this process.
 
     Attributes:
-        path: Where it stands.
-        map: The mapping; `numpy.frombuffer(segment.map, ...)` gives arrays that live in it.
+        path: The file.
+        map: The mapping, for `numpy.frombuffer(segment.map, ...)`.
     """
 
     def __init__(self, path: Path, mapping: mmap.mmap) -> None:
@@ -216,7 +216,7 @@ class Segment:
         """Create and map a zeroed segment of `size` bytes, its pages reserved.
 
         Raises:
-            SharedMemoryFull: There is no room; nothing is left behind.
+            SharedMemoryFull: The file system is full; the file was removed.
         """
         folder = directory or own_directory()
         path = folder / name
@@ -251,18 +251,18 @@ class Segment:
             os.close(descriptor)
 
     def unlink(self) -> None:
-        """Remove the name; the memory lives until the last mapping goes."""
+        """Remove the file; the memory is freed with the last mapping."""
         self.path.unlink(missing_ok=True)
 
 
 def lack_of_room(folder: Path, size: int) -> str:
-    """Return by how much the file system of `folder` is too small for `size` bytes, or nothing if it is not."""
+    """Return a message if the file system of `folder` has less than `size` bytes free, or an empty string."""
     room = os.statvfs(folder)
     return _room_for(size, folder) if room.f_blocks and size > room.f_bavail * room.f_frsize else ""
 
 
 def _room_for(size: int, folder: Path) -> str:
-    """Say what is needed and what is there."""
+    """Return a message with the needed and the free bytes."""
     room = os.statvfs(folder)
     mount = next(path for path in (folder, *folder.parents) if path.is_mount())
     free = human_bytes(room.f_bavail * room.f_frsize)
@@ -270,7 +270,7 @@ def _room_for(size: int, folder: Path) -> str:
 
 
 def _reserve(descriptor: int, size: int) -> None:
-    """Give a file its size and its pages, so that a full file system is an error here and not a SIGBUS later."""
+    """Reserve the pages of a file, so that a full file system is an error here and not a SIGBUS later."""
     room = os.fstatvfs(descriptor)
     if room.f_blocks and size > room.f_bavail * room.f_frsize:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -1,4 +1,4 @@
-"""The rows of environments whose worker is being replaced: what the learner wait_until meanwhile, and at the return."""
+"""The rows of environments whose worker is being replaced, until it returns."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from ...envs.fields import Array
 from ..core.layout import Buffer
 
 KEPT = ("observation", "episode_return", "episode_length")
-"""What the interrupted episodes had reached, reported when they are marked truncated."""
+"""Kept from the interrupted episodes, and reported when these are marked truncated."""
 STILL = ("active", "reward", "terminated", "truncated", "outcome", "frames")
-"""What is zero while nothing is stepped."""
+"""Fields that are zero while nothing is stepped."""
 
 
 class AbsentRows:
-    """Environments `lo..hi` from the step of `slot`, which was interrupted, to their return.
+    """Writes the rows of environments `lo..hi` from the interrupted step of `slot` until their worker returns.
 
-    The interrupted step and the one of the return do not belong in the loss, since nobody answered those actions.
+    The interrupted step and the step of the return are not `active`, because no environment took those actions.
 
     Attributes:
         lo: First environment.
         hi: One past the last.
-        returning: Whether they have begun anew in the present step.
+        returning: Whether they were reset in the current step.
     """
 
     def __init__(self, task: Task, buffer: Buffer, lo: int, hi: int, slot: int) -> None:
@@ -35,7 +35,7 @@ class AbsentRows:
         self._rows("active", slot)[...] = 0
 
     def fill(self, slot: int) -> None:
-        """Write the rows of the step of `slot`: as before, or at the return, as after a truncation."""
+        """Write the rows of the step of `slot`: a copy of the previous rows, or a truncation at the return."""
         target = self._buffer.order.next(slot)
         if not self.returning and target != slot:
             for name in self._spans:

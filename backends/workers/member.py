@@ -1,4 +1,4 @@
-"""One worker process as its fleet wait_until it: its words, its files, its end."""
+"""Starts, observes and kills one worker process."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ ROUNDS, PATIENCE = 5, 1.0
 TAIL = 4096
 LOG_LIMIT = 1 << 20
 
-# A worker is killed when the thread that spawned it ends, so one thread that lives as long as the process spawns all.
+# Linux kills a worker when the thread that started it ends, so one thread that never ends starts all.
 _spawner = ThreadPoolExecutor(1, thread_name_prefix="pac-spawner")
 _spares: deque[tuple[subprocess.Popen[bytes], Path]] = deque()
-"""Workers that were started ahead, and where their output goes; touched by the spawner alone."""
+"""Spare workers and their log files; used by the spawner's thread only."""
 
 
 @dataclass
 class Member:
-    """A worker as the fleet wait_until it.
+    """A worker process of a fleet.
 
     Attributes:
         index: Its number.
-        arguments: What its function is called with; `lo` and `hi` say which environments are its own.
-        block: Its words.
-        log: Where its output goes.
-        report: Where it reports a failure.
-        process: The process itself.
-        spawned: When it was spawned, on the monotonic clock.
-        progress: The last sign of life that was seen, and when it was seen to change.
-        failures: When it failed, on the monotonic clock.
-        last_error: Its last failure in a sentence.
+        arguments: The arguments of its function; `lo` and `hi` are the bounds of its environments.
+        block: Its part of the control segment.
+        log: The file with its output.
+        report: The file with its failure report.
+        process: The process.
+        spawned: Time of its start, by the monotonic clock.
+        progress: The last sign of life, and the time of its last change.
+        failures: Times of its failures, by the monotonic clock.
+        last_error: Its last failure in one sentence.
         hung: Whether it was found hanging.
     """
 
@@ -73,28 +73,28 @@ class Member:
 
     @property
     def ready(self) -> bool:
-        """Whether it takes orders."""
+        """Whether it accepts orders."""
         return self.block.words[STATE] == READY
 
 
-def start(log: Path, told: bytes) -> subprocess.Popen[bytes]:
-    """Spawn a worker whose output goes to `log`, or take one that was started ahead, and tell it what to do."""
-    return _spawner.submit(_start, log, told).result()
+def start(log: Path, instructions: bytes) -> subprocess.Popen[bytes]:
+    """Start a worker with output to `log`, or take a spare one, and send it its instructions."""
+    return _spawner.submit(_start, log, instructions).result()
 
 
-def start_spare(log: Path, told: bytes, pipe: int) -> None:
-    """Spawn a worker that gets `pipe` and loads what `told` says; `start` will tell it what to do."""
+def start_spare(log: Path, instructions: bytes, pipe: int) -> None:
+    """Start a spare worker that inherits `pipe` and loads the kernels named in `instructions`."""
 
     def spawn() -> None:
         process = _spawn(log, pipe)
-        _tell(process, told)
+        _send(process, instructions)
         _spares.append((process, log))
 
     _spawner.submit(spawn).result()
 
 
 def stop_spares() -> None:
-    """End the workers that were started ahead and that nobody took."""
+    """Kill the spare workers that no fleet took."""
 
     def end() -> None:
         while _spares:
@@ -140,13 +140,13 @@ def _variable(process: psutil.Process) -> str | None:
 
 
 def tail(log: Path) -> str:
-    """Return the end of what a worker printed."""
+    """Return the last 4 KiB of a worker's output."""
     data = log.read_bytes() if log.exists() else b""
     return data[-TAIL:].decode(errors="replace")
 
 
 def status(member: Member) -> WorkerStatus:
-    """Return a worker as it is now; shortens a log that has grown too long."""
+    """Return the current status of a worker; empties a log larger than 1 MiB."""
     words, quads, process = member.block.words, member.block.quads, member.process
     pid = process.pid if process else 0
     used, rss = 0.0, 0
@@ -159,8 +159,8 @@ def status(member: Member) -> WorkerStatus:
         pass
     if member.log.exists() and member.log.stat().st_size > LOG_LIMIT:
         os.truncate(member.log, 0)
-    owing = WorkerState.STEPPING if words[REPLY] != words[REQUEST] else WorkerState.READY
-    state = {STARTING: WorkerState.STARTING, FAILED: WorkerState.DEAD}.get(words[STATE], owing)
+    busy_or_ready = WorkerState.STEPPING if words[REPLY] != words[REQUEST] else WorkerState.READY
+    state = {STARTING: WorkerState.STARTING, FAILED: WorkerState.DEAD}.get(words[STATE], busy_or_ready)
     if member.hung:
         state = WorkerState.HUNG
     elif process is None or process.returncode is not None:
@@ -172,13 +172,13 @@ def status(member: Member) -> WorkerStatus:
     )
 
 
-def _start(log: Path, told: bytes) -> subprocess.Popen[bytes]:
+def _start(log: Path, instructions: bytes) -> subprocess.Popen[bytes]:
     if _spares:
         process, before = _spares.popleft()
         before.replace(log)
     else:
         process = _spawn(log)
-    _tell(process, told)
+    _send(process, instructions)
     _shut(process)
     return process
 
@@ -200,10 +200,10 @@ def _spawn(log: Path, *pipes: int) -> subprocess.Popen[bytes]:
         os.close(descriptor)
 
 
-def _tell(process: subprocess.Popen[bytes], told: bytes) -> None:
+def _send(process: subprocess.Popen[bytes], instructions: bytes) -> None:
     assert process.stdin is not None
-    with suppress(BrokenPipeError):  # one that is dead already is found out soon
-        process.stdin.write(told + b"\n")
+    with suppress(BrokenPipeError):  # the fleet notices a dead worker itself
+        process.stdin.write(instructions + b"\n")
         process.stdin.flush()
 
 

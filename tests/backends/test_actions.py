@@ -40,7 +40,7 @@ def test_a_number_that_is_none(begun, number):
     envs = begun("Arm")
     envs.buffer["action"][0] = 0.5
     envs.buffer["action"][0, 2, 1] = number
-    with pytest.raises(BadAction, match=r"environment 2 was given action \[0.5, (nan|inf)\]; actions are finite"):
+    with pytest.raises(BadAction, match=r"environment 2 got action \[0.5, (nan|inf)\]; expected finite"):
         envs.advance(0)
     envs.buffer["action"][0] = 0.5
     envs.advance(0)
@@ -53,7 +53,7 @@ def test_a_choice_out_of_range(begun, choice):
     envs = begun("Levers")
     envs.buffer["action"][0] = 0
     envs.buffer["action"][0, 1, 1] = choice
-    with pytest.raises(BadAction, match=rf"environment 1 was given action \[0, {choice}\]; component 1 is 0 to 1"):
+    with pytest.raises(BadAction, match=rf"environment 1 got action \[0, {choice}\]; expected 0 to 1 for component 1"):
         envs.advance(0)
 
 

@@ -21,7 +21,7 @@ TASK = find("drmario")
 
 @pytest.fixture
 def little(monkeypatch):
-    """Let this process believe that 8 MiB are free."""
+    """Let this process believe that 8 MiB are available."""
     monkeypatch.setattr(memory, "available_memory", lambda: 8 * MIB)
 
 
@@ -61,7 +61,7 @@ def test_the_groups_on_the_way_to_the_root():
 @pytest.mark.usefixtures("little")
 def test_too_many_environments_are_refused_with_a_number_that_fits():
     """The error says what they would need, what is there and how many fit; so many do."""
-    with pytest.raises(TooManyEnvironments, match=r"N=100,000 would need about .* MiB, 6\.4 MiB are free") as caught:
+    with pytest.raises(TooManyEnvironments, match=r"N=100,000 needs about .* MiB, 6\.4 MiB are available") as caught:
         make(TASK, 100_000, "inline", slots=2)
     most = caught.value.most
     assert f"use at most {most:,}" in str(caught.value)
@@ -72,7 +72,7 @@ def test_too_many_environments_are_refused_with_a_number_that_fits():
 @pytest.mark.usefixtures("little")
 def test_not_even_one():
     """Where one environment does not fit, no number is proposed."""
-    with pytest.raises(TooManyEnvironments, match="not even one fits"):
+    with pytest.raises(TooManyEnvironments, match="not even one environment fits"):
         make(TASK, 1, "inline", slots=100_000)
 
 
@@ -96,7 +96,7 @@ def test_what_an_environment_takes_counts(toy, monkeypatch):
 def test_ten_million_environments(monkeypatch):
     """They are refused before memory is touched."""
     monkeypatch.setattr(np, "zeros", None)
-    with pytest.raises(TooManyEnvironments, match="N=10,000,000 would need"):
+    with pytest.raises(TooManyEnvironments, match="N=10,000,000 needs"):
         make(TASK, 10_000_000, "inline", slots=129)
 
 

@@ -29,7 +29,7 @@ PLAIN = range(0x01, 0x0D)
 
 
 class Foreign(SocketServer):
-    """A server that has never read_instructions of types beyond the twelve: it ignores them, or refuses them."""
+    """A server that knows only the twelve plain types: it ignores or refuses others."""
 
     def refuse_more(self) -> None:
         self._sizes.requests = {kind: size for kind, size in self._sizes.requests.items() if kind in PLAIN}

@@ -53,7 +53,7 @@ def test_a_runtime_directory_that_others_may_enter_is_refused(tmp_path, monkeypa
 
 @pytest.fixture
 def elsewhere():
-    """A directory of a process that nobody wait_until here."""
+    """A directory of a process that is not visible here."""
     path = runtime_directory() / f"{UNSEEN}-7-0123456789abcdef"
     path.mkdir(mode=0o700)
     return path

@@ -77,7 +77,7 @@ def test_threads_share_tables_where_there_is_little_shared_memory(tally, monkeyp
 def test_a_table_that_is_too_large_is_refused(monkeypatch):
     """Fewer environments are no remedy where the table alone does not fit."""
     monkeypatch.setattr(memory, "available_memory", lambda: 1 << 23)
-    with pytest.raises(TooManyEnvironments, match="not even one fits"):
+    with pytest.raises(TooManyEnvironments, match="not even one environment fits"):
         make(transformed(find("noop"), ("tally:dress", {"cells": 1 << 20})), 4, "inline")
 
 

@@ -222,7 +222,7 @@ def test_a_game_of_numbers_that_are_none(toy, monkeypatch):
         events = envs.drain_events()
         envs.close()
         assert len(events) == 1
-        assert f"environment 1 gave a {what} that is not a finite number" in events[0].text
+        assert f"environment 1 returned a {what} that is NaN or infinite" in events[0].text
 
 
 def test_what_the_workers_are_doing(toy, backend):

@@ -104,8 +104,8 @@ def test_as_many_environments_as_there_is_memory_for(crowd):
     assert 1 <= report["num_envs"] < 1000
     assert report["steps"] >= 500
     (event,) = report["events"]
-    assert event.startswith("N=1,000 would need about")
-    assert event.endswith(f"are free for them: using {report['num_envs']:,}")
+    assert event.startswith("N=1,000 needs about")
+    assert event.endswith(f"are available: using {report['num_envs']:,}")
 
 
 def test_a_restart_takes_as_many_environments_as_there_is_memory_for(crowd):
@@ -114,7 +114,7 @@ def test_a_restart_takes_as_many_environments_as_there_is_memory_for(crowd):
     assert 2 < report["num_envs"] < 1000
     assert report["restarts"] == 1
     (event,) = report["events"]
-    assert event.startswith("N=1,000 would need about")
+    assert event.startswith("N=1,000 needs about")
 
 
 def test_strictly_as_many_environments_as_were_asked_for(crowd):
@@ -125,7 +125,9 @@ def test_strictly_as_many_environments_as_were_asked_for(crowd):
 
 def test_the_last_steps_of_very_many_environments_need_memory_too(crowd):
     """What the app goes back through is told before it is taken, in a sentence."""
-    with pytest.raises(TooManyEnvironments, match=r"N=1,000,000 would need about .* to keep their last steps, .* fre"):
+    with pytest.raises(
+        TooManyEnvironments, match=r"N=1,000,000 needs about .* to keep their last steps, .* are available"
+    ):
         crowd(num_envs=1_000_000, strict=True)
 
 
@@ -133,7 +135,7 @@ def test_as_many_environments_as_there_is_memory_to_look_back_at(crowd):
     """Of very many, as many run as can be gone back through."""
     report = crowd(num_envs=1_000_000)
     assert 1 <= report["num_envs"] < 1000
-    assert report["events"][0].startswith("N=1,000,000 would need about")
+    assert report["events"][0].startswith("N=1,000,000 needs about")
 
 
 def test_a_speed_limit_holds_at_any_number_of_environments(tmp_path):

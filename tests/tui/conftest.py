@@ -1,8 +1,9 @@
-"""The app on a fake: a real segment and a real socket, played by the test."""
+"""The app over a session that the test plays: a real segment and a real socket, without a process."""
 
 from contextlib import asynccontextmanager
 
 import pytest
+from textual._compositor import Compositor
 from textual._context import active_app
 from textual.pilot import Pilot
 
@@ -15,7 +16,7 @@ from .fake_session import FakeSession, until
 
 @pytest.fixture(autouse=True)
 def keys_are_handled(monkeypatch):
-    """Let a pilot wait for messages under way, not for a process at rest: a starved one rests too, a busy one never."""
+    """Let a pilot wait until messages are handled, not until the process is idle, which depends on the machine."""
 
     async def handled(*_limits):
         await Pilot(active_app.get())._wait_for_screen()
@@ -24,16 +25,26 @@ def keys_are_handled(monkeypatch):
         monkeypatch.setattr(f"textual.{module}.wait_for_idle", handled)
 
 
+@pytest.fixture(autouse=True)
+def updates_are_not_rendered(monkeypatch):
+    """Skip the updates for the terminal: Textual renders them without one, too. Tests render the screen themselves."""
+
+    def discard(compositor, **_options):
+        compositor._dirty_regions.clear()
+
+    monkeypatch.setattr(Compositor, "render_update", discard)
+
+
 @pytest.fixture
 def fake(runtime_directory):
-    """Eight bottles that run."""
+    """A running session of eight bottles."""
     with_bottles = FakeSession(runtime_directory)
     yield with_bottles
     with_bottles.close()
 
 
 class Hasty(RefreshScheduler):
-    """Draws more often than a person could see, however busy the machine is: a test waits for it."""
+    """Draws more often than the app does, whatever that costs, since the test waits for it."""
 
     def measure(self):
         self.slowdown = 0.3
@@ -41,7 +52,7 @@ class Hasty(RefreshScheduler):
 
 @pytest.fixture
 def open_app():
-    """Return a context that runs the app over a fake, until it has seen the session."""
+    """Return a context manager that runs the app and waits for its first snapshot."""
 
     @asynccontextmanager
     async def opened(fake, size=(120, 40), *, wait=True, origin="process"):

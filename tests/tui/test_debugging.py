@@ -158,25 +158,27 @@ async def test_what_was_done_is_told_whole_on_a_narrow_terminal(fake, open_app):
 
 BACK = [
     (["left"], 1),
-    (["left", "left", "right"], 1),
-    (["shift+left"], 10),
-    (["pageup", "left"], 11),
-    (["pageup", "pageup", "pagedown"], 10),
-    (["home"], 100),
-    (["home", "left"], 100),
+    (["pageup", "right"], 9),
     (["home", "shift+right"], 90),
     (["home", "end"], 0),
     (["left", "escape"], 0),
+]
+MORE_BACK = [
+    (["left", "left", "right"], 1),
+    (["shift+left"], 10),
+    (["pageup", "pageup", "pagedown"], 10),
+    (["home", "left"], 100),
     (["left", "right", "right"], 0),
 ]
 
 
-async def test_keys_go_back_and_on(fake, open_app):
-    """Arrows by one, with Shift or PgUp by ten, Home and End to the ends; nothing is commanded."""
+@pytest.mark.parametrize("moves", [BACK, pytest.param(MORE_BACK, marks=pytest.mark.thorough)], ids=["few", "more"])
+async def test_keys_go_back_and_forward(fake, open_app, moves):
+    """Arrows go one step, with Shift or PgUp ten, Home and End to the ends. No command is sent."""
     paused(fake)
     async with open_app(fake) as (app, pilot):
         await go_back(pilot, 0)
-        for keys, back in BACK:
+        for keys, back in moves:
             app.debugger.back = 0
             await pilot.press(*keys)
             await until(partial(looks_back, fake, back), str(keys))

@@ -7,6 +7,7 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
+from ...backends.core.layout import Buffer
 from ...envs import Task
 from ...envs.fields import Array, Buffers
 from ...envs.task import ASKED, LAST_DRAWN, LOOKED_AT
@@ -51,21 +52,20 @@ class BoardCapture:
             last_drawn[~asked] = 0
             last_drawn[asked & (last_drawn == 0)] = ASKED
 
-    def keep(self, history: History, buffer: Buffers, slot: int, ahead: int, recorded: Collection[int]) -> None:
+    def keep(self, history: History, buffer: Buffer, ahead: int, recorded: Collection[int]) -> None:
         """Keep the boards that were drawn.
 
         Args:
             history: Where they are kept.
             buffer: The environments' arrays.
-            slot: The newest slot.
-            ahead: How many steps that is after the newest step in `history`.
+            ahead: How many steps the newest slot is after the newest step in `history`.
             recorded: The environments whose episodes are recorded.
         """
         drawn = self._take_drawn(buffer[LOOKED_AT][0], recorded) if LOOKED_AT in buffer else self._displayed()
         if drawn.any():
             history.keep_boards(buffer, ahead, drawn)
         if LAST_DRAWN in buffer:
-            self._keep_last_boards(history, buffer, slot, ahead)
+            self._keep_last_boards(history, buffer, ahead)
 
     def _displayed(self) -> NDArray[np.bool_]:
         return self._view.displayed(len(self._requested))
@@ -79,8 +79,9 @@ class BoardCapture:
             looked_at[list(recorded)] = 1
         return drawn
 
-    def _keep_last_boards(self, history: History, buffer: Buffers, slot: int, ahead: int) -> None:
-        """Keep the last boards of the episodes that ended in the step to `slot`."""
+    def _keep_last_boards(self, history: History, buffer: Buffer, ahead: int) -> None:
+        """Keep the last boards of the episodes that ended in the newest step."""
+        slot = buffer.order.newest
         ended = buffer["terminated"][slot, :: self._players] | buffer["truncated"][slot, :: self._players]
         drawn = (buffer[LAST_DRAWN][0] == buffer["episode"][0]) & (ended > 0)
         if drawn.any():

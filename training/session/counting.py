@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ...envs import Task, next_slot
+from ...envs import Task
+from ...envs.slots import Span
 from ..past.history import MAX_UNCOUNTED
 from ..telemetry.blocks import TelemetryWriter
 from ..telemetry.counts import Counts
@@ -26,7 +27,7 @@ class StepCounter:
         task: What is trained on.
         timer: Measures the phases of the training thread.
         clock: Measures the time of training.
-        on_count: Called after counting, with the slots that were counted and the environments whose episodes ended.
+        on_count: Called after counting, with the steps that were counted and the environments whose episodes ended.
 
     Attributes:
         counts: Totals and the last episodes.
@@ -34,23 +35,19 @@ class StepCounter:
         throughput: The rates.
         clock: The same.
         resumed: The counters at the point from which a run was resumed.
-        newest: The slot that was written last.
     """
 
     def __init__(
-        self, task: Task, timer: Timer, clock: TrainingClock, on_count: Callable[[slice, Sequence[int]], None]
+        self, task: Task, timer: Timer, clock: TrainingClock, on_count: Callable[[Span, Sequence[int]], None]
     ) -> None:
         self.counts = Counts(task)
         self.series = MetricHistory()
         self.throughput = Throughput()
         self.clock = clock
         self.resumed = Mark(0.0, 0, 0)
-        self.newest = 0
         self._timer, self._on_count = timer, on_count
         self._source: MonitoredEnvs | None = None
-        self._slots = 1
-        self._counted = 0
-        self._stepped = False
+        self._counted = 0  # the head of the buffer's slots up to which steps are counted
 
     def attach(self, writer: TelemetryWriter, num_envs: int) -> None:
         """Write the figures of iterations into `writer`, made for `num_envs` environments that `begin` will name."""
@@ -59,40 +56,34 @@ class StepCounter:
         self.series.attach(writer)
 
     def begin(self, source: MonitoredEnvs) -> None:
-        """Count the steps of `source`, whose episodes have just begun in slot 0."""
-        self._source, self._slots = source, source.buffer.slots
-        self.newest = self._counted = 0
-        self._stepped = False
+        """Count the steps of `source`, whose episodes have just begun."""
+        self._source, self._counted = source, source.buffer.order.head
         self.throughput.reset(source.buffer.num_envs, self.mark())
 
-    def step(self, slot: int) -> None:
-        """Note that `slot` was stepped; its results are in the next one."""
-        self.newest = next_slot(slot, self._slots)
-        self._stepped = True
+    @property
+    def newest(self) -> int:
+        """The slot that was written last."""
+        return self._source.buffer.order.newest if self._source is not None else 0
 
     @property
     def uncounted(self) -> int:
         """Number of steps that are not counted yet."""
-        return self.newest - self._counted if self._slots > 1 else int(self._stepped)
+        return self._source.buffer.order.head - self._counted if self._source is not None else 0
 
     @property
     def must_count(self) -> bool:
-        """Whether the steps must be counted before the next one: their slots will be overwritten, or are many."""
-        return self.newest == self._slots - 1 or self.uncounted >= MAX_UNCOUNTED
-
-    @property
-    def next_decision(self) -> int:
-        """The slot that the next actions are written to: a rollout's last slot is the first one of the next."""
-        return 0 if self.newest == self._slots - 1 else self.newest
+        """Whether steps must be counted before the next one: it would overwrite a slot, or they are many."""
+        assert self._source is not None
+        return self._source.buffer.order.room(self._counted) < 1 or self.uncounted >= MAX_UNCOUNTED
 
     def count(self) -> None:
-        """Count the slots that were written since the last time."""
-        if self._source is None or not self._stepped:
+        """Count the steps that were made since the last time."""
+        if self._source is None:
             return
-        self._stepped = False
-        span = slice(self._counted + 1, self.newest + 1) if self._slots > 1 else slice(0, 1)
-        self._counted = self.next_decision
-        self._on_count(span, self.counts.add(self._source.buffer, span))
+        buffer, counted = self._source.buffer, self._counted
+        self._counted = buffer.order.head
+        for span in buffer.order.since(counted):
+            self._on_count(span, self.counts.add(buffer, span.written))
 
     def mark(self) -> Mark:
         """Return the counters of now."""

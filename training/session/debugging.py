@@ -10,6 +10,7 @@ import numpy as np
 
 from ...envs import Task
 from ...envs.fields import Array
+from ...envs.slots import Span
 from ..guards.alarms import Alarms, EpisodePace
 from ..guards.breakpoints import Breakpoints, ConditionValues
 from ..past.history import History
@@ -115,11 +116,11 @@ class Debugger:
         waits = self._awaited_env is not None or bool(self.breakpoints.enabled)
         return waits or (recorder is not None and recorder.eager)
 
-    def observe(self, span: slice, ended: Sequence[int]) -> None:
+    def observe(self, span: Span, ended: Sequence[int]) -> None:
         """Take over steps that were counted.
 
         Args:
-            span: The slots with their results, the newest last.
+            span: Their slots, the newest last.
             ended: The environments whose episodes ended.
         """
         assert self._source is not None
@@ -128,16 +129,17 @@ class Debugger:
             if env == self._awaited_env:
                 self._awaited_env = None
                 self._gate.pause()
-        self.alarms.check_environments(self._source.buffer, span, self._task.players, self._clock.now())
-        values = self._values(slice(span.start - 1, span.stop - 1)) if span.start else None
-        self.history.extend(self._source, span, values, self._counts.terms)
+        self.alarms.check_environments(self._source.buffer, span.written, self._task.players, self._clock.now())
+        self.history.extend(self._source, span.written, self._values(span.acted), self._counts.terms)
         if self.recorder:
-            self.recorder.extend(self._source, span, self.history)
+            self.recorder.extend(self._source, span.written, self.history)
 
-    def check_breakpoints(self, acted: int, newest: int) -> None:
-        """Call `on_breakpoint` if one hits after the step from slot `acted` to slot `newest`."""
+    def check_breakpoints(self) -> None:
+        """Call `on_breakpoint` if one hits after the newest step."""
         if not self.breakpoints.enabled or self._source is None:
             return
+        newest = self._source.buffer.order.newest
+        acted = self._source.buffer.order.acted(newest)
         readings = ConditionValues(
             self._task, self._source.buffer, newest, acted, value=lambda: self._value(acted), entropy=self._entropy
         )
@@ -149,10 +151,10 @@ class Debugger:
         pace = EpisodePace(self._counts.episodes, self._counts.length_median, sps / self.history.num_envs)
         self.alarms.check_pace(pace, self._clock.now())
 
-    def keep_boards(self, slot: int, ahead: int) -> None:
-        """Keep the boards that environments drew in the step to `slot`, `ahead` steps after the newest counted one."""
+    def keep_boards(self, ahead: int) -> None:
+        """Keep the boards that environments drew in the newest step, `ahead` steps after the newest counted one."""
         if self._source is not None and self.boards.needed and (self._view.has_viewers or self.recorder):
-            self.boards.keep(self.history, self._source.buffer, slot, ahead, self._recorded)
+            self.boards.keep(self.history, self._source.buffer, ahead, self._recorded)
 
     @property
     def _recorded(self) -> list[int]:

@@ -67,7 +67,7 @@ class GatedEnvs:
             self.stepping = False
         spent = timer.lap("environment")
         timer.move("environment", "transport", max(0.0, spent - (backend.busy_seconds - busy)))
-        self._monitor.step(slot)
+        self._monitor.step()
         if self._checkpoints.streaming:
             self._checkpoints.feed()
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from ...envs import Task
+from ...envs.slots import Span
 from ..telemetry.blocks import TelemetryWriter
 from ..telemetry.monitored import MonitoredEnvs
 from ..telemetry.snapshot import ViewRequest
@@ -14,7 +15,7 @@ from ..trainer import Timer
 from .counting import StepCounter
 from .debugging import Debugger
 from .gate import Gate
-from .publishing import Publisher, StepPosition
+from .publishing import Publisher
 from .state import SessionState, View
 
 
@@ -76,19 +77,18 @@ class Monitor:
         self.counter.begin(source)
         self.publisher.begin(source)
 
-    def step(self, slot: int) -> None:
-        """Note that `slot` was stepped."""
+    def step(self) -> None:
+        """Look at the steps that were made since the last call."""
         counter, debugger = self.counter, self.debugger
-        counter.step(slot)
-        debugger.keep_boards(counter.newest, counter.uncounted)
+        debugger.keep_boards(counter.uncounted)
         due = time.perf_counter() >= self.publisher.due
         if due or counter.must_count or debugger.needs_every_step:
             counter.count()
-            debugger.check_breakpoints(slot, counter.newest)
+            debugger.check_breakpoints()
             if due:
                 self.publish()
 
-    def _on_count(self, span: slice, ended: Sequence[int]) -> None:
+    def _on_count(self, span: Span, ended: Sequence[int]) -> None:
         self.debugger.observe(span, ended)
 
     def wait(self) -> None:
@@ -111,8 +111,7 @@ class Monitor:
                 self._speed = self.state.speed
                 counter.throughput.restart_window(mark)
             self.debugger.check_pace(counter.throughput.rates(mark)[1])
-        chosen = at_gate and self.actions_chosen
-        self.publisher.publish(mark, StepPosition(counter.newest, at_gate, counter.next_decision if chosen else None))
+        self.publisher.publish(mark, at_gate=at_gate, actions_chosen=at_gate and self.actions_chosen)
 
     def redraw(self, draw: Callable[[], object]) -> None:
         """Have environments that draw on request `draw` their boards between two steps, if viewers need new ones."""
@@ -120,5 +119,5 @@ class Monitor:
         drawn, self._drawn = self._drawn, (self.counter.counts.steps, view.look, view.has_viewers)
         if view.has_viewers and drawn != self._drawn:
             draw()
-            self.debugger.keep_boards(self.counter.newest, 0)
+            self.debugger.keep_boards(0)
             self.publish(at_gate=True)

@@ -107,17 +107,20 @@ class Publisher:
             return PERIODS["nobody"]
         return PERIODS["grid"] if self._view.look.focus is None else PERIODS["focus"]
 
-    def publish(self, mark: Mark, position: StepPosition) -> None:
+    def publish(self, mark: Mark, *, at_gate: bool = False, actions_chosen: bool = False) -> None:
         """Write everything now.
 
         Args:
             mark: The counters of now.
-            position: Where the training thread is.
+            at_gate: Whether the training waits at the gate, so that nothing changes.
+            actions_chosen: Whether the buffer contains the actions of the next step.
         """
         started = time.thread_time()
         if self._writer is not None:
             self._write_state(self._writer, mark)
             if self._source is not None:
+                order = self._source.buffer.order
+                position = StepPosition(order.newest, at_gate, order.acting if actions_chosen else None)
                 self._write_environments(self._writer, self._source, mark, position)
         self.due = time.perf_counter() + max(self.period, (time.thread_time() - started) / MAX_SHARE)
 

@@ -168,9 +168,8 @@ class WatchedScript(BaseSession):
         mirror, drawing = self.mirror, 0.0
         if mirror.flush():
             drawing = self._draw()
-            order = mirror.buffer.order
-            mirror.buffer["observation"][order.newest, mirror.unknown, 0] = math.nan
-            self.monitor.step(order.acted(order.newest))
+            mirror.buffer["observation"][mirror.buffer.order.newest, mirror.unknown, 0] = math.nan
+            self.monitor.step()
         return drawing
 
     def _draw(self) -> float:

@@ -33,11 +33,16 @@ class Source:
     def __init__(self):
         self.buffer = Layout(TASK, N, slots=5).map()
         self.buffer["episode"][:] = 0
+        self.buffer.order.begin(0)
 
     def save(self, _slot):
         return False
 
-    def write(self, slot, **fields):
-        """Write the results of a step into `slot`: one decision and one frame each, and these fields."""
+    def step(self, **fields):
+        """Make a step with one decision and one frame in each environment, and these results."""
+        if self.buffer.order.full:
+            self.buffer.carry()
+        slot = self.buffer.order.next(self.buffer.order.newest)
+        self.buffer.order.wrote(slot)
         for name, values in {"active": DECIDES, "frames": 1, "episode_length": slot, **fields}.items():
             self.buffer[name][slot if len(self.buffer[name]) > 1 else 0] = values

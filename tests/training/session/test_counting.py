@@ -33,22 +33,17 @@ def counter(source, counted):
         TASK,
         Timer(times.__next__),
         TrainingClock(times.__next__),
-        lambda span, ended: counted.append((span.start, span.stop, list(ended))),
+        lambda span, ended: counted.append((span.written.start, span.written.stop, list(ended))),
     )
     counter.counts.resize(N)
     counter.begin(source)
     return counter
 
 
-def step(counter, source, slot, **fields):
-    source.write(slot + 1, **fields)
-    counter.step(slot)
-
-
 def test_steps_are_counted_together(counter, source, counted):
     """Nothing is counted until it is asked for, and then every slot once."""
-    step(counter, source, 0)
-    step(counter, source, 1, terminated=[0, 1, 0, 0])
+    source.step()
+    source.step(terminated=[0, 1, 0, 0])
     assert (counter.counts.steps, counter.uncounted, counted) == (0, 2, [])
     assert counter.mark().steps == counter.mark().steps == 2 * N
     assert counted == [(1, 3, [1])]
@@ -57,13 +52,12 @@ def test_steps_are_counted_together(counter, source, counted):
 
 def test_the_last_slot_of_a_rollout_is_counted_before_it_is_overwritten(counter, source, counted):
     """The next rollout begins in slot 0, which was counted as the last one of this."""
-    for slot in range(4):
+    for _ in range(4):
         assert not counter.must_count
-        step(counter, source, slot)
+        source.step()
     assert counter.must_count
-    assert counter.next_decision == 0
     counter.count()
-    step(counter, source, 0)
+    source.step()
     counter.count()
     assert counted == [(1, 5, []), (1, 2, [])]
     assert counter.counts.frames == 5 * N
@@ -73,7 +67,7 @@ def test_a_resumed_run_continues_its_counts(counter, source):
     """Totals and seconds are those of both sessions."""
     state = {"steps": 100, "frames": 400, "episodes": 7, "iterations": 3}
     counter.resume(state, 12.0, [])
-    step(counter, source, 0)
+    source.step()
     mark = counter.mark()
     assert (mark.steps, mark.frames, counter.counts.iterations) == (100 + N, 400 + N, 3)
     assert (counter.resumed.steps, counter.resumed.seconds) == (100, 12.0)
@@ -82,9 +76,9 @@ def test_a_resumed_run_continues_its_counts(counter, source):
 def test_an_iteration_has_the_figures_of_trainer_and_session(counter, source):
     """Rates are included after the first iteration, which is a warm-up."""
     counter.clock.start()
-    step(counter, source, 0, terminated=1, episode_return=[1, 2, 3, 4])
+    source.step(terminated=1, episode_return=[1, 2, 3, 4])
     assert counter.end_iteration({"loss": 0.5}) == {"return_mean": 2.5, "length_mean": 1.0, "loss": 0.5}
-    step(counter, source, 1)
+    source.step()
     assert counter.end_iteration({})["sps"] > 0
     assert counter.series.latest.keys() == {"return_mean", "length_mean", "fps", "sps"}
 

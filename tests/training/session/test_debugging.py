@@ -50,11 +50,13 @@ class Debugged:
         self.debugger.resize(N)
         self.debugger.begin(self.source)
 
-    def step(self, slot, **fields):
+    def step(self, **fields):
         """Make a step, count it and check breakpoints, as a monitor does."""
-        self.source.write(slot + 1, **fields)
-        self.debugger.observe(slice(slot + 1, slot + 2), self.counts.add(self.source.buffer, slice(slot + 1, slot + 2)))
-        self.debugger.check_breakpoints(slot, slot + 1)
+        order = self.source.buffer.order
+        self.source.step(**fields)
+        for span in order.since(order.head - 1):
+            self.debugger.observe(span, self.counts.add(self.source.buffer, span.written))
+        self.debugger.check_breakpoints()
 
 
 @pytest.fixture
@@ -66,28 +68,28 @@ def test_a_breakpoint_reports_where_it_hits(debugged):
     """Once, though the condition stays true in the same episode."""
     debugged.debugger.breakpoints.add("reward > 1", N)
     assert debugged.debugger.needs_every_step
-    debugged.step(0)
-    debugged.step(1, reward=[0, 0, 3, 0])
-    debugged.step(2, reward=[0, 0, 3, 0])
+    debugged.step()
+    debugged.step(reward=[0, 0, 3, 0])
+    debugged.step(reward=[0, 0, 3, 0])
     assert debugged.breaks == [("break: env 3: reward > 1 (reward 3)", 2)]
 
 
 def test_the_environments_of_a_breakpoint_are_marked(debugged):
     """In the table of environments, until the next step."""
     debugged.debugger.breakpoints.add("reward > 1", N)
-    debugged.step(0, reward=[0, 0, 3, 0])
+    debugged.step(reward=[0, 0, 3, 0])
     assert debugged.debugger.columns(N)["notice"].tolist() == [0, 0, Notice.BREAK, 0]
-    debugged.step(1)
+    debugged.step()
     assert not debugged.debugger.columns(N)["notice"].any()
 
 
 def test_a_breakpoint_reads_the_policy(debugged):
     """Its entropy is that of the trainer; without a trainer it is not known."""
     debugged.debugger.breakpoints.add("entropy > 1", N)
-    debugged.step(0)
+    debugged.step()
     assert not debugged.breaks
     debugged.debugger.policy = Policy()
-    debugged.step(1)
+    debugged.step()
     assert debugged.breaks[0][1] == 0
 
 
@@ -95,19 +97,19 @@ def test_the_gate_closes_at_the_end_of_the_awaited_episode(debugged):
     """Ends of other environments do not close it, and it closes once."""
     debugged.debugger.wait_for_episode_end(1)
     assert debugged.debugger.needs_every_step
-    debugged.step(0, terminated=[1, 0, 0, 0])
+    debugged.step(terminated=[1, 0, 0, 0])
     assert not debugged.gate.paused
-    debugged.step(1, truncated=[0, 1, 0, 0])
+    debugged.step(truncated=[0, 1, 0, 0])
     assert debugged.gate.paused
     assert not debugged.debugger.needs_every_step
 
 
 def test_an_alarm_marks_its_environment_until_the_episode_ends(debugged):
     """A reward that is NaN is reported with its environment."""
-    debugged.step(0, episode_return=[0, 0, 0, math.nan])
+    debugged.step(episode_return=[0, 0, 0, math.nan])
     assert [env for _, env in debugged.alarms] == [3]
     assert debugged.debugger.columns(N)["notice"].tolist() == [0, 0, 0, Notice.ALARM]
-    debugged.step(1, terminated=[0, 0, 0, 1])
+    debugged.step(terminated=[0, 0, 0, 1])
     assert not debugged.debugger.columns(N)["notice"].any()
 
 
@@ -126,7 +128,7 @@ def test_the_environment_in_focus_is_published(debugged, tmp_path):
     debugged.debugger.policy = Policy()
     debugged.view.has_viewers, debugged.view.look = True, ViewRequest(focus=1, detail=True)
     debugged.source.buffer["action"][:, 1] = [2, 1, 0, 0, 0]
-    debugged.step(0, reward=[0, 5, 0, 0])
+    debugged.step(reward=[0, 5, 0, 0])
     debugged.debugger.write(writer, StepPosition(1, at_gate=True, next_actions=1))
     moment, line = reader.read("detail"), reader.read("line")
     assert [moment[name].item() for name in ("env", "action", "next_action")] == [1, 2, 1]

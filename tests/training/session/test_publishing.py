@@ -5,7 +5,7 @@ import math
 import pytest
 
 from pac.training.session.gate import Gate
-from pac.training.session.publishing import PERIODS, Publisher, StepPosition
+from pac.training.session.publishing import PERIODS, Publisher
 from pac.training.session.state import SessionState, View
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.counts import Counts
@@ -29,8 +29,8 @@ class Published:
         self.publisher.attach(segment(folder), N)
         self.reader = TelemetryReader(folder)
 
-    def read(self, block, slot=0):
-        self.publisher.publish(NOW, StepPosition(slot))
+    def read(self, block):
+        self.publisher.publish(NOW)
         return self.reader.read(block)
 
 
@@ -66,9 +66,9 @@ def test_a_closed_gate_is_a_phase(published):
 
 def test_environments_are_published_from_the_newest_slot(published):
     """What only a debugger knows stays empty."""
-    published.source.write(2, episode_return=[1, 2, 3, 4])
+    published.source.step(episode_return=[1, 2, 3, 4])
     published.publisher.begin(published.source)
-    table = published.read("environments", slot=2)
+    table = published.read("environments")
     assert table["episode_return"].tolist() == [1, 2, 3, 4]
     assert table["worker"].tolist() == [-1] * N
     assert not table["notice"].any()

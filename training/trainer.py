@@ -1,4 +1,4 @@
-"""What a session asks of an algorithm, and what it gives it."""
+"""The interface between a session and an algorithm: what the session calls, and what it provides."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
+from ..backends.system.segment import Segment
 from ..envs import PacError, Task
 from ..envs.fields import Array, Buffers
 from .ranks import Ranks, SingleRank
@@ -19,33 +20,58 @@ KEPT_LAPS = 256
 
 
 class Stopped(Exception):
-    """The session is to end. Raised by a step; the algorithm lets it pass."""
+    """The session is to end. Raised by a step; the algorithm does not catch it."""
 
 
 class Interrupted(Exception):
-    """The session has something to do between two steps, a restart say. Raised by a step; the rollout is given up."""
+    """The session has something to do between two steps, such as a restart. Raised by a step; discards the rollout."""
+
+
+class NonFiniteWeights(PacError):
+    """Weights are NaN or infinite, so a checkpoint of them would be useless."""
+
+    title = "Not a number"
+
+
+class ProcessFailed(PacError):
+    """A process that the trainer started has failed. The step that raises this was not made and can be repeated.
+
+    Attributes:
+        index: Index of its arguments in the call of `Context.start_processes`.
+    """
+
+    title = "A process of the trainer failed"
+
+    def __init__(self, index: int, text: str) -> None:
+        super().__init__(text)
+        self.index = index
 
 
 class Envs(Protocol):
-    """The environments as a trainer sees them: a buffer and a step. A backend is one, a session's gate too."""
+    """The environments as a trainer sees them: a buffer and a step. Backends are such, alone or behind a gate."""
 
     @property
     def buffer(self) -> Buffers:
         """The arrays of the task's fields, `(slots, rows, ...)`."""
 
     @property
+    def segment(self) -> Segment | None:
+        """The shared memory with the buffer; None if the buffer is in memory of this process."""
+
+    @property
     def environments(self) -> int:
         """Number of environments N; rows are N x players."""
 
     def start(self, slot: int = 0) -> None:
-        """Begin an episode in every environment and write the first observations into `slot`."""
+        """Start an episode in every environment and write the first observations into `slot`."""
 
     def advance(self, slot: int) -> None:
-        """Step all environments by the actions of `slot`; the results stand in the next slot.
+        """Step all environments by the actions of `slot`; the results are in the next slot.
 
         Raises:
             Stopped: The session is to end.
             Interrupted: The session wants the training thread between two steps.
+            ProcessFailed: A process of the trainer has failed.
         """
 
     def carry(self) -> None:
@@ -63,11 +89,45 @@ class Lap(NamedTuple):
     end: float
 
 
+class TrainerProcesses(Protocol):
+    """Processes that a trainer started. The session supervises them."""
+
+    def check(self) -> None:
+        """Raise `ProcessFailed` if one has failed, once per failure. `Envs.advance` does the same."""
+
+    def restart(self, index: int) -> None:
+        """Start a process again after it has ended."""
+
+    def close(self) -> None:
+        """Stop all of them."""
+
+
+class StartProcesses(Protocol):
+    """Starts processes that map the buffer of environments and pass the session's gate."""
+
+    def __call__(self, function: str, arguments: Sequence[Mapping[str, Any]], envs: Envs) -> TrainerProcesses:
+        """Start one process for each of `arguments`, without waiting for them.
+
+        Args:
+            function: `module:function`, called in the process as `(session, arguments)`, where `session` is a
+                `pac.training.session.attached.AttachedSession`.
+            arguments: JSON data for each process.
+            envs: The environments whose buffer they map, made with `segment=True`.
+
+        Raises:
+            BadParameter: The buffer is not in shared memory.
+        """
+
+
+def _no_processes(function: str, arguments: Sequence[Mapping[str, Any]], envs: Envs) -> TrainerProcesses:  # noqa: ARG001
+    raise PacError("processes can be started only in a session")
+
+
 class Timer:
-    """Attributes every moment of the training thread to one phase, so that the phases add up.
+    """Attributes all time of the training thread to phases.
 
     Attributes:
-        seconds: Time spent per phase, since the beginning.
+        seconds: Time per phase so far.
         last: When the last lap ended, by the clock.
         laps: The last laps, oldest first.
     """
@@ -93,21 +153,21 @@ class Timer:
         self.seconds[target] += seconds
 
     def skip(self) -> None:
-        """Forget the time since the last lap: the training stood still."""
+        """Attribute the time since the last lap to no phase, because the training waited."""
         self.last = self._clock()
 
 
 @dataclass(frozen=True)
 class PolicyOutput:
-    """What the policy thought of one environment at the last step.
+    """What the policy computed for one row at the last step.
 
     Attributes:
         value: The value estimate.
         entropy: Entropy of the action distribution, in nats.
-        actions: The likeliest actions, likeliest first; of an action with several components, the likeliest choice of
-            each.
+        actions: The most likely actions, most likely first; for an action with several components, the most likely
+            choice of each.
         probabilities: Their probabilities.
-        means: Of each number of a continuous action, in the environment's units.
+        means: The mean of each component of a continuous action, in the environment's units.
         deviations: Their standard deviations.
     """
 
@@ -125,19 +185,21 @@ class Context:
 
     Attributes:
         task: The task to train on.
-        make_envs: Called as `(num_envs, slots)`; the caller closes what it got.
+        make_envs: Makes the environments behind the session's gate, which the trainer closes. Called as
+            `(num_envs, slots)`; with `segment=True`, the buffer is in shared memory, where other processes can map it.
         settings: The trainer's validated settings, as plain data.
         device: `cpu`, `cuda:0`, `mps`.
         seed: The run's seed.
-        timer: Where the time goes.
-        notify: Called with a sentence that a person should see.
-        progress: Called with what is being prepared, where that takes long, and the share of it that is done; raises
+        timer: Measures the phases of the training thread.
+        notify: Called with a sentence for people.
+        progress: Called with what is being prepared, if that takes long, and the share of it that is done; raises
             `Stopped` if the session is to end.
         ranks: The processes of the training, which decide together.
+        start_processes: Starts processes that the session supervises.
     """
 
     task: Task
-    make_envs: Callable[[int, int], Envs]
+    make_envs: Callable[..., Envs]
     settings: Mapping[str, Any]
     device: str
     seed: int
@@ -145,46 +207,41 @@ class Context:
     notify: Callable[[str], None] = lambda _text: None
     progress: Callable[[str, float], None] = lambda _what, _share: None
     ranks: Ranks = SingleRank()  # noqa: RUF009 - it has no state
-
-
-class NonFiniteWeights(PacError):
-    """What was learned consists of numbers that are none; it is not worth a checkpoint."""
-
-    title = "Not a number"
+    start_processes: StartProcesses = _no_processes
 
 
 class Trainer(ABC):
-    """One algorithm, driven iteration by iteration. What a call into `Envs` raises passes through."""
+    """One algorithm, driven iteration by iteration. It does not catch `Stopped` and `Interrupted`."""
 
     @abstractmethod
     def start(self, num_envs: int) -> None:
-        """Make the environments and begin an episode in each."""
+        """Make the environments and start an episode in each."""
 
     @abstractmethod
     def iterate(self) -> Metrics:
-        """Collect once and learn once; return the figures worth a curve."""
+        """Collect once and learn once; return the figures, each of which becomes a curve."""
 
     def resize(self, num_envs: int) -> None:
-        """Go on with another number of environments; what was learned, optimiser and counters stay."""
+        """Continue with another number of environments; keep what was learned, optimizer and counters."""
         self.close()
         self.start(num_envs)
 
     def inspect(self, row: int) -> PolicyOutput | None:  # noqa: ARG002
-        """What the policy thought of a row at the last step, if it thinks."""
+        """Return what the policy computed for a row at the last step; None if there is no policy."""
         return None
 
     def values(self, slots: slice) -> Array | None:  # noqa: ARG002
-        """The value estimates behind the decisions of some slots of the running rollout, `(slots, rows)`, if any."""
+        """Return the value estimates of some slots of the running rollout, `(slots, rows)`; None without estimates."""
         return None
 
     @abstractmethod
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return what a checkpoint holds, as of the end of the last iteration: tensors by name, and JSON data.
+        """Return what a checkpoint contains, as of the end of the last iteration: tensors by name, and JSON data.
 
         Tensors are copies, or a `StreamedArray` where a copy would be too large.
 
         Raises:
-            NonFiniteWeights: What was learned is of no use any more.
+            NonFiniteWeights: What was learned is useless.
         """
 
     @abstractmethod
@@ -192,9 +249,9 @@ class Trainer(ABC):
         """Continue from what `state` returned."""
 
     def finish(self) -> Metrics:
-        """Return figures that are worth another look at the end, if any."""
+        """Return figures for the final report."""
         return {}
 
     @abstractmethod
     def close(self) -> None:
-        """Close the environments."""
+        """Close the environments and stop the processes."""

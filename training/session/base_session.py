@@ -22,6 +22,7 @@ from ..trainer import Stopped, Timer
 from .gate import Gate
 from .monitor import Monitor
 from .system_sampler import SystemSampler
+from .trainer_processes import ProcessSupervisor
 from .viewers import Viewers
 
 
@@ -55,17 +56,19 @@ class BaseSession:
         self.state, self.view = self.monitor.state, self.monitor.view
         self.counter, self.debugger = self.monitor.counter, self.monitor.debugger
         self.viewers = Viewers(linger)
+        self.processes = ProcessSupervisor(task, directory, self.events)
         self.sampler = SystemSampler(
             directory,
             self.viewers,
             self.events,
-            check_viewers=self._check_viewers,
+            checks=(self._check_viewers, self.processes.poll),
             writer=lambda: self.writer,
             device=lambda: self.state.device,
         )
+        self.sampler.processes.add(self.processes.statuses)
         self.rewinder = Rewinder(task, seed, lambda: self.debugger.history, self._show_moment)
         self.state.started = time.time()
-        self._generation = 0
+        self._generation = self._published_events = 0
         self._writer: TelemetryWriter | None = None
 
     @property
@@ -111,7 +114,7 @@ class BaseSession:
         before, self._generation = self._writer, self._generation + 1
         description = describe(self.task, version=version("pac-tui"), pid=os.getpid(), **facts)
         self._writer = TelemetryWriter(self.task, description, num_envs, self._generation, self.directory)
-        self.events.write(self._writer)
+        self._write_events()
         self.monitor.attach(self._writer, num_envs)
         if before is not None:
             before.hand_over(self._generation)
@@ -129,9 +132,13 @@ class BaseSession:
 
     def _publish(self) -> None:
         if self._writer is not None:
-            self.events.write(self._writer)
+            self._write_events()
             self.timeline.write(self._writer)
             self.monitor.publish()
+
+    def _write_events(self) -> None:
+        self._published_events = self.events.count
+        self.events.write(self.writer)
 
     def _show_moment(self, moment: Array) -> None:
         """Publish what an environment was some steps ago."""
@@ -149,6 +156,8 @@ class BaseSession:
     def _while_waiting(self) -> None:
         """Publish while the training waits at the gate, with the clock stopped while the gate is closed."""
         self.clock.stop()
+        if self._published_events != self.events.count:  # of other threads, such as a failed process
+            self._write_events()
         self.monitor.wait()
         if not self.gate.paused or self.gate.credits:
             self.clock.start()
@@ -162,4 +171,4 @@ class BaseSession:
     def _on_alarm(self, text: str, env: int, level: Level = Level.WARNING) -> None:
         """Report an alarm."""
         self.events.add(level, text, env)
-        self.events.write(self.writer)
+        self._write_events()

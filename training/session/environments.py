@@ -188,7 +188,7 @@ class SessionEnvs:
             raise error
         return error.most
 
-    def make(self, num_envs: int, slots: int) -> GatedEnvs:
+    def make(self, num_envs: int, slots: int, *, segment: bool = False) -> GatedEnvs:
         """Make the environments behind the gate; called by the trainer."""
         session, config = self._session, self._config
         self.made = True
@@ -199,6 +199,7 @@ class SessionEnvs:
             config.backend,
             strict=config.strict,
             slots=slots,
+            segment=segment,
             seed=config.seed,
             workers=config.workers,
             timeout=max(STEP_TIMEOUT, 2 * config.hang_timeout),

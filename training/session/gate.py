@@ -161,7 +161,7 @@ class Gate(BaseGate):
         self._sps, self._num_envs = 0.0, 1
 
     @classmethod
-    def attach(cls, directory: Path) -> AttachedGate:
+    def attach(cls, directory: Path, waiting: Callable[[], None] = lambda: None) -> AttachedGate:
         """Return a way through the gate of the session in `directory`, for another process or thread.
 
         Pause, speed limit and stop hold for everyone who is attached. A `step` of n lets each of them pass n times,
@@ -171,7 +171,7 @@ class Gate(BaseGate):
         Raises:
             SessionGone: There is no gate, or its session has ended.
         """
-        return AttachedGate(directory)
+        return AttachedGate(directory, waiting)
 
     def pause(self) -> None:
         """Close the gate before the next step."""
@@ -244,10 +244,10 @@ class AttachedGate(BaseGate):
 
     nap = OWNER_CHECK
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, waiting: Callable[[], None] = lambda: None) -> None:
         self._directory, self._next_check = directory, time.monotonic() + OWNER_CHECK
         try:
-            super().__init__(Segment.attach(directory / NAME))
+            super().__init__(Segment.attach(directory / NAME), waiting)
         except OSError as error:
             raise SessionGone(f"there is no session at {directory}: {error.strerror}") from error
         if not is_owned(directory):

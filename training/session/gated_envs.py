@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...backends.core.base import Backend
+from ...backends.system.segment import Segment
 from ..trainer import Timer
 from .checkpoint_manager import CheckpointManager
 from .monitor import Monitor
@@ -45,6 +46,11 @@ class GatedEnvs:
         self._timer, self._monitor, self._checkpoints = timer, monitor, checkpoints
         self._manual_control = monitor.debugger.manual_control
         self._pass_gate, self._detach = pass_gate, detach
+
+    @property
+    def segment(self) -> Segment | None:
+        """The shared memory with the buffer; None if the buffer is in memory of this process."""
+        return self.backend.segment
 
     def start(self, slot: int = 0) -> None:
         """Begin an episode in every environment."""

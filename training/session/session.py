@@ -142,6 +142,7 @@ class Session(BaseSession):
             notify=self._notify,
             progress=lambda what, share: self.set_phase(Phase.STARTING, what, progress=share),
             ranks=self.ranks,
+            start_processes=self.processes.start,
         )
         if config.learn:
             return build_trainer(kind.name, context)
@@ -194,10 +195,12 @@ class Session(BaseSession):
         Raises:
             Stopped: The session is to end, or its time is up.
             Interrupted: There is a request for the training thread.
+            ProcessFailed: A process of the trainer has failed.
         """
         self.ranks.raise_together(self._pass_own_gate, (Interrupted, Stopped))
 
     def _pass_own_gate(self) -> None:
+        self.processes.check()
         super().pass_gate()
         self.limits.check_time()
 
@@ -230,6 +233,7 @@ class Session(BaseSession):
         self.set_phase(Phase.STOPPING, "stopping the workers")
         if self._trainer is not None:
             self._trainer.close()
+        self.processes.close()
         self.envs.close()
         self.sampler.stop()
         self.checkpoints.close()

@@ -36,7 +36,7 @@ class SystemSampler:
         directory: The directory of the session, whose size is published.
         viewers: The viewers.
         events: Where errors of this thread are reported.
-        check_viewers: Called before each pass.
+        checks: Called before each pass.
         writer: Returns the segment to write into.
         device: Returns where the policy runs.
 
@@ -50,12 +50,12 @@ class SystemSampler:
         viewers: Viewers,
         events: EventLog,
         *,
-        check_viewers: Callable[[], None],
+        checks: Sequence[Callable[[], None]],
         writer: Callable[[], TelemetryWriter],
         device: Callable[[], str],
     ) -> None:
         self._directory, self._viewers, self._events = directory, viewers, events
-        self._check_viewers, self._writer, self._device = check_viewers, writer, device
+        self._checks, self._writer, self._device = checks, writer, device
         self.processes = ProcessTable()
         self.processes.add(self._workers)
         self._backend: Backend | None = None
@@ -85,7 +85,8 @@ class SystemSampler:
     def _run(self) -> None:
         system_due = 0.0
         while not self._done.wait(PERIOD):
-            self._attempt(self._check_viewers)
+            for check in self._checks:
+                self._attempt(check)
             self._attempt(self._write_viewers)
             self._attempt(self._write_processes)
             if time.monotonic() >= system_due:

@@ -50,7 +50,7 @@ class Fed:
 
     def __init__(self, envs: Envs, saver: CheckpointWriter) -> None:
         self._envs, self._saver = envs, saver
-        self.buffer, self.environments = envs.buffer, envs.environments
+        self.buffer, self.environments, self.segment = envs.buffer, envs.environments, envs.segment
         self.start, self.carry, self.close = envs.start, envs.carry, envs.close
 
     def advance(self, slot: int) -> None:

@@ -30,7 +30,7 @@ class Gate:
 
     def __init__(self, backend: Backend, credit: list[int]) -> None:
         self.backend, self._credit = backend, credit
-        self.buffer, self.environments = backend.buffer, backend.environments
+        self.buffer, self.environments, self.segment = backend.buffer, backend.environments, backend.segment
         self.start, self.carry, self.close = backend.start, backend.carry, backend.close
 
     def advance(self, slot: int) -> None:

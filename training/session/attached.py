@@ -1,0 +1,66 @@
+"""What runs in a process that a trainer started: it maps the session's buffer and passes its gate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ...backends.core.layout import Layout
+from ...backends.system.segment import Segment
+from ...backends.workers.control import Link
+from ...envs import Task, find
+from ...envs.task import transformed
+from ..trainer import Stopped
+from .gate import Gate
+
+
+class AttachedSession:
+    """A session, as a process of its trainer sees it.
+
+    Args:
+        link: Connects the process with the session that supervises it.
+        task: What is trained on.
+        given: Where buffer and gate are, as `TrainerProcess` describes them.
+
+    Attributes:
+        task: The same.
+        buffer: The arrays of the task's fields, `(slots, rows, ...)`, in shared memory. Only read them: the training
+            thread and the workers write.
+        steps: How often this process has passed the gate.
+    """
+
+    def __init__(self, link: Link, task: Task, given: Mapping[str, Any]) -> None:
+        self.task = task
+        self.buffer = Layout(task, given["num_envs"], given["slots"]).map(Segment.attach(Path(given["segment"])).map)
+        self.steps = 0
+        self._link = link
+        self._gate = Gate.attach(Path(given["directory"]), self._check)
+
+    def pass_gate(self) -> None:
+        """Wait until the next step is allowed: not while the session is paused, nor faster than its speed limit.
+
+        Raises:
+            Stopped: The session or its trainer ends this process. The function need not catch it.
+        """
+        self._check()
+        self._gate.enter()
+        self.steps += 1
+        self._link.beat(self.steps)
+
+    def _check(self) -> None:
+        self._link.beat()
+        if self._link.closing:
+            raise Stopped
+
+
+def run(link: Link, given: Mapping[str, Any]) -> None:
+    """Call the function of a trainer until it returns or is stopped."""
+    module, _, name = given["function"].partition(":")
+    function = getattr(import_module(module), name)
+    session = AttachedSession(link, transformed(find(given["spec"]), given["transform"]), given)
+    link.ready()
+    with suppress(Stopped):
+        function(session, given["arguments"])

@@ -1,0 +1,139 @@
+"""Supervises the processes that a trainer started."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...backends.workers.background import BackgroundProcesses, ProcessExit
+from ...envs import BadParameter, Task
+from ..telemetry.events import EventLog
+from ..telemetry.processes import ProcessStatus, Role
+from ..telemetry.records import Level
+from ..trainer import Envs, ProcessFailed
+
+TARGET = "pac.training.session.attached:run"
+
+
+class SupervisedProcesses:
+    """The processes of one call of `Context.start_processes`. Any thread may call the methods.
+
+    Args:
+        function: What they run, as `module:function`.
+        arguments: What `attached.run` is called with in each.
+        events: Where failures are reported.
+    """
+
+    def __init__(self, function: str, arguments: Sequence[Mapping[str, Any]], events: EventLog) -> None:
+        self._arguments = {f"process {number} of {function}": one for number, one in enumerate(arguments, start=1)}
+        self._events = events
+        self._lock = threading.Lock()
+        self._processes = BackgroundProcesses()
+        self._failures: list[ProcessFailed] = []  # that were not raised yet
+        for index in range(len(arguments)):
+            self.restart(index)
+
+    def poll(self) -> None:
+        """Report the processes that have failed since the last call."""
+        with self._lock:
+            for ended in self._processes.poll():
+                if ended.failed:
+                    index = list(self._arguments).index(ended.name)
+                    self._failures.append(ProcessFailed(index, _describe(ended)))
+                    self._events.add(Level.ERROR, str(self._failures[-1]))
+
+    def check(self) -> None:
+        """Raise `ProcessFailed` if one has failed, once per failure."""
+        if self._failures:
+            raise self._failures.pop(0)
+
+    def restart(self, index: int) -> None:
+        """Start a process again after it has ended."""
+        name = list(self._arguments)[index]
+        with self._lock:
+            self._processes.start(name, TARGET, self._arguments[name])
+
+    def statuses(self) -> list[ProcessStatus]:
+        """Return all running processes as they are now."""
+        with self._lock:
+            running = self._processes.statuses()
+        return [
+            ProcessStatus(
+                role=Role.LEARNER,
+                index=list(self._arguments).index(name),
+                name=name,
+                pid=status.pid,
+                state=status.state.value,
+                count=status.steps,
+                heartbeat=status.heartbeat,
+                cpu_seconds=status.cpu_seconds,
+                rss=status.rss,
+            )
+            for name, status in running.items()
+        ]
+
+    def close(self) -> None:
+        """Stop all processes; those that do not end within 2 s are killed."""
+        with self._lock:
+            self._processes.stop()
+            self._failures.clear()
+
+
+def _describe(ended: ProcessExit) -> str:
+    """Return everything that is known about a failure, on several lines."""
+    output = ended.output.rstrip() and f"The end of its output:\n{ended.output.rstrip()}"
+    return "\n".join(filter(None, (f"{ended.name} failed: {ended.reason}", ended.traceback.rstrip(), output)))
+
+
+class ProcessSupervisor:
+    """All processes of a session's trainer.
+
+    Args:
+        task: What is trained on.
+        directory: The session's directory.
+        events: Where failures are reported.
+    """
+
+    def __init__(self, task: Task, directory: Path, events: EventLog) -> None:
+        self._task, self._directory, self._events = task, directory, events
+        self._started: list[SupervisedProcesses] = []
+
+    def start(self, function: str, arguments: Sequence[Mapping[str, Any]], envs: Envs) -> SupervisedProcesses:
+        """Start processes, see `pac.training.trainer.StartProcesses`."""
+        if envs.segment is None:
+            raise BadParameter("processes can map only a buffer in shared memory: make_envs(..., segment=True)")
+        given = {
+            "function": function,
+            "spec": self._task.spec,
+            "transform": self._task.transform,
+            "num_envs": envs.environments,
+            "slots": len(envs.buffer["reward"]),
+            "segment": str(envs.segment.path),
+            "directory": str(self._directory),
+        }
+        processes = SupervisedProcesses(
+            function, [{**given, "arguments": dict(one)} for one in arguments], self._events
+        )
+        self._started.append(processes)
+        return processes
+
+    def poll(self) -> None:
+        """Report the processes that have failed since the last call."""
+        for processes in tuple(self._started):
+            processes.poll()
+
+    def check(self) -> None:
+        """Raise `ProcessFailed` if a process has failed, once per failure."""
+        for processes in self._started:
+            processes.check()
+
+    def statuses(self) -> list[ProcessStatus]:
+        """Return all processes as they are now."""
+        return [status for processes in tuple(self._started) for status in processes.statuses()]
+
+    def close(self) -> None:
+        """Stop all processes that the trainer has not stopped."""
+        for processes in self._started:
+            processes.close()

@@ -1,4 +1,4 @@
-"""Hit what is shown, in one step: a real, tiny task whose actions are numbers, or several choices."""
+"""A tiny task with one step per episode: hit the shown target. Actions are continuous or several choices."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHOICES = (3, 2)
 
 
 class Archers:
-    """Environments `lo..hi`: the reward is best where the action says what the observation says."""
+    """Environments `lo..hi`; the reward is highest if the action equals the observation."""
 
     def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
         self.task, self.buffers, self.envs = task, buffers, slice(lo, hi)
@@ -45,7 +45,7 @@ class Archers:
         self._aim(after)
 
     def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing."""
 
     def _aim(self, slot: int) -> None:
         if self.task.bounds:
@@ -57,14 +57,14 @@ class Archers:
 
 @dataclass(frozen=True, kw_only=True)
 class Aim(Task):
-    """The task; its environments are built here and not found by name."""
+    """The task; its environments are built here."""
 
     def make(self, lo: int, hi: int, buffers: Buffers, seed: int) -> Environments:
         return Archers(self, lo, hi, buffers, seed)
 
 
 def aim(*, continuous: bool, **settings: Any) -> Aim:
-    """Return the task: two numbers, of which one goes from -1 to 1 and the other from -20 to 20, or two choices."""
+    """Return the task with two numbers, from -1 to 1 and from -20 to 20, or with two choices."""
     quick = {"batch": 256, "minibatch": 64, "learning_rate": 3e-3, "hidden": 32, "entropy_coefficient": 0.0}
     kind: dict[str, Any] = {"num_actions": sum(CHOICES), "choices": CHOICES}
     if continuous:

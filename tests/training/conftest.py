@@ -1,4 +1,4 @@
-"""What tests of sessions and of telemetry share."""
+"""Fixtures for tests of sessions and telemetry."""
 
 import tempfile
 from pathlib import Path
@@ -8,6 +8,6 @@ import pytest
 
 @pytest.fixture
 def folder(runtime_directory):
-    """A folder whose path is short enough for a socket's."""
+    """Return a folder with a path short enough for a socket."""
     with tempfile.TemporaryDirectory(dir=runtime_directory) as name:
         yield Path(name)

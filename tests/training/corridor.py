@@ -1,4 +1,4 @@
-"""A corridor of six cells, walked by choosing a neighbouring cell: a real, tiny, masked task to train on."""
+"""A tiny task with action masks: walk along a corridor of six cells by choosing a neighboring cell."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from pac.envs import Environments, Field, Outcome, Task, next_slot
 from pac.envs.fields import Array, Buffers
 
-# On cores that others use as well, PyTorch's own threads wait for each other most of the time.
+# On busy cores, PyTorch's threads mostly wait for each other.
 torch.set_num_threads(1)
 
 CELLS = 6
@@ -19,7 +19,7 @@ LIMIT = 12
 
 
 class Walkers:
-    """Environments `lo..hi`: from the left end, reaching the right end is worth 1; 12 steps are the most."""
+    """Environments `lo..hi`: start at the left end; reaching the right end within 12 steps has reward 1."""
 
     def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers) -> None:
         self.players, self.buffers = task.players, buffers
@@ -63,7 +63,7 @@ class Walkers:
         self._allow(after)
 
     def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing."""
 
     def _show(self, name: str, slot: int) -> None:
         here = np.arange(CELLS) == self.cell[:, None]
@@ -78,7 +78,7 @@ class Walkers:
 
 @dataclass(frozen=True, kw_only=True)
 class Corridor(Task):
-    """The task; its environments are built here and not found by name."""
+    """The task; its environments are built here."""
 
     def make(self, lo: int, hi: int, buffers: Buffers, seed: int) -> Environments:
         del seed
@@ -86,7 +86,7 @@ class Corridor(Task):
 
 
 def corridor(players: int = 1, **settings: Any) -> Corridor:
-    """Return the task with PPO settings that suit it."""
+    """Return the task with suitable PPO settings."""
     quick = {"batch": 128, "minibatch": 32, "learning_rate": 3e-3, "channels": 8, "hidden": 16, "threads": 1}
     return Corridor(
         spec="corridor",

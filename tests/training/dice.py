@@ -1,4 +1,4 @@
-"""An environment that follows no seed."""
+"""An environment that ignores its seed."""
 
 import numpy as np
 from gymnasium import Env
@@ -6,7 +6,7 @@ from gymnasium.spaces import Box, Discrete
 
 
 class Dice(Env):
-    """Throws three dice; after `length` throws the episode is over."""
+    """Throws three dice per step; an episode has `length` steps."""
 
     observation_space = Box(0, 1, (3,), np.float32)
     action_space = Discrete(2)

@@ -1,4 +1,4 @@
-"""A stretch of steps in this process that is remembered whole: what going back has to find again."""
+"""Steps environments in this process and keeps every state, to compare with what going back computes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ SLOTS = 9
 
 
 class Journey:
-    """Environments of a task played with random legal actions, rollout by rollout.
+    """Environments of a task, stepped with random legal actions, rollout by rollout.
 
     Attributes:
-        history: What was kept of it.
-        truth: What a seat of every environment was after every step, `(steps + 1, num_envs)` records.
-        begun: The same, but the next episode's first state where a step ended one.
+        history: The history to test.
+        truth: A seat of every environment after every step, `(steps + 1, num_envs)` records.
+        begun: The same, but with the next episode's first state after a step that ended an episode.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Journey:
         self.backend.close()
 
     def _play(self, count: int) -> None:
-        """Take some steps; what they were is counted at the end of a rollout and at the end of them."""
+        """Take some steps; they are counted at the end of each rollout and at the end."""
         begun = self.slot
         for ahead in range(count):
             if self.slot == SLOTS - 1:
@@ -89,7 +89,7 @@ class Journey:
         buffer["action"][self.slot] = np.where(legal, self.random.random(legal.shape), -1).argmax(axis=1)
 
     def _sum(self) -> None:
-        """Add up the reward terms, from nothing after an end."""
+        """Add up the reward terms of each episode."""
         buffer = self.backend.buffer
         before = (buffer["terminated"][self.slot - 1] | buffer["truncated"][self.slot - 1]) > 0
         if self.slot > 1 or len(self.truth) > 1:

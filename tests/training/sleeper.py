@@ -1,4 +1,4 @@
-"""An environment that takes its time for every step."""
+"""An environment with slow steps and resets."""
 
 import time
 

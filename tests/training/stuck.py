@@ -1,4 +1,4 @@
-"""An environment that does not come back: whoever stops its training has to do without it."""
+"""An environment that blocks forever, for tests of stopping."""
 
 import ctypes
 import subprocess
@@ -10,25 +10,25 @@ import numpy as np
 
 
 class Stuck(gymnasium.Env):
-    """Takes some steps; then one never returns. It has started a process, and a thread that does not end."""
+    """Blocks forever after some steps, with a child process and a thread that do not end either."""
 
     observation_space = gymnasium.spaces.Box(-1.0, 1.0, (3,), np.float32)
     action_space = gymnasium.spaces.Discrete(2)
 
     def __init__(self, pipe, where, steps=300):
-        """Make it.
+        """Create the environment.
 
         Args:
-            pipe: A FIFO that nobody writes to; a file of its name with the suffix `.stuck` says that it is read.
-            where: What never returns: "reset", "step", "process" (a step, while a process is running), "spin" (a step
-                that computes), "close" (which never lets another thread of Python run), "thread" (a thread of its own).
-            steps: How many steps it takes.
+            pipe: A FIFO without a writer. A file with the suffix `.stuck` is created before it is read.
+            where: What blocks: "reset", "step", "process" (a step with a running process), "spin" (a step that
+                computes), "close" (which never releases the GIL), "thread" (a separate thread).
+            steps: Number of steps before it blocks.
         """
         self._pipe, self._steps, self._left, self._where = Path(pipe), steps, steps, where
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed, options=options)
-        probed = self._pipe.with_suffix(".probed")  # its spaces are looked at before there is a session
+        probed = self._pipe.with_suffix(".probed")  # its spaces are read before the session starts
         if self._where == "reset" and probed.exists():
             self._read()
         probed.touch()

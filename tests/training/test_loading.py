@@ -1,4 +1,4 @@
-"""The configuration: four layers, one object, and a sentence for all that does not fit."""
+"""Loading the configuration from its sources, and the errors about values that do not fit."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ def refusal(**layers) -> str:
 
 
 def test_defaults():
-    """Nothing given gives the defaults, and nothing has an origin."""
+    """Without sources, all values are defaults without an origin."""
     loaded = load(environ={})
     assert loaded.config == Config(trainer="ppo")
     assert not loaded.origins
@@ -44,7 +44,7 @@ def test_precedence(tmp_path):
 
 
 def test_aliases():
-    """The older names of the variables are understood, and the new ones override them."""
+    """The TRAINING_ variables are accepted, and PAC_ variables override them."""
     environ = {"TRAINING_NUM_ENVS": "5", "TRAINING_TRANSPORT": "inline", "TRAINING_GPU_INFERENCE": "false"}
     config = load(environ=environ).config
     assert (config.num_envs, config.backend, config.device) == (5, "inline", "cpu")
@@ -52,8 +52,8 @@ def test_aliases():
 
 
 @pytest.mark.parametrize("name", ["PAC_CACHE_DIR", "PAC_RUNTIME_DIR", "PAC_TOKEN"])
-def test_other_variables_of_the_program_are_no_settings(name):
-    """A variable that begins as those of the configuration, and is told to be none, is left alone."""
+def test_other_variables_of_the_program_are_not_settings(name):
+    """Other PAC_ variables of the program are not settings."""
     assert load(environ={name: "there"}).config.num_envs == load(environ={}).config.num_envs
 
 
@@ -65,14 +65,14 @@ def test_settings_from_every_layer(tmp_path):
     assert (settings["learning_rate"], settings["clip"], settings["epochs"]) == (1e-4, 0.1, 5)
 
 
-def test_the_trainer_is_the_task_s_own():
-    """Where none is asked for, a Gymnasium environment that nobody has loaded gets ppo."""
+def test_the_default_trainer_is_that_of_the_task():
+    """The default trainer of a Gymnasium environment is ppo, without loading it."""
     assert load({"task": "no_package.at_all:Env"}, environ={}).config.trainer == "ppo"
     assert load({"trainer": "random"}, environ={}).config.trainer == "random"
 
 
 def test_settings_of_another_trainer(tmp_path):
-    """A section of a trainer that is not chosen is checked, and left out."""
+    """The section of another trainer is checked and ignored."""
     file = written(tmp_path / "a.yaml", "trainer: random\nppo:\n  clip: 0.3\n")
     assert load(file=file, environ={}).config.settings == {}
     file = written(tmp_path / "b.yaml", "trainer: random\nppo:\n  clap: 0.3\n")
@@ -80,7 +80,7 @@ def test_settings_of_another_trainer(tmp_path):
 
 
 def test_the_effective_configuration_is_a_file(tmp_path):
-    """What was loaded can be written as YAML and loaded again."""
+    """The effective configuration can be written as YAML and loaded again."""
     first = load({"num_envs": 4, "ppo.clip": "0.1"}, environ={}).config
     plain = first.model_dump(mode="json", exclude={"settings", "learn", "greedy"})
     file = written(tmp_path / "again.yaml", yaml.safe_dump({**plain, "ppo": effective_settings(first)}))
@@ -89,8 +89,8 @@ def test_the_effective_configuration_is_a_file(tmp_path):
     assert again.num_envs == 4
 
 
-def test_resume_continues_with_the_run_s_own(tmp_path):
-    """A resumed run hands on its configuration, but not its limits; flags override it."""
+def test_a_resumed_run_keeps_its_configuration(tmp_path):
+    """A resumed run keeps its configuration except for its limits, and flags override it."""
     folder = tmp_path / "first"
     (folder / "checkpoints").mkdir(parents=True)
     config = Config(task="drmario:level=2", trainer="ppo", num_envs=6, seconds=5, settings={"clip": 0.1})
@@ -138,7 +138,7 @@ def test_resume_continues_with_the_run_s_own(tmp_path):
     ],
 )
 def test_flags_that_do_not_fit(flags, parts, tmp_path):
-    """A flag that does not fit is told in one line, with what was expected and what came."""
+    """The error about a flag is one line with what was expected and what was given."""
     text = refusal(flags={"runs_dir": tmp_path, **flags})
     assert "\n" not in text
     assert all(part in text for part in parts)
@@ -152,14 +152,14 @@ def test_a_setting_that_does_not_fit_names_its_source(tmp_path):
 
 
 def test_variables_that_do_not_fit():
-    """A variable is told by its own name; an unknown one names the nearest."""
+    """The error about a variable contains its name, and for an unknown one the nearest known name."""
     assert refusal(environ={"PAC_NUM_ENVS": "0"}).startswith("PAC_NUM_ENVS expects a whole number")
     assert "Did you mean PAC_NUM_ENVS?" in refusal(environ={"PAC_NUMENVS": "4"})
     assert "Did you mean learning_rate?" in refusal(environ={"PAC_PPO_LEARNINGRATE": "4"})
 
 
-def test_other_variables_are_nobody_s_business():
-    """Variables of other programs, and that of the runtime directory, are no configuration."""
+def test_variables_of_other_programs_are_ignored():
+    """Variables of other programs are ignored."""
     assert not load(environ={"TRAINING_DATA": "x", "HOME": "/", "PAC_RUNTIME_DIR": "/x"}).origins
 
 
@@ -180,11 +180,11 @@ def test_other_variables_are_nobody_s_business():
     ],
 )
 def test_files_that_do_not_fit(text, parts, tmp_path):
-    """A file that does not fit is named, with the place and what was expected."""
-    told = refusal(file=written(tmp_path / "a.yaml", text))
-    assert "\n" not in told
-    assert "a.yaml" in told
-    assert all(part in told for part in parts)
+    """The error about a file contains its path, the place and what was expected."""
+    error = refusal(file=written(tmp_path / "a.yaml", text))
+    assert "\n" not in error
+    assert "a.yaml" in error
+    assert all(part in error for part in parts)
 
 
 BILLION = "\n".join(
@@ -210,21 +210,21 @@ BILLION = "\n".join(
     ],
     ids=range(10),
 )
-def test_files_that_no_person_writes(text, reason, tmp_path):
-    """Nesting, numbers and repetitions beyond all use are errors that name the file, and quick."""
-    told = refusal(file=written(tmp_path / "a.yaml", text))
-    assert "a.yaml" in told
-    assert reason in told
-    assert len(told) < 2000
+def test_malicious_files(text, reason, tmp_path):
+    """Deep nesting, huge numbers and repetition are quick errors with the path of the file."""
+    error = refusal(file=written(tmp_path / "a.yaml", text))
+    assert "a.yaml" in error
+    assert reason in error
+    assert len(error) < 2000
 
 
 def test_only_files_and_pipes_are_read(tmp_path):
-    """A device never ends."""
+    """A device is refused, because it has no end."""
     assert "it is a device" in refusal(file=Path("/dev/zero"))
 
 
 def test_files_that_cannot_be_read(tmp_path):
-    """A directory, a missing file and bytes are each told for what they are."""
+    """The error says whether the path is a directory, is missing or is not text."""
     assert "is a directory" in refusal(file=tmp_path)
     assert "No such file" in refusal(file=tmp_path / "missing.yaml")
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe\x00")
@@ -232,12 +232,12 @@ def test_files_that_cannot_be_read(tmp_path):
 
 
 def test_an_empty_file(tmp_path):
-    """An empty file configures nothing."""
+    """An empty file changes nothing."""
     assert load(file=written(tmp_path / "a.yaml", ""), environ={}).config == load(environ={}).config
 
 
 def test_errors_are_bad_usage():
-    """Names are unknown, values are bad configuration: both are the user's."""
+    """An unknown name is UnknownName, and a value that does not fit is BadConfiguration."""
     with pytest.raises(UnknownName):
         load({"trainer": "x"}, environ={})
     with pytest.raises(BadConfiguration):
@@ -245,13 +245,13 @@ def test_errors_are_bad_usage():
 
 
 @pytest.mark.parametrize("name", [name for name in Config.model_fields if name != "settings"])
-def test_expected_says_something(name):
-    """Every field can say in words what it takes."""
+def test_every_field_describes_its_values(name):
+    """Each field has a description of its valid values."""
     assert expected(Config, name)
 
 
 def test_the_help_names_every_backend():
-    """The description of `backend` is written by hand, so that the command line need not import them."""
+    """The description of `backend` is written by hand, so that the command line does not import the backends."""
     description = Config.model_fields["backend"].description or ""
     assert all(name in description for name in BACKENDS)
 
@@ -266,7 +266,7 @@ def foreign_run(folder: Path) -> Path:
 
 
 def test_a_task_in_a_file_needs_trust(tmp_path):
-    """Whether the file is a configuration or a run; whoever is asked sees the task and the file."""
+    """A task from a configuration or a run needs trust, and the question contains the task and the file."""
     file = written(tmp_path / "a.yaml", f"task: {FOREIGN}\n")
     run, asked = foreign_run(tmp_path / "run"), []
 
@@ -282,21 +282,21 @@ def test_a_task_in_a_file_needs_trust(tmp_path):
 
 
 def test_a_configuration_that_names_a_run_needs_trust_too(tmp_path):
-    """The task is then the run's."""
+    """The task of the run that the file resumes needs trust."""
     file = written(tmp_path / "a.yaml", f"resume: {foreign_run(tmp_path / 'run')}\n")
     with pytest.raises(NotTrusted, match=r"run\.json names the task 'some_module:SomeEnv'"):
         load(file=file, environ={})
 
 
 def test_a_task_that_the_user_names_needs_no_trust(tmp_path):
-    """A flag or a variable overrides what a file says, and names the task itself."""
+    """A task from a flag or a variable needs no trust."""
     flags = {"resume": str(foreign_run(tmp_path / "run"))}
     assert load({**flags, "task": FOREIGN}, environ={}).config.task == FOREIGN
     assert load(flags, environ={"PAC_TASK": FOREIGN}).config.task == FOREIGN
 
 
 def test_no_file_can_say_that_it_is_trusted(tmp_path):
-    """Trust is no key of the configuration, nor a variable."""
+    """Trust is neither a key of the configuration nor a variable."""
     assert "unknown key" in refusal(file=written(tmp_path / "a.yaml", "task: a:B\ntrust: true\n"))
     assert "unknown environment variable" in refusal(environ={"PAC_TRUST": "1"})
     run = foreign_run(tmp_path / "run")

@@ -1,4 +1,4 @@
-"""What is printed, read from files that grow, are cut and go away."""
+"""Reading output from log files that grow, are truncated and are deleted."""
 
 import os
 
@@ -16,8 +16,8 @@ def texts(logs):
     return [(line.source, line.text) for line in logs.lines]
 
 
-def test_lines_come_as_they_are_printed_and_say_by_whom(logs, tmp_path):
-    """Half a line waits for its end; workers are numbered from 1."""
+def test_lines_have_a_source(logs, tmp_path):
+    """Only whole lines are returned, and workers are numbered from 1."""
     assert not logs.read()
     (tmp_path / "session.log").write_text("one\ntw")
     (tmp_path / "fleet-0a1b-0.log").write_text("hello\n")
@@ -31,7 +31,7 @@ def test_lines_come_as_they_are_printed_and_say_by_whom(logs, tmp_path):
 
 
 def test_the_folder_of_a_run_has_what_the_training_prints(tmp_path):
-    """A file of that name elsewhere has not."""
+    """The session's log is read from the run's folder and not from elsewhere."""
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "session.log").write_text("here\n")
     (tmp_path / "session.log").write_text("there\n")
@@ -40,8 +40,8 @@ def test_the_folder_of_a_run_has_what_the_training_prints(tmp_path):
     assert texts(logs) == [("training", "here")]
 
 
-def test_a_file_that_was_cut_is_read_from_its_beginning(logs, tmp_path):
-    """And one that is gone leaves what was read."""
+def test_a_truncated_file_is_read_from_its_start(logs, tmp_path):
+    """A truncated file is read from its start, and lines of a deleted file are kept."""
     log = tmp_path / "fleet-0a1b-1.log"
     log.write_text("a long line\n")
     logs.read()
@@ -53,7 +53,7 @@ def test_a_file_that_was_cut_is_read_from_its_beginning(logs, tmp_path):
 
 
 def test_memory_is_bounded(logs, tmp_path):
-    """Of what stood there before, the end; of lines, the last; of a line, its beginning."""
+    """Only the end of old files, the latest lines, and the beginning of long lines are kept."""
     (tmp_path / "session.log").write_text("x" * 99 + "\n" + "y\n" * CHUNK)
     while logs.read():
         pass
@@ -66,8 +66,8 @@ def test_memory_is_bounded(logs, tmp_path):
     ("raw", "shown"),
     [("\x1b[31mred\x1b[0m", "red"), ("10 %\r20 %\r", "20 %"), ("a\tb", "a   b"), ("\x1b]0;title\x07x\x00", "x\\x00")],
 )
-def test_what_moves_and_colours_is_left_out(raw, shown):
-    """Nothing that is printed can draw on the screen."""
+def test_escape_sequences_are_removed(raw, shown):
+    """Escape sequences in the output are removed."""
     assert plain(raw) == shown
 
 
@@ -81,21 +81,21 @@ def test_what_moves_and_colours_is_left_out(raw, shown):
         ("no errors, terror or forewarnings", Severity.PLAIN),
     ],
 )
-def test_words_tell_how_much_a_line_matters(text, severity):
-    """As programs write them."""
+def test_the_severity_follows_from_words(text, severity):
+    """The severity follows from common words of programs."""
     assert severity_of(text) is severity
 
 
 def test_a_traceback_is_an_error_as_a_whole(logs, tmp_path):
-    """From its first line to the one that names the error; what follows is not."""
+    """All lines of a traceback are errors, and the line after it is not."""
     text = "ok\nTraceback (most recent call last):\n  File 'x'\n    boom()\nOdd: really\nok again\n"
     (tmp_path / "session.log").write_text(text)
     logs.read()
     assert [line.severity for line in logs.lines] == [Severity.PLAIN, *[Severity.ERROR] * 4, Severity.PLAIN]
 
 
-def test_a_log_that_is_no_file_is_left_alone(tmp_path):
-    """The app waits neither for a FIFO nor for the end of a device."""
+def test_a_log_that_is_not_a_file_is_ignored(tmp_path):
+    """FIFOs and devices are not read."""
     os.mkfifo(tmp_path / "session.log")
     (tmp_path / "fleet-0.log").symlink_to("/dev/zero")
     logs = Logs(tmp_path, "")

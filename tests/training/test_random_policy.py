@@ -29,7 +29,7 @@ def context(trainer: str = "random") -> Context:
 
 
 def test_only_legal_actions_are_drawn_and_each_equally_often() -> None:
-    """Of many draws from one mask, every legal action has its share and no other appears."""
+    """Each legal action is drawn equally often, and no other action is drawn."""
     legal = np.array([0, 0, 1, 0, 0, 0, 0, 1, 1, 0, 0, 1], np.uint8)
     masks = np.repeat(np.packbits(legal, bitorder="little")[None], 40_000, axis=0)
     counts = np.array([number.bit_count() for number in range(256)], np.int64)
@@ -40,7 +40,7 @@ def test_only_legal_actions_are_drawn_and_each_equally_often() -> None:
 
 
 def test_random_policy_plays_and_resumes() -> None:
-    """It is a trainer like any other: steps, resizes, and goes on from its state."""
+    """It steps, resizes and continues from its state like other trainers."""
     one = RandomPolicy(context())
     one.start(4)
     first = one.iterate()
@@ -55,13 +55,13 @@ def test_random_policy_plays_and_resumes() -> None:
 
 @pytest.mark.session
 def test_random_policy_needs_no_torch() -> None:
-    """Measuring environments does not wait for PyTorch."""
+    """The random policy does not import PyTorch."""
     code = "import sys, pac.training.random_policy, pac.training.trainers; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=120).returncode == 0
 
 
 def test_trainers_are_found_by_name() -> None:
-    """Known ones are built; unknown ones are an error that lists the known."""
+    """Known trainers are built; an unknown name is an error that lists them."""
     assert isinstance(build_trainer("random", context()), RandomPolicy)
     assert type(build_trainer("ppo", context("ppo"))).__name__ == "PPO"
     with pytest.raises(UnknownName, match=r"Did you mean ppo.*random"):
@@ -71,20 +71,20 @@ def test_trainers_are_found_by_name() -> None:
 
 
 @pytest.mark.parametrize("name", ["gpu", "cuda:x", "cpu:0", "cuda:", ""])
-def test_a_device_that_is_none_is_refused(name: str) -> None:
-    """The error says what a device can be."""
+def test_an_unknown_device_is_refused(name: str) -> None:
+    """The error lists the valid names of devices."""
     with pytest.raises(BadParameter, match="auto, cpu, cuda"):
         resolve_device(name)
 
 
-def test_auto_finds_a_device_that_is_here() -> None:
-    """And `cpu` is always here."""
+def test_auto_is_an_available_device() -> None:
+    """`auto` returns an available device, and `cpu` is always available."""
     assert torch.zeros(1, device=resolve_device("auto")).sum() == 0
     assert resolve_device("cpu") == "cpu"
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
-def test_a_device_that_is_not_here_is_refused() -> None:
-    """The error says why, and what to use."""
+def test_an_unavailable_device_is_refused() -> None:
+    """The error contains the reason and what to use instead."""
     with pytest.raises(NoSuchDevice, match="--device cpu"):
         resolve_device("cuda:3")

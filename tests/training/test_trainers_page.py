@@ -1,4 +1,4 @@
-"""The page about trainers: its random search is a package that is installed, trains, saves and resumes."""
+"""The page docs/trainers.md: its package is installed, trains, saves and resumes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def pac_tui(
 
 
 def test_it_trains_saves_and_resumes(installed):
-    """A run of the page's trainer goes on from its checkpoint, and is listed with its figures."""
+    """A run of the page's trainer continues from its checkpoint and is listed with its figures."""
     options = ("run", "--headless", "--json")
     first = json.loads(pac_tui(installed, *options, *OPTIONS, "--steps", "2000", "--name", "one").stdout)
     second = json.loads(pac_tui(installed, *options, "--resume", "one", "--steps", "4000").stdout)
@@ -56,7 +56,7 @@ def test_it_trains_saves_and_resumes(installed):
 
 
 def test_settings_come_from_every_layer(installed):
-    """A file, a variable and a flag set its settings, with hyphens or underscores; `config` shows where from."""
+    """A file, a variable and a flag set its settings, with hyphens or underscores; `config` shows the source."""
     (installed / "a.yaml").write_text("random-search:\n  spread: 0.25\n  steps: 9\n")
     environ = {"PAC_RANDOM_SEARCH_STEPS": "64"}
     arguments = ("config", *OPTIONS, "--config", "a.yaml", "--json")
@@ -68,7 +68,7 @@ def test_settings_come_from_every_layer(installed):
 
 
 def test_settings_are_explained(installed):
-    """`config` shows what each setting does, and a wrong one is refused in a sentence."""
+    """`config` describes each setting, and a wrong setting is an error in one sentence."""
     assert "standard deviation of a policy's weights" in " ".join(pac_tui(installed, "config", *OPTIONS).stdout.split())
     unknown = pac_tui(installed, "config", *OPTIONS, "--random-search.sprad", "1", code=2).stderr
     assert "unknown setting of random-search 'sprad'. Did you mean spread?" in unknown
@@ -77,13 +77,13 @@ def test_settings_are_explained(installed):
 
 
 def test_an_unknown_name_lists_it(installed):
-    """A name that is nearly that of an installed trainer suggests it."""
+    """The error about a misspelled name suggests the installed trainer."""
     result = pac_tui(installed, "config", "--trainer", "random-serch", code=2)
     assert "Did you mean random-search? Known: random-search, random, mccfr, ppo" in " ".join(result.stderr.split())
 
 
 def test_a_trainer_whose_package_is_broken(installed):
-    """It is reported with its error when it is asked for; other trainers work, and its runs are still listed."""
+    """The error is reported when the trainer is used; other trainers work, and its runs are still listed."""
     pac_tui(installed, "run", "--headless", *OPTIONS, "--steps", "64", "--random-search.steps", "8")
     (installed / "random_search.py").write_text("import no_such_module\n")
     result = pac_tui(installed, "run", "--headless", *OPTIONS, "--steps", "64", code=2)
@@ -94,7 +94,7 @@ def test_a_trainer_whose_package_is_broken(installed):
 
 
 def test_a_task_that_it_cannot_train_on(installed):
-    """What the trainer refuses is reported in its own sentence, and not as a crash."""
+    """The trainer's own error is reported without a traceback."""
     options = ("--trainer", "random-search", "--task", "Pendulum-v1", "--num-envs", "2", "--workers", "1")
     result = pac_tui(installed, "run", "--headless", "--steps", "64", *options, code=2)
     assert "random-search needs one discrete action" in result.stderr

@@ -1,4 +1,4 @@
-"""What a trainer calls what it counts."""
+"""The words and figures of trainers."""
 
 from dataclasses import asdict
 
@@ -11,7 +11,7 @@ NASH = Figure("nash_conv", "NashConv", "chips per hand", log=True, better="lower
 
 
 def test_sentences_are_translated():
-    """Environments are workers, fps are iterations per second."""
+    """Environments become workers, and fps become iterations per second."""
     assert (
         SOLVER.translate("Measure the baseline: fps of one environment") == "Measure the baseline: it/s of one worker"
     )
@@ -20,21 +20,21 @@ def test_sentences_are_translated():
 
 
 def test_curves_run_over_what_it_counts():
-    """Steps of environments, iterations of a solver."""
+    """The axis is steps of environments or iterations of a solver."""
     assert (STEPPED.counted, SOLVER.counted) == ("steps", "iterations")
     assert plural(SOLVER.step) == "batches"
 
 
-def test_the_first_figure_that_is_known_tells_most():
-    """The first of all before there is any."""
+def test_the_first_known_figure_is_chosen():
+    """The first figure is the default before there are values."""
     figures = (NASH, RETURN)
     assert first_of(figures, ["fps", "return_mean"]) is RETURN
     assert first_of(figures, ["return_mean", "nash_conv"]) is NASH
     assert first_of(figures, []) is NASH
 
 
-def test_they_reach_whoever_attaches():
-    """They stand in the header that telemetry carries, and come out of it as they were."""
+def test_telemetry_contains_them():
+    """The header of the telemetry contains them unchanged."""
     facts = {"run": "r", "trainer": "t", "backend": "b", "device": "cpu", "seed": 0, "version": "0", "pid": 1}
     about = describe(find("drmario"), units=SOLVER, figures=(NASH, RETURN), **facts)
     again = Description.from_json(asdict(about))

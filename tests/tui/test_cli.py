@@ -1,4 +1,4 @@
-"""What can be typed, and what comes out."""
+"""Commands and their output."""
 
 import json
 import subprocess
@@ -29,7 +29,7 @@ def elsewhere(tmp_path, monkeypatch):
     monkeypatch.setattr(cli_bench_show, "console", Console(highlight=False, width=160))
 
 
-def told(capsys, *arguments: str) -> dict[str, Any]:
+def json_of(capsys, *arguments: str) -> dict[str, Any]:
     assert main([*arguments, "--json"]) == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     return found
@@ -48,12 +48,12 @@ def told(capsys, *arguments: str) -> dict[str, Any]:
     ],
 )
 def test_settings_are_flags(typed, read):
-    """A trainer's setting is a flag with a point in it."""
+    """A trainer's setting is a flag with a point."""
     assert with_settings(typed) == read
 
 
 def test_flags_know_what_was_given():
-    """Only what was typed overrides the other layers."""
+    """Only given flags override other sources."""
     assert Flags(num_envs=4).given() == {"num_envs": 4}
     assert Flags(set=("ppo.clip=0.1",)).given() == {"ppo.clip": "0.1"}
 
@@ -88,7 +88,7 @@ def test_help_lists_the_commands(capsys):
 
 def test_tasks(capsys):
     """`tasks` lists the games with their parameters."""
-    tasks = {task["name"]: task for task in told(capsys, "tasks")["tasks"]}
+    tasks = {task["name"]: task for task in json_of(capsys, "tasks")["tasks"]}
     assert tasks["drmario"]["actions"] == 512
     assert {"level", "speed"} <= {parameter["name"] for parameter in tasks["drmario"]["parameters"]}
 
@@ -96,7 +96,7 @@ def test_tasks(capsys):
 def test_config_says_where_values_come_from(capsys, monkeypatch):
     """`config` shows the effective values: flags, variables, the task's recommendations, defaults."""
     monkeypatch.setenv("PAC_SEED", "7")
-    shown = told(capsys, "config", "--num-envs", "3", "--ppo.clip", "0.1")
+    shown = json_of(capsys, "config", "--num-envs", "3", "--ppo.clip", "0.1")
     assert (shown["num_envs"], shown["seed"], shown["ppo"]["clip"]) == (3, 7, 0.1)
     origins = shown["origins"]
     expected = {"num_envs": "--num-envs", "seed": "PAC_SEED", "ppo.clip": "--ppo.clip", "backend": "default"}
@@ -109,13 +109,13 @@ def test_config_prints_yaml(capsys, tmp_path, monkeypatch, width):
     monkeypatch.setattr(cli_show.console, "width", width)
     assert main(["config", "--num-envs", "3", "--ppo.clip", "0.1"]) == 0
     (tmp_path / "a.yaml").write_text(capsys.readouterr().out)
-    shown = told(capsys, "config", "--config", "a.yaml")
+    shown = json_of(capsys, "config", "--config", "a.yaml")
     assert (shown["num_envs"], shown["ppo"]["clip"]) == (3, 0.1)
 
 
 @pytest.mark.parametrize("command", ["config", "doctor", "preferences", "tasks"])
-def test_what_is_shown_fits_a_narrow_terminal(capsys, monkeypatch, command):
-    """In 60 columns, words go on below themselves."""
+def test_output_fits_a_narrow_terminal(capsys, monkeypatch, command):
+    """In 60 columns, words wrap in their own column."""
     monkeypatch.setattr(cli_show.console, "width", 60)
     assert main([command]) == 0
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 60
@@ -123,7 +123,7 @@ def test_what_is_shown_fits_a_narrow_terminal(capsys, monkeypatch, command):
 
 def test_doctor(capsys):
     """`doctor` checks the machine, and every warning says what to do."""
-    findings = told(capsys, "doctor")["findings"]
+    findings = json_of(capsys, "doctor")["findings"]
     assert {"cores", "shared memory", "GPU", "terminal", "kernel cache"} <= {item["name"] for item in findings}
     assert all(item["advice"] for item in findings if not item["ok"])
 
@@ -134,8 +134,8 @@ def test_runs(capsys, tmp_path):
     (folder / "checkpoints" / "step-1").mkdir(parents=True)
     metadata = {"task": "drmario", "trainer": "ppo", "num_envs": 4, "steps": 12, "started": 0, "state": "ended"}
     (folder / "run.json").write_text(json.dumps(metadata))
-    assert [run["name"] for run in told(capsys, "runs", "list")["runs"]] == ["one"]
-    assert told(capsys, "runs", "show", "one")["checkpoints"] == ["step-1"]
+    assert [run["name"] for run in json_of(capsys, "runs", "list")["runs"]] == ["one"]
+    assert json_of(capsys, "runs", "show", "one")["checkpoints"] == ["step-1"]
     assert main(["runs"]) == 0
     assert "one" in capsys.readouterr().out
     assert main(["runs", "rm", "one", "--yes"]) == 0
@@ -144,7 +144,7 @@ def test_runs(capsys, tmp_path):
 
 
 def test_the_name_of_a_run_is_never_cut(capsys, tmp_path, monkeypatch):
-    """Other commands take it; what else has no room is cut, a folder goes on in the next line."""
+    """The name is complete, because other commands need it; other columns are cut, and folders wrap."""
     monkeypatch.setattr(cli_show.console, "width", 60)
     name = "a-run-that-was-given-a-long-name"
     RunFolder.create(tmp_path / "runs", name).write_metadata(
@@ -157,7 +157,7 @@ def test_the_name_of_a_run_is_never_cut(capsys, tmp_path, monkeypatch):
 
 
 def test_runs_are_counted_in_their_trainers_words(capsys, tmp_path):
-    """A solver makes iterations and has no episodes."""
+    """A solver has iterations and no episodes."""
     for name, trainer in (("solved", "mccfr"), ("learned", "ppo")):
         metadata = {"task": "leduc", "trainer": trainer, "steps": 12, "frames": 3456, "episodes": 78901}
         RunFolder.create(tmp_path, name).write_metadata(metadata)
@@ -169,7 +169,7 @@ def test_runs_are_counted_in_their_trainers_words(capsys, tmp_path):
 
 
 def test_a_run_is_shown_in_its_trainers_words(capsys, tmp_path):
-    """What a solver does not count is not told, in one run or beside another of its kind; the JSON has all."""
+    """Values that a solver does not count are hidden by `show` and `compare`; the JSON has all."""
     for name, batches in (("one", 12), ("two", 13)):
         metadata = {
             "task": "leduc",
@@ -190,12 +190,12 @@ def test_a_run_is_shown_in_its_trainers_words(capsys, tmp_path):
     assert main(["runs", "compare", "one", "two", "--runs-dir", str(tmp_path)]) == 0
     words = [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]]
     assert words == ["NashConv", "it/s", "batches"]
-    assert told(capsys, "runs", "show", "one", "--runs-dir", str(tmp_path))["episodes"] == 78
+    assert json_of(capsys, "runs", "show", "one", "--runs-dir", str(tmp_path))["episodes"] == 78
 
 
 @pytest.mark.parametrize("command", [["runs"], ["runs", "show", "one"], ["doctor"]])
 def test_lines_end_where_their_text_does(capsys, tmp_path, command):
-    """Nothing fills them up on a pipe."""
+    """Lines have no trailing spaces."""
     RunFolder.create(tmp_path / "runs", "one").write_metadata({"task": "drmario", "trainer": "ppo", "steps": 12})
     assert main(command) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -203,7 +203,7 @@ def test_lines_end_where_their_text_does(capsys, tmp_path, command):
     assert [line for line in lines if line != line.rstrip()] == []
 
 
-def test_what_a_session_ends_of_is_told_at_the_end(capsys, fake):
+def test_the_final_error_is_printed_at_the_end(capsys, fake):
     """Who follows it tells it then; what happened before stands above it, as it happened."""
     reader, line = TelemetryReader(fake.directory), ProgressLine()
     fake.event(Level.ERROR, "cannot write metrics.jsonl")
@@ -217,7 +217,7 @@ def test_what_a_session_ends_of_is_told_at_the_end(capsys, fake):
 
 
 def test_runs_are_compared(capsys, tmp_path):
-    """What differs is shown, with how the return went; what is the same is not."""
+    """Differing values and the curve of the return are shown, and equal values are not."""
     for name, rate in (("one", 0.1), ("two", 0.2)):
         run = RunFolder.create(tmp_path, name)
         run.write_metadata({"task": "drmario", "steps": 5, "config": {"seed": 3, "settings": {"learning_rate": rate}}})
@@ -232,7 +232,7 @@ def test_runs_are_compared(capsys, tmp_path):
 
 
 def test_a_sparkline_goes_from_the_lowest_to_the_highest():
-    """Long ones are means of their parts; without values there is nothing."""
+    """Long curves are averaged, and without values the text is empty."""
     assert sparkline([0.0, float("nan"), 7.0]) == "▁█"
     assert sparkline([float(k) for k in range(160)]) == "▁▁▂▂▃▃▄▄▅▅▆▆▇▇██"
     assert sparkline([1.0, 0.1, 0.0, 0.01], log=True) == "█▅▁"
@@ -240,7 +240,7 @@ def test_a_sparkline_goes_from_the_lowest_to_the_highest():
 
 
 def test_bars():
-    """A bar grows by eighths of a character."""
+    """Bars have a resolution of an eighth of a character."""
     assert cli_bench_show.bar(1.0) == "█" * cli_bench_show.BAR
     assert len(cli_bench_show.bar(0.5)) == cli_bench_show.BAR // 2
     assert cli_bench_show.bar(0.0) == ""
@@ -248,7 +248,7 @@ def test_bars():
 
 @pytest.mark.session
 def test_the_command_is_light():
-    """Neither the command line nor its help imports what takes long."""
+    """The command line and its help import no large package."""
     code = (
         "import sys; from pac.tui.cli.commands import main; main(['--help']); import pac.tui.cli.run; "
         "heavy = {'torch', 'numba', 'gymnasium', 'textual'} & set(sys.modules); sys.exit(str(heavy) if heavy else 0)"
@@ -257,8 +257,8 @@ def test_the_command_is_light():
     assert done.returncode == 0, done.stderr
 
 
-def test_main_raises_what_is_not_the_user_s(monkeypatch):
-    """An error of ours is not dressed up as one of the user's."""
+def test_main_raises_programming_errors(monkeypatch):
+    """A programming error is raised, not reported as a user's error."""
 
     def broken(*_arguments, **_options):
         raise ZeroDivisionError

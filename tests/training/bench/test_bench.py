@@ -14,7 +14,7 @@ def results(**parts):
     return {**parts, "facts": facts()}
 
 
-def test_repetitions_are_summed_up():
+def test_repetitions_are_summarized():
     """The median and the extremes are kept, with the number of repetitions."""
     assert summary_of([3.0, 1.0, 2.0]) == {"median": 2.0, "min": 1.0, "max": 3.0, "repetitions": 3}
 
@@ -28,7 +28,7 @@ def test_facts_name_the_versions_and_the_machine():
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: "/".join(row.place))
-def test_rows_read_their_place(row):
+def test_rows_find_their_values(row):
     """Each row of the table contains its figure and whether its bound is reached."""
     nested: object = row.aim
     for key in reversed(row.place):
@@ -40,7 +40,7 @@ def test_rows_read_their_place(row):
     assert row.read({}) is None
 
 
-def test_the_table_tells_what_was_missed():
+def test_the_table_marks_missed_bounds():
     """A figure that misses its bound is marked, and a missing one stays empty."""
     slow = {"burn-20us": {"shm_over_loop": 1.2}}
     lines = markdown(results(peers={"by_environment": slow, "async": {"ratio": 12.0}})).splitlines()
@@ -52,7 +52,7 @@ def test_the_table_tells_what_was_missed():
 
 
 @pytest.mark.session
-def test_scaling_passes_a_refusal_on():
+def test_scaling_reports_the_error_of_a_session():
     """A session that cannot start ends the measurement with its error."""
     with pytest.raises(SessionFailed, match="unknown task"):
         scaling(Config(task="drmaro"), [1], seconds=2, repeat=1, progress=lambda _text, _share: None)

@@ -32,7 +32,7 @@ def runs(process: psutil.Process) -> bool:
 
 @pytest.mark.parametrize("name", ["loop", "loops", "inline", "gymnasium-sync"])
 @pytest.mark.session
-def test_a_contestant_tells_its_rate_and_rests(name):
+def test_a_peer_is_measured_and_stopped(name):
     """It steps for the requested time, and is stopped before and after."""
     with closing(start_peer(name, "burn:10", 2, CORES, sys.executable)) as one:
         process = psutil.Process(one.pid)
@@ -60,14 +60,14 @@ def test_a_peer_that_is_not_installed_is_absent():
 
 
 @pytest.mark.session
-def test_a_contestant_that_fails_says_why():
+def test_a_failed_peer_has_an_error():
     """The error contains the last line of its output."""
     with pytest.raises(PeerFailed, match=r"loop ended: .*NoSuchEnvironment"):
         start_peer("loop", "NoSuchEnvironment-v0", 2, CORES, sys.executable)
 
 
 @pytest.mark.session
-def test_contestants_die_with_who_measures():
+def test_peers_die_with_the_benchmark():
     """Stopped peers and their children are killed when the benchmark dies."""
     code = f"""
 import sys
@@ -89,7 +89,7 @@ sys.stdin.read()
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_everybody_is_measured_on_every_environment():
+def test_every_peer_is_measured_on_every_environment():
     """Each row has a rate, the ratios refer to the fastest peer, and an absent peer has a reason and no row."""
     found = compare_peers(seconds=0.05, rounds=1, num_envs=2)
     assert set(found["by_environment"]) == set(COSTS)

@@ -36,14 +36,14 @@ def test_a_slot_has_its_offsets():
     }
 
 
-def test_the_control_block_tells_the_sizes():
+def test_the_control_block_contains_the_sizes():
     """The first 64 bytes contain magic, version, environments, sizes and the slot's bytes."""
     memory = Slots(32).memory
     assert struct.unpack("<6I", memory[:24].tobytes()) == (0x50414354, 1, 32, 612, 92, 5120)
     assert len(memory) == 163_904
 
 
-def test_a_slot_carries_what_a_field_carries():
+def test_slots_and_fields_have_the_same_contents():
     """The learner reads the same bytes from slots and from fields."""
     task, memory = find("noop:length=3"), Slots(NUM_ENVS)
     in_slots, in_fields, gathered = memory.buffers(task), allocate(task, NUM_ENVS), allocate(task, NUM_ENVS)
@@ -58,7 +58,7 @@ def test_a_slot_carries_what_a_field_carries():
             assert gathered[name].tobytes() == in_fields[name].tobytes(), name
 
 
-def test_the_comparison_tells_both():
+def test_the_comparison_measures_both():
     """Each N has the times of both layouts and the cost of gathering."""
     rows = compare_layouts(steps=30)["rows"]
     assert [row["num_envs"] for row in rows] == [1, 8, 32, 64]

@@ -1,4 +1,4 @@
-"""`pac-tui bench ...`: each measurement once, quickly, with the keys that its JSON promises."""
+"""`pac-tui bench ...`: each benchmark runs once and its JSON has the documented keys."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def elsewhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def told(capsys, *arguments: str) -> dict[str, Any]:
+def json_of(capsys, *arguments: str) -> dict[str, Any]:
     """Return what a benchmark prints as JSON."""
     assert main(["bench", *arguments, "--quick", "--json"]) == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
@@ -32,8 +32,8 @@ def told(capsys, *arguments: str) -> dict[str, Any]:
 @pytest.mark.session
 @pytest.mark.slow
 def test_transports(capsys):
-    """Every transport that can run the task has a row at each N; one that cannot has a reason."""
-    found = told(capsys, "transports")
+    """Each transport has a row per N, or a reason why it cannot run the task."""
+    found = json_of(capsys, "transports")
     for row in found["rows"]:
         assert set(row) == ROW
         assert 0 < row["p50_us"] <= row["p95_us"] <= row["p99_us"]
@@ -49,8 +49,8 @@ def test_transports(capsys):
 
 @pytest.mark.slow
 def test_engine(capsys):
-    """Each built-in game has its rate on one core."""
-    found = told(capsys, "engine")
+    """Each built-in game has a rate."""
+    found = json_of(capsys, "engine")
     assert found["placements_per_second"]["median"] > 0
     assert found["autochess_decisions_per_second"]["median"] > 0
     assert found["holdem_hands_per_second"]["median"] > 0
@@ -58,16 +58,16 @@ def test_engine(capsys):
 
 @pytest.mark.slow
 def test_matrix(capsys, tmp_path):
-    """Every rung has a row or a reason, and the report stands in the folder of the runs."""
-    found = told(capsys, "matrix", "--task", "noop", "--steps", "2048")
+    """Each combination has a row or a reason, and the report is in the runs folder."""
+    found = json_of(capsys, "matrix", "--task", "noop", "--steps", "2048")
     assert {(row["transport"], row["num_envs"]) for row in found["rows"]} >= {("shm", 1), ("shm", 32)}
     assert "lock" in found["absent"]["threads, N=32, cpu"]
     assert sorted(path.suffix for path in (tmp_path / "runs" / "bench").iterdir()) == [".json", ".md", ".svg"]
 
 
 def test_traces(capsys):
-    """Each transport has the hash of what it gave."""
-    found = told(
+    """Each transport has the hash of its results."""
+    found = json_of(
         capsys, "traces", "--task", "noop:length=5", "--games", "30", "--num-envs", "2", "--backends", "inline"
     )
     assert [(row["transport"], row["identical"]) for row in found["rows"]] == [("inline", True)]
@@ -86,8 +86,8 @@ def test_traces_that_differ(capsys, monkeypatch):
 @pytest.mark.session
 @pytest.mark.slow
 def test_checkpoints(capsys):
-    """A solver's and a learner's checkpoints have their pauses, and the training its rates."""
-    found = told(capsys, "checkpoints")
+    """The pauses of checkpoints and the rates are measured for a solver and a learner."""
+    found = json_of(capsys, "checkpoints")
     for task in ("holdem", "drmario"):
         figures = found[task]
         assert figures["longest_pause_ms"] == max(figures["pauses_ms"]) > 0
@@ -99,8 +99,8 @@ def test_checkpoints(capsys):
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_peers(capsys):
-    """Everybody who is installed has a row per environment, and `shm` its ratios."""
-    found = told(capsys, "peers")
+    """Each installed peer has a row per environment, and `shm` has ratios."""
+    found = json_of(capsys, "peers")
     assert {"loop", "inline", "shm", "gymnasium-sync", "gymnasium-async"} <= {row["peer"] for row in found["rows"]}
     assert all(row["sps"] > 0 and row["num_envs"] == 32 for row in found["rows"])
     assert list(found["by_environment"]) == ["CartPole-v1", "burn-20us", "burn-100us"]
@@ -111,8 +111,8 @@ def test_peers(capsys):
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_poker(capsys):
-    """Pairs of ours are always measured; another's solver has its pairs, or a reason."""
-    found = told(capsys, "poker")
+    """Our own pairs are always measured; each other solver has a pair or a reason."""
+    found = json_of(capsys, "poker")
     pairs = {name: pair for name, pair in found.items() if isinstance(pair, dict) and "ratio" in pair}
     assert {"leduc_workers", "holdem_workers"} <= set(pairs)
     for name, theirs in (("leduc", "open_spiel"), ("nash_conv", "open_spiel"), ("holdem_wide", "donksolver")):

@@ -1,4 +1,4 @@
-"""Bash completes what can be typed."""
+"""Bash completion."""
 
 import shutil
 import subprocess
@@ -43,7 +43,7 @@ def script(tmp_path_factory):
     ],
 )
 def test_bash_completes(script, tmp_path, words, completed):
-    """Commands, options, and names of what they take."""
+    """Commands, options and their values are completed."""
     (tmp_path / "runs" / "mine").mkdir(parents=True)
     command = ["bash", "--norc", "-c", TRY.format(script=script, words=words)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path, timeout=60)
@@ -51,7 +51,7 @@ def test_bash_completes(script, tmp_path, words, completed):
 
 
 def test_the_name_of_a_folder_is_not_run_as_a_command(script, tmp_path):
-    """Nor does an escape in it reach the terminal: bash gets it quoted."""
+    """Special characters and escape sequences in the name of a folder are quoted."""
     for name in ("$(touch pwned)", "a\x1bb"):
         (tmp_path / "runs" / name).mkdir(parents=True)
     command = ["bash", "--norc", "-c", TRY.format(script=script, words="pac-tui attach ''")]

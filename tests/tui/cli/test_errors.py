@@ -1,4 +1,4 @@
-"""Bad input, typed into real processes: one sentence, the right exit code, nothing left behind."""
+"""Bad input on the command line: one sentence, the right exit code, no files left."""
 
 import json
 import os
@@ -23,7 +23,7 @@ from ..commands import QUICK, Terminal, environment, start, tidy
 
 
 class Case(NamedTuple):
-    """What is typed, and what comes of it."""
+    """Arguments, the exit code, and parts of the error message."""
 
     arguments: tuple[str, ...]
     code: int
@@ -75,7 +75,7 @@ REFUSED_BY_THE_SESSION = {
 
 
 def check(case: Case, code: int, out: str, err: str) -> None:
-    """One line on stderr tells what was wrong; no traceback."""
+    """Check that stderr is one line with the error, without a traceback."""
     assert code == case.code, err
     assert out == ""
     lines = err.splitlines()
@@ -87,7 +87,7 @@ def check(case: Case, code: int, out: str, err: str) -> None:
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Stand in a directory that holds one bad file, and still does so in the end."""
+    """Change to a directory with one bad file, and check that nothing is added."""
     (tmp_path / "key.yaml").write_text("num_env: 3\n")
     monkeypatch.chdir(tmp_path)
     yield tmp_path
@@ -97,7 +97,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", REFUSED_BY_THE_COMMAND)
 def test_the_command_refuses(name, capsys):
-    """What the command can tell itself, it tells before a session starts."""
+    """The command reports errors that it can find before a session starts."""
     case = REFUSED_BY_THE_COMMAND[name]
     code = main(case.arguments)
     check(case, code, *capsys.readouterr())
@@ -105,7 +105,7 @@ def test_the_command_refuses(name, capsys):
 
 @pytest.mark.session
 def test_the_session_refuses(folder):
-    """What only the session can tell, the command passes on; nothing is left behind."""
+    """The command reports errors of the session, and no file is left."""
     with tidy() as shared:
         started = {name: start(case.arguments, shared, folder) for name, case in REFUSED_BY_THE_SESSION.items()}
         for name, process in started.items():
@@ -114,11 +114,11 @@ def test_the_session_refuses(folder):
 
 
 def test_a_refusal_is_json_too(capsys):
-    """With --json a refusal is one JSON object on stdout."""
+    """With --json, an error is one JSON object on stdout."""
     assert main(["run", "--headless", "--json", "--num-envs", "0"]) == 2
-    told: dict[str, Any] = json.loads(capsys.readouterr().out)
-    assert told["code"] == 2
-    assert "--num-envs" in told["error"]
+    printed: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert printed["code"] == 2
+    assert "--num-envs" in printed["error"]
 
 
 def test_json_needs_headless(capsys):
@@ -129,7 +129,7 @@ def test_json_needs_headless(capsys):
 
 @pytest.mark.session
 def test_too_little_shared_memory(tmp_path):
-    """A file system that has no room is told before anything is written, with what to do."""
+    """A full file system is reported before anything is written, with advice."""
     with tidy() as folder:
         command = " ".join(("run", "--headless", *QUICK[:-1], "4096"))
         done = subprocess.run(
@@ -149,7 +149,7 @@ def test_too_little_shared_memory(tmp_path):
 
 @pytest.mark.session
 def test_a_terminal_that_cannot_draw(tmp_path):
-    """TERM=dumb is told, and leaves the terminal as it was."""
+    """TERM=dumb is an error that leaves the terminal unchanged."""
     with runtime() as folder:
         terminal = Terminal(("run",), folder, tmp_path, TERM="dumb")
         assert terminal.process.wait(120) == 2
@@ -161,11 +161,11 @@ def test_a_terminal_that_cannot_draw(tmp_path):
 @pytest.mark.session
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no file that is always full")
 @pytest.mark.parametrize(
-    ("end", "code", "told"),
+    ("end", "code", "printed"),
     [("> /dev/full", 1, "pac-tui: stdout: No space left on device\n"), (">&- <&-", 0, ""), ("| true", 0, "")],
 )
-def test_a_stdout_that_takes_nothing(end, code, told):
-    """A full disk is told in a sentence; what was closed, or is read no more, is nobody's trouble."""
+def test_a_stdout_that_takes_nothing(end, code, printed):
+    """A full disk is one sentence; a closed stdout is not an error."""
     done = subprocess.run(
         ["sh", "-c", f"{sys.executable} -m pac.tui runs {end}"],
         check=False,
@@ -173,7 +173,7 @@ def test_a_stdout_that_takes_nothing(end, code, told):
         text=True,
         timeout=120,
     )
-    assert (done.returncode, done.stderr) == (code, told)
+    assert (done.returncode, done.stderr) == (code, printed)
 
 
 @pytest.mark.parametrize(
@@ -185,8 +185,8 @@ def test_a_stdout_that_takes_nothing(end, code, told):
         (TimeoutError(), "TimeoutError (no file was named)"),
     ],
 )
-def test_what_the_system_refused_is_told_as_it_is(error, text):
-    """Only what stdout did not take is put down to stdout."""
+def test_errors_of_the_system(error, text):
+    """An error of the system names its own file, and stdout only if it is stdout's."""
     assert describe_error(error) == ("System error", text, 1)
 
 
@@ -194,14 +194,14 @@ READ_ONLY = "mount --bind {here}/runs {here}/runs && mount -o remount,ro,bind {h
 
 
 def isolates() -> bool:
-    """Whether a process may have mounts of its own here."""
+    """Return whether a process can have private mounts here."""
     return subprocess.run(["unshare", "-rm", "true"], check=False, capture_output=True).returncode == 0
 
 
 @pytest.mark.session
 @pytest.mark.skipif(shutil.which("unshare") is None or not isolates(), reason="a process gets no mounts of its own")
 def test_a_run_on_a_read_only_disk_is_not_resumed(tmp_path):
-    """It could save nothing: one sentence says so, at once."""
+    """A run that cannot be saved is refused at once in one sentence."""
     run = RunFolder.create(tmp_path / "runs", "a")
     task = run_identity(find("CartPole-v1"), "random")
     run.write_metadata({**task, "config": {"task": "CartPole-v1", "trainer": "random"}, "state": "completed"})
@@ -224,8 +224,8 @@ def test_a_run_on_a_read_only_disk_is_not_resumed(tmp_path):
 
 @pytest.mark.session
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("elsewhere")])
-def test_a_log_that_cannot_be_written_is_told(tmp_path, make):
-    """A FIFO would never be read, and a link leads out of the run's folder."""
+def test_a_log_that_cannot_be_written_is_an_error(tmp_path, make):
+    """A log that is a FIFO or a link is refused."""
     run = RunFolder.create(tmp_path / "runs", "a")
     task = run_identity(find("CartPole-v1"), "random")
     run.write_metadata({**task, "config": {"task": "CartPole-v1", "trainer": "random"}, "state": "completed"})
@@ -239,8 +239,8 @@ def test_a_log_that_cannot_be_written_is_told(tmp_path, make):
 
 
 @pytest.mark.session
-def test_a_stdout_of_few_letters():
-    """What its encoding has no letter for is a question mark, and not a traceback at the end of an hour's run."""
+def test_a_stdout_with_few_characters():
+    """Characters that the encoding of stdout lacks become question marks."""
     code = "import sys; sys.argv[1:] = ['--version']; from pac.tui.__main__ import main; main(); print('a · b')"
     done = subprocess.run(
         [sys.executable, "-c", code],

@@ -1,4 +1,4 @@
-"""`pac-tui eval` of what a solver has learned."""
+"""`pac-tui eval` of solver runs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ...training.mccfr.solved import solved
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path, monkeypatch):
-    """Run in a directory that has one run, with a wide console."""
+    """Run in a directory with one run, with a wide console."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(cli_eval, "console", Console(highlight=False, width=160))
     solved(tmp_path / "runs")
 
 
 def test_a_small_game_is_measured_exactly(capsys):
-    """What is won, and NashConv with the exploitability that is half of it."""
+    """The output has the winnings, NashConv and the exploitability."""
     assert main(["eval", "small", "--against", "call"]) == 0
     out = capsys.readouterr().out
     assert "small: kuhn after 50 iterations" in out
@@ -33,7 +33,7 @@ def test_a_small_game_is_measured_exactly(capsys):
 
 
 def test_it_is_one_json_object(capsys, tmp_path):
-    """On stdout, with nothing else, also where a checkpoint is damaged: that stands in it."""
+    """stdout is one JSON object, which names a damaged checkpoint."""
     damaged = tmp_path / "runs" / "small" / "checkpoints" / "step-000000000099"
     damaged.mkdir()
     (damaged / "checkpoint.json").write_text("{}")
@@ -46,8 +46,8 @@ def test_it_is_one_json_object(capsys, tmp_path):
     assert found["hands_requested"] == cli_eval.RESOLVED_HANDS
 
 
-def test_the_resolver_is_told_how_to_think(capsys):
-    """Any of its settings asks for it; one that it does not have is an error."""
+def test_settings_of_the_resolver(capsys):
+    """A setting of the resolver implies --resolve; an unknown setting is an error."""
     assert main(["eval", "small", "--resolver.policy-blend-alpha", "0", "--json"]) == 0
     blended = json.loads(capsys.readouterr().out)
     assert main(["eval", "small", "--json"]) == 0
@@ -58,14 +58,14 @@ def test_the_resolver_is_told_how_to_think(capsys):
     assert "max_depth" in capsys.readouterr().err
 
 
-def test_an_opponent_is_one_that_there_is(capsys):
-    """Else those that there are are listed."""
+def test_an_unknown_opponent(capsys):
+    """The error about an unknown opponent lists the known ones."""
     assert main(["eval", "small", "--against", "shark"]) == 2
     assert "uniform" in capsys.readouterr().err
 
 
 def test_a_policy_that_plays_episodes_has_no_opponent(capsys, tmp_path):
-    """The flags of a solver's runs are refused for others."""
+    """Flags for solver runs are refused for other runs."""
     card = {"config": {"task": "noop", "trainer": "ppo"}}
     (tmp_path / "runs" / "plain").mkdir()
     (tmp_path / "runs" / "plain" / "run.json").write_text(json.dumps(card))
@@ -74,7 +74,9 @@ def test_a_policy_that_plays_episodes_has_no_opponent(capsys, tmp_path):
 
 
 def test_the_help_names_the_default_numbers_of_hands(capsys):
-    """The very numbers that are played."""
+    """The help contains the default numbers of hands."""
     assert main(["eval", "--help"]) == 0
-    told = " ".join(capsys.readouterr().out.split())
-    assert f"by default {cli_eval.HANDS:,}, or {cli_eval.RESOLVED_HANDS} with --resolve" in told.replace(" │ │ ", " ")
+    printed = " ".join(capsys.readouterr().out.split())
+    assert f"by default {cli_eval.HANDS:,}, or {cli_eval.RESOLVED_HANDS} with --resolve" in printed.replace(
+        " │ │ ", " "
+    )

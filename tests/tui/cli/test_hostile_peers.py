@@ -130,14 +130,14 @@ def test_a_client_whose_requests_attack(terminal, backend, requests):
     """A server prints nothing of them."""
     served = terminal("env-server", "--task", "hostile:Hostile,fails=never", "--backend", backend)
     until(lambda: b"serving" in served.drawn, "it serves")
-    told = served.drawn.decode()
+    printed = served.drawn.decode()
     for request in requests:
         if backend == "http":
-            port = re.search(r"127\.0\.0\.1:(\d+)", told)
+            port = re.search(r"127\.0\.0\.1:(\d+)", printed)
             assert port is not None
             wire = socket.create_connection(("127.0.0.1", int(port[1])), timeout=30)
         else:
-            path = re.search(r" at (\S+);", told)
+            path = re.search(r" at (\S+);", printed)
             assert path is not None
             wire = socket.socket(socket.AF_UNIX)
             wire.settimeout(30)

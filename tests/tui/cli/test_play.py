@@ -1,4 +1,4 @@
-"""A person plays: presses become buttons, buttons become frames."""
+"""Manual play: key presses become buttons of frames."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def test_taps_go_with_a_drop():
     assert pad.frame() == NOTHING
 
 
-def test_what_was_pressed_for_a_piece_ends_with_it():
+def test_presses_end_with_the_piece():
     """Presses left over when a piece locks are not given to the next."""
     pad = Gamepad()
     for _ in range(4):
@@ -63,7 +63,7 @@ def test_a_game_by_placements_is_played_by_frames():
 
 
 def test_a_game_that_ends_keeps_its_last_board():
-    """When the bottle is full the game says how it ended and shows the bottle, until the next game."""
+    """When the bottle is full, the game shows the outcome and the bottle until the next game."""
     game = ButtonGame("drmario", seed=1)
     while game.ended is None and game.frames < 100_000:
         game.step(frozenset({"down"}))
@@ -75,14 +75,14 @@ def test_a_game_that_ends_keeps_its_last_board():
     assert int((game.shown["bottle"] > 0).sum()) < filled
 
 
-def test_what_has_no_buttons_is_not_played():
-    """A task whose actions are no buttons is refused, with what can be played."""
+def test_a_task_without_buttons_is_refused():
+    """A task without buttons is refused with a list of playable tasks."""
     with pytest.raises(BadParameter, match="drmario"):
         ButtonGame("CartPole-v1", seed=0)
 
 
 async def test_keys_play():
-    """In the app, space drops the pill, p holds the game still, q leaves."""
+    """In the app, space drops the pill, p pauses and q quits."""
     app = PlayApp(ButtonGame("drmario", seed=1))
 
     async with app.run_test(size=(100, 40)) as pilot:

@@ -18,7 +18,7 @@ NAMED = "quits of an installed package could not be imported: SystemExit: I quit
 
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
-    """A folder with such a package, where Python finds it."""
+    """Return a folder on Python's path with such a package."""
     install(tmp_path, "quitting", {"quitting.py": "import sys\nsys.exit('I quit')\n"}, POINTS)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     return tmp_path
@@ -41,7 +41,7 @@ def run(command: str, folder) -> subprocess.CompletedProcess[str]:
     ],
 )
 def test_other_commands_work(installed, command, found):
-    """They exit with 0 and print what they print without the package."""
+    """Other commands exit with 0 and their usual output."""
     done = run(command, installed)
     assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
     assert found in " ".join(done.stdout.split())
@@ -49,8 +49,8 @@ def test_other_commands_work(installed, command, found):
 
 @pytest.mark.session
 @pytest.mark.parametrize("kind", ["task", "trainer", "backend"])
-def test_the_one_that_is_asked_for_is_named(installed, kind):
-    """It is one sentence, and bad usage."""
+def test_the_broken_one_is_reported(installed, kind):
+    """Using it is an error in one sentence with exit code 2."""
     done = run(f"run --headless --{kind} quits", installed)
     assert done.returncode == 2
     assert done.stderr.endswith(f"pac-tui: the {kind} {NAMED}")

@@ -1,4 +1,4 @@
-"""Text from elsewhere on the command line: whatever its source, the terminal gets no escape of it."""
+"""Untrusted text on the command line: no escape sequence reaches the terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FILE = ATTACK.replace("/", "")
 
 @pytest.fixture(autouse=True)
 def attacked(monkeypatch, capfd, tmp_path):
-    """Work in a directory with runs and files whose texts all attack; have streams replaced for one test only."""
+    """Work in a directory with runs and files that contain escape sequences, with streams replaced for one test."""
     for name in ("stdout", "stderr"):
         monkeypatch.setattr(sys, name, getattr(sys, name))
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
@@ -75,8 +75,8 @@ COMMANDS = [
 
 @pytest.mark.parametrize("json_flag", [(), ("--json",)], ids=["text", "json"])
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command).replace(ATTACK, "ATTACK")[:40])
-def test_no_command_prints_what_it_was_given_raw(command, json_flag, capfd):
-    """Names, files, keys, values, options: written out, in JSON in ASCII, and markup is text."""
+def test_no_command_prints_raw_input(command, json_flag, capfd):
+    """Names, files, keys, values and options are escaped, JSON is ASCII, and markup is text."""
     guard_streams()
     main([*command, *json_flag])
     out, err = capfd.readouterr()
@@ -88,7 +88,7 @@ def test_no_command_prints_what_it_was_given_raw(command, json_flag, capfd):
 
 
 def test_a_variable_is_not_echoed_raw(monkeypatch, capfd):
-    """Nor its value."""
+    """The value of a variable is escaped."""
     guard_streams()
     monkeypatch.setenv("PAC_NUM_ENVS", ATTACK)
     assert main(["config"]) == 2
@@ -97,13 +97,13 @@ def test_a_variable_is_not_echoed_raw(monkeypatch, capfd):
 
 @pytest.mark.parametrize("name", ["a\x1bb", "a\u202eb", "a\u2028b", "a\nb", "a/b", "..", "\x7f"])
 def test_a_name_of_a_run_is_printable_and_no_path(name, capfd):
-    """Else a sentence says what is expected."""
+    """The error about a bad name says what is expected."""
     assert main(["run", "--headless", "--name", name]) == 2
     assert "--name expects the name of a folder, without a slash or unprintable characters" in capfd.readouterr().err
 
 
 def test_a_progress_line_is_printable(capfd):
-    """What happened stands above it, in one line."""
+    """Events are printed above it, each in one line."""
     guard_streams()
     line = ProgressLine()
     line._print(hostile("event"))
@@ -111,7 +111,7 @@ def test_a_progress_line_is_printable(capfd):
 
 
 def test_a_traceback_is_printable(capfd):
-    """Of an error that nobody expected."""
+    """The traceback of an unexpected error is escaped."""
     guard_streams()
     error = ValueError(hostile("why"))
     sys.excepthook(ValueError, error, None)
@@ -121,7 +121,7 @@ def test_a_traceback_is_printable(capfd):
 
 
 def test_a_console_reads_no_markup(capfd):
-    """Nor names of emoji; cells of a table are as wide as what is written out."""
+    """Emoji names are not replaced, and table cells are as wide as the escaped text."""
     guard_streams()
     PrintableConsole(width=300).print(ATTACK)
     found = capfd.readouterr().out
@@ -130,20 +130,20 @@ def test_a_console_reads_no_markup(capfd):
 
 
 def test_json_is_ascii_without_controls():
-    """Also without the one that JSON allows."""
+    """JSON is ASCII, without the control character that JSON allows."""
     text = json_text({"a": f"{ATTACK}é"})
     assert text.isascii()
     assert text.isprintable()
     assert json.loads(text) == {"a": f"{ATTACK}é"}
 
 
-def test_a_guarded_stream_is_otherwise_the_streams_own(tmp_path):
-    """Whoever asks for its encoding or descriptor gets those."""
+def test_a_guarded_stream_keeps_its_attributes(tmp_path):
+    """Encoding and descriptor are those of the stream."""
     with (tmp_path / "out").open("w", encoding="utf-8") as file:
         stream = PrintableStream(file)
         assert (stream.fileno(), stream.encoding) == (file.fileno(), "utf-8")
 
 
-def test_json_has_null_for_what_is_no_number():
+def test_json_has_null_for_nan_and_infinity():
     """JSON has neither NaN nor infinity, and strict readers refuse them."""
     assert json.loads(json_text({"fps": float("nan"), "all": [1.5, float("inf")]})) == {"fps": None, "all": [1.5, None]}

@@ -1,4 +1,4 @@
-"""Sessions from the command line, in real processes: what they report, and how they end."""
+"""Sessions from the command line in real processes: their reports and ends."""
 
 import json
 import os
@@ -24,7 +24,7 @@ KEYS = {
 
 
 def slow(*values: int) -> list[Any]:
-    """Leave these out of the quick part: they are alike."""
+    """Mark similar cases as thorough."""
     return [pytest.param(value, marks=pytest.mark.slow) for value in values]
 
 
@@ -36,19 +36,19 @@ def shared():
 
 
 def metadata(cwd: Path) -> dict[str, object]:
-    """Return what the only run says of itself."""
+    """Return the metadata of the only run."""
     (path,) = cwd.glob("runs/*/run.json")
     found: dict[str, object] = json.loads(path.read_text())
     return found
 
 
 def trains(cwd: Path) -> bool:
-    """Whether a run has learned something."""
+    """Return whether the run has checkpoints."""
     return any(path.stat().st_size for path in cwd.glob("runs/*/metrics.jsonl"))
 
 
 def test_two_at_once(shared, tmp_path):
-    """Sessions run beside each other; each prints one JSON object, writes it to a file, and tells how far it is."""
+    """Two sessions run at once; each prints one JSON object, writes it to a file, and shows its progress."""
     limits = ("--seconds", "0.3", "--json", "--report", "a.json")
     folders = [tmp_path / "a", tmp_path / "b"]
     for folder in folders:
@@ -61,14 +61,14 @@ def test_two_at_once(shared, tmp_path):
         assert set(report) >= KEYS
         assert (report["num_envs"], report["task"], report["trainer"]) == (2, "CartPole-v1", "random")
         assert report["steps"] > 0
-        assert report["scaling"] or report["fps"] == report["sps"]  # one frame a step, and no window was full
+        assert report["scaling"] or report["fps"] == report["sps"]  # one frame per step, and no window was full
         assert json.loads((folder / "a.json").read_text()) == report
         assert "CartPole-v1 random" in err
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, *slow(signal.SIGTERM, signal.SIGHUP)])
 def test_a_signal_saves_and_ends(shared, tmp_path, number):
-    """Ctrl-C, a termination and a closed terminal end a training whole: saved, reported, exit code 130."""
+    """SIGINT, SIGTERM and SIGHUP end a training with a checkpoint, a report and exit code 130."""
     process = start(("run", "--headless", *QUICK, "--json"), shared, tmp_path)
     until(lambda: trains(tmp_path) or process.poll() is not None, "it trains")
     process.send_signal(number)
@@ -81,7 +81,7 @@ def test_a_signal_saves_and_ends(shared, tmp_path, number):
 
 
 def test_a_last_checkpoint_that_cannot_be_written_is_a_failure(shared, tmp_path):
-    """One sentence on stderr, the same in the run's metadata, exit code 1: not the end that was asked for."""
+    """A failed checkpoint is one sentence on stderr and in the run's metadata, with exit code 1."""
     process = start(("run", "--headless", *QUICK, "--json"), shared, tmp_path)
     until(lambda: trains(tmp_path), "it trains")
     (run,) = tmp_path.glob("runs/*")
@@ -89,15 +89,15 @@ def test_a_last_checkpoint_that_cannot_be_written_is_a_failure(shared, tmp_path)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=120)
     assert process.returncode == 1, err
-    told = json.loads(out)["error"]
-    assert err.splitlines()[-1] == f"pac-tui: {told}"
-    assert told.startswith("what was learned last is lost")
+    printed = json.loads(out)["error"]
+    assert err.splitlines()[-1] == f"pac-tui: {printed}"
+    assert printed.startswith("what was learned last is lost")
     assert metadata(tmp_path)["state"] == "failed"
-    assert told in str(metadata(tmp_path)["error"])
+    assert printed in str(metadata(tmp_path)["error"])
 
 
 def test_an_interrupt_while_it_starts(shared, tmp_path):
-    """Ctrl-C while PyTorch is being loaded ends it without a word of Python."""
+    """Ctrl-C while PyTorch is imported ends the command without a traceback."""
     process = start(("run", "--headless", "--task", "CartPole-v1", "--backend", "inline"), shared, tmp_path)
     assert process.stderr is not None
     assert process.stderr.readline()
@@ -108,7 +108,7 @@ def test_an_interrupt_while_it_starts(shared, tmp_path):
 
 
 def test_two_interrupts_while_the_app_starts(shared, tmp_path):
-    """Whatever the app is at, it leaves at once, and its session with it."""
+    """Two interrupts end the app and its session at once during the start."""
     terminal = Terminal(("run", "--task", "CartPole-v1", "--backend", "inline"), shared, tmp_path)
     until(lambda: list(shared.glob("pac-*/*")), "its session stands")
     terminal.process.send_signal(signal.SIGINT)
@@ -129,7 +129,7 @@ def test_a_killed_command_leaves_no_orphan(shared, tmp_path):
 
 @pytest.mark.parametrize("how", ["qs", signal.SIGHUP, *slow(signal.SIGTERM)])
 def test_the_app_gives_the_terminal_back(shared, tmp_path, how):
-    """However the app ends, the session is saved and the terminal echoes again."""
+    """However the app ends, the session is saved and the terminal is restored."""
     terminal = Terminal(("run", *QUICK), shared, tmp_path)
     until(lambda: trains(tmp_path) or terminal.process.poll() is not None, "it trains")
     if isinstance(how, str):
@@ -145,7 +145,7 @@ def test_the_app_gives_the_terminal_back(shared, tmp_path, how):
 
 @pytest.mark.slow
 def test_a_trained_policy_plays(shared, tmp_path):
-    """`eval` plays what a run has learned, and leaves the run as it was."""
+    """`eval` plays the policy of a run and does not change the run."""
     tiny = ("--task", "CartPole-v1", "--backend", "inline", "--num-envs", "4")
     train = start(
         ("run", "--headless", *tiny, "--steps", "64", "--ppo.batch", "64", "--ppo.minibatch", "32", "--name", "one"),
@@ -167,11 +167,11 @@ def test_a_trained_policy_plays(shared, tmp_path):
 
 
 def test_the_screen_is_drawn_on_the_terminal_when_stderr_is_not_one(tmp_path):
-    """With `2> errors.txt` the file gets what goes wrong, and the terminal what Textual draws."""
+    """With `2> errors.txt`, errors go to the file and the app is drawn on the terminal."""
     screen, terminal = os.openpty()
     code = (
         "import sys; from pac.tui.terminal import check_terminal; check_terminal();"
-        "sys.__stderr__.write('drawn'); sys.__stderr__.flush(); sys.stderr.write('told')"
+        "sys.__stderr__.write('drawn'); sys.__stderr__.flush(); sys.stderr.write('printed')"
     )
     errors = tmp_path / "errors.txt"
     with errors.open("w") as file:
@@ -185,13 +185,13 @@ def test_the_screen_is_drawn_on_the_terminal_when_stderr_is_not_one(tmp_path):
             check=True,
         )
     assert os.read(screen, 100) == b"drawn"
-    assert errors.read_text() == "told"
+    assert errors.read_text() == "printed"
     os.close(screen)
     os.close(terminal)
 
 
 def test_the_screen_is_drawn_in_utf_8_whatever_the_locale_says():
-    """A locale of the last century does not make escapes of the frames."""
+    """The app is drawn in UTF-8 with any locale."""
     screen, terminal = os.openpty()
     code = (
         "import sys; from pac.tui.terminal import check_terminal; check_terminal();"

@@ -1,4 +1,4 @@
-"""Runs are listed whatever one of them holds, and removed only when that is meant."""
+"""`pac-tui runs`: damaged runs are listed, and runs are removed only after a confirmation."""
 
 import io
 import json
@@ -20,7 +20,7 @@ DEEP = "[" * 100_000
 
 @pytest.fixture
 def runs(tmp_path, monkeypatch, runtime_directory):
-    """A folder with one sound run, in the working directory; no session lives."""
+    """Return a folder with one valid run in the working directory, without a running session."""
     monkeypatch.chdir(tmp_path)
     run = RunFolder.create(tmp_path / "runs", "sound")
     run.write_metadata({"task": "drmario", "trainer": "ppo", "state": "completed", "started": 1e9})
@@ -29,7 +29,7 @@ def runs(tmp_path, monkeypatch, runtime_directory):
 
 
 class Answer(io.StringIO):
-    """A terminal on which somebody has typed."""
+    """Return a terminal with typed input."""
 
     def isatty(self) -> bool:
         return True
@@ -56,7 +56,7 @@ def states(capsys) -> dict[str, str]:
     ],
 )
 def test_a_bad_run_is_listed_beside_the_others(runs, capsys, file, make):
-    """It says what is wrong with it, and nothing waits for it."""
+    """A bad run is listed with its error, without blocking."""
     bad = RunFolder.create(runs, "bad")
     bad.write_metadata({"task": "drmario", "trainer": "ppo", "state": "completed"})
     (bad.path / file).unlink(missing_ok=True)
@@ -69,7 +69,7 @@ def test_a_bad_run_is_listed_beside_the_others(runs, capsys, file, make):
 
 
 def test_a_run_without_metadata_is_listed(runs, capsys):
-    """A session that was killed before it wrote one leaves a folder that can be seen and removed."""
+    """The folder of a session that was killed before it wrote metadata is listed and can be removed."""
     RunFolder.create(runs, "killed")
     assert "is missing" in states(capsys)["killed"]
     assert main(["runs", "rm", "killed", "--yes"]) == 0
@@ -77,7 +77,7 @@ def test_a_run_without_metadata_is_listed(runs, capsys):
 
 
 def test_damaged_lines_of_metrics_are_counted(runs, capsys):
-    """`show` and `compare` say that they were skipped."""
+    """`show` and `compare` report skipped lines."""
     path = runs / "sound" / "metrics.jsonl"
     path.write_text(path.read_text().replace("2.0", "9.0") + DEEP + "\n")
     assert main(["runs", "show", "sound"]) == 0
@@ -88,8 +88,8 @@ def test_damaged_lines_of_metrics_are_counted(runs, capsys):
     assert "2 lines skipped" in capsys.readouterr().out
 
 
-def test_nothing_is_removed_unasked(runs, capsys, monkeypatch):
-    """Without a terminal to ask on, the sentence names --yes."""
+def test_nothing_is_removed_without_confirmation(runs, capsys, monkeypatch):
+    """Without a terminal, the error names --yes."""
     monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
     assert main(["runs", "rm", "sound"]) == 2
     assert "--yes" in capsys.readouterr().err
@@ -98,7 +98,7 @@ def test_nothing_is_removed_unasked(runs, capsys, monkeypatch):
 
 @pytest.mark.parametrize(("answer", "gone"), [("y\n", True), ("n\n", False), ("\n", False), ("", False)])
 def test_a_removal_is_confirmed(runs, capsys, monkeypatch, answer, gone):
-    """What would be removed is shown; only a yes removes it."""
+    """The runs to remove are shown, and only a yes removes them."""
     (runs / "sound" / "checkpoints" / "step-000000000001").mkdir()
     monkeypatch.setattr(sys, "stdin", Answer(answer))
     assert main(["runs", "rm", "sound"]) == (0 if gone else 1)
@@ -109,7 +109,7 @@ def test_a_removal_is_confirmed(runs, capsys, monkeypatch, answer, gone):
 
 @pytest.mark.parametrize("name", [".", "..", "runs/sound", "../elsewhere", "{cwd}/elsewhere"])
 def test_only_names_are_removed(runs, capsys, name):
-    """A folder with a `run.json` is not a run because of that, wherever it is."""
+    """Other folders with a `run.json` are not removed."""
     other = runs.parent / "elsewhere"
     other.mkdir()
     for folder in (other, runs, runs.parent):
@@ -121,13 +121,13 @@ def test_only_names_are_removed(runs, capsys, name):
 
 
 def test_all_are_checked_before_one_is_removed(runs):
-    """A mistake in one name removes nothing."""
+    """If one name is wrong, nothing is removed."""
     assert main(["runs", "rm", "--yes", "sound", "sond"]) == 2
     assert (runs / "sound").is_dir()
 
 
-def test_a_run_that_is_trained_is_not_removed(runs, capsys):
-    """Its process is named."""
+def test_a_running_run_is_not_removed(runs, capsys):
+    """The error contains the process id of the session."""
     run = RunFolder(runs / "sound")
     run.claim()
     assert main(["runs", "rm", "sound", "--yes"]) == 2
@@ -138,7 +138,7 @@ def test_a_run_that_is_trained_is_not_removed(runs, capsys):
 
 @pytest.mark.session
 def test_a_removal_is_asked_for_on_a_terminal(runs):
-    """A person types y."""
+    """The user confirms with y."""
     with runtime() as folder:
         terminal = Terminal(("runs", "rm", "sound"), folder, runs.parent)
         until(lambda: b"[y/N]" in terminal.drawn, "the question")
@@ -151,7 +151,7 @@ def test_a_removal_is_asked_for_on_a_terminal(runs):
 
 @pytest.mark.session
 def test_a_session_that_is_killed_as_it_starts_leaves_a_run_that_is_listed(runs, capsys):
-    """Its metadata says how it was to begin; it is shown as one that died, and can be removed."""
+    """It is listed as died, with its configuration, and can be removed."""
     with runtime() as folder:
         command = start(("run", "--headless", "--name", "killed", "--num-envs", "2"), folder, runs.parent)
         until((runs / "killed" / "run.json").exists, "the run's first metadata")

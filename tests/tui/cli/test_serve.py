@@ -1,4 +1,4 @@
-"""`env-server`: environments for a trainer elsewhere, from the command line."""
+"""`pac-tui env-server`: environments for another trainer."""
 
 import json
 import re
@@ -29,7 +29,7 @@ def shared():
 
 @pytest.mark.session
 def test_http_from_the_command_line(shared, tmp_path, monkeypatch):
-    """It tells where it listens, a token and a line for the shell that works, and ends cleanly on SIGTERM."""
+    """It prints its address, a token and a working shell command, and ends cleanly on SIGTERM."""
     monkeypatch.delenv("PAC_TOKEN", raising=False)
     process = start((*TASK, "--backend", "http", "--num-envs", "2"), shared, tmp_path)
     assert process.stderr is not None
@@ -46,7 +46,7 @@ def test_http_from_the_command_line(shared, tmp_path, monkeypatch):
 
 @pytest.mark.session
 def test_a_socket_from_the_command_line(shared, tmp_path):
-    """Only its owner may connect; Ctrl-C ends it, and the socket is gone."""
+    """Only its owner can connect; Ctrl-C ends it and removes the socket."""
     path = shared / "e.sock"
     process = start((*TASK, "--path", str(path)), shared, tmp_path)
     assert process.stderr is not None
@@ -63,8 +63,8 @@ def test_a_socket_from_the_command_line(shared, tmp_path):
 
 
 @pytest.mark.session
-def test_an_end_while_it_starts(shared, tmp_path):
-    """SIGTERM ends it cleanly while kernels are loaded, too, and leaves nothing."""
+def test_sigterm_while_it_starts(shared, tmp_path):
+    """SIGTERM ends it cleanly while kernels are loaded."""
     process = start(("env-server", "--task", "drmario"), shared, tmp_path)
     assert process.stderr is not None
     assert process.stderr.readline().startswith("loading drmario")
@@ -73,8 +73,8 @@ def test_an_end_while_it_starts(shared, tmp_path):
     assert process.returncode == 0
 
 
-def test_a_token_that_was_given_is_not_told(tmp_path):
-    """It comes from the file, else from the variable; the shell's line repeats where, not what."""
+def test_a_given_token_is_not_printed(tmp_path):
+    """The token comes from the file or else the variable, and is not printed."""
     file = tmp_path / "token"
     file.write_text("secret\n")
     assert token_of({"PAC_TOKEN": "other"}, file) == ("secret", f"$(cat {file})", False)
@@ -104,7 +104,7 @@ def test_a_token_that_was_given_is_not_told(tmp_path):
     ],
 )
 def test_what_does_not_fit(arguments, part, capsys, tmp_path, monkeypatch):
-    """It is told in a sentence, with exit code 2, before anything is served."""
+    """A bad option is one sentence with exit code 2, before anything is served."""
     monkeypatch.chdir(tmp_path)
     Path("empty").touch()
     Path("latin").write_bytes(b"\xe4")
@@ -114,7 +114,7 @@ def test_what_does_not_fit(arguments, part, capsys, tmp_path, monkeypatch):
 
 @pytest.mark.session
 def test_a_port_that_is_taken(shared, tmp_path):
-    """The second server on a port fails with a sentence."""
+    """The second server on a port fails with an error in one sentence."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         process = start((*TASK, "--backend", "http", "--port", port), shared, tmp_path)

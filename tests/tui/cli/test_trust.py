@@ -1,4 +1,4 @@
-"""Files from other people: no command runs the code that a run, an episode or a configuration names, unless told to."""
+"""No command runs code that a run, an episode or a configuration file names without the user's trust."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ def shared():
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """A working directory with an environment's module, which leaves a file when it is imported."""
+    """Return a working directory with an environment's module, which writes a file when it is imported."""
     (tmp_path / "homemade.py").write_text(MODULE)
     return tmp_path
 
 
 def a_run(place: Path, task: str) -> None:
-    """Write the folder of a run, as somebody else may have made it."""
+    """Write the folder of a run from another person."""
     folder = place / "runs" / "theirs"
     folder.mkdir(parents=True)
     config = {"task": task, "trainer": "random", "num_envs": 1, "backend": "inline"}
@@ -107,8 +107,8 @@ COMMAND = "os:system:command=touch imported"
         (("bench", "scaling", "--config", "theirs.yaml", "--quick"), SPEC),
     ],
 )
-def test_no_command_runs_what_a_file_names(shared, place, command, task):
-    """It ends with exit code 2 and a sentence that names the file and --trust; nothing was imported or called."""
+def test_no_command_runs_code_named_by_a_file(shared, place, command, task):
+    """The command ends with exit code 2 and names the file and --trust; nothing is imported or called."""
     for write_file in (a_run, an_episode, a_configuration):
         write_file(place, task)
     code, out, err = finished(start(command, shared, place))
@@ -120,16 +120,16 @@ def test_no_command_runs_what_a_file_names(shared, place, command, task):
 
 
 @pytest.mark.parametrize("command", [("runs",), ("runs", "show", "theirs"), ("attach", "--json")], ids=" ".join)
-def test_listing_runs_runs_nothing(shared, place, command):
-    """Whatever task a run names."""
+def test_listing_runs_imports_nothing(shared, place, command):
+    """Listing runs imports no task."""
     a_run(place, SPEC)
     code, _, err = finished(start(command, shared, place))
     assert code == 0, err
     assert not (place / "imported").exists()
 
 
-def test_trust_lets_a_users_own_environment_go_on(shared, place):
-    """A run of it is resumed with --trust."""
+def test_a_run_with_a_custom_environment_resumes_with_trust(shared, place):
+    """A run with a custom environment resumes with --trust."""
     done = finished(start((*TRAIN, "--task", SPEC, "--name", "mine", "--steps", "100"), shared, place))
     assert done[0] == 0, done
     more = ("run", "--headless", "--json", "--resume", "mine", "--steps", "200", "--trust")
@@ -138,8 +138,8 @@ def test_trust_lets_a_users_own_environment_go_on(shared, place):
     assert json.loads(out)["task"] == SPEC
 
 
-def test_an_episode_of_ones_own_environment_is_checked_with_trust(shared, tmp_path):
-    """It plays again to the byte; without --trust it is refused."""
+def test_an_episode_of_a_custom_environment_is_checked_with_trust(shared, tmp_path):
+    """The replay is identical with --trust, and is refused without it."""
     events = EventLog()
     recorder = EpisodeRecorder(find(WANDERER), 11, "a-run", tmp_path, events)
     recorder.want(1)
@@ -155,7 +155,7 @@ def test_an_episode_of_ones_own_environment_is_checked_with_trust(shared, tmp_pa
 
 @pytest.mark.parametrize(("answer", "code"), [("y", 0), ("yes", 0), ("n", 2), ("", 2)])
 def test_a_person_at_a_terminal_is_asked(shared, place, answer, code):
-    """The question shows the task and the file; only a yes lets the module be imported."""
+    """The question shows the task and the file, and only a yes imports the module."""
     a_run(place, SPEC)
     terminal = Terminal(("config", "--resume", "theirs"), shared, place)
     try:
@@ -172,7 +172,7 @@ def test_a_person_at_a_terminal_is_asked(shared, place, answer, code):
 
 
 def test_the_question_cannot_rewrite_the_terminal(shared, place):
-    """Control characters of a task are written out."""
+    """Control characters of a task are escaped."""
     a_run(place, "homemade:Homemade,size=3,name='\x1b[2J\u202e'")
     terminal = Terminal(("config", "--resume", "theirs"), shared, place)
     try:

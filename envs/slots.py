@@ -29,6 +29,11 @@ class Span(NamedTuple):
         return int(self.written.stop - self.written.start)
 
 
+def rollout_span(slots: int) -> Span:
+    """Return the steps of a whole rollout in a buffer of `slots` slots, one more than it has steps."""
+    return Span(slice(1, slots), slice(0, slots - 1))
+
+
 class SlotOrder:
     """Which slots of a buffer have been written, and which follow.
 

@@ -1,8 +1,9 @@
-"""Collects a rollout: the policy acts, the environments answer, into memory that both share."""
+"""Collects a rollout: the policy and the environments write into the same buffer."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -14,49 +15,54 @@ from .policy import Policy
 from .storage import RolloutStorage
 
 FEW_ROWS = 16
-"""Rows per thread below which threads lose more by waiting for the interpreter's lock than they gain."""
+"""Rows per thread below which another thread costs more, by waiting for the interpreter's lock, than it saves."""
 
 
 @dataclass(frozen=True)
 class Actor:
-    """What decides.
-
-    Attributes:
-        policy: The network.
-        threads: Shares the rows of a step.
-    """
+    """A policy that acts, with the rows of a step divided between threads."""
 
     policy: Policy
     threads: ComputeThreads
 
-    def decide(self, storage: RolloutStorage, slot: int, uniform: Tensor) -> None:
-        """Write the actions of a slot into the storage, with values, log-probabilities and outputs.
+    def decide(self, storage: RolloutStorage, slot: int, uniform: Tensor) -> Tensor:
+        """Write the actions of a slot into the buffer, values and log-probabilities into the storage.
+
+        Return the policy's outputs `(R, ...)`.
 
         Args:
             storage: The rollout.
             slot: The slot.
             uniform: `(rows, numbers)` random numbers in (0, 1], as the policy's distribution takes them.
         """
-        observation, mask = storage.load(slot)
-        parts = split(storage.rows, self.threads.size)
+        buffer = storage.buffer
+        observation, mask = buffer.load(slot)
+        parts = split(buffer.rows, self.threads.size)
 
         @torch.inference_mode()
         def part(index: int) -> Tensor:
             rows = parts[index]
             logits, value = self.policy(observation[rows], mask[rows] if mask is not None else None)
             action, logprob = self.policy.distribution.sample(logits, uniform[rows])
-            storage.actions[slot, rows] = action
+            buffer.actions[slot, rows] = action
             storage.values[slot, rows] = value
             storage.logprobs[slot, rows] = logprob
             return torch.as_tensor(logits)
 
         logits = self.threads.run(part, range(len(parts)))
-        storage.logits = torch.cat(logits) if len(logits) > 1 else logits[0]
-        storage.decided = slot
+        return torch.cat(logits) if len(logits) > 1 else logits[0]
 
 
 @torch.inference_mode()
-def rollout(actor: Actor, envs: Envs, storage: RolloutStorage, uniform: Tensor, timer: Timer) -> None:
+def rollout(
+    actor: Actor,
+    envs: Envs,
+    storage: RolloutStorage,
+    uniform: Tensor,
+    *,
+    timer: Timer,
+    on_decision: Callable[[Tensor, Tensor], None],
+) -> None:
     """Step the environments T times.
 
     Afterwards `storage.values` holds T + 1 values and the buffer T transitions; observation t leads to reward t + 1.
@@ -67,13 +73,14 @@ def rollout(actor: Actor, envs: Envs, storage: RolloutStorage, uniform: Tensor, 
         storage: Where to collect, T + 1 slots.
         uniform: `(T, rows, numbers)` random numbers in (0, 1], as the policy's distribution takes them.
         timer: Measures where the time goes.
+        on_decision: Called with the policy's outputs and values of every step.
     """
     for slot in range(storage.steps):
-        actor.decide(storage, slot, uniform[slot])
-        storage.publish_actions(slot)
+        on_decision(actor.decide(storage, slot, uniform[slot]), storage.values[slot])
+        storage.buffer.publish_actions(slot)
         timer.lap("inference")
         envs.advance(slot)
-    observation, _ = storage.load(storage.steps)
+    observation, _ = storage.buffer.load(storage.steps)
     values = actor.policy.value(observation)
     storage.values[storage.steps].copy_(values.masked_fill(storage.out(storage.steps), 0.0))
     timer.lap("inference")
@@ -88,7 +95,7 @@ def split(rows: int, threads: int) -> list[slice]:
 
 @torch.inference_mode()
 def final_values(policy: Policy, storage: RolloutStorage) -> Tensor:
-    """Return `(T, R)`: the value of the last observation of every episode that was cut short, 0 elsewhere."""
+    """Return `(T, R)`: the value of the last observation where an episode was truncated, 0 elsewhere."""
     values = torch.zeros_like(storage.logprobs)
     where, observations = storage.final_observations()
     if len(where):

@@ -8,27 +8,27 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...envs.fields import Array
 from ..device import keep_memory
 from ..nets.adam import Adam
 from ..nets.compute_threads import ComputeThreads
 from ..nets.gradient_step import GradientStep
+from ..nets.policy_trainer import PolicyTrainer
 from ..nets.statistics import mean_and_deviation
-from ..nets.weights import copied
+from ..nets.weights import copied, load_tensors, saved_tensors
 from ..settings import scheduled
 from ..trainer import Context, Metrics, NonFiniteWeights
 from .gae import gae
 from .policy import Policy
-from .policy_trainer import PolicyTrainer
 from .rollout import Actor, final_values, rollout
 from .settings import PpoSettings
-from .state import load_adam, load_policy, save_tensors
-from .storage import RolloutData
+from .storage import RolloutData, RolloutStorage
 from .update import STATISTICS, NonFiniteRollout, PpoBatch, PpoLearner, explained_variance, update
 
 SHUFFLE = "generator.shuffle"
 
 
-class PPO(PolicyTrainer):
+class PPO(PolicyTrainer[Policy]):
     """Maskable PPO.
 
     Attributes:
@@ -43,7 +43,9 @@ class PPO(PolicyTrainer):
         keep_memory()
         threads = ComputeThreads(device, self._settings.threads)
         self._shuffle = torch.Generator().manual_seed(context.seed)
-        super().__init__(context, Policy(context.task, self._settings, self._shuffle))
+        policy = Policy(context.task, self._settings, self._shuffle)
+        super().__init__(context, policy, policy.distribution)
+        self._storage: RolloutStorage | None = None
         self._actor = Actor(self.policy, threads)
         self._adam = Adam(self.policy, fused=device.type in {"cpu", "cuda"})
         gradients = GradientStep(
@@ -63,9 +65,10 @@ class PPO(PolicyTrainer):
         self._shuffle_state = self._shuffle.get_state()
 
     def start(self, num_envs: int) -> None:
-        """Make the environments and begin an episode in each."""
+        """Make the environments and start an episode in each."""
         rows = num_envs * self._context.task.players * self._context.ranks.size
-        self._open(num_envs, self._settings.steps(rows))
+        buffer = self._open(num_envs, self._settings.steps(rows) + 1)
+        self._storage = RolloutStorage(self._context.task, buffer)
         self._begun = False
 
     def iterate(self) -> Metrics:
@@ -79,32 +82,44 @@ class PPO(PolicyTrainer):
         self._begun = True
         timer.lap("python")
         uniform = self._noise.uniform(self.steps, self._storage.steps)
-        rollout(self._actor, self._envs, self._storage, uniform, timer)
+        rollout(self._actor, self._envs, self._storage, uniform, timer=timer, on_decision=self._on_decision)
         finals = final_values(self.policy, self._storage)
         timer.lap("inference")
-        metrics = self._learn(self._storage.experience(), finals)
+        metrics = self._learn(self._storage.data(), finals)
         self.steps += self._storage.steps
         self._shuffle_state = self._shuffle.get_state()
         timer.lap("learner")
         return metrics
 
-    def _learn(self, experience: RolloutData, finals: Tensor) -> Metrics:
+    def _on_decision(self, outputs: Tensor, values: Tensor) -> None:
+        self.decided = outputs, values
+
+    def values(self, slots: slice) -> Array | None:
+        """Return the values of the observations of some slots, `(slots, R)`."""
+        return None if self._storage is None else self._storage.values[slots].cpu().numpy()
+
+    def close(self) -> None:
+        """Release the buffer and close the environments."""
+        self._storage = None
+        super().close()
+
+    def _learn(self, data: RolloutData, finals: Tensor) -> Metrics:
         settings = self._settings
-        discounts = torch.full_like(experience.rewards, settings.gamma)
+        discounts = torch.full_like(data.rewards, settings.gamma)
         if settings.gamma_per_frame:
-            discounts = discounts.pow(experience.frames)
+            discounts = discounts.pow(data.frames)
         advantages, returns = gae(
-            rewards=experience.rewards,
-            values=experience.values,
-            terminated=experience.terminated,
-            truncated=experience.truncated,
-            active=experience.active,
+            rewards=data.rewards,
+            values=data.values,
+            terminated=data.terminated,
+            truncated=data.truncated,
+            active=data.active,
             final_values=finals,
             discounts=discounts,
             gae_lambda=settings.gae_lambda,
         )
-        batch, ranks = PpoBatch.of(experience, advantages, returns), self._context.ranks
-        fault = batch.fault(experience)
+        batch, ranks = PpoBatch.of(data, advantages, returns), self._context.ranks
+        fault = batch.fault(data)
         decisions, faults = ranks.totals((len(batch.index), bool(fault)))
         if faults:
             raise NonFiniteRollout(fault or "a number is NaN or infinite in the rollout of another process")
@@ -135,7 +150,7 @@ class PPO(PolicyTrainer):
         """
         if not all(bool(weight.isfinite().all()) for weight in self.policy.state_dict().values()):
             raise NonFiniteWeights("an update has made weights NaN or infinite")
-        tensors = save_tensors(self.policy, self._adam) | {SHUFFLE: copied(self._shuffle_state)}
+        tensors = saved_tensors(self.policy, self._adam) | {SHUFFLE: copied(self._shuffle_state)}
         return tensors, {"decisions": self.decisions, "updates": self.updates, "steps": self.steps}
 
     def load_state(self, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
@@ -148,8 +163,7 @@ class PPO(PolicyTrainer):
             WrongCheckpoint: It is of another network.
         """
         saved = {name: torch.as_tensor(tensor) for name, tensor in tensors.items()}
-        load_policy(self.policy, saved)
-        load_adam(self._adam, saved)
+        load_tensors(self.policy, self._adam, saved)
         self._shuffle.set_state(saved[SHUFFLE])
         self._shuffle_state = self._shuffle.get_state()
         self.decisions, self.updates = int(data["decisions"]), int(data["updates"])

@@ -35,7 +35,7 @@ def test_the_learner_sees_what_was_drawn() -> None:
         trainer.iterate()
         storage = trainer._storage
         assert storage is not None
-        units, taken = storage.actions[:-1], torch.from_numpy(buffer_of(trainer)["action"][:-1])
+        units, taken = storage.buffer.actions[:-1], torch.from_numpy(buffer_of(trainer)["action"][:-1])
         assert units.abs().max() > 1
         assert torch.allclose(taken, units.clamp(-1, 1) * torch.tensor([1.0, 20.0]), atol=1e-5)
 

@@ -13,6 +13,7 @@ import torch
 from pac.backends import make
 from pac.envs import Task, allocate
 from pac.envs.fields import OUT
+from pac.training.nets.device_buffer import DeviceBuffer
 from pac.training.nets.weights import WrongCheckpoint
 from pac.training.ppo.evaluate import PpoPlayer
 from pac.training.ppo.storage import RolloutStorage
@@ -213,7 +214,7 @@ def test_the_rollout_is_the_buffer() -> None:
     with training(corridor()) as trainer:
         trainer.iterate()
         assert trainer._storage is not None
-        shown = trainer._storage.experience().observations
+        shown = trainer._storage.data().observations
         assert shown.data_ptr() == buffer_of(trainer)["observation"].ctypes.data
 
 
@@ -328,6 +329,6 @@ def test_last_observations_are_taken_where_episodes_were_cut_short() -> None:
     buffer["truncated"][3, 1] = buffer["truncated"][4, 2] = buffer["terminated"][4, 2] = 1
     buffer["truncated"][0, 0] = 1
     buffer["final_observation"][3, 1] = [5, 7]
-    where, last = RolloutStorage(task, buffer, "cpu").final_observations()
+    where, last = RolloutStorage(task, DeviceBuffer(task, buffer, torch.device("cpu"))).final_observations()
     assert where.tolist() == [[2, 1]]
     assert last.tolist() == [[5, 7]]

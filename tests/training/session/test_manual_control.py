@@ -8,6 +8,7 @@ from pac.backends import BadAction
 from pac.envs import Field, Task
 from pac.envs.fields import DECIDES, WAITS
 from pac.envs.task import allocate
+from pac.training.nets.device_buffer import DeviceBuffer
 from pac.training.ppo.gae import gae
 from pac.training.ppo.storage import RolloutStorage
 from pac.training.session.manual_control import ManualControl
@@ -54,7 +55,7 @@ def test_nothing_is_learned_from_it_nor_from_what_it_finds(buffer):
 
     def advantages(rewards):
         buffer["reward"][3:, 2] = rewards
-        experience = RolloutStorage(TOY, buffer, "cpu").experience()
+        experience = RolloutStorage(TOY, DeviceBuffer(TOY, buffer, torch.device("cpu"))).data()
         finals = torch.zeros(4, 6)
         finals[1, 2] = values[2, 2]  # of the observation that the person found
         found, _ = gae(

@@ -1,0 +1,90 @@
+"""The environments' buffer as the policy's device sees it: observations and masks to the device, actions back.
+
+On the CPU every tensor is a view of the buffer: what the environments write is what the learner reads. On a GPU the
+observations and masks of each slot are copied once, as they are stored, from page-locked memory, and stay there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...envs import Task
+from ...envs.fields import Array, Buffers
+from .action_scale import ActionScale
+
+INPUTS = ("observation", "action_mask")
+
+
+class DeviceBuffer:
+    """Observations, masks and actions of all slots on the policy's device.
+
+    Attributes:
+        host: The fields that a learner reads, as tensors over the environments' memory, by name.
+        rows: Number of rows R.
+        device: The policy's device.
+        scale: The unit of continuous actions on the device.
+    """
+
+    def __init__(self, task: Task, buffer: Buffers, device: torch.device) -> None:
+        self.device, self.rows = device, buffer["action"].shape[1]
+        self.scale = ActionScale(task, device)
+        self.host = {item.name: torch.from_numpy(buffer[item.name]) for item in task.fields if item.timed}
+        self._masked = task.masked
+        self._pinned: list[Array] = []
+        names = [name for name in ("action", *INPUTS) if name in self.host]
+        self._here = {name: self.host[name] for name in names}
+        if device.type != "cpu":
+            self._here = {name: torch.empty_like(self.host[name], device=device) for name in names}
+        elif task.bounds:
+            self._here["action"] = torch.empty_like(self.host["action"])
+        if device.type == "cuda":
+            self._pinned = [buffer[name] for name in names if _page_lock(buffer[name])]
+
+    def load(self, slot: int) -> tuple[Tensor, Tensor | None]:
+        """Return the stored observations and masks of a slot, on the device."""
+        for name in INPUTS:
+            if name in self._here and self._here[name] is not self.host[name]:
+                self._here[name][slot].copy_(self.host[name][slot], non_blocking=True)
+        return self.observations[slot], self._here["action_mask"][slot] if self._masked else None
+
+    @property
+    def observations(self) -> Tensor:
+        """Stored observations `(slots, R, ...)` on the device, of slots that were loaded."""
+        return self._here["observation"]
+
+    @property
+    def masks(self) -> Tensor | None:
+        """Stored masks `(slots, R, bytes)` on the device, of slots that were loaded; None if every action is legal."""
+        return self._here["action_mask"] if self._masked else None
+
+    @property
+    def actions(self) -> Tensor:
+        """Actions `(slots, R, ...)` on the device, for the policy to write; continuous ones in the unit of `scale`."""
+        return self._here["action"]
+
+    def publish_actions(self, slot: int) -> None:
+        """Write the actions of a slot where the environments read them: the one wait for the device in a step."""
+        here, host = self._here["action"], self.host["action"]
+        if here is not host:
+            host[slot].copy_(self.scale.of_environment(here[slot]))
+
+    def close(self) -> None:
+        """Release the environments' memory, before it is unmapped."""
+        for array in self._pinned:
+            _runtime().cudaHostUnregister(array.ctypes.data)
+        self._pinned.clear()
+        self.host.clear()
+        self._here.clear()
+
+
+def _page_lock(array: Array) -> bool:
+    """Page-lock an array's memory, so that copies to the GPU are asynchronous; return whether that worked."""
+    return int(_runtime().cudaHostRegister(array.ctypes.data, array.nbytes, 0)) == 0
+
+
+def _runtime() -> Any:
+    """The CUDA runtime that PyTorch loaded."""
+    return torch.cuda.cudart()  # type: ignore[no-untyped-call]

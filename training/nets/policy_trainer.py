@@ -1,0 +1,72 @@
+"""A base class of trainers whose policy acts in environments."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from ..trainer import Context, Envs, PolicyOutput, Trainer
+from .action_noise import ActionNoise
+from .device_buffer import DeviceBuffer
+from .distribution import Distribution
+from .output import policy_output
+from .weights import placed
+
+AnyPolicy = TypeVar("AnyPolicy", bound=nn.Module)
+
+
+class PolicyTrainer(Trainer, Generic[AnyPolicy]):
+    """A trainer whose policy acts.
+
+    Args:
+        context: What the session gives.
+        policy: The network. It is moved to the device.
+        distribution: What the network's outputs mean.
+
+    Attributes:
+        policy: The network.
+        decided: The outputs `(R, ...)` and values `(R,)` of the last decisions, which `inspect` explains; None before.
+    """
+
+    def __init__(self, context: Context, policy: AnyPolicy, distribution: Distribution) -> None:
+        self.policy = placed(policy, torch.device(context.device))
+        self.decided: tuple[Tensor, Tensor] | None = None
+        self._context, self._distribution = context, distribution
+        self._envs: Envs | None = None
+        self._buffer: DeviceBuffer | None = None
+        self._noise: ActionNoise | None = None
+
+    def _open(self, num_envs: int, slots: int) -> DeviceBuffer:
+        """Make the environments with a buffer of `slots` slots, start an episode in each, and return the buffer."""
+        context, device = self._context, torch.device(self._context.device)
+        self._envs = context.make_envs(num_envs, slots)
+        self._buffer = DeviceBuffer(context.task, self._envs.buffer, device)
+        self._noise = ActionNoise(
+            context.seed,
+            first_env=context.ranks.first_env(num_envs),
+            num_envs=num_envs,
+            players=context.task.players,
+            numbers=self._distribution.numbers,
+            device=device,
+        )
+        self._envs.start(0)
+        return self._buffer
+
+    def inspect(self, row: int) -> PolicyOutput | None:
+        """Return the policy's output for a row at its last decision; None before the first."""
+        if self._buffer is None or self.decided is None or row >= self._buffer.rows:
+            return None
+        outputs, values = self.decided
+        return policy_output(self._distribution, self._buffer.scale, outputs[row], values[row])
+
+    def close(self) -> None:
+        """Release the buffer and close the environments."""
+        self.decided = None
+        if self._buffer is not None:
+            self._buffer.close()
+            self._buffer = None
+        if self._envs is not None:
+            self._envs.close()
+            self._envs = None

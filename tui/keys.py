@@ -105,8 +105,8 @@ HELP: dict[str, tuple[tuple[str, str], ...]] = {
         ("inspect record", "inspect, record"),
         ("breaks play", "breakpoints, play"),
         ("travel.back travel.on", "paused: 10 steps"),
-        ("travel.first travel.last", "paused: first, last"),
-        ("faster slower unlimited", "faster, slower, max"),
+        ("travel.first travel.last", "oldest, newest step"),
+        ("faster slower unlimited", "speed, no limit"),
     ),
     SCALE: (
         ("envs.fewer envs.more", "one fewer, one more"),

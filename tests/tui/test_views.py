@@ -82,7 +82,7 @@ async def test_a_curve_has_no_name_until_it_is_known_which_is_measured(fake, ope
     fake.facts = {"figures": (Figure("nash_conv", "NashConv"), Figure("regret", "Regret"))}
     fake.restart(8)
     async with open_app(fake, (80, 24)) as (app, _):
-        await seen(app, "─ Learning ─", "the curve starts")
+        await seen(app, "─ Learning ─", "waiting for two points")
         assert "NashConv" not in screen_text(app)
         fake.history(regret=[4.0, 2.0])
         await seen(app, "─ Regret ─")

@@ -103,7 +103,7 @@ def facts(run: RunOverview, width: int) -> list[Row]:
         units.counted: whole(metadata.get(units.over)),
         "episodes": whole(metadata.get("episodes")) if units.episodes else "",
         "trained": clock(seconds[-1]) if seconds else "",
-        "began": time.strftime("%Y-%m-%d %H:%M", time.localtime(float(metadata.get("started", run.when)))),
+        "started": time.strftime("%Y-%m-%d %H:%M", time.localtime(float(metadata.get("started", run.when)))),
         goal.title: figure(values[-1]) + best if values else "",
         "folder": str(run.folder or "none"),
     }

@@ -131,8 +131,9 @@ def _labels(plot: Plot, bottom: float, top: float, tall: int) -> dict[int, str]:
     for places in _between(plot, top, bottom, tall):
         found: dict[int, str] = {}
         for line, place in places.items():
-            if not {line - 1, line, line + 1} & (ends.keys() | found.keys()):
-                found[line] = short(plot.value(place))
+            text, labels = short(plot.value(place)), ends | found
+            if text not in labels.values() and not {line - 1, line, line + 1} & labels.keys():
+                found[line] = text
         if found:
             return ends | found
     return ends

@@ -221,11 +221,11 @@ class PlayApp(TerminalApp):
 
     def _draw(self) -> None:
         game, task = self.game, self.game.task
-        note, color = ("paused: p continues", YELLOW) if self.paused else ("", SOFT)
+        sign, hint, color = ("paused", "p continues", YELLOW) if self.paused else ("", "", SOFT)
         if game.ended:
-            note, color = f"{game.ended.name}: Enter plays again", TONES[game.ended.tone]
+            sign, hint, color = game.ended.name, "Enter plays again", TONES[game.ended.tone]
         for panel in self._panels:
-            frame = BoardFrame(panel.title, note * panel.main, color if panel.main else FAINT)
+            frame = BoardFrame(panel.title, sign * panel.main, color if panel.main else FAINT)
             self._boards[panel.field].show(game.shown[panel.field][None], [frame])
         figures = self.query_one("#figures", FramedLines)
         seconds = game.frames / self.rate
@@ -241,7 +241,7 @@ class PlayApp(TerminalApp):
             ]
         )
         self.query_one("#head", TextLines).show(
-            [(styled(f" {task.title}   {note}", color if note else SOFT, bold=True),)]
+            [(styled(f" {task.title}   {sign}{sign and ': '}{hint}", color if sign else SOFT, bold=True),)]
         )
 
 

@@ -40,8 +40,7 @@ class Curves:
     def _rows(self, shot: ViewUpdate, name: str, width: int, height: int) -> Rows:
         found = points(shot, name)
         if found is None or len(found[0]) < 2:
-            episodes = " in which an episode ends" if shot.snapshot.description.units.episodes else ""
-            return hint(f"the curve starts with the second iteration{episodes}", width)
+            return hint("waiting for two points", width)
         x, y = found
         newest = (shot.by_time, len(x), x[0], x[-1], y[-1])
         before, rows = self._drawn.get((name, width, height), (None, ()))

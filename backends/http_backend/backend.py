@@ -19,8 +19,8 @@ class HttpBackend(ServedBackend):
 
     def _open(self) -> None:
         token = secrets.token_urlsafe(24)
-        told = {"spec": self.task.spec, "seed": self.seed, "token": token}
-        spans = [{**told, "lo": lo, "hi": hi} for lo, hi in self._spans()]
+        common = {"spec": self.task.spec, "seed": self.seed, "token": token}
+        spans = [{**common, "lo": lo, "hi": hi} for lo, hi in self._spans()]
         connections = HttpConnections(self.task, self.environments, self.buffer, token)
         self._open_connections("pac.backends.http_backend.server:work", spans, connections)
 

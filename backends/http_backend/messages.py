@@ -115,7 +115,7 @@ def result(host: HostedEnvironment, asked: EnvRequest, nanoseconds: int) -> Mapp
     """
     task = host.task
     outcome = int(host.rows["outcome"])
-    told = {
+    answer = {
         **_seats([_seat(host, seat) for seat in range(task.players)]),
         "info": {item.name: numbers_or_one(host.decoded(item.name)[_only(task, item.per)]) for item in task.info},
         "frames": int(host.rows["frames"]),
@@ -124,9 +124,11 @@ def result(host: HostedEnvironment, asked: EnvRequest, nanoseconds: int) -> Mapp
         "episode_length": int(host.rows["episode_length"]),
     }
     if asked.fields:
-        told |= {"ended": host.ended, "nanoseconds": nanoseconds}
-        told["fields"] = {name: b64encode(host.stored(name).tobytes()).decode() for name in kept(task, look=asked.look)}
-    return told
+        answer |= {"ended": host.ended, "nanoseconds": nanoseconds}
+        answer["fields"] = {
+            name: b64encode(host.stored(name).tobytes()).decode() for name in kept(task, look=asked.look)
+        }
+    return answer
 
 
 def kept(task: Task, *, look: bool) -> list[str]:

@@ -65,7 +65,7 @@ class HttpServer:
         seed: The run's seed.
         token: What `Authorization: Bearer TOKEN` must say.
         beat: Called after every reset and step.
-        raises: Whether an environment that fails ends the server, rather than being told to the client.
+        raises: Whether an environment that fails ends the server, rather than being arguments to the client.
 
     Attributes:
         steps: Steps done in all environments.
@@ -160,8 +160,8 @@ class HttpServer:
         if self._raises:
             self.failure = self.failure or error
         log.error("%s", error, exc_info=error)
-        told = isinstance(error, EnvironmentFailed)
-        return _refused(500, str(error) if told else "the server failed; its standard error says how")
+        arguments = isinstance(error, EnvironmentFailed)
+        return _refused(500, str(error) if arguments else "the server failed; its standard error says how")
 
     def _answer(self, kind: type[Kind], answer: Answer[Kind]) -> Handler:
         """Return a handler that reads what is asked, finds its environment and lets `answer` answer."""
@@ -266,17 +266,17 @@ def serve(task: Task, listener: socket.socket, lo: int, hi: int, *, seed: int, t
     return came[0]
 
 
-def work(link: Link, told: Mapping[str, Any]) -> None:
-    """Serve environments `told["lo"]..told["hi"]` on a free port until the fleet says to close."""
-    task, lo, hi = find(told["spec"]), told["lo"], told["hi"]
+def work(link: Link, arguments: Mapping[str, Any]) -> None:
+    """Serve environments `arguments["lo"]..arguments["hi"]` on a free port until the fleet says to close."""
+    task, lo, hi = find(arguments["spec"]), arguments["lo"], arguments["hi"]
     if task.native:
         warm_up(task)
     server = HttpServer(
         task,
         lo,
         hi,
-        seed=told["seed"],
-        token=told["token"],
+        seed=arguments["seed"],
+        token=arguments["token"],
         beat=lambda: link.beat(server.steps // (hi - lo)),
         raises=True,
     )
@@ -290,6 +290,6 @@ def work(link: Link, told: Mapping[str, Any]) -> None:
         return link.closing
 
     listener = listen(0)
-    link.tell(listener.getsockname()[1])
+    link.set_number(listener.getsockname()[1])
     link.ready()
     asyncio.run(server.run(listener, ended))

@@ -1,4 +1,4 @@
-"""Logs what clients do wrong: in one short line now and then, and never with a traceback."""
+"""Logs errors of clients in short lines, at most one per 10 s, without tracebacks."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import logging
 import time
 
 QUIET = 10.0
-"""Seconds between two lines."""
+"""Time between two lines, in s."""
 
 
 class OneLineFilter(logging.Filter):
-    """Makes one line of each record, names an exception by its class alone, and leaves out what comes too soon.
+    """Shortens each record to one line with the class of its exception, and drops records that come too soon.
 
-    What a client sent is not repeated: it may be long, and hold control characters.
+    What a client sent is not logged: it may be long or contain control characters.
     """
 
     def __init__(self) -> None:
@@ -21,14 +21,14 @@ class OneLineFilter(logging.Filter):
         self._left_out = 0
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether a record is to be written; it has one line then."""
+        """Return whether to write a record, after shortening it."""
         now = time.monotonic()
         if now < self._due:
             self._left_out += 1
             return False
         error = record.exc_info[1] if record.exc_info else None
         what = f": {type(error).__name__}" if error is not None else ""
-        more = f" ({self._left_out:,} more like it before)" if self._left_out else ""
+        more = f" ({self._left_out:,} similar errors before)" if self._left_out else ""
         record.msg, record.args = f"{record.getMessage().partition(chr(10))[0]}{what}{more}", ()
         record.exc_info = record.exc_text = record.stack_info = None
         self._due, self._left_out = now + QUIET, 0
@@ -36,7 +36,7 @@ class OneLineFilter(logging.Filter):
 
 
 def client_log(name: str) -> logging.Logger:
-    """Return a logger for what clients of the server `name` do wrong."""
+    """Return a logger for errors of the clients of the server `name`."""
     logger = logging.getLogger(f"{name}.clients")
     if not logger.filters:
         logger.addFilter(OneLineFilter())

@@ -1,7 +1,7 @@
-"""One environment, stepped by request: what every server does with a task, whatever its frames look like.
+"""One environment, stepped on request: the part of a server that does not depend on the protocol.
 
-On the wire nothing resets itself. A step that ends an episode is answered with its last observation, and the next
-episode begins when a reset asks for it. The episodes are those of every other backend: episode k of environment i is
+There is no auto-reset over connections. The answer to a step that ends an episode has the last observation, and a reset
+starts the next episode. The episodes are those of every other backend: episode k of environment i is
 seeded by `episode_seed(seed, i, k)`.
 """
 
@@ -22,12 +22,12 @@ from ..core.actions import action_check
 from ..core.errors import BackendBusy, BadAction
 
 STILL = ("reward", "reward_terms", "terminated", "truncated", "outcome", "frames", "episode_return", "episode_length")
-"""What is zero until an episode's first step."""
+"""Fields that are zero until an episode's first step."""
 
 
 @contextmanager
 def ending_signals() -> Iterator[list[int]]:
-    """Yield a list to which the SIGTERMs and SIGINTs that come are added, instead of ending the process."""
+    """Yield a list that collects SIGTERM and SIGINT, which do not end the process."""
     came: list[int] = []
     names = (signal.SIGTERM, signal.SIGINT)
     before = [signal.signal(name, lambda number, _: came.append(number)) for name in names]
@@ -45,16 +45,16 @@ class HostedEnvironment:
         task: The task.
         env: Its number in the run, which its seeds depend on.
         seed: The run's seed.
-        buffers: Arrays for at least `env + 1` environments and one slot, where several hosts share them; its own if
-            None. Rows that nobody touches cost address space, no memory.
+        buffers: Arrays for at least `env + 1` environments and one slot, which several hosted environments share; its
+            own if None. Untouched rows use address space, but no memory.
 
     Attributes:
         task: The task.
         env: Its number in the run.
         seed: The run's seed, modulo 2**64.
         begun: Whether an episode has begun.
-        ended: Whether the episode has ended, so that only a reset can follow.
-        rows: The fields as they lie in memory, always the same memory; see `stored` for what to read at an end.
+        ended: Whether the episode has ended, so that a reset must follow.
+        rows: The fields as stored, always at the same addresses; `stored` returns the values to read after an end.
     """
 
     def __init__(self, task: Task, env: int = 0, seed: int = 0, buffers: Buffers | None = None) -> None:
@@ -73,7 +73,7 @@ class HostedEnvironment:
         self._open()
 
     def reset(self, seed: int | None = None, episode: int | None = None) -> None:
-        """Begin the next episode, or that one; with `seed`, the first of that seed."""
+        """Start the next episode, or the given one; with `seed`, the first one of that seed."""
         if seed is not None:
             self.recreate(seed)
         if episode is not None:
@@ -97,7 +97,7 @@ class HostedEnvironment:
             raise BackendBusy(f"environment {self.env} cannot step: {self._why()}; reset it first")
         mine = self._actions
         if len(actions) != len(mine):
-            raise BadAction(f"{len(mine)} actions were expected, one per seat, got {len(actions)}")
+            raise BadAction(f"expected {len(mine)} actions, one per seat, got {len(actions)}")
         if self.task.action.shape:
             self._take(actions)
         else:
@@ -115,11 +115,11 @@ class HostedEnvironment:
         self.ended = episodes[env] != episode
 
     def _take(self, actions: Sequence[Any]) -> None:
-        """Take actions that have several components or are continuous."""
+        """Write actions that have several components or are continuous."""
         mine, kinds = self.rows["action"], "iuf" if self.task.bounds else "iu"
         given = np.asarray(actions)
         if given.shape != mine.shape or given.dtype.kind not in kinds:
-            raise BadAction(f"actions of shape {mine.shape} were expected, one per seat, got {actions}")
+            raise BadAction(f"expected actions of shape {mine.shape}, one per seat, got {actions}")
         mine[...] = given
         self._check_action(0)
 
@@ -134,7 +134,7 @@ class HostedEnvironment:
         return self.decoded("observation"), self.mask()
 
     def stored(self, name: str) -> Array:
-        """Return a field as it lies in memory, a view that the next step overwrites.
+        """Return a field as stored, a view that the next step overwrites.
 
         Its shape is `(players, *stored_shape)` for fields of seats and `stored_shape` for those of the environment.
         After an end the observation and the boards are the last ones and the mask allows nothing; what else is there is
@@ -152,24 +152,24 @@ class HostedEnvironment:
         return self._fields[name].decode(self.stored(name))
 
     def mask(self) -> NDArray[np.bool_]:
-        """Return which actions are legal, `(players, num_actions)`; none after an end, until the reset."""
+        """Return which actions are legal, `(players, num_actions)`; after an end none is, until the reset."""
         if self.task.masked:
             return self.decoded("action_mask").astype(np.bool_)
         return np.full((self.task.players, self.task.num_actions), not self.ended)
 
     def request_boards(self, *, watched: bool) -> None:
-        """Say whether somebody looks at the boards from now on; some environments draw them only then."""
+        """Set whether environments that draw only on request draw their boards from now on."""
         self._watched = watched
 
     def recreate(self, seed: int | None = None) -> None:
-        """Make the environment anew, as if it had never been played."""
+        """Make the environment again, with no episode begun."""
         self.close()
         if seed is not None:
             self.seed = seed & MASK_64
         self._open()
 
     def go_on(self, episode: int, state: bytes | memoryview = b"") -> None:
-        """Forget what was played here: the next reset begins the episode after `episode` of an environment elsewhere.
+        """Continue another environment: the next reset starts the episode after its episode `episode`.
 
         Args:
             episode: The number of the last episode that began there.
@@ -207,13 +207,13 @@ class HostedEnvironment:
         self.begun = self.ended = False
 
     def _ask_for_last_boards(self, *, wanted: bool) -> None:
-        """Have the boards of the last state written when an episode ends, or no longer."""
+        """Set whether the boards of the last state are written when an episode ends."""
         if LAST_DRAWN in self.rows:
             drawn = self.rows[LAST_DRAWN]
             drawn[...] = np.where(drawn, drawn, ASKED) if wanted else 0
 
     def _turn(self) -> None:
-        """Turn to the episode that began in the very step that ended the last one."""
+        """Continue with the episode that the previous step has started."""
         for name in STILL:
             if name in self.rows:
                 self.rows[name][...] = 0

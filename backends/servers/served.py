@@ -1,4 +1,4 @@
-"""Backends whose environments live in server processes and are asked by message, over a connection each."""
+"""Backends with server processes and one connection per environment."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from ..workers.supervised import SupervisedBackend
 from .exchange import Connections, Exchange
 
 GRACE = 1.0
-"""Seconds that a server has to end once it closed a connection."""
+"""Time limit for a server to end after it closed a connection, in s."""
 OTHER_FILES = 256
-"""Files that a process has open besides its connections."""
+"""Number of files that a process may have open besides its connections."""
 
 
 class ServedBackend(SupervisedBackend):
-    """Servers of this program's own, one per worker, and a connection for every environment.
+    """Starts one server per worker, and opens one connection per environment.
 
-    A subclass makes its connections in `_open` and hands them to `_open_connections`.
+    A subclass makes its connections in `_open` and passes them to `_open_connections`.
     """
 
     shares_state: ClassVar[bool] = False
@@ -35,15 +35,15 @@ class ServedBackend(SupervisedBackend):
 
     @classmethod
     def unavailable(cls, layout: Layout) -> str:
-        """Return what no connection can carry, or by how many open files too few are allowed; raises their limit."""
+        """Return a message if the task shares tables or needs too many open files; raises the soft limit of files."""
         if layout.task.shared:
-            return "its environments work on tables that they share"
+            return "its environments share tables, which connections cannot carry"
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         wanted = layout.num_envs + OTHER_FILES
         if soft == resource.RLIM_INFINITY or soft >= wanted:
             return ""
         if hard != resource.RLIM_INFINITY and hard < wanted:
-            return f"it needs {wanted:,} open files and {hard:,} are allowed; raise the limit with ulimit -n"
+            return f"it needs {wanted:,} open files, the limit is {hard:,}; raise it with ulimit -n"
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
         return ""
 
@@ -51,11 +51,11 @@ class ServedBackend(SupervisedBackend):
     def _connect(self, member: Member) -> None:
         """Connect to a server that is ready."""
 
-    def _open_connections(self, target: str, told: Sequence[Mapping[str, Any]], connections: Connections) -> None:
-        """Start one server for each of `told` and connect its environments."""
+    def _open_connections(self, target: str, arguments: Sequence[Mapping[str, Any]], connections: Connections) -> None:
+        """Start one server for each of `arguments` and connect its environments."""
         self._connections = connections
         self._chosen = np.zeros(self.environments, np.bool_)
-        self._start_fleet(target, told)
+        self._start_fleet(target, arguments)
         starts = np.array([member.span[0] for member in self._fleet.members])
         self._exchange = Exchange(connections, starts, self._handle_missing)
         self._order, self._looked = 0, -1
@@ -96,7 +96,7 @@ class ServedBackend(SupervisedBackend):
             self._looked = member.index
         if not (self._replace_disconnected(member, slot) if gone else self._replace_if_failed(member, slot)) and late:
             raise BackendTimeout(
-                f"worker {member.index + 1} did not finish within its limit; wait again, or close the backend"
+                f"worker {member.index + 1} did not finish its step in time; wait again, or close the backend"
             )
 
     def _replace_disconnected(self, member: Member, slot: int) -> bool:
@@ -116,7 +116,7 @@ class ServedBackend(SupervisedBackend):
         return lost
 
     def _locate_failure(self, failure: Failure, slot: int) -> Failure:
-        """Count a beat for those that answered, so that the one that did not stands out."""
+        """Add a heartbeat where an answer came, so that the environment without one has the lowest count."""
         beats = self.buffer["heartbeat"][0]
         for env in range(failure.lo, failure.hi):
             beats[env] += env not in self._exchange.owing or self._connections.answered(env)

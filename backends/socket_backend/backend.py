@@ -38,9 +38,9 @@ class SocketBackend(ServedBackend):
 
     def _open(self) -> None:
         folder, token = own_directory(), secrets.token_hex(4)
-        told = {"spec": self.task.spec, "seed": self.seed}
+        common = {"spec": self.task.spec, "seed": self.seed}
         spans = [
-            {**told, "lo": lo, "hi": hi, "path": str(folder / _name(token, index))}
+            {**common, "lo": lo, "hi": hi, "path": str(folder / _name(token, index))}
             for index, (lo, hi) in enumerate(self._spans())
         ]
         roomy = len(spans) < usable_cores()

@@ -80,12 +80,12 @@ def serve(task: Task, path: Path, lo: int, hi: int, seed: int, *, ready: Callabl
     return came[0]
 
 
-def work(link: Link, told: Mapping[str, Any]) -> None:
-    """Serve environments `told["lo"]..told["hi"]` at `told["path"]` until the fleet says to close."""
-    task, lo, hi = find(told["spec"]), told["lo"], told["hi"]
+def work(link: Link, arguments: Mapping[str, Any]) -> None:
+    """Serve environments `arguments["lo"]..arguments["hi"]` at `arguments["path"]` until the fleet says to close."""
+    task, lo, hi = find(arguments["spec"]), arguments["lo"], arguments["hi"]
     if task.native:
         warm_up(task)
-    path = Path(told["path"])
+    path = Path(arguments["path"])
     listener = listen(path)
     try:
         server = SocketServer(
@@ -93,7 +93,7 @@ def work(link: Link, told: Mapping[str, Any]) -> None:
             listener,
             lo,
             hi,
-            told["seed"],
+            arguments["seed"],
             patience=link.patience,
             beat=lambda: link.beat(server.steps // (hi - lo)),
             raises=True,

@@ -1,10 +1,10 @@
-"""The words through which a fleet and a worker talk: a request and a reply, each a counter that the other side watches.
+"""The control segment of a fleet: orders to workers and their replies, each counted in a word that the other side polls.
 
-A side that waits looks a few times, then yields its core for a bounded time, then blocks. It says so in a word of its
-own before it blocks, and the other side, behind a fence, wakes it only then: a quick exchange makes no system call.
+A side that waits polls a few times, then yields its core for a limited time, then blocks. Before it blocks it sets a
+flag, and the other side makes a system call only if that flag is set. A fast exchange makes no system call.
 
-Where workers take all cores, each keeps to one, and the fleet shares that of one of them. To yield is not enough there:
-Linux's scheduler may let the one that yields go on, so that worker blocks at once.
+If there are as many workers as cores, each is pinned to a core, and the fleet runs on the core of one of them. That
+worker blocks immediately: after a mere yield Linux may continue to run it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..system.futex import STRONGLY_ORDERED, fence, wait_on, wake_up
 from ..system.segment import Segment
 
 BLOCK = 128
-"""Bytes per worker: a cache line that the fleet writes, and one that the worker writes."""
+"""Bytes per worker: one cache line written by the fleet, and one written by the worker."""
 MASK_32 = 0xFFFF_FFFF
 
 REQUEST = 0
@@ -27,8 +27,8 @@ ORDER = 1
 FLEET_BLOCKED = 2
 FLEET_CORE = 3
 SEED = 2
-"""Of the fleet's line: the request's counter, its order, whether the fleet is blocked, the core where it is (words),
-the seed (quad)."""
+"""The fleet's cache line: the counter of requests, the order, whether the fleet is blocked, its core (32-bit words),
+the seed (64 bits)."""
 REPLY = 16
 WORKER_BLOCKED = 17
 STATE = 18
@@ -36,8 +36,8 @@ BUSY = 10
 BEAT = 11
 STEPS = 12
 NUMBER = 13
-"""Of the worker's line: the reply's counter, whether the worker is blocked, its state (words), then (quads) nanoseconds
-that its last request took, the time of its last sign of life, steps done, and a number that it tells."""
+"""The worker's cache line: the counter of replies, whether the worker is blocked, its state (32-bit words), the time
+that its last request took in ns, the time of its heartbeat, the number of its steps, and any number (64 bits)."""
 
 STEP = 0
 RESET = 1 << 28
@@ -58,31 +58,31 @@ REFUSED = 3
 
 POLLS = range(200)
 LONG_SPIN = 1_000_000
-"""Nanoseconds that a side yields before it blocks, as long as answers come within that time."""
+"""Time that a side yields before it blocks, in ns, as long as answers come within that time."""
 SHORT_SPIN = 100_000
-"""The same for a fleet whose workers want all cores: it yields to them, and is there when they are done."""
+"""The same for a fleet whose workers use all cores, in ns."""
 SLOW_YIELD = 100_000
-"""Nanoseconds above which a yield has lost a time slice."""
+"""A yield that takes longer, in ns, has lost a time slice."""
 MOST_SKIPPED = 4096
-"""Waits that then do without yielding, at most: twice as many each time, down again while yields are quick."""
+"""The largest number of waits without yielding after that. It doubles each time, and halves after fast yields."""
 IDLE = 0.5
-"""Seconds between two signs of life of a worker that has nothing to do."""
+"""Time between two heartbeats of an idle worker, in s."""
 
 
 def size_of(workers: int) -> int:
-    """Bytes of the control segment of a fleet."""
+    """Return the size of the control segment of a fleet, in bytes."""
     return BLOCK * workers
 
 
 class SpinWait:
-    """How long one side yields its core before it blocks.
+    """Decides how long one side yields its core before it blocks.
 
-    Yielding keeps the core awake, where a wake-up costs some 50 us, and now and then 600 on a virtual machine. It pays
-    only while answers come soon and while nobody else wants the core: a yield that takes long has given a time slice
-    away, so the next wait blocks at once, and after another one of those twice as many.
+    Yielding keeps the core awake: a wake-up takes about 50 us, and sometimes 600 us on a virtual machine. It is useful
+    only while answers come soon and no other process needs the core. After a yield that lost a time slice the next wait
+    blocks immediately; after another one the next two do, and so on.
 
     Args:
-        limit: Nanoseconds to yield at most; 0 never to yield.
+        limit: The longest time to yield, in ns; 0 to never yield.
     """
 
     def __init__(self, limit: int) -> None:
@@ -91,11 +91,11 @@ class SpinWait:
         self._next = 1
 
     def wait_for_change(self, words: memoryview, index: int, old: int, most: int = LONG_SPIN) -> bool:
-        """Yield until a word is no longer `old`, at most for `most` ns; return whether that came true in time."""
+        """Yield until a word is no longer `old`, at most for `most` ns; return whether it changed in time."""
         return self.wait_until(lambda: words[index] != old, most)
 
-    def wait_until(self, look: Callable[[], object], most: int = LONG_SPIN) -> bool:
-        """Yield until `look` finds something, at most for `most` ns; return whether it did."""
+    def wait_until(self, condition: Callable[[], object], most: int = LONG_SPIN) -> bool:
+        """Yield until `condition` is true, at most for `most` ns; return whether it became true."""
         if not self._budget:
             return False
         if self._skip:
@@ -105,7 +105,7 @@ class SpinWait:
         end = now + min(self._budget, most)
         while now < end and not self._skip:
             os.sched_yield()
-            if look():
+            if condition():
                 self._next = max(1, self._next // 2)
                 return True
             before, now = now, time.monotonic_ns()
@@ -115,12 +115,12 @@ class SpinWait:
         return False
 
     def learn(self, took: int) -> None:
-        """Expect the next answer to take as long as the last one, which took so many ns."""
+        """Yield in the next wait only if the last answer, which took `took` ns, came within the limit."""
         self._budget = self._limit if took < self._limit else 0
 
 
 class ControlBlock:
-    """One worker's words in the control segment.
+    """One worker's block of the control segment.
 
     Attributes:
         words: 32-bit words.
@@ -139,7 +139,7 @@ class ControlBlock:
         )
 
     def post(self, order: int) -> int:
-        """Give the worker an order; return the counter that its reply will have."""
+        """Give the worker an order; return the counter of its reply."""
         words = self.words
         ticket = (words[REQUEST] + 1) & MASK_32
         words[ORDER] = order
@@ -149,12 +149,12 @@ class ControlBlock:
         return ticket
 
     def wake(self) -> None:
-        """Wake the worker if it is blocked; call behind a fence."""
+        """Wake the worker if it is blocked; call it after a fence."""
         if self.words[WORKER_BLOCKED]:
             wake_up(self.request)
 
     def block_on_reply(self, ticket: int, seconds: float) -> None:
-        """Block until the worker replies or is in trouble, at most so long."""
+        """Block until the worker replies or its state changes, at most for `seconds`."""
         words = self.words
         words[FLEET_BLOCKED] = 1
         fence()
@@ -165,16 +165,16 @@ class ControlBlock:
 
 
 class Link:
-    """A worker's end.
+    """A worker's side of its block.
 
     Args:
         segment: The control segment.
         index: The worker's number.
         parent: The fleet's process.
-        spin: Nanoseconds it may yield before it blocks; 0 where workers outnumber cores.
+        spin: Time to yield before it blocks, in ns; 0 if there are more workers than cores.
 
     Attributes:
-        patience: How long it yields its core before it blocks.
+        patience: Decides how long it yields before it blocks.
     """
 
     def __init__(self, segment: Segment, index: int, parent: int, spin: int) -> None:
@@ -187,31 +187,31 @@ class Link:
         self._core = -1
 
     def pin_to(self, core: int) -> None:
-        """Run on this core alone; where the fleet is there, too, leave it to the fleet as soon as a request is done."""
-        with suppress(OSError):  # the core may have been taken away meanwhile: then anywhere
+        """Run on this core only; if the fleet runs on it too, block as soon as a request is done."""
+        with suppress(OSError):  # the core may no longer be allowed
             os.sched_setaffinity(0, {core})
             self._core = core
 
     def ready(self) -> None:
-        """Say that requests can come."""
+        """Accept requests from now on."""
         self.beat()
-        fence()  # before the number that `tell` left
+        fence()  # orders the number of `set_number` before the state
         self._words[STATE] = READY
         self._wake()
 
     def beat(self, steps: int | None = None) -> None:
-        """Give a sign of life, for workers whose requests take long, or who count their steps themselves."""
+        """Update the heartbeat and the number of steps; for workers whose requests take long, or that have none."""
         self._quads[BEAT] = time.monotonic_ns()
         if steps is not None:
             self._quads[STEPS] = steps
 
     @property
     def closing(self) -> bool:
-        """Whether the fleet said to close."""
+        """Whether the fleet asked this worker to close."""
         return self._words[REQUEST] != self._seen and self._words[ORDER] == CLOSE
 
     def idle(self) -> None:
-        """Give a sign of life while there is nothing to do.
+        """Update the heartbeat while there is nothing to do.
 
         Raises:
             SystemExit: The fleet's process is gone.
@@ -220,8 +220,8 @@ class Link:
         if os.getppid() != self._parent:
             raise SystemExit(0)
 
-    def tell(self, number: int) -> None:
-        """Tell the fleet a number, such as the port that a server listens on."""
+    def set_number(self, number: int) -> None:
+        """Publish a number for the fleet, such as the port of a server."""
         self._quads[NUMBER] = number
 
     def receive(self) -> int:
@@ -245,12 +245,12 @@ class Link:
         return words[ORDER]
 
     def reply(self, begun: int, steps: int = 1) -> None:
-        """Say that the order is done: begun at `begun`, in ns of the monotonic clock, it was so many steps."""
+        """Reply that the order is done. It began at `begun`, in ns of the monotonic clock, and was `steps` steps."""
         words, quads = self._words, self._quads
         if not STRONGLY_ORDERED:
             fence()
         words[REPLY] = self._seen
-        # The reply comes first: the figures may be a step late.
+        # The reply comes first; the other numbers may be one step old.
         quads[BEAT] = now = time.monotonic_ns()
         quads[BUSY] = now - begun
         quads[STEPS] += steps
@@ -258,21 +258,21 @@ class Link:
         if words[FLEET_BLOCKED]:
             wake_up(self._block.reply)
             if words[FLEET_CORE] != self._core:
-                os.sched_yield()  # to the one just woken, who may be waiting for this very core
+                os.sched_yield()  # the woken fleet may need this core
 
-    def trouble(self, state: int) -> None:
-        """Say that the order failed; the report stands in a file."""
+    def set_state(self, state: int) -> None:
+        """Set the state `REFUSED` or `FAILED`; the report is in a file."""
         self._words[STATE] = state
         self._wake()
 
     @property
     def seed(self) -> int:
-        """The seed that came with the order."""
+        """The seed of the order."""
         return self._quads[SEED]
 
     @property
     def steps(self) -> int:
-        """Steps done."""
+        """Number of steps done."""
         return self._quads[STEPS]
 
     def _wake(self) -> None:
@@ -281,7 +281,7 @@ class Link:
             wake_up(self._block.reply)
 
     def _wait(self, seen: int) -> None:
-        """Yield for a while, if the last request came soon, then block."""
+        """Yield, if the last request came soon, then block."""
         words, begun = self._words, time.monotonic_ns()
         if not self.patience.wait_for_change(words, REQUEST, seen):
             self._block_until_asked(seen)

@@ -1,4 +1,4 @@
-"""Worker processes for any function over a shared segment: spawn, ready within a limit, supervision, stop."""
+"""Worker processes that run one function: start, supervision, replacement, stop."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ from .control import (
 from .member import Member, kill, start, status, tail
 
 GRACE = 2.0
-"""Seconds that workers have to close."""
+"""Time limit for workers to close, in s."""
 DUMP = 0.2
-"""Seconds that a hung worker has to say where it hangs."""
+"""Time limit for a hung worker to write its stack, in s."""
 LOOK = 0.02
-"""Seconds between two looks at starting workers."""
+"""Time between two checks of starting workers, in s."""
 MOST_FAILURES = 3
 WINDOW = 60.0
-"""So many failures of one worker within so many seconds are too many."""
+"""A worker that fails this often within this time, in s, is not replaced."""
 
 
 class Fleet:
-    """Workers that run one function, each over its own words of a control segment.
+    """Workers that run one function, each with its own block of a control segment.
 
     Args:
-        target: `module:function`, called in the worker as `(link, arguments)`.
+        target: `module:function`, called in each worker with `(link, arguments)`.
         arguments: Plain data for each worker; the fleet adds `report`, the path of its failure report.
-        ready_timeout: Seconds until a worker must be ready.
-        hang_timeout: Seconds without a sign of life after which a worker hangs, once it has done a step.
-        signs: A number per worker that changes while it works, besides its own beats.
+        ready_timeout: Time limit for a worker to get ready, in s.
+        hang_timeout: Time without a sign of life after which a worker counts as hung, once it has done a step, in s.
+        signs: Returns a number of a worker that changes while it works, in addition to its heartbeat.
     """
 
     def __init__(
@@ -93,12 +93,12 @@ class Fleet:
             raise
 
     def spawn(self, member: Member) -> None:
-        """Start a worker, or start it anew; it says later that it is ready."""
+        """Start or restart a worker, without waiting until it is ready."""
         words = member.block.words
         words[STATE], words[REPLY], words[FLEET_BLOCKED] = STARTING, words[REQUEST], 0
         member.block.quads[STEPS] = 0
         member.report.unlink(missing_ok=True)
-        told = {
+        instructions = {
             "parent": os.getpid(),
             "path": sys.path,
             "target": self._target,
@@ -109,30 +109,30 @@ class Fleet:
             "arguments": member.arguments,
         }
         member.spawned = time.monotonic()
-        member.process = start(member.log, json.dumps(told).encode())
+        member.process = start(member.log, json.dumps(instructions).encode())
         member.hung = False
 
     def wait_ready(self) -> None:
         """Wait until all workers are ready.
 
         Raises:
-            WorkerFailed: One failed at its start, or is not ready within the limit; all are stopped.
+            WorkerFailed: One failed while starting, or is not ready within the limit; all were stopped.
         """
         for member in self.members:
             while not member.ready:
                 failure = self.failure_of(member)
                 if failure is not None:
                     self.stop()
-                    raise WorkerFailed(failure, "It could not start: mend what the text above names and start again.")
+                    raise WorkerFailed(failure, "It could not start. Fix the error above and start again.")
                 member.block.block_on_reply(member.block.words[REPLY] ^ 1, LOOK)
-        fence()  # what the workers wrote before they were ready is read after this
+        fence()  # orders what the workers wrote before they were ready
 
     def observe(self, member: Member) -> None:
-        """Begin to count a worker's silence from now."""
+        """Measure the time without a sign of life from now."""
         member.progress = self._sign(member), time.monotonic()
 
     def failure_of(self, member: Member) -> Failure | None:
-        """Return how a worker failed: by itself, by dying, by hanging, or by not getting ready."""
+        """Return how a worker failed: by an exception, a signal, a hang or a slow start; None if it did not."""
         state, process = member.block.words[STATE], member.process
         assert process is not None
         if state == FAILED:
@@ -154,7 +154,7 @@ class Fleet:
         return None
 
     def refusal_of(self, member: Member) -> str | None:
-        """Return why a worker refused its order, if it did; it takes orders again."""
+        """Return why a worker refused its order, if it did; it accepts orders again."""
         if member.block.words[STATE] != REFUSED:
             return None
         reason: str = json.loads(member.report.read_text())["reason"]
@@ -162,7 +162,7 @@ class Fleet:
         return reason
 
     def replace(self, member: Member, failure: Failure) -> None:
-        """Kill what is left of a worker and start it anew.
+        """Kill a worker and what it started, and start it again.
 
         Raises:
             WorkerFailed: It failed too often.
@@ -179,18 +179,18 @@ class Fleet:
         self.spawn(member)
 
     def statuses(self) -> tuple[WorkerStatus, ...]:
-        """Return all workers as they are now; shortens logs that have grown too long."""
+        """Return the current status of all workers; empties logs larger than 1 MiB."""
         return tuple(status(member) for member in self.members)
 
     def stop(self) -> None:
-        """End all workers, by force where they don't end themselves, and remove every file."""
+        """Stop all workers, kill those that do not close in time, and remove their files."""
         self._end()
 
     def _sign(self, member: Member) -> int:
         return hash((member.block.quads[BEAT], self._signs(member.index)))
 
     def _patience(self, member: Member) -> float:
-        """Until its first step is done a worker may be compiling or loading what it needs."""
+        """Return the hang limit; before its first step a worker may be compiling."""
         return self.hang_timeout if member.block.quads[STEPS] else max(self.hang_timeout, self.ready_timeout)
 
     def _failure(self, member: Member, reason: str) -> Failure:
@@ -204,7 +204,7 @@ class Fleet:
         return Failure(member.index, lo, hi, **{**facts, **known})
 
     def _dump(self, member: Member) -> None:
-        """Let a hung worker write where it hangs; its signal handler needs no interpreter."""
+        """Have a hung worker write its stack into its log; the signal handler needs no interpreter."""
         assert member.process is not None
         size, end = member.log.stat().st_size, time.monotonic() + DUMP
         member.process.send_signal(signal.SIGUSR1)
@@ -213,7 +213,7 @@ class Fleet:
 
 
 def end_members(members: Sequence[Member]) -> None:
-    """Tell workers to close, and kill those that have not ended in time, with all that they started."""
+    """Ask workers to close, and kill those that do not in time, with the processes that they started."""
     running = [(member, member.process) for member in members if member.process is not None]
     for member, _ in running:
         member.block.post(CLOSE)

@@ -1,4 +1,4 @@
-"""The worker function of the `shm` backend: it steps a slice of the environments when told to."""
+"""The worker function of the `shm` backend: it steps a slice of the environments on request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .worker import report
 
 
 def warm_up(task: Task) -> None:
-    """Step once in memory of this process's own, so that no kernel has to be loaded while others wait."""
+    """Step once in private memory, so that kernels are loaded before the others wait for this worker."""
     buffers = allocate(task, 1, 2)
     environments = task.make(0, 1, buffers, 0)
     environments.reset(np.ones(1, np.bool_), 0)
@@ -33,19 +33,19 @@ def warm_up(task: Task) -> None:
     environments.close()
 
 
-def serve(link: Link, told: Mapping[str, Any]) -> None:
-    """Step environments `told["lo"]..told["hi"]` of the segment `told["segment"]` until told to close."""
-    task, lo, hi = transformed(find(told["spec"]), told["transform"]), told["lo"], told["hi"]
-    layout = Layout(task, told["num_envs"], told["slots"])
-    segment = Segment.attach(Path(told["segment"]), writable=True)
+def serve(link: Link, arguments: Mapping[str, Any]) -> None:
+    """Step environments `arguments["lo"]..arguments["hi"]` of the segment `arguments["segment"]` until `CLOSE`."""
+    task, lo, hi = transformed(find(arguments["spec"]), arguments["transform"]), arguments["lo"], arguments["hi"]
+    layout = Layout(task, arguments["num_envs"], arguments["slots"])
+    segment = Segment.attach(Path(arguments["segment"]), writable=True)
     buffer = layout.map(segment.map)
     chosen = np.frombuffer(segment.map, np.bool_, hi - lo, layout.size + lo)
     if task.native and not task.shared:  # tables may be large
         warm_up(task)
-    environments = task.make(lo, hi, buffer, told["seed"])
+    environments = task.make(lo, hi, buffer, arguments["seed"])
     step = environments.step
-    if told["core"] is not None:
-        link.pin_to(told["core"])
+    if arguments["core"] is not None:
+        link.pin_to(arguments["core"])
     link.ready()
     while (order := link.receive()) != CLOSE:
         begun = time.monotonic_ns()
@@ -63,11 +63,11 @@ def serve(link: Link, told: Mapping[str, Any]) -> None:
                 environments = task.make(lo, hi, buffer, link.seed)
                 step = environments.step
         except PacError as error:
-            # A value that does not fit is the caller's mistake, not the worker's end.
+            # An invalid value is the caller's error, so the worker continues.
             if not isinstance(error, ValueError):
                 raise
-            report(Path(told["report"]), error)
-            link.trouble(REFUSED)
+            report(Path(arguments["report"]), error)
+            link.set_state(REFUSED)
             continue
         link.reply(begun, int(order < RESET))
     environments.close()

@@ -1,4 +1,4 @@
-"""Worker processes over shared memory: any Python environment in parallel, and isolation from its crashes."""
+"""Worker processes over shared memory, for any Python environment, isolated from its crashes."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ from .member import Member
 from .supervised import LOOK, SupervisedBackend
 
 NO_POLLS, FEW_POLLS, MANY_POLLS = range(0), range(20), range(10_000)
-"""How often this process looks for a reply before it blocks: to that of the worker on its own core; without a core to
-spare; and to the others' when the worker on its core has blocked."""
+"""How often this process polls for a reply before it blocks: that of the worker on its own core; any, if there is no
+spare core; those of other workers, once the worker on its core has blocked."""
 
 
 class ShmBackend(SupervisedBackend):
-    """Worker processes that write into the buffer itself."""
+    """Worker processes that write into the shared buffer."""
 
     name: ClassVar[str] = "shm"
     needs_segment: ClassVar[bool] = True
 
     @classmethod
     def unavailable(cls, layout: Layout) -> str:
-        """Return by how much shared memory is too small: 64 MiB are normal in a container."""
+        """Return a message if shared memory is too small, as in containers, where 64 MiB are common."""
         return lack_of_room(runtime_directory(), layout.size)
 
     def _extra_bytes(self) -> int:
@@ -62,11 +62,11 @@ class ShmBackend(SupervisedBackend):
         assert self.segment is not None
         spans, total = self._spans(), self.environments
         self._chosen = np.frombuffer(self.segment.map, np.bool_, total, len(self.segment.map) - total)
-        told = {"spec": self.task.spec, "transform": self.task.transform, "num_envs": total, "slots": self.slots}
-        told |= {"seed": self.seed, "segment": str(self.segment.path)}
+        common = {"spec": self.task.spec, "transform": self.task.transform, "num_envs": total, "slots": self.slots}
+        common |= {"seed": self.seed, "segment": str(self.segment.path)}
         cores = own_cores(len(spans))
         own = [{"lo": lo, "hi": hi, "core": core} for (lo, hi), core in zip_longest(spans, cores)]
-        self._start_fleet("pac.backends.workers.serve:serve", [{**told, **one} for one in own])
+        self._start_fleet("pac.backends.workers.serve:serve", [{**common, **one} for one in own])
         self._ticket = 0
         self._core = core_reader() if cores else None
         self._place = NO_CORE
@@ -80,13 +80,13 @@ class ShmBackend(SupervisedBackend):
         self._pending = self._present
 
     def _update_present(self) -> None:
-        """List the workers that step, first the one on the core where this process is."""
+        """List the workers that step, the one on this process's core first."""
         members = [member for member in self._fleet.members if member.index not in self._absent]
         members.sort(key=lambda member: member.arguments["core"] != self._place)
         self._present = [(member.block.words, member.block.quads, member) for member in members]
 
     def _move(self, place: int) -> None:
-        """Tell the workers which core this process runs on: the one there makes room when it has replied."""
+        """Publish the core that this process runs on: the worker on it yields after its reply."""
         self._place = place
         for member in self._fleet.members:
             member.block.words[FLEET_CORE] = place
@@ -102,7 +102,7 @@ class ShmBackend(SupervisedBackend):
                 fence()
             words[REQUEST] = ticket
         fence()
-        for words, _, member in reversed(pending):  # one woken on this core may run at once
+        for words, _, member in reversed(pending):  # a worker woken on this core may run immediately
             if words[WORKER_BLOCKED]:
                 wake_up(member.block.request)
 
@@ -124,7 +124,7 @@ class ShmBackend(SupervisedBackend):
     def _collect(self, slot: int, timeout: float | None) -> None:
         """Wait for the replies of all pending workers.
 
-        First for the one that was last the last time; or for the one on this core, which ends last, as it begins last.
+        The worker that was slowest in the previous step comes first, or the one on this core, which starts last.
         """
         ticket, polls, longest, last, pending = self._ticket, self._polls, 0, 0, self._pending
         for index, (words, quads, member) in enumerate(pending):
@@ -147,7 +147,7 @@ class ShmBackend(SupervisedBackend):
         self.busy_seconds += longest * 1e-9
 
     def _replies(self, member: Member, slot: int, timeout: float | None) -> bool:
-        """Wait for a reply: yield while there is a core to spare, then block; return whether one came."""
+        """Wait for a reply: yield while there is a spare core, then block. Return whether it came."""
         words, ticket = member.block.words, self._ticket
         old = words[REPLY]
         if old == ticket or (not self._core and self._patience.wait_for_change(words, REPLY, old)):
@@ -156,14 +156,14 @@ class ShmBackend(SupervisedBackend):
         return words[REPLY] == ticket or self._answers(member, slot, timeout)
 
     def _answers(self, member: Member, slot: int, timeout: float | None) -> bool:
-        """Look at a worker that takes long, again and again, until it replies; return whether it did."""
+        """Wait for a slow worker until it replies, fails or exceeds the time limit; return whether it replied."""
         words, ticket = member.block.words, self._ticket
         limit = time.monotonic() + (self.timeout if timeout is None else timeout)
         self._fleet.observe(member)
         while not self._replace_if_failed(member, slot):
             if time.monotonic() > limit:
                 raise BackendTimeout(
-                    f"worker {member.index + 1} did not finish within its limit; wait again, or close the backend"
+                    f"worker {member.index + 1} did not finish its step in time; wait again, or close the backend"
                 )
             member.block.block_on_reply(ticket, LOOK)
             if words[REPLY] == ticket:
@@ -182,7 +182,7 @@ class ShmBackend(SupervisedBackend):
         return not self._absent and self._all_do(LOAD, slot)
 
     def _all_do(self, order: int, slot: int) -> bool:
-        """Give an order to all workers; return whether none was lost."""
+        """Give an order to all workers; return whether none failed."""
         self._pending = self._present
         self._post(order | slot)
         self._collect(slot, None)

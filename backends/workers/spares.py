@@ -1,4 +1,4 @@
-"""Workers that are started before it is known what they are to do, and load meanwhile what takes long."""
+"""Workers that are started before their work is known, and load kernels in the meantime."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from . import member
 class SpareWorkers:
     """Workers that load the kernels of a task; a fleet takes them before it starts others.
 
-    The first compiles the kernels, or loads them from the disk; the others load them when it has: each would compile
-    them anew.
+    The first compiles the kernels or loads them from disk. The others wait for it, to load instead of compiling too.
 
     Args:
         kernels: `module:function` that compiles or loads them.
@@ -28,17 +27,23 @@ class SpareWorkers:
         try:
             for index in range(count):
                 pipe = self._loaded if index else pending
-                told = {"parent": os.getpid(), "path": sys.path, "kernels": kernels, "pipe": pipe, "first": index == 0}
+                instructions = {
+                    "parent": os.getpid(),
+                    "path": sys.path,
+                    "kernels": kernels,
+                    "pipe": pipe,
+                    "first": index == 0,
+                }
                 log = own_directory() / f"reserve-{secrets.token_hex(6)}.log"
-                member.start_spare(log, json.dumps(told).encode(), pipe)
+                member.start_spare(log, json.dumps(instructions).encode(), pipe)
         finally:
             os.close(pending)
 
     def close(self) -> None:
-        """Let those go that nobody took."""
+        """Kill the workers that no fleet took."""
         member.stop_spares()
         os.close(self._loaded)
 
     def loaded(self, patience: float) -> bool:
-        """Return whether the first worker has loaded the kernels, or has failed to; wait so many seconds for it."""
+        """Wait at most `patience` s; return whether the first worker has loaded the kernels, or failed to."""
         return bool(select.select([self._loaded], [], [], patience)[0])

@@ -1,4 +1,4 @@
-"""Backends whose environments live in worker processes, which are replaced when they fail."""
+"""Backends with worker processes, which are replaced when they fail."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from .fleet import Fleet
 from .member import Member
 
 COMPILING = 5
-"""How much longer workers of native tasks may take to get ready: the very first start compiles."""
+"""Factor of the time limit for workers of native tasks to get ready: the first start compiles kernels."""
 LOOK = 0.05
-"""Seconds between two looks at a worker that does not reply."""
+"""Time between two checks of a worker that does not reply, in s."""
 
 
 class SupervisedBackend(Backend):
     """Steps contiguous slices of the environments in worker processes.
 
-    While a worker is being replaced the others go on; the rows of its environments are not `active`, and at its return
-    their running episodes are marked truncated.
+    While a worker is being replaced, the others continue. The rows of its environments are not `active`, and when it
+    returns their running episodes are marked as truncated.
 
     A subclass starts its fleet in `_open`. While workers are `_absent` it calls `_return_members` before a step and
     `_fill` after it. It calls `_replace_if_failed` for a worker that does not answer.
@@ -41,24 +41,24 @@ class SupervisedBackend(Backend):
     _fleet: Fleet
     _absent: dict[int, AbsentRows]
     _chosen: NDArray[np.bool_]
-    """Which environments the next `_reset_members` is for."""
+    """The environments that the next `_reset_members` resets."""
 
     @abstractmethod
     def _reset_members(self, members: Sequence[Member], slot: int) -> None:
-        """Begin the next episode of these workers' chosen environments and wait for it."""
+        """Start the next episode of the chosen environments of these workers and wait for it."""
 
     @abstractmethod
     def _update_present(self) -> None:
-        """List the workers that step: those that are not away."""
+        """List the workers that step: those that are not absent."""
 
     def _spans(self) -> list[tuple[int, int]]:
-        """Return each worker's environments."""
+        """Return the bounds of each worker's environments."""
         count, total = min(self._share or usable_cores(), self.environments), self.environments
         return list(pairwise(total * index // count for index in range(count + 1)))
 
     def _start_fleet(self, target: str, arguments: Sequence[Mapping[str, Any]]) -> None:
         """Start one worker for each of `arguments`, and wait until they are ready."""
-        beats = [self.buffer["heartbeat"][0, told["lo"] : told["hi"]] for told in arguments]
+        beats = [self.buffer["heartbeat"][0, given["lo"] : given["hi"]] for given in arguments]
         self._absent = {}
         self._fleet = Fleet(
             target,
@@ -91,7 +91,7 @@ class SupervisedBackend(Backend):
         return True
 
     def _locate_failure(self, failure: Failure, slot: int) -> Failure:
-        """Add the environment that did not finish its step, as the beats tell, and its action."""
+        """Add the environment that did not finish its step, according to the heartbeats, and its action."""
         lo, hi = failure.lo, failure.hi
         beats = self.buffer["heartbeat"][0, lo:hi]
         environment = failure.environment
@@ -104,7 +104,7 @@ class SupervisedBackend(Backend):
         return replace(failure, environment=environment, action=action)
 
     def _return_members(self, slot: int) -> None:
-        """Give those that are ready again their environments, to begin anew; wait for one if nobody else is left."""
+        """Reset the environments of replaced workers that are ready; wait for one if all workers are absent."""
         while True:
             for member in [self._fleet.members[index] for index in self._absent]:
                 if not member.ready:
@@ -121,7 +121,7 @@ class SupervisedBackend(Backend):
             self._reset_members(returning, self.buffer.order.next(slot))
 
     def _fill(self, slot: int) -> None:
-        """Write the rows of those who are away, or just returned."""
+        """Write the rows of workers that are absent or have just returned."""
         for index, absence in list(self._absent.items()):
             absence.fill(slot)
             if absence.returning:
@@ -141,7 +141,7 @@ class SupervisedBackend(Backend):
             waiting = set(self._absent)
 
     def _await_all(self, slot: int) -> list[AbsentRows]:
-        """Wait until nobody is away; return those who were."""
+        """Wait until no worker is absent; return the rows of those that were."""
         while any(not member.ready and not self._replace_if_failed(member, slot) for member in self._absent_members()):
             self._wait_for_start()
         absences = list(self._absent.values())
@@ -154,7 +154,7 @@ class SupervisedBackend(Backend):
         return [self._fleet.members[index] for index in self._absent]
 
     def _wait_for_start(self) -> None:
-        """Block until a worker that starts says that it is ready, or for a moment."""
+        """Wait until a starting worker is ready, at most 50 ms."""
         for member in self._absent_members():
             if not member.ready:
                 member.block.block_on_reply(member.block.words[REPLY] ^ 1, LOOK)
@@ -162,5 +162,5 @@ class SupervisedBackend(Backend):
 
     @property
     def workers(self) -> Sequence[WorkerStatus]:
-        """The worker processes."""
+        """The status of the worker processes."""
         return self._fleet.statuses()

@@ -1,7 +1,7 @@
-"""A worker process: `python -m pac.backends.workers.worker`, told by JSON on its standard input what to do.
+"""A worker process: `python -m pac.backends.workers.worker`, which reads its instructions as JSON from stdin.
 
-One that is started ahead is first told, by a line of its own, what to load. It dies with its parent, ignores
-Ctrl-C (the session decides), and reports what goes wrong as data.
+A spare worker first reads a line that says which kernels to load. A worker dies with its parent, ignores Ctrl-C (the
+session handles it), and writes its failure into a file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent(parent: int) -> None:
-    """Be killed when the parent dies; leave at once if it already has."""
+    """Have this process killed when its parent dies; exit if the parent is dead already."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
@@ -31,7 +31,7 @@ def die_with_parent(parent: int) -> None:
 
 
 def report(path: Path, error: BaseException, **facts: int | list[float] | None) -> None:
-    """Write what is known of a failure, so that the fleet can read it."""
+    """Write a failure into a file, for the fleet."""
     reason = f"{type(error).__name__}: {error}"
     cause = error.__cause__ if facts.get("environment") is not None and error.__cause__ else error
     text = "".join(traceback.format_exception(cause))
@@ -41,58 +41,63 @@ def report(path: Path, error: BaseException, **facts: int | list[float] | None) 
 
 
 def read_instructions() -> Mapping[str, Any]:
-    """Return the next line of what this worker is told; leave if nobody has anything to say."""
+    """Return the next line of instructions; exit at the end of stdin."""
     line = sys.stdin.readline()
     if not line:
         sys.exit(0)
-    told: Mapping[str, Any] = json.loads(line)
-    die_with_parent(told["parent"])
-    sys.path[:] = told["path"]
-    return told
+    instructions: Mapping[str, Any] = json.loads(line)
+    die_with_parent(instructions["parent"])
+    sys.path[:] = instructions["path"]
+    return instructions
 
 
-def load_ahead(told: Mapping[str, Any]) -> None:
-    """Load kernels: the first worker at once, the others when it closes its end of the pipe.
+def load_kernels(instructions: Mapping[str, Any]) -> None:
+    """Load kernels: the first worker immediately, the others when it closes its end of the pipe.
 
-    What goes wrong here goes wrong again where it is reported.
+    Errors are ignored: they occur again, and are reported, when the worker is used.
     """
     from ...envs.task import load
 
     with suppress(Exception):
-        compile_all = load(told["kernels"])
-        if not told["first"]:
-            os.read(told["pipe"], 1)
+        compile_all = load(instructions["kernels"])
+        if not instructions["first"]:
+            os.read(instructions["pipe"], 1)
         compile_all()
-    os.close(told["pipe"])
+    os.close(instructions["pipe"])
 
 
 def main() -> int:
-    """Run the function that standard input names, until it returns or fails."""
+    """Run the function named on stdin until it returns or fails."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     faulthandler.enable()
     faulthandler.register(signal.SIGUSR1, all_threads=True)
-    told = read_instructions()
-    if "kernels" in told:
-        load_ahead(told)
-        told = read_instructions()
+    instructions = read_instructions()
+    if "kernels" in instructions:
+        load_kernels(instructions)
+        instructions = read_instructions()
     from ...envs.processes import leave_to_parent
     from ..system.segment import Segment
     from .control import FAILED, Link
 
     leave_to_parent()
-    link = Link(Segment.attach(Path(told["control"]), writable=True), told["index"], told["parent"], told["spin"])
+    link = Link(
+        Segment.attach(Path(instructions["control"]), writable=True),
+        instructions["index"],
+        instructions["parent"],
+        instructions["spin"],
+    )
     try:
-        module, _, name = told["target"].partition(":")
+        module, _, name = instructions["target"].partition(":")
         function: Callable[[Link, Mapping[str, Any]], None] = getattr(import_module(module), name)
-        function(link, told["arguments"])
+        function(link, instructions["arguments"])
     except Exception as error:
         report(
-            Path(told["report"]),
+            Path(instructions["report"]),
             error,
             environment=getattr(error, "environment", None),
             action=getattr(error, "action", None),
         )
-        link.trouble(FAILED)
+        link.set_state(FAILED)
         return 1
     return 0
 

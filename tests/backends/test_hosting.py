@@ -118,7 +118,7 @@ def test_calls_out_of_turn(toy):
     assert host.observe()[0].tolist() == host.stored("final_observation").tolist()
 
 
-@pytest.mark.parametrize(("actions", "text"), [([], "1 actions were expected"), ([4], "0 to 3"), ([-1], "0 to 3")])
+@pytest.mark.parametrize(("actions", "text"), [([], "expected 1 actions"), ([4], "0 to 3"), ([-1], "0 to 3")])
 def test_bad_actions(toy, actions, text):
     """Too few actions, or one out of range, are refused, and the episode goes on."""
     host = HostedEnvironment(toy("Counter"))

@@ -143,4 +143,4 @@ def test_a_later_line_counts_those_that_were_left_out(caplog, monkeypatch):
     one._due, one._left_out = 0.0, 7
     logger.warning("what\nhappened", exc_info=ValueError("\x1b[31m"))
     logger.removeFilter(one)
-    assert [record.getMessage() for record in caplog.records] == ["what: ValueError (7 more like it before)"]
+    assert [record.getMessage() for record in caplog.records] == ["what: ValueError (7 similar errors before)"]

@@ -12,6 +12,7 @@ from pac.envs.task import ASKED
 from pac.training.past.history import History
 from pac.training.past.recorder import EpisodeRecorder
 from pac.training.telemetry.moments import fill_moment, has_last_boards, moment_dtype, terms_width
+from pac.training.telemetry.step_results import HostStepReader
 
 SLOTS = 9
 
@@ -40,6 +41,7 @@ class Journey:
         self.seed, self.num_envs, self.seat = seed, num_envs, seat
         self.backend = make(self.task, num_envs, "inline", slots=SLOTS, seed=seed)
         self.history = History(self.task, num_envs)
+        self.reader = HostStepReader(self.task, self.backend.buffer)
         self.recorder = recorder
         self.random = np.random.default_rng(seed)
         self.sums = np.zeros((num_envs * self.task.players, terms_width(self.task)), "f4")
@@ -74,10 +76,12 @@ class Journey:
             eager = self.recorder is not None and self.recorder.eager
             if self.slot == SLOTS - 1 or ahead == count - 1 or eager:
                 values = self.random.random((self.slot - begun, self.num_envs * self.task.players)).astype("f4")
-                span = slice(begun + 1, self.slot + 1)
-                self.history.extend(self.backend, span, values, self.sums)
+                (span,) = self.backend.buffer.order.since(self.backend.buffer.order.head - (self.slot - begun))
+                self.reader.request(span, recorded=self.recorder.envs if self.recorder is not None else ())
+                (results,) = self.reader.delivered()
+                self.history.extend(self.backend, results, values, self.sums)
                 if self.recorder is not None:
-                    self.recorder.extend(self.backend, span, self.history)
+                    self.recorder.extend(self.backend, results, self.history)
                 begun = self.slot
 
     def _act(self) -> None:

@@ -15,8 +15,8 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from ...envs.fields import Array, Buffers
 from ..telemetry.metric_names import split_metric_name
+from ..telemetry.step_results import StepResults
 from ..telemetry.throughput import WINDOW, Mark
 
 QUIET_SECONDS = 60.0  # s of training without the active, after which an alarm may ring anew
@@ -162,14 +162,10 @@ class Alarms:
         self.messages.append(text)
         self.on_alarm(text, env)
 
-    def check_environments(self, buffer: Buffers, span: slice, players: int, now: float) -> None:
-        """Look for rewards and observations that are not numbers in the slots of `span`; `now` in s of training."""
-        self.report_nan("reward", nan_rows(buffer["episode_return"][span]) // players, now)
-        rows = nan_rows(buffer["observation"][span])
-        ended = np.nonzero(buffer["terminated"][span] | buffer["truncated"][span])
-        if len(ended[1]):
-            rows = np.append(rows, ended[1][nan_rows(buffer["final_observation"][span][ended][None])])
-        self.report_nan("observation", rows // players, now)
+    def check_environments(self, results: StepResults, players: int, now: float) -> None:
+        """Check rewards and observations for NaN; `now` in s of training."""
+        self.report_nan("reward", results.nan_returns // players, now)
+        self.report_nan("observation", results.nan_observations // players, now)
 
     def report_nan(self, name: str, envs: NDArray[np.intp], now: float) -> None:
         """Take in whose reward or observation was found not to be a number; `now` in s of training."""
@@ -210,15 +206,6 @@ class Alarms:
         """Begin anew: the environments are others."""
         self.marked.clear()
         self._speed.reset()
-
-
-def nan_rows(written: Array) -> NDArray[np.intp]:
-    """Return the rows of `(slots, rows, ...)` in which a number is none; finding that all are takes one pass."""
-    flat = written.reshape(-1)
-    if written.dtype.kind != "f" or not math.isnan(flat.dot(flat)):  # squares add up to infinity at worst
-        return np.zeros(0, np.intp)
-    found = np.isnan(written).reshape(*written.shape[:2], -1).any(axis=(0, 2))
-    return np.flatnonzero(found)
 
 
 def _entropies(metrics: Mapping[str, float]) -> dict[int, float]:

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from ...backends.core.status import EnvStatus
 from ...envs import Field, Task
-from ...envs.fields import Array, Buffers
+from ...envs.fields import Array
 from ..config import MAX_ENVS
 from ..telemetry.moments import info_scalars
 from ..telemetry.records import BREAKPOINT, MAX_BREAKPOINTS
+from ..telemetry.step_results import StepResults
 from .conditions import WORDS, BadCondition, Condition, parse
 
 STANDARD_NAMES = {
@@ -31,7 +32,7 @@ STANDARD_NAMES = {
     "ended",
     "hung",
 }
-FIELDS = {"length": "episode_length", "frames": "frames"}
+FIELDS = {"length": "episode_length", "frames": "frames", "hung": "status"}
 SEAT_FIELDS = {"reward": "reward", "return": "episode_return", "action": "action"}
 NAN_OBS = re.compile(r"\bnan\s*\(\s*obs\s*\)")
 
@@ -62,31 +63,45 @@ def _identifier(name: str) -> str:
     return re.sub(r"\W", "_", name)
 
 
+def fields_of(task: Task, names: Iterable[str]) -> set[str]:
+    """Return the fields of the buffer that conditions with these names, and their episodes' ends, are computed from."""
+    info, outcomes = _info(task), _outcomes(task)
+    found = {"terminated", "truncated"}
+    for name in names:
+        if field := FIELDS.get(name) or SEAT_FIELDS.get(name):
+            found.add(field)
+        elif name in info:
+            found.add(info[name].name)
+        elif name in outcomes:
+            found.add("outcome")
+    return found
+
+
 class ConditionValues:
-    """What the names stand for after one step; each is computed when a condition asks for it.
+    """The values of names after the newest of some steps. Each is computed when a condition needs it.
 
     Args:
         task: What is trained on.
-        buffer: Where the environments wrote.
-        slot: What they wrote last.
-        acted: The slot of the actions that led there.
-        value: Returns the value estimates behind these actions, `(rows,)`, or None.
+        results: The steps, with the fields that the names are computed from.
+        value: Returns the value estimates behind the actions of the newest step, `(rows,)`, or None.
         entropy: Returns the entropy of a row's policy there, NaN if it has none.
     """
 
     def __init__(
         self,
         task: Task,
-        buffer: Buffers,
-        slot: int,
-        acted: int,
+        results: StepResults,
         *,
         value: Callable[[], Array | None],
         entropy: Callable[[int], float],
     ) -> None:
-        self._task, self._buffer, self._slot, self._acted = task, buffer, slot, acted
+        self._task, self._results = task, results
         self._value, self._entropy = value, entropy
         self._known: dict[str, Array] = {}
+
+    def has(self, names: Iterable[str]) -> bool:
+        """Return whether the fields were read that these names are computed from."""
+        return fields_of(self._task, names) <= self._results.newest.keys()
 
     def __call__(self, name: str) -> Array:
         """Return the numbers `(rows,)` that `name` stands for; what an environment's seats share, each has."""
@@ -108,22 +123,18 @@ class ConditionValues:
         if reader := getattr(self, f"_read_{name}", None):
             found: Array = reader()
             return found
+        newest = self._results.newest
         if name in SEAT_FIELDS:
-            return self._at(SEAT_FIELDS[name], self._acted if name == "action" else self._slot)
+            return newest[SEAT_FIELDS[name]]
         if name in FIELDS:
-            return self._shared(self._at(FIELDS[name], self._slot))
+            return self._shared(newest[FIELDS[name]])
         if name in {"terminated", "truncated"}:
-            return np.not_equal(self._at(name, self._slot), 0)
+            return np.not_equal(newest[name], 0)
         if name in (outcomes := _outcomes(self._task)):
-            return self._shared(np.equal(self._at("outcome", self._slot), outcomes[name]))
+            return self._shared(np.equal(newest["outcome"], outcomes[name]))
         item = _info(self._task)[name]
-        values = self._at(item.name, self._slot)
+        values = newest[item.name]
         return values if item.per == "seat" else self._shared(values)
-
-    def _at(self, name: str, slot: int) -> Array:
-        blocks = self._buffer[name]
-        found: Array = blocks[slot if len(blocks) > 1 else 0]
-        return found
 
     def _shared(self, values: Array) -> Array:
         """Return for each seat what is one for all of an environment."""
@@ -135,21 +146,13 @@ class ConditionValues:
 
     def _read_hung(self) -> Array:
         """Whose worker hangs or died, until it is back."""
-        return self._shared(self._buffer["status"][0] != EnvStatus.READY)
+        return self._shared(self._results.newest["status"] != EnvStatus.READY)
 
     def _read_obs(self) -> Array:
-        """NaN where the observation has one, the last of an episode included; else 0."""
-        unknown = self._not_numbers("observation")
-        if self.ended.any():
-            unknown = unknown | (self._not_numbers("final_observation") & self.ended)
-        return np.where(unknown, np.nan, 0.0)
-
-    def _not_numbers(self, name: str) -> Array:
-        rows = self._buffer[name][self._slot]
-        if rows.dtype.kind != "f":
-            return np.zeros(len(rows), np.bool_)
-        found: Array = np.isnan(rows.reshape(len(rows), -1)).any(axis=1)
-        return found
+        """NaN where the observation contains one, the last of an episode included; else 0."""
+        values = np.zeros(len(self.ended))
+        values[self._results.nan_observations] = np.nan
+        return values
 
     def _read_value(self) -> Array:
         values = self._value()
@@ -257,10 +260,18 @@ class Breakpoints:
     def _update_enabled(self) -> None:
         self.enabled = tuple(item for item in self._all.values() if item.on)
 
+    @property
+    def fields(self) -> set[str]:
+        """The fields of the buffer that must be read after every step."""
+        enabled = self.enabled
+        return fields_of(self._task, (name for item in enabled for name in item.condition.names)) if enabled else set()
+
     def check(self, readings: ConditionValues) -> str:
         """Look at all of them after a step; return what to say if one hits, or nothing."""
         self.hit, told = (), ""
         for item in self.enabled:
+            if not readings.has(item.condition.names):  # it was added after the steps were requested
+                continue
             found = item.new_rows(readings)
             if len(found):
                 envs = (found // readings.players).tolist()

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 from ...envs import Task
 from ...envs.fields import Array, Buffers, Field
-from ..telemetry.moments import MAX_STEPS_BACK, TRUNCATED, field_named
+from ..telemetry.moments import MAX_STEPS_BACK, field_named
 from ..telemetry.monitored import MonitoredEnvs
+from ..telemetry.step_results import StepResults, fingerprints
 from .drawn_boards import MAX_BYTES, DrawnBoards, zeros_by_page
 
 MAX_DEPTH, MIN_DEPTH = 4096, 1024
 MAX_UNCOUNTED = 64
 """Steps between two keyframes, and the most between two counts."""
-MAX_WORDS = 256
 
 
 @dataclass(frozen=True)
@@ -134,33 +134,30 @@ class History:
         rows = self.num_envs * self._task.players
         self._keep_states(source, 0, np.zeros((rows, len(self._task.reward_terms)), "f4"))
 
-    def extend(self, source: MonitoredEnvs, span: slice, values: Array | None, terms: NDArray[np.float32]) -> None:
-        """Take over the steps whose results stand in the slots of `span`, the last of which is the newest.
+    def extend(
+        self, source: MonitoredEnvs, results: StepResults, values: Array | None, terms: NDArray[np.float32]
+    ) -> None:
+        """Append the steps that follow the newest one.
 
         Args:
-            source: In whose buffer they stand.
-            span: Slots; the actions stand in the slots before.
+            source: The environments, whose states may be kept.
+            results: The steps.
             values: `(steps, rows)` value estimates of the decisions, if the policy makes any.
             terms: The sums of the reward terms in the running episodes, `(rows, terms)`.
         """
-        players, buffer = self._task.players, source.buffer
-        decided = slice(span.start - 1, span.stop - 1) if span.start else span
-        count = span.stop - span.start
-        at = (self.now + 1 + np.arange(count)) % self._depth
+        count = results.span.steps
+        following = self.now + 1 + np.arange(count)
+        at = following % self._depth
         with self._lock:
-            self._actions[at] = buffer["action"][decided]
+            self._actions[at] = results.actions
             self._values[at] = np.nan if values is None else values
-            self._rewards[at] = buffer["reward"][span]
-            self._ends[at] = buffer["terminated"][span, ::players] + TRUNCATED * (
-                buffer["truncated"][span, ::players] > buffer["terminated"][span, ::players]
-            )
+            self._rewards[at] = results.rewards
+            self._ends[at] = results.ends
             if len(self._prints):
-                self._prints[(self.now + 1 + np.arange(count)) % len(self._prints)] = fingerprints(
-                    buffer["observation"][span, ::players]
-                )
-            self._episodes[:] = buffer["episode"][0]
+                self._prints[following % len(self._prints)] = results.fingerprints
+            self._episodes[:] = results.episodes
             self.now += count
-        self._keep_states(source, span.stop - 1, terms)
+        self._keep_states(source, source.buffer.order.newest, terms)
 
     def _keep_states(self, source: MonitoredEnvs, slot: int, terms: NDArray[np.float32]) -> None:
         """Keep the states of now, if it is time to."""
@@ -278,13 +275,3 @@ def _kept(action: Field) -> np.dtype[Any]:
     """The type that actions are kept in."""
     kind = np.dtype(action.dtype)
     return np.dtype("i4") if kind.kind in "iu" else kind
-
-
-def fingerprints(observations: Array) -> NDArray[np.uint64]:
-    """Return a weighed sum of the words of each row, `(steps, rows, ...)` to `(steps, rows)`; of some, if many."""
-    steps, rows = observations.shape[:2]
-    plain = np.ascontiguousarray(observations).reshape(steps, rows, -1)
-    words = plain.view("u4") if plain.shape[2] * plain.itemsize % 4 == 0 else plain.view("u1")
-    some = words[:, :, :: ceil(words.shape[2] / MAX_WORDS)].astype("u8")
-    prints: NDArray[np.uint64] = np.einsum("srw,w->sr", some, np.arange(1, 2 * some.shape[2], 2, dtype="u8"))
-    return prints

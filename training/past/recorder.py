@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs import Task
-from ...envs.fields import Array, Buffers
+from ...envs.fields import Array
 from ..telemetry.events import EventLog
 from ..telemetry.monitored import MonitoredEnvs
 from ..telemetry.records import RECORDING, WAITING, Level
+from ..telemetry.step_results import StepResults
 from .episode import CHECKED, CHECKED_FIRST, CHECKED_LAST, Episode, RecordedStep, check, fingerprints_of
 from .episode_file import SUFFIX, write
 from .history import History
@@ -89,15 +90,16 @@ class EpisodeRecorder:
             states[env] = RECORDING if recording.steps else WAITING
         return states
 
-    def extend(self, source: MonitoredEnvs, span: slice, history: History) -> None:
-        """Take over the steps whose results stand in the slots of `span`, the newest of which `history` has."""
-        buffer = source.buffer
-        for env, recording in list(self._recordings.items()):
-            row = env * self._task.players
-            over = ((buffer["terminated"][span, row] | buffer["truncated"][span, row]) > 0).tolist()
-            for index, ended in enumerate(over):
-                left = len(over) - 1 - index
-                take = partial(self._take, buffer, span.start + index, env)
+    def extend(self, source: MonitoredEnvs, results: StepResults, history: History) -> None:
+        """Take over steps of the environments that are recorded; `history` has them already."""
+        for env, fields in results.recorded.items():
+            recording = self._recordings.get(env)
+            if recording is None:  # it was cancelled after the steps were requested
+                continue
+            ends = results.ends[:, env].tolist()
+            for index, ended in enumerate(ends):
+                left = len(ends) - 1 - index
+                take = partial(self._take, fields, index)
                 boards = partial(history.boards, env, history.now - left)
                 if recording.steps:
                     recording.steps.append(take(boards() or {}, CHECKED_LAST if ended else CHECKED))
@@ -106,26 +108,20 @@ class EpisodeRecorder:
                         threading.Thread(target=self._finish, args=(env, recording), name="recorder").start()
                         break
                 elif ended:
-                    recording.number = int(buffer["episode"][0, env]) - sum(over[index + 1 :])
-                    recording.steps.append(
-                        replace(take(boards(begun=True) or {}, CHECKED_FIRST), action=None, reward=0.0)
-                    )
-                    if self._task.saves and not left and source.save(span.stop - 1):
-                        recording.state = buffer["state"][0, env].copy()
+                    recording.number = int(results.episodes[env]) - sum(map(bool, ends[index + 1 :]))
+                    first = take(boards(begun=True) or {}, CHECKED_FIRST)
+                    recording.steps.append(replace(first, action=None, reward=0.0))
+                    if self._task.saves and not left and source.save(source.buffer.order.newest):
+                        recording.state = source.buffer["state"][0, env].copy()
 
     def _take(
-        self, buffer: Buffers, slot: int, env: int, boards: Mapping[str, Array], names: Sequence[str]
+        self, fields: Mapping[str, Array], index: int, boards: Mapping[str, Array], names: Sequence[str]
     ) -> RecordedStep:
-        """Take over what stands in a slot."""
-        players = self._task.players
-        seats, own = slice(env * players, (env + 1) * players), slice(env, env + 1)
-        per_seat = {item.name for item in self._task.fields if item.per == "seat"}
+        """Return step `index` of an environment."""
         return RecordedStep(
-            action=buffer["action"][slot - 1 if slot else slot, seats].copy(),
-            reward=float(buffer["reward"][slot, env * players]),
-            prints=fingerprints_of(
-                self._task, names, lambda name: buffer[name][slot, seats if name in per_seat else own]
-            ),
+            action=fields["action"][index].copy(),
+            reward=float(fields["reward"][index, 0]),
+            prints=fingerprints_of(self._task, names, lambda name: fields[name][index]),
             boards=boards,
         )
 

@@ -11,7 +11,8 @@ from ...envs import PacError, Task, allocate
 from ...envs.fields import Array
 from ...envs.task import ASKED, LAST_DRAWN, Restorable, Savable
 from ..telemetry.moments import field_named, fill_moment
-from .history import ReplaySpan, fingerprints
+from ..telemetry.step_results import fingerprints
+from .history import ReplaySpan
 
 
 class ReplayMismatch(PacError):

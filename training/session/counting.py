@@ -6,16 +6,17 @@ rollout.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from ...envs import Task
-from ...envs.slots import Span
+from ...envs.slots import SlotOrder
 from ..past.history import MAX_UNCOUNTED
 from ..telemetry.blocks import TelemetryWriter
 from ..telemetry.counts import Counts
 from ..telemetry.metric_history import MetricHistory
 from ..telemetry.monitored import MonitoredEnvs
+from ..telemetry.step_results import HostStepReader, StepReader, StepResults
 from ..telemetry.throughput import RATE_NAMES, Mark, Throughput, TrainingClock
 from ..trainer import PHASES, Timer
 
@@ -27,7 +28,7 @@ class StepCounter:
         task: What is trained on.
         timer: Measures the phases of the training thread.
         clock: Measures the time of training.
-        on_count: Called after counting, with the steps that were counted and the environments whose episodes ended.
+        on_count: Called with steps after they were counted.
 
     Attributes:
         counts: Totals and the last episodes.
@@ -35,55 +36,62 @@ class StepCounter:
         throughput: The rates.
         clock: The same.
         resumed: The counters at the point from which a run was resumed.
+        newest_fields: Returns the fields that `on_count` reads whole after the newest step.
+        recorded: Returns the environments of which `on_count` reads all fields.
     """
 
-    def __init__(
-        self, task: Task, timer: Timer, clock: TrainingClock, on_count: Callable[[Span, Sequence[int]], None]
-    ) -> None:
+    def __init__(self, task: Task, timer: Timer, clock: TrainingClock, on_count: Callable[[StepResults], None]) -> None:
         self.counts = Counts(task)
         self.series = MetricHistory()
         self.throughput = Throughput()
         self.clock = clock
         self.resumed = Mark(0.0, 0, 0)
-        self._timer, self._on_count = timer, on_count
-        self._source: MonitoredEnvs | None = None
-        self._counted = 0  # the head of the buffer's slots up to which steps are counted
+        self.newest_fields: Callable[[], Collection[str]] = tuple
+        self.recorded: Callable[[], Collection[int]] = tuple
+        self._task, self._timer, self._on_count = task, timer, on_count
+        self._order = SlotOrder(1)
+        self._reader: StepReader | None = None
+        self._counted = 0  # the head of the buffer at the last count
 
     def attach(self, writer: TelemetryWriter, num_envs: int) -> None:
         """Write the figures of iterations into `writer`, made for `num_envs` environments that `begin` will name."""
-        self._source = None
+        self._reader, self._order, self._counted = None, SlotOrder(1), 0
         self.counts.resize(num_envs)
         self.series.attach(writer)
 
     def begin(self, source: MonitoredEnvs) -> None:
-        """Count the steps of `source`, whose episodes have just begun."""
-        self._source, self._counted = source, source.buffer.order.head
+        """Count the steps of `source`, whose episodes have just begun in slot 0."""
+        self._order = source.buffer.order
+        self._reader = HostStepReader(self._task, source.buffer)
+        self._counted = self._order.head
         self.throughput.reset(source.buffer.num_envs, self.mark())
 
     @property
     def newest(self) -> int:
         """The slot that was written last."""
-        return self._source.buffer.order.newest if self._source is not None else 0
+        return self._order.newest
 
     @property
     def uncounted(self) -> int:
         """Number of steps that are not counted yet."""
-        return self._source.buffer.order.head - self._counted if self._source is not None else 0
+        return self._order.head - self._counted
 
     @property
     def must_count(self) -> bool:
-        """Whether steps must be counted before the next one: it would overwrite a slot, or they are many."""
-        assert self._source is not None
-        return self._source.buffer.order.room(self._counted) < 1 or self.uncounted >= MAX_UNCOUNTED
+        """Whether the steps must be counted before the next one: their slots will be overwritten, or are many."""
+        return self._order.room(self._counted) == 0 or self.uncounted >= MAX_UNCOUNTED
 
     def count(self) -> None:
         """Count the steps that were made since the last time."""
-        if self._source is None:
+        if self._reader is None:
             return
-        buffer, counted = self._source.buffer, self._counted
-        self._counted = buffer.order.head
-        for span in buffer.order.since(counted):
-            self._on_count(span, self.counts.add(buffer, span.written))
+        if self.uncounted:
+            spans, self._counted = self._order.since(self._counted), self._order.head
+            for span in spans:
+                self._reader.request(span, newest=self.newest_fields(), recorded=self.recorded())
+        for results in self._reader.delivered():
+            self.counts.add(results)
+            self._on_count(results)
 
     def mark(self) -> Mark:
         """Return the counters of now."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
 
 from ...envs import Task
 from ...envs.fields import Array
-from ...envs.slots import Span
 from ..guards.alarms import Alarms, EpisodePace
 from ..guards.breakpoints import Breakpoints, ConditionValues
 from ..past.history import History
@@ -19,6 +18,7 @@ from ..telemetry.blocks import TelemetryWriter
 from ..telemetry.counts import Counts
 from ..telemetry.monitored import MonitoredEnvs
 from ..telemetry.records import Notice
+from ..telemetry.step_results import StepResults
 from ..telemetry.tables import write_policy
 from ..telemetry.throughput import TrainingClock
 from ..trainer import PolicyOutput
@@ -116,33 +116,27 @@ class Debugger:
         waits = self._awaited_env is not None or bool(self.breakpoints.enabled)
         return waits or (recorder is not None and recorder.eager)
 
-    def observe(self, span: Span, ended: Sequence[int]) -> None:
-        """Take over steps that were counted.
-
-        Args:
-            span: Their slots, the newest last.
-            ended: The environments whose episodes ended.
-        """
+    def observe(self, results: StepResults) -> None:
+        """Take over steps that were counted, and check breakpoints after the newest of them."""
         assert self._source is not None
-        for env in ended:
+        for env in results.ended_envs.tolist():
             self.alarms.marked.discard(env)
             if env == self._awaited_env:
                 self._awaited_env = None
                 self._gate.pause()
-        self.alarms.check_environments(self._source.buffer, span.written, self._task.players, self._clock.now())
-        self.history.extend(self._source, span.written, self._values(span.acted), self._counts.terms)
+        self.alarms.check_environments(results, self._task.players, self._clock.now())
+        self.history.extend(self._source, results, self._values(results.span.acted), self._counts.terms)
         if self.recorder:
-            self.recorder.extend(self._source, span.written, self.history)
+            self.recorder.extend(self._source, results, self.history)
+        if self.breakpoints.enabled:
+            self._check_breakpoints(results)
 
-    def check_breakpoints(self) -> None:
-        """Call `on_breakpoint` if one hits after the newest step."""
-        if not self.breakpoints.enabled or self._source is None:
-            return
-        newest = self._source.buffer.order.newest
-        acted = self._source.buffer.order.acted(newest)
-        readings = ConditionValues(
-            self._task, self._source.buffer, newest, acted, value=lambda: self._value(acted), entropy=self._entropy
-        )
+    def _check_breakpoints(self, results: StepResults) -> None:
+        def value() -> Array | None:
+            values = self._values(results.span.acted)
+            return None if values is None else values[-1]
+
+        readings = ConditionValues(self._task, results, value=value, entropy=self._entropy)
         if text := self.breakpoints.check(readings):
             self.on_breakpoint(text, self.breakpoints.hit[0])
 
@@ -154,10 +148,11 @@ class Debugger:
     def keep_boards(self, ahead: int) -> None:
         """Keep the boards that environments drew in the newest step, `ahead` steps after the newest counted one."""
         if self._source is not None and self.boards.needed and (self._view.has_viewers or self.recorder):
-            self.boards.keep(self.history, self._source.buffer, ahead, self._recorded)
+            self.boards.keep(self.history, self._source.buffer, ahead, self.recorded)
 
     @property
-    def _recorded(self) -> list[int]:
+    def recorded(self) -> list[int]:
+        """The environments whose episodes are recorded, or will be."""
         return self.recorder.envs if self.recorder else []
 
     def _inspect(self, row: int) -> PolicyOutput | None:
@@ -165,10 +160,6 @@ class Debugger:
 
     def _values(self, slots: slice) -> Array | None:
         return self.policy.values(slots) if self.policy is not None else None
-
-    def _value(self, slot: int) -> Array | None:
-        values = self._values(slice(slot, slot + 1))
-        return None if values is None else values[0]
 
     def _entropy(self, row: int) -> float:
         output = self._inspect(row)
@@ -193,7 +184,7 @@ class Debugger:
             self.breakpoints.write(block)
         env = self._view.focus(self.history.num_envs)
         stepping = self.needs_every_step or self._gate.paused
-        self.boards.request(self._source.buffer, self._recorded, env if stepping else None)
+        self.boards.request(self._source.buffer, self.recorded, env if stepping else None)
         if env is not None:
             self._write_focus(writer, self._source, env, position)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from ...envs import Task
-from ...envs.slots import Span
 from ..telemetry.blocks import TelemetryWriter
 from ..telemetry.monitored import MonitoredEnvs
 from ..telemetry.snapshot import ViewRequest
+from ..telemetry.step_results import StepResults
 from ..telemetry.throughput import TrainingClock
 from ..trainer import Timer
 from .counting import StepCounter
@@ -52,8 +52,12 @@ class Monitor:
         self.state, self.view = SessionState(), View()
         self.counter = StepCounter(task, timer, clock, self._on_count)
         counts, throughput = self.counter.counts, self.counter.throughput
-        self.debugger = Debugger(task, self.view, counts, clock, gate, on_breakpoint=on_breakpoint, on_alarm=on_alarm)
+        self.debugger = debugger = Debugger(
+            task, self.view, counts, clock, gate, on_breakpoint=on_breakpoint, on_alarm=on_alarm
+        )
         self.publisher = Publisher(task, self.state, self.view, counts, throughput, gate=gate, parts=(self.debugger,))
+        self.counter.newest_fields = lambda: debugger.breakpoints.fields
+        self.counter.recorded = lambda: debugger.recorded
         self.actions_chosen = True
         self._gate, self._timer = gate, timer
         self._num_envs = 0
@@ -84,12 +88,11 @@ class Monitor:
         due = time.perf_counter() >= self.publisher.due
         if due or counter.must_count or debugger.needs_every_step:
             counter.count()
-            debugger.check_breakpoints()
             if due:
                 self.publish()
 
-    def _on_count(self, span: Span, ended: Sequence[int]) -> None:
-        self.debugger.observe(span, ended)
+    def _on_count(self, results: StepResults) -> None:
+        self.debugger.observe(results)
 
     def wait(self) -> None:
         """Publish while the training waits at the gate."""

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...backends.core.layout import Buffer
 from ...envs import Task
-from ...envs.fields import DECIDES, Array
+from ...envs.fields import Array
 from .moments import info_scalars, terms_width
+from .step_results import StepResults
 
 RECENT_EPISODES = 100
 TOTALS = ("steps", "frames", "episodes", "iterations")
@@ -49,22 +49,14 @@ class Counts:
         self.ended: NDArray[np.void] = np.zeros(num_envs, LAST_EPISODE)
         self.ended["ret"] = np.nan
 
-    def add(self, buffer: Buffer, span: slice) -> list[int]:
-        """Add what the slots of `span` say; return the environments that ended episodes, in that order."""
-        players = self._task.players
-        self.frames += int(buffer["frames"][span].sum())
-        decides = buffer["active"][span] == DECIDES
-        if players > 1:  # an environment makes a step whoever of its seats decides
-            decides = decides.reshape(len(decides), -1, players).any(axis=2)
-        self.steps += int(np.count_nonzero(decides))
-        ended = (buffer["terminated"][span] | buffer["truncated"][span])[:, ::players]
-        steps, envs = ended.nonzero()
+    def add(self, results: StepResults) -> None:
+        """Add the results of some steps."""
+        self.frames += results.frames
+        self.steps += results.decisions
         if self._task.reward_terms:
-            self._add_terms(buffer["reward_terms"][span], steps, envs)
-        if len(envs):
-            self._add_ends(buffer, span.start + steps, envs)
-        found: list[int] = envs.tolist()
-        return found
+            self._add_terms(results.reward_terms, results.ended_steps, results.ended_envs)
+        if len(results.ended_envs):
+            self._add_ends(results)
 
     def _add_terms(self, terms: Array, steps: NDArray[np.intp], envs: NDArray[np.intp]) -> None:
         """Sum up the terms `(steps, rows, terms)` by episode; `envs` ended theirs at `steps`, which rise."""
@@ -78,20 +70,17 @@ class Counts:
             running[over] = 0
         self.terms += terms[added:].sum(axis=0)
 
-    def _add_ends(self, buffer: Buffer, slots: NDArray[np.intp], envs: NDArray[np.intp]) -> None:
-        """Record that `envs` ended an episode in `slots`; of those that did so twice, the last counts as theirs."""
-        rows = envs * self._task.players
-        returns, lengths = buffer["episode_return"][slots, rows], buffer["episode_length"][slots, envs]
-        outcomes = np.minimum(buffer["outcome"][slots, envs], len(self.outcomes) - 1)
-        infos = [
-            buffer[item.name][slots if item.timed else 0, rows if item.per == "seat" else envs]
-            for item in self._scalars
-        ]
+    def _add_ends(self, results: StepResults) -> None:
+        """Record the episodes that ended. If an environment ended two, the last one is its last."""
+        envs = results.ended_envs
+        outcomes = np.minimum(results.outcomes, len(self.outcomes) - 1)
         self.episodes += len(envs)
-        self._recent.extend(np.array([returns, lengths, *infos], np.float64).T.tolist())
+        columns = [results.returns, results.lengths, *results.infos]
+        self._recent.extend(np.array(columns, np.float64).T.tolist())
         np.add.at(self.outcomes, outcomes, 1)
-        for name, values in {"ret": returns, "length": lengths, "outcome": outcomes, "time": time.time()}.items():
-            self.ended[name][envs] = values
+        values = {"ret": results.returns, "length": results.lengths, "outcome": outcomes, "time": time.time()}
+        for name, column in values.items():
+            self.ended[name][envs] = column
 
     def totals(self) -> dict[str, int]:
         """Return what has been counted so far."""

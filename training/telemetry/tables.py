@@ -34,7 +34,7 @@ def write_environments(
 ) -> None:
     """Write what every environment is after the step that wrote `slot`; `columns` are what the buffer does not know."""
     players, num_envs = task.players, buffer.num_envs
-    acted = slot - 1 if buffer.slots > 1 and slot > 0 else slot
+    acted = buffer.order.acted(slot)
     with writer.write("environments") as table:
         table["episode"] = buffer["episode"][0]
         table["episode_return"] = buffer["episode_return"][slot, ::players]

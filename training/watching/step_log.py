@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...envs.fields import Array
-from ..guards.alarms import nan_rows
+from ..telemetry.step_results import nan_rows
 from .infos import info_numbers
 
 SMALL_BYTES = 4096  # bytes; up to so many, to look for what is no number costs more than a copy for a look at many

@@ -2,9 +2,11 @@
 
 import math
 
-import numpy as np
 import pytest
 
+from pac.backends.core.layout import Layout
+from pac.envs import Field, Task
+from pac.envs.slots import Span
 from pac.training.guards.alarms import (
     COLLAPSE_ITERATIONS,
     EARLY_ITERATIONS,
@@ -17,6 +19,7 @@ from pac.training.guards.alarms import (
     Alarms,
     EpisodePace,
 )
+from pac.training.telemetry.step_results import HostStepReader
 from pac.training.telemetry.throughput import Mark
 
 
@@ -43,22 +46,23 @@ def training():
     return Training()
 
 
-SPAN = slice(1, 6)
-
-
-def buffers(observation=0.0, score=0.0, final=0.0, rows=4):
-    """What four rows wrote in five steps."""
-    shown = {name: np.zeros((9, rows, 3), "f4") for name in ("observation", "final_observation")}
-    flags = {name: np.zeros((9, rows), "u1") for name in ("terminated", "truncated")}
-    made = {**shown, **flags, "episode_return": np.zeros((9, rows), "f4")}
-    made["observation"][3, 2, 1] = observation
-    made["final_observation"][4, 3] = final
-    made["episode_return"][2, 1] = score
-    return made
+def results(observation=0.0, score=0.0, final=0.0, *, players=1, ended=False, dtype="float32"):
+    """What is read of five steps of four rows."""
+    seen = Field("observation", dtype, (3,), per="seat")
+    task = Task("toy", "toy", "Toy", "nowhere:nothing", observation=seen, num_actions=2, players=players)
+    buffer = Layout(task, 4 // players, slots=9).map()
+    buffer["observation"][3, 2, 1] = observation
+    buffer["final_observation"][4, 3] = final
+    buffer["episode_return"][2, 1] = score
+    buffer["terminated"][4, 3] = ended
+    reader = HostStepReader(task, buffer)
+    reader.request(Span(slice(1, 6), slice(5)))
+    (found,) = reader.delivered()
+    return found
 
 
 def test_an_alarm_rings_once_per_occurrence():
-    """While the active lasts it is quiet; after a while without it, it begins anew."""
+    """While the problem lasts it is quiet; after a while without it, it begins anew."""
     alarm = Alarm(10)
     assert alarm.begins(0, active=True)
     assert not any(alarm.begins(now, active=True) for now in range(1, 30))
@@ -71,33 +75,32 @@ def test_numbers_that_are_none_are_found_where_they_are():
     """Observation and reward have an alarm each; the environment is marked, of several seats their one."""
     alarms, rang = Alarms(), []
     alarms.on_alarm = lambda text, env: rang.append((text, env))
-    alarms.check_environments(buffers(observation=math.nan, score=math.nan), SPAN, 1, 5.0)
+    alarms.check_environments(results(observation=math.nan, score=math.nan), 1, 5.0)
     assert rang == [
         ("alarm: env 2: its reward is not a number", 1),
         ("alarm: env 3: its observation is not a number", 2),
     ]
     assert alarms.marked == {1, 2}
-    alarms.check_environments(buffers(observation=math.nan), SPAN, 2, 6.0)
+    alarms.check_environments(results(observation=math.nan, players=2), 2, 6.0)
     assert len(rang) == 2
-    alarms.check_environments(buffers(observation=math.nan), SPAN, 2, 7.0 + QUIET_SECONDS)
+    alarms.check_environments(results(observation=math.nan, players=2), 2, 7.0 + QUIET_SECONDS)
     assert rang[2:] == [("alarm: env 2: its observation is not a number", 1)]
 
 
 def test_the_last_observation_of_an_episode_is_looked_at_too():
     """Where one ended; elsewhere its place holds what was long ago."""
-    alarms, made = Alarms(), buffers(final=math.nan)
-    alarms.check_environments(made, SPAN, 1, 5.0)
+    alarms = Alarms()
+    alarms.check_environments(results(final=math.nan), 1, 5.0)
     assert not alarms.messages
-    made["terminated"][4, 3] = 1
-    alarms.check_environments(made, SPAN, 1, 6.0)
+    alarms.check_environments(results(final=math.nan, ended=True), 1, 6.0)
     assert alarms.messages == ["alarm: env 4: its observation is not a number"]
 
 
 def test_infinity_and_whole_numbers_are_numbers():
     """Nothing begins."""
     alarms = Alarms()
-    alarms.check_environments(buffers(observation=math.inf, score=-math.inf), SPAN, 1, 5.0)
-    alarms.check_environments({**buffers(), "observation": np.full((9, 4, 3), 255, "u1")}, SPAN, 1, 5.0)
+    alarms.check_environments(results(observation=math.inf, score=-math.inf), 1, 5.0)
+    alarms.check_environments(results(observation=255, dtype="uint8"), 1, 5.0)
     assert not alarms.messages
 
 

@@ -3,13 +3,15 @@
 import numpy as np
 import pytest
 
+from pac.backends.core.layout import Layout
 from pac.backends.core.status import EnvStatus
 from pac.envs import Field, Outcome, Task, UnknownName
 from pac.envs.fields import DECIDES
-from pac.envs.task import allocate
+from pac.envs.slots import Span
 from pac.training.guards.breakpoints import Breakpoints, ConditionValues, condition_names
 from pac.training.guards.conditions import BadCondition
 from pac.training.telemetry.records import BREAKPOINT, MAX_BREAKPOINTS
+from pac.training.telemetry.step_results import HostStepReader
 
 TOY = Task(
     spec="toy",
@@ -28,7 +30,8 @@ class Steps:
 
     def __init__(self, task=TOY):
         self.task = task
-        self.buffer = allocate(task, 3, slots=2)
+        self.buffer = Layout(task, 3, slots=2).map()
+        self.reader = HostStepReader(task, self.buffer)
         self.buffer["active"][:] = DECIDES
         self.buffer["frames"][:] = 1
         self.breakpoints = Breakpoints(task)
@@ -37,9 +40,11 @@ class Steps:
         """Look at a step that wrote `values`; return what is said."""
         for name, value in values.items():
             self.buffer[name][-1] = value
+        self.reader.request(Span(slice(1, 2), slice(0, 1)), newest=self.breakpoints.fields)
+        (results,) = self.reader.delivered()
         estimates, entropies = np.array([0.5, 1.5, 2.5]), {0: 0.1, 1: 0.2, 2: 0.3}
         return self.breakpoints.check(
-            ConditionValues(self.task, self.buffer, 1, 0, value=lambda: estimates, entropy=entropies.__getitem__)
+            ConditionValues(self.task, results, value=lambda: estimates, entropy=entropies.__getitem__)
         )
 
 

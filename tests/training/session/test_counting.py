@@ -33,7 +33,9 @@ def counter(source, counted):
         TASK,
         Timer(times.__next__),
         TrainingClock(times.__next__),
-        lambda span, ended: counted.append((span.written.start, span.written.stop, list(ended))),
+        lambda results: counted.append(
+            (results.span.written.start, results.span.written.stop, results.ended_envs.tolist())
+        ),
     )
     counter.counts.resize(N)
     counter.begin(source)

@@ -14,6 +14,7 @@ from pac.training.telemetry.counts import Counts
 from pac.training.telemetry.events import EventLog
 from pac.training.telemetry.records import WAITING, Notice
 from pac.training.telemetry.snapshot import ViewRequest
+from pac.training.telemetry.step_results import HostStepReader
 from pac.training.telemetry.throughput import TrainingClock
 from pac.training.trainer import PolicyOutput
 
@@ -35,6 +36,7 @@ class Debugged:
 
     def __init__(self, folder):
         self.gate, self.view, self.counts, self.source = Gate(folder), View(), Counts(TASK), Source()
+        self.reader = HostStepReader(TASK, self.source.buffer)
         self.breaks: list[tuple[str, int]] = []
         self.alarms: list[tuple[str, int]] = []
         self.debugger = Debugger(
@@ -52,11 +54,13 @@ class Debugged:
 
     def step(self, **fields):
         """Make a step, count it and check breakpoints, as a monitor does."""
-        order = self.source.buffer.order
         self.source.step(**fields)
-        for span in order.since(order.head - 1):
-            self.debugger.observe(span, self.counts.add(self.source.buffer, span.written))
-        self.debugger.check_breakpoints()
+        order = self.source.buffer.order
+        (span,) = order.since(order.head - 1)
+        self.reader.request(span, newest=self.debugger.breakpoints.fields, recorded=self.debugger.recorded)
+        (results,) = self.reader.delivered()
+        self.counts.add(results)
+        self.debugger.observe(results)
 
 
 @pytest.fixture

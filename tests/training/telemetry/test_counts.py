@@ -8,7 +8,9 @@ import numpy as np
 from pac.backends.core.layout import Layout
 from pac.envs import Field, Outcome, Task
 from pac.envs.fields import DECIDES, WAITS
+from pac.envs.slots import Span
 from pac.training.telemetry.counts import Counts
+from pac.training.telemetry.step_results import HostStepReader
 
 PAIR = Task(
     spec="pair",
@@ -22,13 +24,22 @@ PAIR = Task(
 )
 
 
+def add(counts, task, buffer, steps):
+    """Count so many steps whose results are in slot 1 and the next ones; return where episodes ended."""
+    reader = HostStepReader(task, buffer)
+    reader.request(Span(slice(1, 1 + steps), slice(steps)))
+    (results,) = reader.delivered()
+    counts.add(results)
+    return results.ended_envs.tolist()
+
+
 def counted(**fields):
     """Counts of three steps of two environments with two seats each, whose results stand in slots 1 to 3."""
     buffer, counts = Layout(PAIR, 2, slots=4).map(), Counts(PAIR)
     counts.resize(2)
     for name, values in fields.items():
         buffer[name][1:] = values
-    return counts, counts.add(buffer, slice(1, 4))
+    return counts, add(counts, PAIR, buffer, 3)
 
 
 def test_a_step_is_one_whoever_of_the_seats_decides():
@@ -65,7 +76,7 @@ def test_a_resumed_run_counts_on():
     before.resize(2)
     for name, values in {"terminated": 1, "frames": 3, "outcome": [[1, 2], [0, 2]], "score": [[5, 6], [7, 9]]}.items():
         buffer[name][1:] = values
-    before.add(buffer, slice(1, 3))
+    add(before, task, buffer, 2)
     after = Counts(replace(task, outcomes=outcomes[::-1]))
     after.load_state(json.loads(json.dumps(before.state())))
     assert after.totals() == before.totals()

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import ImpossibleState
 from ..fields import DECIDES, Array, Buffers
 from ..slots import next_slot
 from ..task import Task
@@ -158,11 +159,22 @@ class GymEnvironments(AdaptedEnvironments):
             row[LENGTH : LENGTH + len(packed)] = np.frombuffer(packed, np.uint8)
 
     def load(self, slot: int) -> None:
-        """Go on from the states in the buffer, where there are any, and write what they show into `slot`."""
+        """Continue from the states in the buffer, where there are any, and write what they show into `slot`.
+
+        Raises:
+            ImpossibleState: A state is damaged, or the environment cannot be in it.
+        """
         for index, row in enumerate(self._part["state"][0]):
             size = int.from_bytes(row[:LENGTH].tobytes(), "little")
-            if size:
+            if not size:
+                continue
+            try:
                 self._restore(index, slot, unpack(row[LENGTH : LENGTH + size].tobytes()))
+            except Exception as error:  # the bytes come from a file, and set_state is code of the environment
+                raise ImpossibleState(
+                    f"environment {self._lo + index + 1} cannot continue from its saved state "
+                    f"({type(error).__name__}: {error}): it was damaged, or another version of the environment saved it"
+                ) from error
         self._views[slot].settled = False
         self._finish(slot)
 

@@ -14,7 +14,8 @@ from hypothesis.extra import numpy as hnp
 
 from pac.backends import make
 from pac.envs import check, find
-from pac.envs.gym.states import NotStorable, StateSaver, pack, state_size, unpack
+from pac.envs.errors import ImpossibleState
+from pac.envs.gym.states import LENGTH, NotStorable, StateSaver, pack, state_size, unpack
 
 from ..training.wanderer import WANDERER, Wanderer
 
@@ -161,3 +162,28 @@ def play(backend):
     for slot in range(3):
         backend.buffer["action"][slot] = 1
         backend.advance(slot)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(lambda row: row[LENGTH:].fill(ord("x")), id="not JSON"),
+        pytest.param(lambda row: write_state(row, pack({"env": {}})), id="keys are missing"),
+        pytest.param(lambda row: write_state(row, b'{"dict": [], "tuple": []}'), id="not what is packed"),
+    ],
+)
+def test_a_damaged_state_is_an_impossible_state(damage):
+    """It comes from a file: one sentence names the environment and what is wrong."""
+    with closing(make(WANDERER, 2, "inline")) as envs:
+        envs.start()
+        assert envs.save(0)
+        states = envs.buffer["state"][0].copy()
+        damage(states[1])
+        with pytest.raises(ImpossibleState, match="environment 2 cannot continue from its saved state"):
+            envs.restore(states)
+
+
+def write_state(row, packed):
+    row[:] = 0
+    row[:LENGTH] = np.frombuffer(len(packed).to_bytes(LENGTH, "little"), np.uint8)
+    row[LENGTH : LENGTH + len(packed)] = np.frombuffer(packed, np.uint8)

@@ -1,4 +1,4 @@
-"""Finds out, in a thread of its own, what an environment looked like some steps ago: as kept, or played again."""
+"""Computes, in a thread of its own, what an environment looked like some steps ago: as kept, or replayed."""
 
 from __future__ import annotations
 
@@ -16,66 +16,83 @@ from ..telemetry.records import encode_clipped
 from .history import History, ReplaySpan
 from .replay import NotReplayable, ReplayedEnv, ReplayMismatch, go_to_start, replay_step, reward_terms_of
 
-MAX_SECONDS = 10.0  # s for one rebuilding
-PROGRESS_SECONDS = 0.2  # s between two reports of how far it is
+MAX_SECONDS = 10.0  # s for one replay
+PROGRESS_SECONDS = 0.2  # s between two reports of progress
 WINDOW = 32
-"""Moments before the wanted one that are kept too: the next step back is then there."""
+"""Moments up to the requested one that are kept, for the next steps back."""
 MAX_CACHE_BYTES = 64 * 2**20  # bytes
 
 
 class ReplayTooSlow(PacError):
-    """A replay takes longer than a person waits."""
+    """A replay takes too long."""
 
     title = "Too slow"
 
 
 class Rewinder:
-    """Answers what was some steps ago; wishes that come meanwhile collapse into the latest.
+    """Computes earlier states of environments. A request replaces the one that waits.
 
     Args:
-        task: What is played.
+        task: The task.
         seed: The run's seed.
-        history: Returns the history of now.
+        history: Returns the present history.
         publish: Called with each answer, a record of `moment_dtype`.
+        report: Called with a sentence about a request that failed, once per sentence.
     """
 
-    def __init__(self, task: Task, seed: int, history: Callable[[], History], publish: Callable[[Array], None]) -> None:
+    def __init__(
+        self,
+        task: Task,
+        seed: int,
+        history: Callable[[], History],
+        publish: Callable[[Array], None],
+        report: Callable[[str], None],
+    ) -> None:
         self._task, self._seed = task, seed
-        self._current, self._publish = history, publish
+        self._current, self._publish, self._report = history, publish, report
+        self._reported: set[str] = set()
         self._history: History | None = None
         self._dtype = moment_dtype(task)
         self._known: OrderedDict[tuple[int, int, int, bool], Array] = OrderedDict()
-        self._refusal = "what all write together cannot be played again" if task.shared else ""
+        self._refusal = "environments that share memory cannot be replayed" if task.shared else ""
         self._wanted: tuple[int, int, int, bool] | None = None
-        self._wish = threading.Condition()
+        self._requested = threading.Condition()
         self._thread: threading.Thread | None = None
 
-    def want(self, env: int, back: int, seat: int = 0, *, begun: bool = False) -> None:
-        """Publish soon what a seat of environment `env` was `back` steps ago; the parameters are those of `moment`."""
-        with self._wish:
+    def request(self, env: int, back: int, seat: int = 0, *, begun: bool = False) -> None:
+        """Publish a moment soon; the parameters are those of `moment`."""
+        with self._requested:
             self._wanted = env, back, seat, begun
-            self._wish.notify()
+            self._requested.notify()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="rewinder", daemon=True)
                 self._thread.start()
 
     def _run(self) -> None:
         while True:
-            with self._wish:
+            with self._requested:
                 while self._wanted is None:
-                    self._wish.wait()
+                    self._requested.wait()
                 wanted, self._wanted = self._wanted, None
-            if wanted[0] < self._current().num_envs:  # a restart at another N may have come between
-                env, back, seat, begun = wanted
-                self._publish(self.moment(env, back, seat, begun=begun))
+            try:
+                if wanted[0] < self._current().num_envs:  # a restart at another N may have come between
+                    env, back, seat, begun = wanted
+                    self._publish(self.moment(env, back, seat, begun=begun))
+            except Exception as error:  # the next request is served all the same
+                text = (
+                    f"an earlier step of environment {wanted[0] + 1} cannot be shown: {type(error).__name__}: {error}"
+                )
+                if text not in self._reported:
+                    self._reported.add(text)
+                    self._report(text)
 
     def moment(self, env: int, back: int, seat: int = 0, *, begun: bool = False) -> Array:
-        """Return what a seat of environment `env` was `back` steps ago.
+        """Return the state of a seat of environment `env` `back` steps ago.
 
         Args:
-            env: Which environment.
-            back: How many steps before the newest.
-            seat: Which of its seats.
+            env: The environment, from 0.
+            back: Number of steps before the newest one.
+            seat: The seat, from 0.
             begun: If the step ended an episode: the next episode's first state instead of the last state.
         """
         history = self._current()
@@ -93,7 +110,7 @@ class Rewinder:
         return moment
 
     def _find(self, history: History, env: int, seat: int, step: int, *, begun: bool) -> Array:
-        """Rebuild a state, or return it as it was kept, or say why it is not there."""
+        """Replay a state, or return it as it was kept, or with the reason why it is missing."""
         reason = self._refusal
         span = None if reason else history.replay_span(env, step)
         if span is not None:
@@ -105,9 +122,9 @@ class Rewinder:
             except (ReplayTooSlow, NotReplayable) as error:
                 reason = str(error)
             except Exception as error:
-                reason = self._refusal = f"playing it again failed: {type(error).__name__}: {error}"
+                reason = self._refusal = f"its replay failed: {type(error).__name__}: {error}"
         elif not reason:
-            reason = "its episode began before the steps that are kept"
+            reason = "its episode began before the oldest step that is kept"
         moment = self._blank(history, env, seat, step, begun=begun)
         boards = history.boards(env, step, begun=begun)
         moment["source"] = MomentSource.MISSING if boards is None else MomentSource.STORED
@@ -118,9 +135,9 @@ class Rewinder:
         return moment
 
     def _rebuild(self, history: History, span: ReplaySpan, seat: int) -> None:
-        """Play a span again; keep a seat's last moments of it."""
+        """Replay a span; keep a seat's last moments of it."""
         begun = reported = time.monotonic()
-        self._tell(history, span, seat, 0.0)
+        self._publish_progress(history, span, seat, 0.0)
         replayed = ReplayedEnv(self._task, self._seed, span.env)
         try:
             count = len(span.actions)
@@ -138,15 +155,15 @@ class Rewinder:
                     self._keep(history, replayed, seat, span.first + index + 1, terms)
                 now = time.monotonic()
                 if now - begun > MAX_SECONDS:
-                    raise ReplayTooSlow(f"playing its {count:,} steps again takes more than {MAX_SECONDS:.0f} s")
+                    raise ReplayTooSlow(f"the replay of its {count:,} steps takes more than {MAX_SECONDS:.0f} s")
                 if now - reported > PROGRESS_SECONDS:
                     reported = now
-                    self._tell(history, span, seat, index / count)
+                    self._publish_progress(history, span, seat, index / count)
         finally:
             replayed.close()
 
     def _keep(self, history: History, replayed: ReplayedEnv, seat: int, step: int, terms: Array) -> None:
-        """Remember a moment; both, where a step ended an episode and began the next."""
+        """Keep a moment; both moments, if a step ended an episode and began the next one."""
         for begun in (False, True):
             moment = self._blank(history, replayed.env, seat, step, begun=begun)
             replayed.fill(moment, seat, begun=begun)
@@ -157,14 +174,14 @@ class Rewinder:
         while len(self._known) > max(2 * WINDOW, MAX_CACHE_BYTES // self._dtype.itemsize):
             self._known.popitem(last=False)
 
-    def _tell(self, history: History, span: ReplaySpan, seat: int, progress: float) -> None:
-        """Publish how far a rebuilding is."""
+    def _publish_progress(self, history: History, span: ReplaySpan, seat: int, progress: float) -> None:
+        """Publish the progress of a replay."""
         moment = self._blank(history, span.env, seat, span.first + len(span.actions))
         moment["source"], moment["progress"], moment["now"] = MomentSource.WORKING, progress, history.now
         self._publish(moment)
 
     def _blank(self, history: History, env: int, seat: int, step: int, *, begun: bool = False) -> Array:
-        """A moment of which only the decisions of its episode are known, as they were kept."""
+        """Return a moment with the decisions before and after it, as they were kept, and nothing else."""
         moment = np.zeros((), self._dtype)
         moment["env"], moment["seat"], moment["step"], moment["value"] = env, seat, step, np.nan
         before, after = history.decision(env, step, seat), history.decision(env, step + 1, seat)

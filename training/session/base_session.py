@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,8 @@ class BaseSession:
             device=lambda: self.state.device,
         )
         self.sampler.processes.add(self.processes.statuses)
-        self.rewinder = Rewinder(task, seed, lambda: self.debugger.history, self._show_moment)
+        report = partial(self.events.add, Level.ERROR)
+        self.rewinder = Rewinder(task, seed, lambda: self.debugger.history, self._show_moment, report)
         self.state.started = time.time()
         self._generation = self._published_events = 0
         self._writer: TelemetryWriter | None = None

@@ -102,7 +102,7 @@ class BaseCommands:
         viewer.look = found = replace(found, seat=min(found.seat, self._session.task.players - 1))
         self._session.update_view()
         if found.focus is not None and (found.back or found.last):
-            self._session.rewinder.want(found.focus, found.back, found.seat, begun=not found.last)
+            self._session.rewinder.request(found.focus, found.back, found.seat, begun=not found.last)
 
     @validated
     def as_detach(self, _viewer: Viewer, /) -> None:

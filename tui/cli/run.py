@@ -184,8 +184,10 @@ def check_writable(option: str, path: Path) -> None:
     """Check that the file of an option can be written, before anything is trained or measured.
 
     Raises:
-        NotWritable: The file cannot be written.
+        NotWritable: The file cannot be written, or is a pipe, which might wait for a reader for ever.
     """
+    if path.is_fifo():
+        raise NotWritable(f"{option} {path} is a pipe; choose a regular file")
     try:
         with path.open("a"):
             pass

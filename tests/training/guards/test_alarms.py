@@ -49,7 +49,8 @@ def training():
 def results(observation=0.0, score=0.0, final=0.0, *, players=1, ended=False, dtype="float32"):
     """What is read of five steps of four rows."""
     seen = Field("observation", dtype, (3,), per="seat")
-    task = Task("toy", "toy", "Toy", "nowhere:nothing", observation=seen, num_actions=2, players=players)
+    names = {"spec": "toy", "name": "toy", "title": "Toy", "factory": "nowhere:nothing"}
+    task = Task(**names, observation=seen, num_actions=2, players=players)  # type: ignore[arg-type]
     buffer = Layout(task, 4 // players, slots=9).map()
     buffer["observation"][3, 2, 1] = observation
     buffer["final_observation"][4, 3] = final

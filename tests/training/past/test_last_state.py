@@ -16,7 +16,7 @@ from ..journey import Journey
 
 def found(journey, env, step, *, begun=False):
     """What going back to a step of a journey finds."""
-    rewinder = Rewinder(journey.task, journey.seed, lambda: journey.history, lambda _moment: None)
+    rewinder = Rewinder(journey.task, journey.seed, lambda: journey.history, lambda _moment: None, pytest.fail)
     return rewinder.moment(env, journey.history.now - step, begun=begun)
 
 

@@ -19,7 +19,7 @@ KNOWN = ("step", "source", "note", "now", "value", "acted", "action", "decided",
 def rewinder(journey):
     """Return a rewinder of a journey, and what it published on the way."""
     said: list[np.ndarray] = []
-    return Rewinder(journey.task, journey.seed, lambda: journey.history, said.append), said
+    return Rewinder(journey.task, journey.seed, lambda: journey.history, said.append, pytest.fail), said
 
 
 @pytest.mark.parametrize(
@@ -86,13 +86,36 @@ def test_an_environment_that_is_gone_is_not_looked_for():
         looked.set()
         return journey.history
 
-    back = Rewinder(journey.task, journey.seed, history, said.append)
-    back.want(99, 1)
+    back = Rewinder(journey.task, journey.seed, history, said.append, pytest.fail)
+    back.request(99, 1)
     until(looked.is_set)
     assert not said
-    back.want(1, 2)
+    back.request(1, 2)
     until(lambda: said)
     assert {int(moment["env"]) for moment in said} == {1}
+
+
+def test_a_request_that_fails_is_reported_and_the_next_one_is_served():
+    """Whatever raises in its thread, once per reason; the thread goes on."""
+    journey, broken = Journey("noop", 10), threading.Event()
+    said: list[np.ndarray] = []
+    reported: list[str] = []
+    broken.set()
+
+    def publish(moment):
+        if broken.is_set():
+            raise OSError("no segment")
+        said.append(moment)
+
+    back = Rewinder(journey.task, journey.seed, lambda: journey.history, publish, reported.append)
+    back.request(0, 1)
+    until(lambda: reported)
+    back.request(0, 1)
+    until(lambda: back._wanted is None)
+    broken.clear()
+    back.request(1, 2)
+    until(lambda: said)
+    assert reported == ["an earlier step of environment 1 cannot be shown: OSError: no segment"]
 
 
 def test_an_environment_that_does_not_replay_says_so_and_shows_what_was_kept():

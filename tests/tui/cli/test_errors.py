@@ -16,6 +16,7 @@ from pac.training.runs.folder import RunFolder
 from pac.training.runs.identity import run_identity
 from pac.tui.cli.commands import main
 from pac.tui.cli.errors import describe_error
+from pac.tui.cli.run import NotWritable, check_writable
 
 from ...folders import runtime
 from ...waiting import until
@@ -236,6 +237,13 @@ def test_a_log_that_cannot_be_written_is_an_error(tmp_path, make):
     assert (process.returncode, out) == (1, "")
     assert re.fullmatch(r"pac-tui: .*session\.log cannot be written: it is a .*\n", err)
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_report_is_not_written_into_a_pipe(tmp_path):
+    """A pipe without a reader would keep the command waiting for ever."""
+    os.mkfifo(tmp_path / "report")
+    with pytest.raises(NotWritable, match=r"--report .*report is a pipe; choose a regular file"):
+        check_writable("--report", tmp_path / "report")
 
 
 @pytest.mark.session

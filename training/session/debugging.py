@@ -140,6 +140,11 @@ class Debugger:
         if text := self.breakpoints.check(readings):
             self.on_breakpoint(text, self.breakpoints.hit[0])
 
+    def unreachable_breakpoints(self, num_envs: int) -> list[str]:
+        """Return the breakpoints of environments beyond `num_envs`."""
+        conditions = [breakpoint_.condition for breakpoint_ in self.breakpoints.enabled]
+        return [one.text for one in conditions if one.env is not None and one.env >= num_envs]
+
     def check_pace(self, sps: float) -> None:
         """Check that episodes still end, at `sps` environment steps per second of all environments together."""
         pace = EpisodePace(self._counts.episodes, self._counts.length_median, sps / self.history.num_envs)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 
-from ...backends import TooManyEnvironments, default_num_envs
+from ...backends import TooManyEnvironments
 from ...backends import make as make_backend
 from ...backends.core.base import Backend
 from ...backends.core.memory import check_room
@@ -18,7 +18,7 @@ from ..past.history import MIN_DEPTH, step_bytes
 from ..ranks import Ranks
 from ..telemetry.records import Level, Phase
 from ..trainer import Trainer
-from ..units import Units, plural
+from ..units import plural
 from .base_session import BaseSession
 from .checkpoint_manager import CheckpointManager
 from .failures import FailureHandler
@@ -37,14 +37,14 @@ class SessionEnvs:
     Args:
         session: Publishes what is done; its gate is the one before each step.
         config: The configuration of the session.
-        units: What the trainer calls environments.
+        planner: Decides the number of environments.
         record: The run folder.
         checkpoints: Copies a slice of what it saves after a step, while it saves.
         failures: Reports the events of workers.
         ranks: The processes of the training, which restart together.
 
     Attributes:
-        planner: Decides the number of environments.
+        planner: The same.
         made: Whether any environments were made.
     """
 
@@ -52,16 +52,16 @@ class SessionEnvs:
         self,
         session: BaseSession,
         config: Config,
-        units: Units,
+        planner: NumEnvsPlanner,
         *,
         record: RunRecord,
         checkpoints: CheckpointManager,
         failures: FailureHandler,
         ranks: Ranks,
     ) -> None:
-        self.planner = NumEnvsPlanner(config.num_envs or session.task.num_envs or default_num_envs(), units)
+        self.planner = planner
         self.made = False
-        self._session, self._config, self._units = session, config, units
+        self._session, self._config, self._units = session, config, planner.units
         self._record, self._checkpoints, self._failures = record, checkpoints, failures
         self._ranks = ranks
         self._envs: GatedEnvs | None = None
@@ -137,7 +137,16 @@ class SessionEnvs:
         else:
             self.planner.restarts += 1
             session.events.add(Level.INFO, f"restarted with num_envs={self.num_envs}")
+            self._report_unreachable_breakpoints()
         self.measure()
+
+    def _report_unreachable_breakpoints(self) -> None:
+        """Report breakpoints of environments that no longer exist."""
+        if self.planner.sweeping:
+            return
+        for text in self._session.debugger.unreachable_breakpoints(self.num_envs):
+            count = f"{self.num_envs} {plural(self._units.environment)}"
+            self._session.events.add(Level.WARNING, f"the breakpoint {text!r} cannot hit: there are {count}")
 
     def open_first(self) -> None:
         """Open the first telemetry segment, with at most as many environments as there is memory for."""

@@ -8,6 +8,7 @@ report (or the error). Everything else that it prints goes to the run's `session
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import json
 import logging
 import os
@@ -30,6 +31,9 @@ from ..runs.errors import RunFolderError
 
 if TYPE_CHECKING:
     from .session import Session
+
+
+START_TIMEOUT = 120.0  # s until the telemetry must exist, or twice the hang timeout if that is longer
 
 
 class SessionFailed(PacError):
@@ -157,7 +161,7 @@ def _first_answer(process: subprocess.Popen[bytes]) -> dict[str, Any]:
     line = process.stdout.readline()
     if not line:
         text = process.stderr.read().decode(errors="replace").strip()
-        raise SessionFailed("Session died", f"the session's process could not begin:\n{text[-2000:]}")
+        raise SessionFailed("Session died", f"the session's process ended before it was ready:\n{text[-2000:]}")
     return _checked(json.loads(line))
 
 
@@ -263,7 +267,11 @@ def main() -> int:
         with importing():
             from .watchdog import Watchdog
 
-            session, close = _open(Config.model_validate(request), headless=headless)
+            config = Config.model_validate(request)
+            # The task's own code runs here, in which no exception would end a wait.
+            faulthandler.dump_traceback_later(max(START_TIMEOUT, 2 * config.hang_timeout), exit=True, file=2)
+            session, close = _open(config, headless=headless)
+            faulthandler.cancel_dump_traceback_later()
     except Exception as error:
         if not isinstance(error, PacError):
             traceback.print_exc()

@@ -40,13 +40,14 @@ class NumEnvsPlanner:
 
     Attributes:
         num_envs: The N that was asked for, to which a sweep returns.
+        units: The same.
         restarts: How often the environments were restarted at another N.
     """
 
     def __init__(self, num_envs: int, units: Units) -> None:
         self.num_envs = num_envs
         self.restarts = 0
-        self._units = units
+        self.units = units
         self._wanted: int | None = None
         self._sweep: Sweep | None = None
         self._sweep_began: float | None = None
@@ -94,12 +95,12 @@ class NumEnvsPlanner:
             return Decision(now, progress=progress)
         results = []
         if now == BASELINE_ENVS:
-            results.append(f"baseline: {throughput.baseline:,.0f} {self._units.fps} at num_envs={BASELINE_ENVS}")
+            results.append(f"baseline: {throughput.baseline:,.0f} {self.units.fps} at num_envs={BASELINE_ENVS}")
         following = sweep.next()
         if following is None:
             self._sweep, following = None, sweep.home
             if sweep.counts != (BASELINE_ENVS,) and (found := find_knee(throughput.scaling())) is not None:
-                results.append(self._units.translate(f"sweep done: {found.sentence}"))
+                results.append(self.units.translate(f"sweep done: {found.sentence}"))
         return Decision(following, measures=True, progress=progress, results=tuple(results))
 
     def opened(self, num_envs: int) -> None:

@@ -10,7 +10,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from ...backends import backend_names
+from ...backends import backend_names, default_num_envs
 from ...envs import PacError, UnknownName, find
 from ...envs.task import LOOKED_AT
 from ..config import Config
@@ -27,6 +27,7 @@ from .environments import SessionEnvs
 from .failures import FailureHandler
 from .kernel_warmup import KernelWarmup
 from .limits import RunLimits
+from .num_envs_planner import NumEnvsPlanner
 from .report import make_report, setup_events
 from .run_record import RunRecord
 
@@ -61,6 +62,9 @@ class Session(BaseSession):
         super().__init__(task, directory, linger=math.inf if headless else config.linger, seed=config.seed)
         self.events.log = log
         self.config = config = config.model_copy(update={"trainer": kind.name})
+        planner = NumEnvsPlanner(config.num_envs or task.num_envs or default_num_envs(), kind.units)
+        for text in config.breakpoints:
+            self.debugger.breakpoints.add(text, planner.num_envs)
         self.failures = FailureHandler(self.events, self.debugger.alarms, self.gate, alarm_exit=config.alarm_exit)
         alarm = self.failures.raise_alarm
         self.ranks: Ranks = SingleRank()
@@ -72,16 +76,14 @@ class Session(BaseSession):
         self.envs = SessionEnvs(
             self,
             config,
-            kind.units,
+            planner,
             record=self.record,
             checkpoints=self.checkpoints,
             failures=self.failures,
             ranks=self.ranks,
         )
-        self.limits = RunLimits(config, self.counter, self.envs.planner)
+        self.limits = RunLimits(config, self.counter, planner)
         self.debugger.recorder = self.record.episode_recorder(self.events)
-        for text in config.breakpoints:
-            self.debugger.breakpoints.add(text)
         self._wants_checkpoint = False
         self._trainer: Trainer | None = None
         self.state.device = config.device

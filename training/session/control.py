@@ -1,6 +1,6 @@
-"""Commands to a session over a Unix socket (0600), one JSON object per line each way. Nothing else travels here.
+"""Commands to a session over a Unix socket (0600), one JSON object per line in each direction.
 
-A connection is a viewer: while one is open somebody watches. A viewer says `detach` before it leaves a session running.
+A connection is a viewer. A viewer sends `detach` before it leaves a session that is to continue.
 """
 
 from __future__ import annotations
@@ -20,37 +20,37 @@ from .viewers import Viewer, Viewers
 SOCKET = "control.sock"
 MAX_LINE = 65_536
 MAX_CONNECTIONS = 64
-NAP = 0.1  # s until the next try to accept a connection, where the system refused one
+RETRY_DELAY = 0.1  # s until the next attempt to accept a connection after the system refused one
 TIMEOUT = 10.0
 
 Handler: TypeAlias = Callable[[Viewer, Mapping[str, Any]], Mapping[str, Any] | None]
 
 
 class SessionGone(PacError):
-    """The session's process has ended or does not answer."""
+    """The session has ended or does not answer."""
 
     title = "Session is gone"
 
 
 class SocketNotCreated(PacError):
-    """The socket that commands would come through cannot be made."""
+    """The socket for commands cannot be created."""
 
     title = "No socket"
 
 
 class CommandRefused(PacError):
-    """The session understood a command and would not do it."""
+    """The session refuses a command."""
 
     title = "Not now"
 
 
 class ControlServer:
-    """Answers commands in threads of its own.
+    """Answers commands, each connection in its own thread.
 
     Args:
-        directory: Where the socket stands.
+        directory: Where the socket is created.
         handle: Answers one command of a viewer.
-        viewers: Knows the open connections.
+        viewers: Gets the open connections.
     """
 
     def __init__(self, directory: Path, handle: Handler, viewers: Viewers) -> None:
@@ -64,8 +64,8 @@ class ControlServer:
         except OSError as error:
             self._socket.close()
             raise SocketNotCreated(
-                f"no socket can be made at {path}: {error.args[-1]}; "
-                "set PAC_RUNTIME_DIR to a short path, at most 50 letters"
+                f"cannot create the socket {path}: {error.args[-1]}. "
+                "Set PAC_RUNTIME_DIR to a path of at most 50 characters"
             ) from error
         path.chmod(0o600)
         self._socket.listen()
@@ -75,36 +75,36 @@ class ControlServer:
         while not self._closed.is_set():
             try:
                 connection, _ = self._socket.accept()
-            except OSError:  # closed, or out of files for now
-                self._closed.wait(NAP)
+            except OSError:  # closed, or out of file descriptors
+                self._closed.wait(RETRY_DELAY)
                 continue
             if len(self._viewers) >= MAX_CONNECTIONS:
-                self._turn_away(connection, f"{MAX_CONNECTIONS} viewers are connected, the most; close one of them")
+                self._reject(connection, f"limit of {MAX_CONNECTIONS} viewers reached; close one of them")
                 continue
             try:
                 threading.Thread(target=self._serve, args=(connection,), name="viewer", daemon=True).start()
             except RuntimeError as error:
-                self._turn_away(connection, str(error))
+                self._reject(connection, str(error))
 
     @staticmethod
-    def _turn_away(connection: socket.socket, reason: str) -> None:
-        """Close a connection that cannot be served; the reason is what its first command will read as an answer."""
+    def _reject(connection: socket.socket, reason: str) -> None:
+        """Close a connection that cannot be served; its first command gets the reason as its answer."""
         with connection, suppress(OSError):
             connection.settimeout(0)
             connection.sendall(json.dumps({"ok": False, "title": "No room", "error": reason}).encode() + b"\n")
 
     def _serve(self, connection: socket.socket) -> None:
         viewer = Viewer()
-        self._viewers.enter(viewer)
+        self._viewers.add(viewer)
         try:
             with connection, connection.makefile("rwb") as stream:
                 while line := _line(stream):
                     stream.write(json.dumps(self._answer(viewer, line)).encode() + b"\n")
                     stream.flush()
         except OSError:
-            pass  # the viewer went away; that it did is what matters
+            pass  # the viewer has closed the connection
         finally:
-            self._viewers.leave(viewer)
+            self._viewers.remove(viewer)
 
     def _answer(self, viewer: Viewer, line: bytes) -> Mapping[str, Any]:
         try:
@@ -117,13 +117,13 @@ class ControlServer:
     def close(self) -> None:
         """Stop listening."""
         self._closed.set()
-        with suppress(OSError):  # a close alone leaves Linux waiting in `accept`, and a Mac knows no other
+        with suppress(OSError):  # on Linux, `close` alone does not end `accept`; macOS does not support `shutdown` here
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
 
 
 def _line(stream: BufferedRWPair) -> bytes:
-    """Return the next line, or the beginning of one that is too long; nothing at the end."""
+    """Return the next line, or the beginning of a line that is too long; nothing at the end of the stream."""
     line = part = stream.readline(MAX_LINE)
     while part and not part.endswith(b"\n"):
         part = stream.readline(MAX_LINE)
@@ -131,7 +131,7 @@ def _line(stream: BufferedRWPair) -> bytes:
 
 
 def _request(line: bytes) -> Mapping[str, Any]:
-    """Read what a viewer sent.
+    """Parse what a viewer sent.
 
     Raises:
         CommandRefused: It is not a command.
@@ -141,12 +141,12 @@ def _request(line: bytes) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         request = None
     if not isinstance(request, dict) or "command" not in request:
-        raise CommandRefused('a command is {"command": NAME, ...}, strict JSON on one line of at most 64 KiB')
+        raise CommandRefused('expected {"command": NAME, ...}, strict JSON on one line of at most 64 KiB')
     return request
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    """Refuse NaN and Infinity, which Python's JSON has beyond the standard."""
+    """Refuse NaN and Infinity, which are not JSON, though Python accepts them."""
     raise ValueError(name)
 
 
@@ -168,7 +168,7 @@ class SessionClient:
         """Send one command and return its answer.
 
         Raises:
-            CommandRefused: The session would not do it; the text says why.
+            CommandRefused: The session refused it; the text says why.
             SessionGone: It does not answer.
         """
         line = json.dumps({"command": command, **arguments}).encode() + b"\n"
@@ -186,7 +186,7 @@ class SessionClient:
         return dict(answer)
 
     def close(self) -> None:
-        """Leave; the session notices."""
-        with suppress(OSError):  # what a command left behind that found nobody there
+        """Close the connection."""
+        with suppress(OSError):  # a command that could not be sent is still buffered
             self._stream.close()
         self._socket.close()

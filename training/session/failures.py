@@ -1,4 +1,4 @@
-"""How a session ends: with an error or without one. With `--alarm-exit`, the first alarm is such an error."""
+"""Errors and alarms of a session, and whether they end it. With `--alarm-exit`, the first alarm does."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from ..telemetry.records import Level
 from .gate import Gate
 
 
-class AlarmRang(PacError):
-    """A session ended because an alarm rang, as `alarm_exit` asks."""
+class AlarmExit(PacError):
+    """A session ended because of an alarm, as `--alarm-exit` requests."""
 
     title = "Alarm"
 
 
 class FailureHandler:
-    """The error that a session ends with, if any. Any thread may report one.
+    """Reports errors and alarms, from any thread, and keeps the error that the session ends with.
 
     Args:
         events: Where errors and alarms are reported.
-        alarms: What keeps all alarms for the session's report.
-        gate: What an alarm that ends the session stops.
+        alarms: Gets all alarms, for the session's report.
+        gate: Is stopped by an alarm that ends the session.
         alarm_exit: Whether the first alarm ends the session.
 
     Attributes:
-        error: The error; None as long as there is none.
+        error: The error that the session ends with; None without an error.
         worker_restarts: How many workers failed and were started again.
     """
 
@@ -39,17 +39,17 @@ class FailureHandler:
         self._alarm_exit = alarm_exit
 
     def fail(self, error: BaseException) -> None:
-        """Note and report an error that the session ends with."""
+        """Report an error that ends the session."""
         self.error = error
         self._events.add(Level.FATAL, str(error) or type(error).__name__)
 
     def raise_alarm(self, text: str) -> None:
-        """Report an alarm that is not the monitor's."""
+        """Report an alarm that is not raised by the debugger."""
         self._alarms.messages.append(text)
         self._events.add(self.alarm_level(text, Level.ERROR), text)
 
     def report_events(self, backend: Backend) -> None:
-        """Report what a backend reports: workers that failed, which is an alarm, and those that are back."""
+        """Report the events of a backend. A worker that failed is an alarm."""
         for event in backend.drain_events():
             level, of_worker = Level[event.level.upper()], event.worker is not None
             if of_worker and level >= Level.WARNING:
@@ -60,16 +60,16 @@ class FailureHandler:
             self._events.add(level, event.text, event.lo if of_worker else -1, reported=of_worker)
 
     def alarm_level(self, alarm: str, level: Level) -> Level:
-        """Return the `level` of an alarm's event. One that ends the session is fatal: no further step passes."""
+        """Return the level of an alarm's event: fatal if it ends the session; then no further step is made."""
         if not self._alarm_exit or self._gate.stopping:
             return level
-        self.error = AlarmRang(f"ended by an alarm, as --alarm-exit asks: {alarm.removeprefix('alarm: ')}")
+        self.error = AlarmExit(f"ended by an alarm (--alarm-exit): {alarm.removeprefix('alarm: ')}")
         self._gate.stop()
         return Level.FATAL
 
     @property
     def message(self) -> str:
-        """The error in a sentence; empty if there is none."""
+        """The error in a sentence; empty without an error."""
         if isinstance(self.error, PacError):
             return f"{self.error.title}: {self.error}"
         return "".join(traceback.format_exception_only(self.error)).strip() if self.error else ""

@@ -1,4 +1,4 @@
-"""The environments as a trainer of a session gets them: behind the gate, watched."""
+"""The environments as a trainer of a session gets them: behind the gate, and monitored."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ class GatedEnvs:
     Args:
         backend: Steps the environments.
         timer: Measures where the time goes.
-        monitor: Counts and publishes every step.
-        checkpoints: Gets a slice of what it saves after a step, while it saves.
-        pass_gate: Called before every step; waits until it may be made.
+        monitor: Counts, debugs and publishes steps.
+        checkpoints: Copies a slice of what it saves after a step, while it saves.
+        pass_gate: Called before every step; waits until it is allowed.
         detach: Called with the backend before it is closed.
 
     Attributes:
         backend: The same.
         buffer: The memory that the environments write into.
         environments: Number of environments N.
-        stepping: Whether the training thread is inside of the environments: what was learned does not change meanwhile.
+        stepping: Whether the training thread is in the environments; meanwhile, nothing is learned.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class GatedEnvs:
         return self.backend.segment
 
     def start(self, slot: int = 0) -> None:
-        """Begin an episode in every environment."""
+        """Start an episode in every environment."""
         self.backend.start(slot)
         self._monitor.begin(self.backend)
         self._timer.skip()

@@ -1,7 +1,7 @@
 """The process that a session runs in, and how another process starts it.
 
 `launch` starts `python -m pac.training.session.host` in a process session of its own. The configuration goes to its
-stdin; on its stdout come two lines of JSON: where the session stands (or why it could not begin), and at the end the
+stdin. It writes two lines of JSON to stdout: the session's directory (or why it could not start), and at the end the
 report (or the error). Everything else that it prints goes to the run's `session.log`.
 """
 
@@ -40,7 +40,7 @@ class SessionFailed(PacError):
     """A session ended with an error.
 
     Attributes:
-        code: The exit code that the error deserves: 2 for bad usage, else 1.
+        code: The exit code: 2 for invalid usage, else 1.
     """
 
     title = "Session failed"
@@ -52,7 +52,7 @@ class SessionFailed(PacError):
 
 
 class RunningSession(Protocol):
-    """A session that was started here."""
+    """A session that this process started."""
 
     directory: Path
     pid: int
@@ -64,18 +64,18 @@ class RunningSession(Protocol):
         """Wait for the end; return the report or raise `SessionFailed`."""
 
     def terminate(self) -> None:
-        """Ask it to save and end."""
+        """Request that it saves and ends."""
 
     def kill(self) -> None:
-        """End it at once."""
+        """End it at once, without saving."""
 
 
 class SessionProcess:
-    """A session in a process of its own.
+    """A session in its own process.
 
     Attributes:
-        directory: Where its telemetry and socket stand.
-        pid: Its process.
+        directory: Where its telemetry and socket are.
+        pid: The process id.
     """
 
     def __init__(self, process: subprocess.Popen[bytes], directory: Path) -> None:
@@ -108,28 +108,28 @@ class SessionProcess:
         from ..runs.last_telemetry import remove_dead_sessions
 
         remove_dead_sessions()
-        text = f"the session's process ended without a report ({ending(code)}); see its session.log"
+        text = f"the session's process ended without a report ({ending(code)}); its output is in session.log of the run"
         return {"title": "Session died", "error": text, "code": FAILED}
 
     def terminate(self) -> None:
-        """Ask it to save and end."""
+        """Request that it saves and ends."""
         with contextlib.suppress(ProcessLookupError):
             self._process.terminate()
 
     def kill(self) -> None:
-        """End it at once, its workers with it."""
+        """End it and its workers at once, without saving."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
 
 def launch(config: Config, *, headless: bool = False) -> SessionProcess:
-    """Start a session in a process of its own; returns when it stands, before PyTorch is loaded.
+    """Start a session in its own process; returns when viewers can connect, before PyTorch is loaded.
 
     Raises:
-        SessionFailed: It refused to begin.
+        SessionFailed: It could not start.
     """
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "pac.training.session.host"],  # no modules of the working directory, unless asked
+        [sys.executable, "-P", "-m", "pac.training.session.host"],  # -P: no modules of the working directory
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -144,7 +144,7 @@ def launch(config: Config, *, headless: bool = False) -> SessionProcess:
             process.stdin.write(json.dumps(request).encode())
         answer = _first_answer(process)
     except BaseException as error:
-        if not isinstance(error, SessionFailed):  # one that refuses ends by itself, and tidies up
+        if not isinstance(error, SessionFailed):  # a session that refuses ends by itself and cleans up
             process.kill()
         process.wait()
         process.stdout.close()
@@ -155,7 +155,7 @@ def launch(config: Config, *, headless: bool = False) -> SessionProcess:
 
 
 def _first_answer(process: subprocess.Popen[bytes]) -> dict[str, Any]:
-    """Return the first line that a session's process says."""
+    """Return the first line that a session's process writes."""
     assert process.stdout is not None
     assert process.stderr is not None
     line = process.stdout.readline()
@@ -172,10 +172,10 @@ def _checked(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 class SessionThread:
-    """A session in a thread of this process, for a debugger.
+    """A session in a thread of this process, for use with a debugger.
 
     Attributes:
-        directory: Where its telemetry and socket stand.
+        directory: Where its telemetry and socket are.
         pid: This process.
     """
 
@@ -206,16 +206,16 @@ class SessionThread:
         return _checked(self._answer)
 
     def terminate(self) -> None:
-        """Ask it to save and end."""
+        """Request that it saves and ends."""
         self._session.stop()
 
     def kill(self) -> None:
-        """A thread cannot be killed: ask again."""
+        """Request the end again: a thread cannot be killed."""
         self.terminate()
 
 
 def _open(config: Config, *, headless: bool) -> tuple[Session, Any]:
-    """Make a session that listens; return it and what closes it."""
+    """Return a session that accepts commands, and a function that stops accepting them."""
     from ...backends.system.segment import own_directory
     from ..runs.last_telemetry import remove_dead_sessions
     from .commands import Commands
@@ -232,7 +232,7 @@ def _finish(session: Session) -> dict[str, Any]:
     try:
         return session.run()
     except BaseException as error:
-        with contextlib.suppress(OSError):  # a full disk has no room for it either
+        with contextlib.suppress(OSError):  # the disk may be full
             traceback.print_exc()
         return _as_data(error)
 
@@ -248,8 +248,8 @@ def _as_data(error: BaseException) -> dict[str, Any]:
     return {"title": "Session failed", "error": text, "code": FAILED}
 
 
-def _say(pipe: int, line: Mapping[str, Any]) -> bool:
-    """Write a line for the starter; return whether it is still there."""
+def _answer(pipe: int, line: Mapping[str, Any]) -> bool:
+    """Write a line for the process that started this one; return whether it still reads."""
     try:
         os.write(pipe, json.dumps(line, default=float).encode() + b"\n")
     except BrokenPipeError:
@@ -258,7 +258,7 @@ def _say(pipe: int, line: Mapping[str, Any]) -> bool:
 
 
 def main() -> int:
-    """Run the session that stdin describes."""
+    """Run the session whose configuration is on stdin."""
     pipe = os.dup(1)
     os.dup2(2, 1)
     request = json.loads(sys.stdin.buffer.read())
@@ -275,26 +275,28 @@ def main() -> int:
     except Exception as error:
         if not isinstance(error, PacError):
             traceback.print_exc()
-        _say(pipe, _as_data(error))
+        _answer(pipe, _as_data(error))
         return FAILED
     log = session.record.folder.log if session.record.folder else session.directory / "session.log"
     try:
         descriptor = open_regular(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
     except OSError as error:
         close()
-        _say(pipe, _as_data(RunFolderError(f"{log} cannot be written: {error.strerror}; remove it or make room")))
+        _answer(
+            pipe, _as_data(RunFolderError(f"{log} cannot be written: {error.strerror}; remove it or free disk space"))
+        )
         return FAILED
     os.dup2(descriptor, 1)
     os.dup2(descriptor, 2)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("pac").setLevel(logging.INFO)
-    watchdog = Watchdog(session, lambda answer: _say(pipe, answer))
+    watchdog = Watchdog(session, lambda answer: _answer(pipe, answer))
     watchdog.start()
-    if not _say(pipe, {"directory": str(session.directory)}):
-        session.stop()  # nobody will ever know of it
+    if not _answer(pipe, {"directory": str(session.directory)}):
+        session.stop()  # no one could attach to it
     answer = _finish(session)
     close()
-    _say(pipe, answer)
+    _answer(pipe, answer)
     code = int(answer.get("code", 0))
     watchdog.finished(code)
     return code

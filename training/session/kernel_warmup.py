@@ -1,6 +1,6 @@
 """Starts a session's workers, which compile or load the task's kernels while the session loads everything else.
 
-So the session itself need not load the compiler, and the environments stand soon after the policy.
+So the session itself does not load the compiler, and the environments are ready soon after the policy.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from ...backends.workers.spares import SpareWorkers
 from ...envs import Task
 from ..config import Config
 
-PATIENCE = 0.1  # s between two looks
+POLL_INTERVAL = 0.1  # s
 WITHOUT_WORKERS = {"inline", "threads"}
 
 
 class KernelWarmup:
-    """The kernels of `task`, on their way in as many workers as will step; nothing where there are none.
+    """Loads the kernels of a task in as many workers as will step; does nothing for a task without kernels.
 
-    At its end, the workers that nobody took are let go.
+    At the end of the `with` block, workers that were not used are stopped.
     """
 
     def __init__(self, task: Task, config: Config, num_envs: int) -> None:
-        alone = config.backend in WITHOUT_WORKERS
-        count = 1 if alone else min(config.workers or usable_cores(), num_envs)
+        in_process = config.backend in WITHOUT_WORKERS
+        count = 1 if in_process else min(config.workers or usable_cores(), num_envs)
         self._reserve = SpareWorkers(task.kernels, count) if task.kernels else None
 
     def __enter__(self) -> Self:
@@ -36,9 +36,9 @@ class KernelWarmup:
             self._reserve.close()
 
     def wait(self, waiting: Callable[[], None]) -> None:
-        """Return when the kernels are there; `waiting` is called now and then, and may raise to give up.
+        """Wait until the kernels are loaded. `waiting` is called meanwhile and may raise an error to stop waiting.
 
-        What goes wrong here goes wrong again in the workers, when it is told.
+        Errors are ignored here: they occur again in the workers, which report them.
         """
-        while self._reserve is not None and not self._reserve.loaded(PATIENCE):
+        while self._reserve is not None and not self._reserve.loaded(POLL_INTERVAL):
             waiting()

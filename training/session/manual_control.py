@@ -1,4 +1,4 @@
-"""Takes over an environment: a person's action in place of the policy's, and nothing learned from it."""
+"""A person controls an environment: their action replaces the policy's, and is not learned from."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ...envs.fields import WAITS, Array, Buffers
 
 
 class ManualControl:
-    """What a person wants an environment to do at the next step.
+    """The action of a person that replaces the policy's at the next step.
 
     Attributes:
-        requested: The environment, the seat and the action, until that step.
-        played: The environment whose last step was a person's, or None.
+        requested: Environment, seat and action, until that step; None without a request.
+        played: The environment whose last step a person made; None if the policy made it.
     """
 
     def __init__(self, task: Task) -> None:
@@ -25,17 +25,17 @@ class ManualControl:
         self._task = task
 
     def request(self, env: int, seat: int, action: float | Sequence[float], buffer: Buffers, slot: int) -> None:
-        """Ask for an action.
+        """Request an action for the next step.
 
         Args:
             env: The environment, from 0.
-            seat: Who there, from 0.
-            action: One number, or as many as an action has.
+            seat: The seat in it, from 0.
+            action: One number, or one per component of an action.
             buffer: The environments' arrays.
-            slot: Where they stand, with the masks of now.
+            slot: The slot with the current action masks.
 
         Raises:
-            BadAction: It cannot be taken.
+            BadAction: The action is not possible.
         """
         task = self._task
         num_envs = len(buffer["action"][0]) // task.players
@@ -43,20 +43,20 @@ class ManualControl:
             raise BadAction(f"environments are numbered 1 to {num_envs:,}, got {env + 1}")
         if not 0 <= seat < task.players:
             raise BadAction(f"seats are numbered 1 to {task.players}, got {seat + 1}")
-        given = self._within(np.asarray(action, np.float64))
+        given = self._as_stored(np.asarray(action, np.float64))
         if not self._is_legal(given, buffer, slot, env * task.players + seat):
             raise BadAction(f"action {action} is not legal now; choose another")
         self.requested = env, seat, given
 
-    def _within(self, given: Array) -> Array:
-        """Return an action as the buffer has it."""
+    def _as_stored(self, given: Array) -> Array:
+        """Return an action with the dtype of the buffer, continuous ones clipped to their bounds."""
         task, item = self._task, self._task.action
         if given.shape != item.shape:
             expected = f"{item.shape[0]} numbers" if item.shape else "one number"
-            raise BadAction(f"an action here is {expected}, got {given.size}")
+            raise BadAction(f"an action of this task has {expected}, got {given.size}")
         if task.bounds:
             if not np.isfinite(given).all():
-                raise BadAction(f"an action is finite numbers, got {given.tolist()}")
+                raise BadAction(f"an action must be finite, got {given.tolist()}")
             return given.astype(item.dtype).clip(*np.array(task.bounds, item.dtype).T)
         for number, count in zip(given.reshape(-1).tolist(), task.choices or (task.num_actions,), strict=True):
             if not 0 <= number < count or number % 1:
@@ -64,10 +64,10 @@ class ManualControl:
         return given.astype(item.dtype)
 
     def apply(self, buffer: Buffers, slot: int) -> None:
-        """Write the action into a slot that is about to be stepped, and keep the decision out of the loss.
+        """Write the requested action into a slot that is about to be stepped, and exclude the decision from the loss.
 
-        What the policy did before is worth what it then expected: its part of the episode ends here as if cut short,
-        so no reward that the person finds is credited to it.
+        The policy's part of the episode ends here as by a truncation, so that the rewards of the person's action are
+        not credited to the policy.
         """
         requested, self.requested, self.played = self.requested, None, None
         if requested is None:
@@ -75,7 +75,7 @@ class ManualControl:
         env, seat, action = requested
         row = env * self._task.players + seat
         if row >= len(buffer["action"][slot]) or not self._is_legal(action, buffer, slot, row):
-            return  # it was asked for while the step before was being made
+            return  # it was requested while the previous step was running
         self.played = env
         buffer["action"][slot, row] = action
         buffer["active"][slot, row] = WAITS

@@ -1,4 +1,4 @@
-"""Where a training stands at the end of an iteration: what a checkpoint holds besides what its trainer learned."""
+"""What a checkpoint contains besides what the trainer learned: counters, time and states of the environments."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ..runs.checkpoint import Checkpoint
 
 STATES = "environments.state"
 SAVED = {"num_envs": int, "counters": dict, "data": dict}
-"""What the data of every checkpoint has, and of which type."""
+"""The required keys of a checkpoint's data, and their types."""
 
 
 @dataclass(frozen=True)
 class ResumePoint:
-    """Where a training stood at the end of an iteration.
+    """A training at the end of an iteration, apart from what the trainer learned.
 
     Attributes:
-        counters: What was counted by then, as `Counts.state` returns it.
-        seconds: How long had been trained.
+        counters: What was counted, as `Counts.state` returns it.
+        seconds: Seconds of training.
         num_envs: Number of environments N.
         states: Their states, `(N, *stored_shape)`; None where they cannot be saved.
     """
@@ -33,12 +33,12 @@ class ResumePoint:
     states: Array | None
 
     def facts(self) -> dict[str, Any]:
-        """Return what a checkpoint says of it, as JSON data; the states go among the tensors."""
+        """Return the JSON data of a checkpoint; the states are saved with the tensors."""
         return {"num_envs": self.num_envs, "counters": dict(self.counters), "seconds": self.seconds}
 
     @classmethod
     def loaded(cls, found: Checkpoint) -> ResumePoint:
-        """Return where the training stood that a checkpoint is of."""
+        """Return the resume point in a checkpoint."""
         facts, states = found.data, found.tensors.get(STATES)
         kept = None if states is None else np.array(states)
         return cls(facts["counters"], facts.get("seconds", 0.0), facts["num_envs"], kept)

@@ -1,4 +1,4 @@
-"""Who looks at a live training, at what, and which of them controls it."""
+"""The viewers of a session: what they display, and which of them has control."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from dataclasses import replace
 
 from ..telemetry.snapshot import ViewRequest
 
-FIRST_VIEWER = 60.0  # s that a session waits at least for its first viewer, who may still be starting
+FIRST_VIEWER = 60.0  # s that a session waits for its first viewer at least: the app may still be starting
 
 
 class Viewer:
-    """One connection, as the training sees it.
+    """One connection to a session.
 
     Attributes:
-        name: How it calls itself, once it has joined.
+        name: Its name, once it has joined.
         number: Its number, from 1; 0 before it has joined.
-        look: What it looks at; None before it said.
+        look: What it displays; None before it has said so.
     """
 
     def __init__(self) -> None:
@@ -28,10 +28,10 @@ class Viewer:
 
 
 class Viewers:
-    """The open connections. Those that have joined stand in a row, and the first of them controls.
+    """The open connections. Those that have joined are in a queue, and the first one has control.
 
     Args:
-        linger: Seconds that the training goes on without a viewer.
+        linger: Seconds that the session continues without a viewer.
 
     Attributes:
         linger: The same; a viewer that detaches sets it to infinity.
@@ -39,69 +39,69 @@ class Viewers:
 
     def __init__(self, linger: float = math.inf) -> None:
         self.linger = linger
-        self._met = False
+        self._had_viewer = False
         self._last_viewer = time.monotonic()
         self._lock = threading.Lock()
         self._viewers: list[Viewer] = []
-        self._row: list[Viewer] = []
+        self._queue: list[Viewer] = []
         self._joined = 0
 
     def __len__(self) -> int:
         """Number of open connections."""
         return len(self._viewers)
 
-    def enter(self, viewer: Viewer) -> None:
-        """Note a new connection."""
+    def add(self, viewer: Viewer) -> None:
+        """Add a new connection."""
         with self._lock:
-            self._met = True
+            self._had_viewer = True
             self._viewers.append(viewer)
 
-    def leave(self, viewer: Viewer) -> None:
-        """Note that a connection was closed; if it controlled, the next in the row does now."""
+    def remove(self, viewer: Viewer) -> None:
+        """Remove a closed connection; if it had control, the next in the queue gets it."""
         with self._lock:
             self._last_viewer = time.monotonic()
             self._viewers.remove(viewer)
-            if viewer in self._row:
-                self._row.remove(viewer)
+            if viewer in self._queue:
+                self._queue.remove(viewer)
 
     @property
     def remaining(self) -> float:
-        """Seconds until the training ends for lack of a viewer; infinite while there is one."""
+        """Seconds until the session ends because it has no viewer; infinite while there is one."""
         if self._viewers:
             return math.inf
-        limit = max(self.linger, 0.0 if self._met else FIRST_VIEWER)
+        limit = max(self.linger, 0.0 if self._had_viewer else FIRST_VIEWER)
         return limit - (time.monotonic() - self._last_viewer)
 
     def join(self, viewer: Viewer, name: str) -> int:
-        """Put a viewer at the end of the row; return its number."""
+        """Put a viewer at the end of the queue; return its number."""
         with self._lock:
-            if viewer not in self._row:
+            if viewer not in self._queue:
                 self._joined += 1
                 viewer.number, viewer.name = self._joined, name
-                self._row.append(viewer)
+                self._queue.append(viewer)
             return viewer.number
 
     def take_control(self, viewer: Viewer) -> None:
-        """Put a viewer at the front of the row."""
+        """Put a viewer at the front of the queue."""
         self.join(viewer, viewer.name)
         with self._lock:
-            self._row.remove(viewer)
-            self._row.insert(0, viewer)
+            self._queue.remove(viewer)
+            self._queue.insert(0, viewer)
 
     @property
     def joined(self) -> int:
-        """Number of viewers in the row."""
-        return len(self._row)
+        """Number of viewers that have joined."""
+        return len(self._queue)
 
     @property
     def controller(self) -> Viewer | None:
-        """The viewer that controls; None as long as nobody has joined, and then anybody may."""
-        return next(iter(self._row), None)
+        """The viewer that has control; None until one has joined, and until then every connection may command."""
+        return next(iter(self._queue), None)
 
     def look(self) -> ViewRequest:
-        """Return what all of them look at together; the focus is the controller's, if it has one."""
+        """Return what all viewers together display; the focus is the controller's, if it has one."""
         with self._lock:
-            looks = [viewer.look for viewer in (*self._row, *self._viewers) if viewer.look is not None]
+            looks = [viewer.look for viewer in (*self._queue, *self._viewers) if viewer.look is not None]
         if not looks:
             return ViewRequest(count=0)
         chosen = next((look for look in looks if look.focus is not None), looks[0])

@@ -48,7 +48,7 @@ class Commanded:
         )
         self.viewer = Viewer()
         self.server = ControlServer(self.session.directory, Commands(self.session).handle, self.session.viewers)
-        self.session.viewers.enter(self.viewer)
+        self.session.viewers.add(self.viewer)
         self.session.sampler.start()
         self._reader = TelemetryReader(self.session.directory)
 

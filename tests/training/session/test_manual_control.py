@@ -135,7 +135,7 @@ def test_continuous_numbers_are_clipped_to_their_bounds():
     task = Task(**{**vars(TOY), "bounds": ((-1.0, 1.0), (0.0, 9.0)), "masked": False})
     made = allocate(task, 1)
     control = ManualControl(task)
-    with pytest.raises(BadAction, match="finite numbers"):
+    with pytest.raises(BadAction, match="must be finite"):
         control.request(0, 0, [0.5, float("nan")], made, 0)
     control.request(0, 0, [-3, 4.5], made, 0)
     control.apply(made, 0)

@@ -134,7 +134,7 @@ def test_a_limit_that_was_reached_is_refused(tmp_path):
     """Limits count the whole run: going on to one that it has passed is no training, and the run stays as it was."""
     trained(configured(tmp_path, name="run", trainer="random", settings={}, steps=64))
     before = RunFolder.find(tmp_path, "run").metadata()
-    with pytest.raises(SessionFailed, match="a limit counts the whole run: ask for more") as caught:
+    with pytest.raises(SessionFailed, match="A limit counts the whole run: set a higher one") as caught:
         trained(configured(tmp_path, resume="run", trainer="random", settings={}, steps=64))
     assert caught.value.code == 2
     assert RunFolder.find(tmp_path, "run").metadata() == before
@@ -156,4 +156,4 @@ def test_an_impossible_state_costs_the_episodes_only(tmp_path):
     save(saved.path.parent, saved.step, {**saved.tensors, STATES: states}, saved.data)
     report = launch(configured(tmp_path, resume="run", steps=512), headless=True).report()
     assert report["steps"] >= 512
-    assert any("episodes begin anew: drmario can never be in the state" in text for text in report["events"])
+    assert any("episodes restart: drmario can never be in the state" in text for text in report["events"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
@@ -57,10 +58,18 @@ class Commanded:
         answer: dict[str, Any] = json.loads(json.dumps(self.server._answer(self.viewer, line)))
         return answer
 
+    def passes(self, count):
+        """Wait until the sampler has written so many times."""
+        for _ in range(count):
+            before = self._reader.read("system")["pulse"]
+            until(partial(self._wrote_after, before), "a pass of the sampler")
+
+    def _wrote_after(self, before):
+        return self._reader.read("system")["pulse"] > before
+
     def samples(self):
         """Wait until the sampler has written after now, without an error."""
-        before = self._reader.read("system")["pulse"]
-        until(lambda: self._reader.read("system")["pulse"] > before, "a pass of the sampler")
+        self.passes(1)
         assert not [event for event in self.session.events.recent if event[2] >= Level.ERROR]
 
     def close(self):
@@ -145,9 +154,7 @@ def test_a_part_of_the_sampler_that_fails_is_reported_once(commanded, monkeypatc
         return [text for _, _, level, _, text in commanded.session.events.recent if level >= Level.ERROR]
 
     until(errors, "a report")
-    for _ in range(2):
-        before = commanded._reader.read("system")["pulse"]
-        until(lambda before=before: commanded._reader.read("system")["pulse"] > before, "a pass of the sampler")
+    commanded.passes(2)
     assert errors() == ["the sampler thread failed in _fail: ValueError: broken"]
 
 

@@ -1,4 +1,4 @@
-"""Text that attacks a terminal, and how to find what of it got there."""
+"""Text that attacks a terminal, and a function that finds what of it got through."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ ATTACK = (
     "\u2028f\u2029g\r\x08\x7f[red]M[/red][@click=app.bell]x[/][link=http://a.b]y[/link]:boom:"
 )
 OWN = re.compile(r"\x1b\[(?!666z)[0-?]*[ -/]*[@-~]|\x1b\]22;[a-z-]*\x07")
-"""What Textual and Rich write for themselves: colours, cursors, modes, the pointer."""
+"""Escape sequences of Textual and Rich: colors, cursor, modes, pointer."""
 
 
 def hostile(name: str) -> str:
-    """Return an attack that begins with its source."""
+    """Return an attack that starts with its source."""
     return f"{name}{ATTACK}"
 
 
 def smuggled(text: str) -> set[str]:
-    """Return the characters that are not printable, but for line ends and the program's own escapes."""
+    """Return the characters that are not printable, except line ends and the program's own escape sequences."""
     return {letter for letter in OWN.sub("", text) if not letter.isprintable() and letter not in "\r\n\t"}

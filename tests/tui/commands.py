@@ -1,4 +1,4 @@
-"""Runs `pac-tui` as a person does: in a process of its own, on a pipe or on a terminal."""
+"""Runs `pac-tui` as a user does: in its own process, with pipes or with a terminal."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from ..folders import runtime
 from ..waiting import until
 
 QUICK = ("--task", "CartPole-v1", "--trainer", "random", "--backend", "inline", "--num-envs", "2")
-"""A session that stands within a second: nothing to compile, no PyTorch."""
+"""A session that starts within a second, without compilation and PyTorch."""
 LIMIT = 90.0
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
-    """Return the variables of a command whose runtime directory is `folder`."""
+    """Return environment variables with the runtime directory `folder`."""
     return {**os.environ, "PAC_RUNTIME_DIR": str(folder), **more}
 
 
@@ -45,7 +45,7 @@ def start(arguments: tuple[str, ...], folder: Path, cwd: Path) -> subprocess.Pop
 
 
 def left(folder: Path) -> list[str]:
-    """Return what stands in a runtime directory, and the processes that use it."""
+    """Return the files in a runtime directory and the processes that use it."""
     found = [str(path) for path in folder.glob("pac-*/*")]
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
@@ -56,18 +56,18 @@ def left(folder: Path) -> list[str]:
 
 @contextlib.contextmanager
 def tidy() -> Iterator[Path]:
-    """Yield a runtime directory that must be empty again at the end, without a process that uses it."""
+    """Yield a runtime directory; at the end it must be empty, and no process may use it."""
     with runtime() as folder:
         yield folder
         until(lambda: not left(folder), f"all gone, but {left(folder)} is left")
 
 
 class Terminal:
-    """A command on a terminal of its own, which is read as it draws.
+    """A command on its own terminal, whose output is read all the time.
 
     Attributes:
         process: The command.
-        drawn: What it has written.
+        drawn: The bytes that it has written.
         attributes_before: The terminal's attributes before the command started.
     """
 
@@ -96,7 +96,7 @@ class Terminal:
                     self.drawn += os.read(self._ours, 1 << 16)
 
     def has_drawn(self, text: str) -> bool:
-        """Return whether a text was drawn, all of it at once."""
+        """Return whether a text was drawn in one piece."""
         return text.encode() in self.drawn
 
     def press(self, keys: str) -> None:
@@ -105,24 +105,24 @@ class Terminal:
 
     @property
     def attributes(self) -> list[Any]:
-        """How the terminal treats what is typed, as termios has it."""
+        """The terminal's attributes, from termios."""
         return termios.tcgetattr(self._theirs)
 
     @property
     def echoes(self) -> bool:
-        """Whether what is typed is shown, a line at a time: how a shell wants its terminal back."""
+        """Whether the terminal echoes and reads lines, as a shell needs it."""
         modes = self.attributes[3]
         return bool(modes & termios.ECHO and modes & termios.ICANON)
 
     def hang_up(self) -> None:
-        """Be gone, without a signal: it is nobody's controlling terminal."""
+        """Close the terminal. There is no signal, since it is not a controlling terminal."""
         self._gone = True
-        self._reader.join()  # whoever reads on would steal from the next terminal, which gets the same number
+        self._reader.join()  # it would read from the next terminal, which gets the same number
         os.close(self._theirs)
         os.close(self._ours)
 
     def close(self) -> None:
-        """Let go of the terminal."""
+        """End the command and close the terminal."""
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()

@@ -23,7 +23,7 @@ from pac.training.telemetry.records import Level, Phase
 from ..waiting import LIMIT
 
 SIZES = [(80, 24), *(pytest.param(size, marks=pytest.mark.thorough) for size in ((200, 60), (40, 12), (20, 5)))]
-"""Terminals that everything has to stand in."""
+"""Terminal sizes that every view and dialog must fit."""
 
 FACTS = {"trainer": "ppo", "backend": "shm", "device": "cpu", "seed": 7, "version": "0.1.0", "pid": 1}
 
@@ -60,13 +60,13 @@ CHESS = Task(
 
 
 class FakeSession:
-    """A session that a test plays.
+    """A session whose state the test sets.
 
     Attributes:
-        commands: What the app commanded, but for looks.
-        looks: What it looked at.
-        refusal: What every command is answered with, if anything.
-        facts: What its next segments say of it besides.
+        commands: The commands that the app has sent, without `look`.
+        looks: What the app has requested.
+        refusal: The answer to every command; commands are accepted if it is empty.
+        facts: More fields of the description in its next segments.
         code: The exit code of the session's process; None while it runs.
     """
 
@@ -130,7 +130,7 @@ class FakeSession:
             state["now"] = time.time()
 
     def write(self, block: str, **values: object) -> None:
-        """Write fields of a block, and the time into the state so that it counts as news."""
+        """Write fields of a block, and the time into the state so that it is a new snapshot."""
         with self.writer.write(block) as array:
             for name, value in values.items():
                 array[name] = value
@@ -143,7 +143,7 @@ class FakeSession:
         self.say()
 
     def shuffle(self) -> None:
-        """Let every board change, and the counters rise."""
+        """Change every board and increase the counters."""
         for panel in self.task.panels:
             high = max(1, len(panel.glyphs)) if panel.kind == "cells" else 255
             with self.writer.write(f"board:{panel.field}") as boards:
@@ -219,13 +219,13 @@ async def until(condition: Callable[[], object], what: str = "") -> None:
 
 
 def screen_text(app) -> str:
-    """Return what is on the screen, with the screen below where a dialog lets it be seen."""
+    """Return the text on the screen, including the screen below a dialog."""
     visible_screen_stack.set(app._background_screens)
     return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
 
 
 async def seen(app, *texts):
-    """Wait until all texts stand on the screen."""
+    """Wait until all texts are on the screen."""
     try:
         await until(lambda: all(text in screen_text(app) for text in texts))
     except AssertionError:
@@ -233,7 +233,7 @@ async def seen(app, *texts):
 
 
 def play(fake):
-    """Let a session look as if it had run for a while."""
+    """Publish the state of a session that has run for a while."""
     fake.shuffle()
     fake.say(episodes=12, fps=2400.0, steps=123456, training_seconds=3723.0)
     fake.scaling(n1=750.0, n4=1800.0, n8=2400.0)

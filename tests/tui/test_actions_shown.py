@@ -1,4 +1,4 @@
-"""Actions that are not a single number, as a person reads them."""
+"""Actions that are not a single number, as text."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def texts(rows) -> list[str]:
     return [" ".join("".join(segment.text for segment in row).split()) for row in rows]
 
 
-def test_numbers_and_how_sure_they_are(tmp_path):
-    """A continuous action is its numbers; the policy tells the mean and deviation of each."""
+def test_continuous_actions_are_numbers(tmp_path):
+    """The policy shows the mean and deviation of each."""
     means, deviations = [0.25, -3.0, *[0] * 30], [0.5, 4.0, *[0] * 30]
     snapshot = seen(tmp_path, CONTINUOUS, [0.5, -12], numbers=2, means=means, deviations=deviations)
     assert environment_rows.last_action(snapshot, 0) == "0.50 -12.00"
     assert texts(environment_rows.policy(snapshot, 0, 44))[2:] == ["number 0 0.250 ± 0.500", "number 1 -3.000 ± 4.000"]
 
 
-def test_several_choices(tmp_path):
-    """An action of several components is its choices; the policy tells the likeliest of each."""
+def test_actions_of_several_components_are_choices(tmp_path):
+    """The policy shows the most probable choice of each."""
     top, shares = [2, 1, *[0] * 6], [0.75, 0.5, *[0] * 6]
     snapshot = seen(tmp_path, SEVERAL, [2, 0], count=2, actions=top, probabilities=shares)
     assert environment_rows.last_action(snapshot, 0) == "2 0"
@@ -50,7 +50,7 @@ def test_several_choices(tmp_path):
 
 
 def test_an_action_of_a_grid_is_its_place(tmp_path):
-    """The first axis by its name, where it has any."""
+    """The first axis is named if it has names."""
     about = seen(tmp_path, GRID, 0).description
     assert environment_rows.action_name(about, 28) == "1 2,3"
     assert (

@@ -1,4 +1,4 @@
-"""Keys command the session and choose what is seen; what happens is told."""
+"""Keys send commands and select views; events are shown."""
 
 from functools import partial
 
@@ -35,7 +35,7 @@ COMMANDS = [
 
 
 async def test_keys_command_the_session(fake, open_app, monkeypatch):
-    """Each key sends its command, whole and once; however long the machine takes from one key to the next."""
+    """Each key sends its command once, however slow the machine is."""
     monkeypatch.setattr(restart, "DEBOUNCE", 60.0)
     async with open_app(fake) as (_, pilot):
         for keys, command, arguments in COMMANDS:
@@ -47,15 +47,15 @@ async def test_keys_command_the_session(fake, open_app, monkeypatch):
 
 @pytest.mark.parametrize("keys", [("q", "enter"), ("q", "s"), ("ctrl+c",), ("ctrl+q",)])
 async def test_keys_stop_the_session(fake, open_app, keys):
-    """Quitting asks the session to stop."""
+    """Each of these ways sends a stop."""
     async with open_app(fake, (80, 24)) as (_, pilot):
         await pilot.press(*keys)
         assert await commanded(fake, "stop") == {}
 
 
 @pytest.mark.parametrize(("keys", "code"), [(("q", "s"), 0), (("ctrl+c",), 130)])
-async def test_the_exit_code_tells_how_it_was_stopped(fake, open_app, keys, code):
-    """Ctrl-C is an interrupt for who started the app, too; `q` is an end like any other."""
+async def test_the_exit_code_depends_on_how_the_session_was_stopped(fake, open_app, keys, code):
+    """Ctrl-C is an interrupt, `q` is not."""
     async with open_app(fake) as (app, pilot):
         await pilot.press(*keys)
         await commanded(fake, "stop")
@@ -72,8 +72,8 @@ async def test_space_resumes_a_paused_session(fake, open_app):
         await seen(app, "‖ paused")
 
 
-async def test_a_pause_answers_before_the_training_stands(fake, open_app):
-    """A policy's update may take a second; the same key takes back what was asked for."""
+async def test_a_pause_is_shown_before_the_training_has_paused(fake, open_app):
+    """An update of the policy may take a second; the same key takes the request back."""
     async with open_app(fake) as (app, pilot):
         await pilot.press("space")
         await seen(app, "pausing...")
@@ -86,7 +86,7 @@ async def test_a_pause_answers_before_the_training_stands(fake, open_app):
 
 
 async def test_faster_doubles_a_limit(fake, open_app):
-    """With a limit of 100 steps/s, + asks for 200."""
+    """With a limit of 100 steps/s, + requests 200."""
     fake.say(speed=100.0)
     async with open_app(fake) as (_, pilot):
         await pilot.press("plus")
@@ -115,7 +115,7 @@ MORE_PLACES = [
 
 
 def at(app, view, env):
-    """Whether this view and environment are shown."""
+    """Return whether this view and environment are selected."""
     return (app.painter.view.id, app.state.env) == (view, env)
 
 
@@ -133,8 +133,8 @@ async def test_keys_choose_the_view(fake, open_app, places):
             await until(partial(at, app, view, env), str(keys))
 
 
-async def test_the_session_hears_what_is_looked_at(fake, open_app):
-    """A grid of boards, then one environment, then none."""
+async def test_the_session_is_told_what_the_screen_needs(fake, open_app):
+    """A grid of boards, then one environment, then no environment."""
     async with open_app(fake) as (_, pilot):
         await until(lambda: fake.looks and fake.looks[-1]["count"] >= 8)
         await pilot.press("4")
@@ -144,7 +144,7 @@ async def test_the_session_hears_what_is_looked_at(fake, open_app):
 
 
 async def test_a_restart_counts_down_and_happens(fake, open_app):
-    """The foot says what will happen, then that it does; the new number of boards is shown."""
+    """The footer announces it and shows it; then the new number of boards is shown."""
     now = 0.0
     async with open_app(fake) as (app, pilot):
         app.training.pending = restart.PendingRestart(lambda: now)
@@ -159,7 +159,7 @@ async def test_a_restart_counts_down_and_happens(fake, open_app):
 
 
 async def test_escape_cancels_a_restart(fake, open_app, monkeypatch):
-    """Nothing is sent, and the view stays; however long the machine takes from one key to the next."""
+    """Nothing is sent and the view stays, however slow the machine is."""
     monkeypatch.setattr(restart, "DEBOUNCE", 60.0)
     async with open_app(fake) as (app, pilot):
         await pilot.press("right_square_bracket", "escape")
@@ -170,16 +170,16 @@ async def test_escape_cancels_a_restart(fake, open_app, monkeypatch):
         assert [name for name, _ in fake.commands] == ["pause"]
 
 
-async def test_a_refusal_is_told(fake, open_app):
-    """What the session says is a toast, and the app goes on."""
+async def test_a_refusal_is_shown(fake, open_app):
+    """As a toast, and the app continues."""
     fake.refusal = "the baseline is being measured"
     async with open_app(fake) as (app, pilot):
         await pilot.press("B")
         await seen(app, "the baseline is being measured")
 
 
-async def test_events_are_told_once(fake, open_app):
-    """A restarted worker is a toast; plain information is only in the log."""
+async def test_events_are_shown_once(fake, open_app):
+    """A replaced worker is a toast; plain information is only in the log."""
     async with open_app(fake) as (app, _):
         fake.event(Level.WARNING, "worker 2 was replaced")
         fake.event(Level.INFO, "nothing much")
@@ -189,8 +189,8 @@ async def test_events_are_told_once(fake, open_app):
         assert len(app._notifications) == 1
 
 
-async def test_the_help_shows_all_keys_and_goes_away(fake, open_app):
-    """? opens it, any of its closing keys closes it."""
+async def test_the_help_shows_all_keys_and_closes(fake, open_app):
+    """? opens it, Esc closes it."""
     async with open_app(fake) as (app, pilot):
         await pilot.press("question_mark")
         await until(lambda: isinstance(app.screen, HelpDialog))
@@ -200,7 +200,7 @@ async def test_the_help_shows_all_keys_and_goes_away(fake, open_app):
 
 
 async def test_the_palette_finds_commands_by_name(fake, open_app):
-    """Typing a part of a title and Enter does it."""
+    """Enter runs the command that was found."""
     async with open_app(fake) as (app, pilot):
         await pilot.press("ctrl+p")
         await until(lambda: app.screen is not app.screen_stack[0])
@@ -212,7 +212,7 @@ async def test_the_palette_finds_commands_by_name(fake, open_app):
 
 @pytest.mark.thorough
 async def test_a_prompt_takes_digits_only(fake, open_app):
-    """Letters are not typed; Esc asks for nothing."""
+    """Letters are not typed; Esc cancels."""
     async with open_app(fake) as (app, pilot):
         await pilot.press("number_sign")
         await until(lambda: isinstance(app.screen, Prompt))
@@ -223,8 +223,8 @@ async def test_a_prompt_takes_digits_only(fake, open_app):
         assert app.training.pending.num_envs is None
 
 
-async def test_a_screenshot_is_saved_where_it_says(fake, open_app, tmp_path, monkeypatch):
-    """An SVG of the screen in the working directory, named in a toast."""
+async def test_a_screenshot_is_saved_where_the_toast_says(fake, open_app, tmp_path, monkeypatch):
+    """As an SVG in the working directory."""
     monkeypatch.chdir(tmp_path)
     async with open_app(fake) as (app, pilot):
         await seen(app, "Throughput")
@@ -235,7 +235,7 @@ async def test_a_screenshot_is_saved_where_it_says(fake, open_app, tmp_path, mon
 
 
 async def test_stopping_is_shown_until_the_session_has_ended(fake, open_app):
-    """The app waits for the end, then leaves with 0."""
+    """The app waits for the end, then leaves with exit code 0."""
     async with open_app(fake) as (app, pilot):
         await pilot.press("q", "s")
         await seen(app, "stopping...")
@@ -244,8 +244,8 @@ async def test_stopping_is_shown_until_the_session_has_ended(fake, open_app):
         await until(lambda: app.return_code == 0)
 
 
-async def test_a_session_that_does_not_stop_can_be_ended_at_once(fake, open_app):
-    """Once a stop was asked for, q warns, and the next one kills."""
+async def test_a_session_that_does_not_stop_can_be_killed(fake, open_app):
+    """After a stop was requested, q warns, and the next q kills."""
     async with open_app(fake) as (app, pilot):
         await pilot.press("q", "s", "q")
         await seen(app, "without saving")
@@ -270,8 +270,8 @@ async def test_a_failure_stays_on_the_screen(fake, open_app, tmp_path):
 @pytest.mark.parametrize(
     "size", [(80, 24), *(pytest.param(size, marks=pytest.mark.thorough) for size in ((120, 40), (40, 12)))]
 )
-async def test_what_is_left_of_a_session_that_failed_can_be_looked_at(fake, open_app, size):
-    """Its boards stand above its error, in the summary and large."""
+async def test_the_last_boards_of_a_failed_session_are_shown(fake, open_app, size):
+    """Above its error, in the summary and in the environment view."""
     fake.shuffle()
     async with open_app(fake, size) as (app, pilot):
         fake.say(phase=Phase.FAILED, message=b"ValueError: not the best of days")
@@ -282,7 +282,7 @@ async def test_what_is_left_of_a_session_that_failed_can_be_looked_at(fake, open
 
 
 async def test_a_session_that_died_is_shown_as_failed(fake, open_app):
-    """Its process is gone without a word: the screen says so, and the exit code is 1."""
+    """Its process has exited without reporting an error; the app's exit code is 1."""
     async with open_app(fake) as (app, pilot):
         fake.code = -9
         await seen(app, "exited without reporting an error", "SIGKILL")
@@ -290,8 +290,8 @@ async def test_a_session_that_died_is_shown_as_failed(fake, open_app):
         await until(lambda: app.return_code == 1)
 
 
-async def test_a_session_that_could_not_begin_closes_the_app(fake, open_app):
-    """Nothing was ever seen: the app leaves, and the command line says why."""
+async def test_a_session_that_could_not_start_closes_the_app(fake, open_app):
+    """The error is left to the command line."""
     fake.writer.unlink()
     async with open_app(fake, wait=False) as (app, _):
         await until(lambda: app.return_code == 1)

@@ -1,4 +1,4 @@
-"""Attach and detach: two terminals at one session, a way out that does not end it, and what a dead one leaves."""
+"""Attach and detach: two terminals at one session, and what remains of a session that was killed."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from .fake_session import screen_text, seen, until
 
 
 async def test_q_asks_and_detaches(fake, open_app):
-    """`d` leaves the session to itself."""
+    """`d` lets the session continue."""
     async with open_app(fake) as (app, pilot):
         await pilot.press("q")
         await seen(app, "detach; return with pac-tui attach toy-run")
@@ -28,7 +28,7 @@ async def test_q_asks_and_detaches(fake, open_app):
 
 @pytest.mark.thorough
 async def test_q_asks_and_stays(fake, open_app):
-    """Esc goes on as if nothing had been asked."""
+    """Esc closes the question, and keys work as before."""
     async with open_app(fake) as (app, pilot):
         await pilot.press("q")
         await seen(app, "Leave toy-run")
@@ -39,8 +39,8 @@ async def test_q_asks_and_stays(fake, open_app):
 
 
 @pytest.mark.parametrize("keys", [("q", "enter"), ("ctrl+c",)])
-async def test_a_session_of_somebody_else_is_left_running(fake, open_app, keys):
-    """Attached, the usual way out is to detach."""
+async def test_a_session_that_the_app_has_not_started_is_left_running(fake, open_app, keys):
+    """The default is to detach."""
     async with open_app(fake, origin="elsewhere") as (app, pilot):
         await pilot.press(*keys)
         await until(lambda: app.return_code == 0)
@@ -49,8 +49,8 @@ async def test_a_session_of_somebody_else_is_left_running(fake, open_app, keys):
 
 
 @pytest.mark.thorough
-async def test_a_refused_stop_is_told(fake, open_app):
-    """Who does not control cannot stop, and the app goes on."""
+async def test_a_refused_stop_is_shown(fake, open_app):
+    """A viewer without control cannot stop the session, and the app continues."""
     fake.refusal = "pts/9 controls this training: c takes control"
     async with open_app(fake, origin="elsewhere") as (app, pilot):
         await pilot.press("q", "s")
@@ -58,8 +58,8 @@ async def test_a_refused_stop_is_told(fake, open_app):
         assert not app.ending.stop_requests
 
 
-async def test_the_foot_says_who_controls(fake, open_app):
-    """Another viewer, with the key that takes over; oneself, with how many watch; of what is over, nobody."""
+async def test_the_footer_shows_who_has_control(fake, open_app):
+    """Another viewer, with the key that takes control; this one, with the number of others; nobody after the end."""
     async with open_app(fake) as (app, pilot):
         await until(lambda: app.connection.number)
         fake.write("audience", viewers=2, controller=app.connection.number + 1, name=b"pts/9 (process 7)")
@@ -79,7 +79,7 @@ async def test_the_foot_says_who_controls(fake, open_app):
 
 @pytest.fixture
 def place(tmp_path):
-    """A runtime directory and a working directory, both of which the test leaves clean."""
+    """A runtime directory, which must be empty at the end, and a working directory."""
     with tidy() as folder:
         yield folder, tmp_path
 
@@ -95,7 +95,7 @@ def headless(place, *more):
     )
 
 
-def told(place, *arguments):
+def command(place, *arguments):
     """Run a command to its end; return its exit code, stdout and stderr."""
     done = subprocess.run(
         [sys.executable, "-m", "pac.tui", *arguments],
@@ -110,19 +110,19 @@ def told(place, *arguments):
 
 
 def listed(place):
-    """The sessions that run."""
-    return json.loads(told(place, "attach", "--json")[1])["sessions"]
+    """Return the running sessions."""
+    return json.loads(command(place, "attach", "--json")[1])["sessions"]
 
 
 @pytest.mark.session
-def test_the_usual_day(place):
+def test_a_session_outlives_its_viewers(place):
     """Headless in one terminal; attach, kill -9 the viewer, attach again, detach; then stop it from a viewer."""
     session = headless(place)
     try:
         wait(lambda: [each for each in listed(place) if each["phase"] == "running"], "it runs")
-        code, out, _ = told(place, "runs", "list", "--json")
+        code, out, _ = command(place, "runs", "list", "--json")
         assert (code, [run["live"] for run in json.loads(out)["runs"]]) == (0, [True])
-        code, _, err = told(place, "run", "--headless", "--resume", "usual")
+        code, _, err = command(place, "run", "--headless", "--resume", "usual")
         assert code == 2
         assert "pac-tui attach usual" in err
         first = Terminal(("attach",), *place)
@@ -145,13 +145,13 @@ def test_the_usual_day(place):
     finally:
         session.kill()
         session.wait()
-    code, out, _ = told(place, "runs", "list", "--json")
+    code, out, _ = command(place, "runs", "list", "--json")
     assert [(run["live"], run["state"]) for run in json.loads(out)["runs"]] == [(False, "interrupted")]
 
 
 @pytest.mark.session
 def test_an_app_that_detaches_leaves_its_session(place):
-    """`q d`: the app is gone, the session trains on without lingering, and can be stopped later."""
+    """After `q d` the session continues without lingering, and can be stopped later."""
     terminal = Terminal(("run", *QUICK, "--name", "left", "--linger", "3"), *place)
     try:
         wait(lambda: b"running" in terminal.drawn, "boards")
@@ -166,17 +166,17 @@ def test_an_app_that_detaches_leaves_its_session(place):
 
 
 @pytest.mark.session
-def test_a_killed_session_can_still_be_looked_at(place):
-    """kill -9: its last boards stand in its run's folder from the next start on, and `attach` shows them."""
+def test_the_last_boards_of_a_killed_session_are_shown(place):
+    """After kill -9 the next start moves them into the run's folder, and `attach` shows them."""
     session = headless(place)
     wait(lambda: [each for each in listed(place) if each["phase"] == "running"], "it runs")
     (found,) = listed(place)
     os.kill(found["pid"], signal.SIGKILL)
     session.wait(120)
-    code, out, _ = told(place, "runs", "list")
+    code, out, _ = command(place, "runs", "list")
     assert code == 0
     assert "died" in out
-    told(place, "run", "--headless", *QUICK, "--name", "next", "--steps", "10")
+    command(place, "run", "--headless", *QUICK, "--name", "next", "--steps", "10")
     assert list((place[1] / "runs" / "usual" / "last").iterdir())
     terminal = Terminal(("attach", "usual"), *place)
     try:
@@ -189,16 +189,16 @@ def test_a_killed_session_can_still_be_looked_at(place):
 
 @pytest.mark.session
 @pytest.mark.parametrize("arguments", [("attach",), ("attach", "nothing")])
-def test_nothing_to_attach_to_is_told(place, arguments):
-    """One sentence that says what to do."""
-    code, _, err = told(place, *arguments)
+def test_without_a_session_attach_says_what_to_do(place, arguments):
+    """In one sentence."""
+    code, _, err = command(place, *arguments)
     assert code == 2
     assert "pac-tui run --headless" in err
 
 
 @pytest.mark.session
 def test_an_orphaned_session_lingers_and_ends(place):
-    """kill -9 of the app that started a session: it goes on for `--linger`, then saves and ends."""
+    """After kill -9 of the app that has started it, it continues for `--linger` seconds, then saves and ends."""
     terminal = Terminal(("run", *QUICK, "--name", "orphan", "--linger", "3"), *place)
     wait(lambda: b"running" in terminal.drawn, "boards")
     terminal.process.kill()

@@ -1,4 +1,4 @@
-"""Boards of every kind are drawn at every scale, and only what changed is drawn again."""
+"""Boards of every kind are drawn at every scale, and only changed lines are drawn again."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ PANELS = [*looks(find("drmario")), *looks(find("autochess")), *looks(CHESS), GRI
 @pytest.mark.parametrize("panel", PANELS, ids=lambda panel: f"{panel.kind}-{panel.field}")
 @pytest.mark.parametrize("colors", [True, False])
 def test_every_line_has_the_width_of_its_scale(panel, colors):
-    """At every scale, each line takes exactly the scale's columns, and every Segment has a style."""
+    """At every scale, and every Segment has a style."""
     renderer = renderer_for(panel, colors=colors)
     shape = panel.shape[-2:] if panel.kind == "cells" else panel.shape
     layers = (1 + len(panel.layers),) if panel.layers else ()
@@ -60,8 +60,8 @@ def test_every_line_has_the_width_of_its_scale(panel, colors):
             assert all(segment.style is not None for segment in segments)
 
 
-def test_without_colours_letters_tell_what_colours_would():
-    """No two glyphs of the bottle that differ in colour look alike, and there is no scale that has only colours."""
+def test_without_colors_letters_distinguish_glyphs():
+    """No two glyphs that differ in color look the same, and there is no scale with colors only."""
     (panel, _) = looks(find("drmario"))
     renderer = renderer_for(panel, colors=False)
     assert "half" not in {scale.name for scale in renderer.scales}
@@ -73,8 +73,8 @@ def test_without_colours_letters_tell_what_colours_would():
     assert len(set(texts)) == 6
 
 
-def test_text_keeps_its_letters_and_colours():
-    """Letters stand where they stood, on the ground that they had; without colours, what had a ground is reversed."""
+def test_text_keeps_its_letters_and_colors():
+    """Letters keep their places and backgrounds; without colors, letters with a background are reversed."""
     panel = ShapedPanel("text", "Screen", "screen", main=True, shape=(2, 6))
     board = cells_of("S\x1b[41mF\x1b[0mH\n\x1b[7m好\x1b[0m!", (2, 6))[None]
     for colors in (True, False):
@@ -92,20 +92,20 @@ def test_text_keeps_its_letters_and_colours():
 
 @pytest.mark.parametrize(("words", "scales"), [(False, ["wide", "close"]), (True, ["close"])])
 def test_words_are_not_pulled_apart(words, scales):
-    """However large they are drawn, words have no spaces between their letters."""
+    """Words have no spaces between their letters at any scale."""
     renderer = renderer_for(ShapedPanel("text", "Screen", "screen", shape=(2, 6), close=words), colors=True)
     assert [scale.name for scale in renderer.scales] == scales
 
 
 def test_shapes_grow_and_letters_stay():
-    """A block doubles exactly; a letter stands in the middle of its cell."""
+    """A block is doubled exactly; a letter is in the middle of its cell."""
     assert enlarged("▌ ", 2, 0) == "█   "
     assert enlarged("▘▝", 2, 1) == "    "
     assert enlarged("oo", 2, 0) == " oo "
     assert enlarged("oo", 3, 1) == "  oo  "
 
 
-def test_a_shape_is_told_from_text_by_one_colour():
+def test_a_shape_and_text_differ_in_one_color():
     """Reduced to half a character, a pill is bright and a virus is not."""
     filled = Glyph(" ▐", "a", "#000000", "#e0c060")
     written = Glyph("oo", "A", "#e0c060", "#302010")
@@ -124,8 +124,8 @@ def test_a_shape_is_told_from_text_by_one_colour():
         (300, (156, 56), ("half", 14, 5)),
     ],
 )
-def test_the_largest_scale_at_which_all_fit(count, place, grid):
-    """Boards are as large as they can be together; too many are paged."""
+def test_boards_have_the_largest_scale_at_which_all_fit(count, place, grid):
+    """Too many boards are divided into pages."""
     found = best_layout(renderer_for(PANELS[0]).scales, count, *place)
     assert (found.scale.name, found.columns, found.rows) == grid
 
@@ -154,8 +154,8 @@ def place(widget: BoardGrid, index: int) -> tuple[int, int]:
     return widget.grid_layout.place(index)
 
 
-async def test_only_what_changed_is_drawn_again():
-    """One cell of one board marks its line, up to the board's edge, and nothing else; the same boards mark nothing."""
+async def test_only_changed_lines_are_drawn_again():
+    """One cell marks its line up to the board's edge; the same boards mark nothing."""
     app = Gallery()
     async with app.run_test(size=(84, 40)) as pilot:
         widget = app.query_one(BoardGrid)
@@ -175,15 +175,15 @@ async def test_only_what_changed_is_drawn_again():
         assert (region.y, region.height, region.right) == (y + 1 + 3, 1, x + 1 + 16)
 
 
-def test_notes_are_left_out_where_they_would_stay_empty():
-    """A board that is narrower than the least of its notes has no line for them."""
+def test_notes_are_left_out_if_they_do_not_fit():
+    """A board that is too narrow for notes has no lines for them."""
     scales = renderer_for(PANELS[0]).scales
     assert best_layout(scales, 8, 156, 56, Notes(2, 16)).notes == 2
     assert best_layout(scales, 8, 156, 56, Notes(2, 17)).notes == 0
 
 
-async def test_a_click_tells_the_board():
-    """Clicking a tile posts its index; clicking between them posts nothing."""
+async def test_a_click_posts_the_board():
+    """By its index; a click between boards posts nothing."""
     picked = []
 
     class Clicked(Gallery):
@@ -216,8 +216,8 @@ def autochess(field):
     return next(panel for panel in looks(find("autochess")) if panel.field == field)
 
 
-def test_pips_stand_around_a_glyph_where_there_is_room():
-    """Two stars and an item: above the letters in a huge cell, below them in a large one, nowhere in a wide one."""
+def test_pips_are_drawn_if_there_is_room():
+    """Above the letters in a huge cell, below them in a large one, not in a wide one."""
     panel = autochess("creatures")
     renderer, board = renderer_for(panel, colors=True), np.zeros((4, 8, 3), np.uint8)
     board[0, 0] = 1, 2, 1
@@ -229,22 +229,22 @@ def test_pips_stand_around_a_glyph_where_there_is_room():
 
 @pytest.mark.parametrize(("life", "columns"), [(255, 5), (1, 1), (0, 0)])
 def test_a_meter_shows_a_share(life, columns):
-    """Whole, the least, and none; the last column of a cell stays free."""
+    """Full, minimal and empty; the last column of a cell stays free."""
     renderer, board = renderer_for(autochess("fight"), colors=False), np.zeros((6, 8, 3), np.uint8)
     board[0, 0] = 1, life, 255
     assert drawn(renderer, board, "huge")[2][:6].count("━") == columns
 
 
-def test_enemies_are_told_from_ones_own_without_colour():
-    """They are written in small letters."""
+def test_enemies_differ_from_own_pieces_without_color():
+    """They are written in lower case."""
     renderer, board = renderer_for(autochess("fight"), colors=False), np.zeros((6, 8, 3), np.uint8)
     board[0, 0, 0], board[0, 1, 0] = 1, 129
     own, enemy = (drawn(renderer, board, "wide")[0][at : at + 2] for at in (0, 2))
     assert own.lower() == enemy != own
 
 
-def test_steps_list_what_counts_most_first():
-    """What has reached a step comes first, with the step that is next; what is zero is left out."""
+def test_thresholds_sort_bars():
+    """Bars that have reached a threshold come first, with the next threshold; zeros are left out."""
     panel = autochess("kinds")
     renderer, board = renderer_for(panel), np.zeros(24, np.float32)
     board[0], board[2], board[3] = 2, 4, 1  # flame counts from 3 on, leaf from 2, spark from 3
@@ -267,7 +267,7 @@ def told(lines):
 
 
 def test_a_cell_is_divided_among_its_actions():
-    """Its columns have the actions' grounds by share, and its name stands over them."""
+    """Its columns have the actions' backgrounds by probability, with its name over them."""
     board = np.array([[[255, 0], [128, 127]], [[64, 191], [0, 0]]], np.uint8)
     lines = rows_of(NAMED_GRID, board, "4x1")
     assert told(lines) == [" AA AKs ", "AKo  KK "]
@@ -276,22 +276,22 @@ def test_a_cell_is_divided_among_its_actions():
     assert grounds[1][:4] == ["#0000ff"] + ["#ff0000"] * 3
 
 
-def test_a_small_cell_has_the_letter_of_the_likeliest_action():
-    """Its ground is a mixture; what is not known is a dot."""
+def test_a_small_cell_has_the_letter_of_the_most_probable_action():
+    """Its background is a mixture; an unknown cell is a dot."""
     board = np.array([[[255, 0], [100, 155]], [[64, 191], [0, 0]]], np.uint8)
     assert told(rows_of(NAMED_GRID, board, "2x1")) == ["f9r6", "r7· "]
     assert told(rows_of(NAMED_GRID, board, "1x1")) == ["fr", "r·"]
 
 
-def test_without_colours_a_divided_cell_is_filled_with_letters():
-    """As many of each as it has columns."""
+def test_without_colors_a_divided_cell_is_filled_with_letters():
+    """As many of each action as it has columns."""
     board = np.zeros((2, 3, 2), np.uint8)
     board[..., 0], board[..., 1] = 128, 127
     assert told(rows_of(GRID, board, "4x1", colors=False))[-1] == "K   " + 3 * "ffrr"
 
 
-def test_names_of_columns_stand_upright_where_they_do_not_fit():
-    """Side by side over wide cells, a letter to a line over narrow ones."""
+def test_names_of_columns_are_vertical_if_they_do_not_fit():
+    """Horizontal over wide cells, one letter per line over narrow ones."""
     board = np.zeros((2, 3, 2), np.uint8)
     assert told(rows_of(GRID, board, "6x2")) == [
         "    kk/         kbr   ",
@@ -303,12 +303,12 @@ def test_names_of_columns_stand_upright_where_they_do_not_fit():
 
 @pytest.mark.parametrize(("width", "shown"), [(13, "Env 10/65,535"), (12, "10/65,535"), (8, "10"), (1, "…"), (0, "")])
 def test_a_title_keeps_the_number_of_its_board(width, shown):
-    """What a narrow board has no room for is the word, then how many there are."""
+    """A narrow board leaves out the word, then the number of boards."""
     assert shortened("Env 10/65,535", width) == shown
 
 
 def test_a_strategy_that_changes_invisibly_is_not_drawn_again():
-    """Where a cell is divided into columns, its lines are the same until one of them changes hands."""
+    """The lines of divided cells are the same until a column changes its action."""
     renderer = renderer_for(NAMED_GRID, colors=True)
     before, after, moved = (np.full((1, 2, 2, 2), shares, np.uint8) for shares in ((128, 127), (126, 129), (40, 215)))
     wide = renderer.scales[0]

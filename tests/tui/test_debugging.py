@@ -1,4 +1,4 @@
-"""Inspecting, and going back in time: keys, what the session hears, and what the screen says."""
+"""Inspecting and going back in time in the app: keys, requests, and the screen."""
 
 from dataclasses import replace
 from functools import partial
@@ -14,7 +14,7 @@ from .fake_session import SIZES, FakeSession, screen_text, seen, until
 
 
 def at_step(fake, block, step, *, now=100, env=2, **values):
-    """Let the session publish what environment 3 was after a step."""
+    """Publish the moment of environment 3 after a step."""
     record = {
         "env": env, "step": step, "now": now, "source": MomentSource.NOW, "full": 1, "acted": 1, "decided": 1,
         "episode": 4, "episode_length": step - 60, "reward": 0.5, "action": 3, "next_action": 12, "value": 0.25,
@@ -24,7 +24,7 @@ def at_step(fake, block, step, *, now=100, env=2, **values):
 
 
 def paused(fake):
-    """Let the session be paused at step 100, with a hundred steps to go back."""
+    """Pause the session at step 100, with a hundred stored steps."""
     with fake.writer.write("line") as line:
         line["env"], line["now"], line["count"] = 2, 100, 100
         line["ends"][59], line["rewards"][79] = 1, 0.5
@@ -33,19 +33,19 @@ def paused(fake):
 
 
 async def go_back(pilot, steps=1):
-    """Go to environment 3, and back in time once it is known how far that is."""
+    """Show environment 3 and go back in time once its steps are known."""
     await pilot.press("3")
     await seen(pilot.app, "paused at step 100")
     await pilot.press(*["left"] * steps)
 
 
 def looks_back(fake, back):
-    """Whether the app looks so far back."""
+    """Return whether the app requests a moment so many steps back."""
     return bool(fake.looks) and fake.looks[-1]["back"] == back
 
 
-async def test_inspecting_asks_for_detail_and_shows_it(fake, open_app):
-    """i shows planes by name, terms of the step and the episode, the mask and the scalars; i again does not."""
+async def test_inspecting_requests_details_and_shows_them(fake, open_app):
+    """Planes by name, reward terms of step and episode, mask and scalars; i again ends it."""
     at_step(fake, "detail", 100, decided=0)
     fake.write("action_counts")
     async with open_app(fake, (200, 60)) as (app, pilot):
@@ -57,8 +57,8 @@ async def test_inspecting_asks_for_detail_and_shows_it(fake, open_app):
 
 
 @pytest.mark.thorough
-async def test_what_is_inspected_is_drawn_whenever_it_is_due(fake, open_app):
-    """However short the time since it was drawn last."""
+async def test_details_are_drawn_whenever_they_are_due(fake, open_app):
+    """Even soon after they were drawn."""
     at_step(fake, "detail", 100)
     async with open_app(fake, (200, 60)) as (app, pilot):
         await pilot.press("3", "i")
@@ -71,8 +71,8 @@ async def test_what_is_inspected_is_drawn_whenever_it_is_due(fake, open_app):
 
 
 @pytest.mark.parametrize("key", ["t", *(pytest.param(key, marks=pytest.mark.thorough) for key in "lwo")])
-async def test_a_view_without_boards_goes_to_the_environment_to_inspect_it(fake, open_app, key):
-    """Else the key would seem dead."""
+async def test_inspecting_in_a_view_without_boards_opens_the_environment(fake, open_app, key):
+    """Otherwise the key would do nothing."""
     at_step(fake, "detail", 100)
     async with open_app(fake, (120, 40)) as (app, pilot):
         await pilot.press("3", key, "i")
@@ -80,7 +80,7 @@ async def test_a_view_without_boards_goes_to_the_environment_to_inspect_it(fake,
 
 
 async def test_the_summary_inspects_the_selected_board(fake, open_app):
-    """i lays it over the grid, and the arrow keys choose another board."""
+    """i shows a frame over the grid, and the arrow keys select another board."""
     at_step(fake, "detail", 100, env=0)
     async with open_app(fake, (120, 40)) as (app, pilot):
         await pilot.press("i")
@@ -94,15 +94,15 @@ async def test_the_summary_inspects_the_selected_board(fake, open_app):
 
 @pytest.mark.thorough
 async def test_planes_that_do_not_fit_get_smaller_and_then_are_counted(fake, open_app):
-    """In 24 lines the pictures of twelve planes are dots, with their names."""
+    """In 24 lines the pictures of twelve planes are dots, with names."""
     paused(fake)
     async with open_app(fake, (80, 24)) as (app, pilot):
         await pilot.press("3", "i")
         await seen(app, "Observation", "amber", "bott", "hand_first", "next_second")
 
 
-async def test_what_is_inspected_has_the_whole_of_a_slim_terminal(fake, open_app):
-    """Its frame ends where the terminal does."""
+async def test_the_inspector_fills_a_slim_terminal(fake, open_app):
+    """Its frame ends at the edge of the terminal."""
     paused(fake)
     async with open_app(fake, (40, 12)) as (app, pilot):
         await pilot.press("i")
@@ -110,8 +110,8 @@ async def test_what_is_inspected_has_the_whole_of_a_slim_terminal(fake, open_app
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_inspecting_stands_at_every_size(fake, open_app, size):
-    """Nothing breaks where nothing fits."""
+async def test_the_inspector_fits_every_size(fake, open_app, size):
+    """The app draws exactly the lines of the terminal."""
     paused(fake)
     async with open_app(fake, size) as (app, pilot):
         for key in ("i", "3", "left", "end", "0"):
@@ -120,8 +120,8 @@ async def test_inspecting_stands_at_every_size(fake, open_app, size):
             assert len(screen_text(app).splitlines()) == size[1]
 
 
-async def test_a_paused_environment_says_where_it_stands(fake, open_app):
-    """The step, its episode, what came of it, and what will be done next."""
+async def test_a_paused_environment_shows_its_step(fake, open_app):
+    """With its episode, its action and reward, and the next action."""
     paused(fake)
     async with open_app(fake) as (app, pilot):
         await pilot.press("3")
@@ -131,8 +131,8 @@ async def test_a_paused_environment_says_where_it_stands(fake, open_app):
 
 
 @pytest.mark.thorough
-async def test_what_tells_least_of_a_step_has_no_place_on_a_narrow_terminal(fake, open_app):
-    """What was done and comes next is told; where among all steps that was is left out."""
+async def test_a_narrow_terminal_leaves_out_the_number_of_the_step(fake, open_app):
+    """The action and the next action are shown."""
     paused(fake)
     async with open_app(fake, (80, 24)) as (app, pilot):
         await pilot.press("3")
@@ -144,8 +144,8 @@ async def test_what_tells_least_of_a_step_has_no_place_on_a_narrow_terminal(fake
 
 
 @pytest.mark.thorough
-async def test_what_was_done_is_told_whole_on_a_narrow_terminal(fake, open_app):
-    """An end and its kind take the place of where in the episode that was and of what came next; nothing is cut."""
+async def test_the_action_is_not_cut_on_a_narrow_terminal(fake, open_app):
+    """The end of an episode replaces the place in the episode and the next action."""
     paused(fake)
     async with open_app(fake, (80, 24)) as (app, pilot):
         await pilot.press("3")
@@ -186,8 +186,8 @@ async def test_keys_go_back_and_forward(fake, open_app, moves):
         assert fake.commands == []
 
 
-async def test_the_past_is_shown_whole_and_the_present_comes_back(fake, open_app):
-    """Board, reward, terms and scalars are those of then; End shows what is now."""
+async def test_a_past_step_is_shown_with_all_its_values(fake, open_app):
+    """Board, reward, terms and scalars; End shows the newest step."""
     fake.board("bottle", 0)
     paused(fake)
     async with open_app(fake, (200, 60)) as (app, pilot):
@@ -204,7 +204,7 @@ async def test_the_past_is_shown_whole_and_the_present_comes_back(fake, open_app
 
 @pytest.mark.thorough
 async def test_boards_of_several_layers_go_back_too(runtime_directory, open_app):
-    """A panel that draws several fields has them all in the past."""
+    """A panel that draws several fields shows all of them at a past step."""
     fake = FakeSession(runtime_directory, "autochess", 4)
     fake.write("line", env=2, now=100, count=100)
     for block, step in (("detail", 100), ("moment", 99)):
@@ -217,13 +217,13 @@ async def test_boards_of_several_layers_go_back_too(runtime_directory, open_app)
 
 
 def _lengths(app):
-    """How many lengths of episodes are said not to be known."""
+    """Return how many lengths of episodes are shown as unknown."""
     return sum(row.count("N/A") for row in screen_text(app).splitlines() if " length " in row)
 
 
 @pytest.mark.thorough
-async def test_what_is_not_kept_says_why(fake, open_app):
-    """A note, and no board."""
+async def test_a_step_that_is_not_stored_gives_the_reason(fake, open_app):
+    """There is a note, and no board."""
     fake.board("bottle", 2)
     paused(fake)
     async with open_app(fake) as (app, pilot):
@@ -236,8 +236,8 @@ async def test_what_is_not_kept_says_why(fake, open_app):
 
 
 @pytest.mark.thorough
-async def test_who_plays_by_hand_plays_now(fake, open_app):
-    """A step that was gone back to is left."""
+async def test_playing_by_hand_shows_the_newest_step(fake, open_app):
+    """A past step is no longer shown."""
     paused(fake)
     async with open_app(fake) as (app, pilot):
         await go_back(pilot)
@@ -248,8 +248,8 @@ async def test_who_plays_by_hand_plays_now(fake, open_app):
 
 
 @pytest.mark.thorough
-async def test_a_rebuilding_says_how_far_it_is(fake, open_app):
-    """Until it is done, a percentage stands in place of the step."""
+async def test_recomputing_shows_its_progress(fake, open_app):
+    """A percentage is shown in place of the step."""
     paused(fake)
     async with open_app(fake) as (app, pilot):
         await go_back(pilot)
@@ -258,8 +258,8 @@ async def test_a_rebuilding_says_how_far_it_is(fake, open_app):
 
 
 @pytest.mark.thorough
-async def test_resuming_and_stepping_return_to_now(fake, open_app):
-    """When the session goes on, and when a step was taken, the newest step is shown."""
+async def test_resuming_and_stepping_show_the_newest_step(fake, open_app):
+    """Also if an earlier step was shown."""
     paused(fake)
     async with open_app(fake) as (app, pilot):
         await go_back(pilot)
@@ -276,8 +276,8 @@ async def test_resuming_and_stepping_return_to_now(fake, open_app):
 
 
 @pytest.mark.thorough
-async def test_another_seat_is_inspected_and_gone_back_with(runtime_directory, open_app):
-    """Down asks for the next seat's policy, moment and line, and shows those only; so do steps back."""
+async def test_another_seat_has_its_own_past(runtime_directory, open_app):
+    """Down requests the next seat's policy, moment and line, and shows only those; so do steps back."""
     fake = FakeSession(runtime_directory, "autochess:players=8")
     try:
         async with open_app(fake, (200, 60)) as (app, pilot):
@@ -302,7 +302,7 @@ async def test_another_seat_is_inspected_and_gone_back_with(runtime_directory, o
 
 
 def chess_at(fake, block, step, **values):
-    """Let the session publish what a seat of environment 3 was after a step."""
+    """Publish the moment of a seat of environment 3 after a step."""
     record = {
         "env": 2,
         "step": step,

@@ -1,4 +1,4 @@
-"""What figures and facts look like as rows: whole in any width, adding up."""
+"""Numbers of a session as rows: uncut at any width, with correct sums."""
 
 import pytest
 
@@ -11,15 +11,15 @@ from pac.tui.views.frames import frames_of
 from .fake_session import play
 
 
-def test_labels_are_whole_where_units_have_no_column_of_their_own():
-    """Numbers stand under each other, with units or without."""
+def test_labels_are_not_cut_for_the_column_of_units():
+    """Numbers are aligned, with units or without."""
     entries = [Entry("batches/s(per-worker)", "12.4", "/s"), Entry("worker", "1")]
     texts = ["".join(segment.text for segment in row) for row in pairs(entries, 29)]
     assert texts == ["batches/s(per-worker) 12.4 /s", "worker                   1   "]
 
 
-def test_an_end_is_told_for_a_part_of_an_episode(fake):
-    """Where episodes are shorter than a second, a board does not tell of the last one for ever."""
+def test_an_outcome_is_shown_for_a_part_of_an_episode(fake):
+    """If episodes are shorter than a second, a board does not show outcomes all the time."""
     with fake.writer.write("environments") as table:
         table["ended"][0], table["last_outcome"][0] = 1000.0, 1
 
@@ -34,7 +34,7 @@ def test_an_end_is_told_for_a_part_of_an_episode(fake):
 
 @pytest.mark.parametrize("height", [6, 7, 8, 12, 30])
 def test_every_phase_has_its_row_beside_the_boards(fake, height):
-    """What there is no room for is the bar, not a phase: they add up."""
+    """If there is no room, the bar is left out, not a phase."""
     play(fake)
     rows = figures.time_table(take_snapshot(TelemetryReader(fake.directory), ViewRequest()), 40, height)
     assert len(rows) <= height
@@ -45,7 +45,7 @@ def test_every_phase_has_its_row_beside_the_boards(fake, height):
 @pytest.mark.parametrize("rows_of", [environment_rows.episode, environment_rows.reward])
 @pytest.mark.parametrize("width", [19, 22, 23, 26, 27, 40])
 def test_labels_of_an_episode_are_not_cut(fake, rows_of, width):
-    """Where there is no room for the last one beside it, it is left out."""
+    """If there is no room for the last episode, it is left out."""
     play(fake)
     rows = rows_of(take_snapshot(TelemetryReader(fake.directory), ViewRequest()), 0, width)
     head, *texts = ["".join(segment.text for segment in row) for row in rows]
@@ -54,8 +54,8 @@ def test_labels_of_an_episode_are_not_cut(fake, rows_of, width):
     assert "…" not in "".join(text.split()[0] for text in texts)
 
 
-def test_a_slim_terminal_tells_where_the_time_goes(fake):
-    """Names, milliseconds and shares, whose sum is the last line, in as many lines as there are."""
+def test_the_timing_view_fits_a_slim_terminal(fake):
+    """With names, milliseconds and shares, and their sum in the last line."""
     play(fake)
     snapshot = take_snapshot(TelemetryReader(fake.directory), ViewRequest())
     texts = ["".join(segment.text for segment in row) for row in timing.rows_of(snapshot, 36, 9)]

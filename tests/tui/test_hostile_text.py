@@ -1,4 +1,4 @@
-"""Text from elsewhere in the app: whatever its source, it reaches the screen printable and without markup."""
+"""Untrusted text in the app reaches the screen printable and without markup, whatever its source."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .attack_text import ATTACK, hostile, smuggled
 from .fake_session import FakeSession, play, screen_text, seen
 
 KEYS = [*"01i0tlwo", "R", "escape", "b", "escape", "1", "q", "escape"]
-"""All views, what is known of an environment, and the dialogs that name runs, breakpoints and the session."""
+"""Keys to all views, the inspector, and the dialogs of runs, breakpoints and leaving."""
 
 TASK = Task(
     spec=hostile("spec"),
@@ -53,7 +53,7 @@ FACTS = {name: hostile(name) for name in ("run", "trainer", "backend", "device",
 
 
 class HostileSession(FakeSession):
-    """A session all of whose texts attack the terminal."""
+    """A session in which every text attacks the terminal."""
 
     def _segment(self, num_envs):
         self.generation += 1
@@ -61,7 +61,7 @@ class HostileSession(FakeSession):
         return TelemetryWriter(self.task, description, num_envs, self.generation, self.directory)
 
     def attack(self):
-        """Write all texts that a session has besides its description."""
+        """Write all texts of a session that are not in its description."""
         play(self)
         text = ATTACK.encode()
         self.history(**{hostile("metric"): [1.0, 2.0]})
@@ -79,7 +79,7 @@ class HostileSession(FakeSession):
 
 @pytest.fixture
 def hostile_session(runtime_directory, tmp_path, monkeypatch):
-    """A session of hostile texts, beside a run with a hostile name and hostile figures."""
+    """A session of hostile texts, and a run with hostile metadata."""
     run = tmp_path / "runs" / ATTACK.replace("/", "")
     run.mkdir(parents=True)
     card = {"task": hostile("task"), "trainer": hostile("trainer"), "state": hostile("state"), "started": 1.0}
@@ -96,7 +96,7 @@ def hostile_session(runtime_directory, tmp_path, monkeypatch):
     [Phase.PAUSED, *(pytest.param(phase, marks=pytest.mark.thorough) for phase in (Phase.RUNNING, Phase.FAILED))],
 )
 async def test_no_text_of_a_session_reaches_the_screen_raw(hostile_session, open_app, phase):
-    """In no view and no dialog."""
+    """In all views and dialogs."""
     hostile_session.say(phase=phase)
     async with open_app(hostile_session, (200, 50)) as (app, pilot):
         for key in KEYS:
@@ -106,7 +106,7 @@ async def test_no_text_of_a_session_reaches_the_screen_raw(hostile_session, open
 
 
 async def test_messages_are_shown_as_they_are(fake, open_app):
-    """Events, errors and notes: nothing in them is raw, or read as markup."""
+    """Events, errors and notes: nothing in them is raw, or interpreted as markup."""
     async with open_app(fake, (200, 50)) as (app, _pilot):
         fake.event(Level.ERROR, hostile("event"))
         app.notify(hostile("note"), title=ATTACK, markup=True)
@@ -115,7 +115,7 @@ async def test_messages_are_shown_as_they_are(fake, open_app):
 
 
 async def test_a_question_and_an_error_are_shown_as_they_are(hostile_session, open_app):
-    """What a dialog asks and why a command was refused is no markup either."""
+    """Neither the question of a dialog nor the reason of a refusal is interpreted as markup."""
     hostile_session.refusal = ATTACK
     async with open_app(hostile_session, (200, 50)) as (app, pilot):
         await pilot.press("space")
@@ -125,8 +125,8 @@ async def test_a_question_and_an_error_are_shown_as_they_are(hostile_session, op
         assert smuggled(screen_text(app)) == set()
 
 
-async def test_what_no_widget_of_ours_draws_is_printable_too(fake, open_app):
-    """The filter before the terminal lets nothing through; columns stay where they are."""
+async def test_textuals_own_widgets_draw_printable_text_too(fake, open_app):
+    """The last filter passes only printable characters, and columns keep their places."""
     async with open_app(fake, (100, 30)) as (app, _pilot):
         await app.mount(Static(f"a{ATTACK}", markup=False))
         await seen(app, "PWNED")

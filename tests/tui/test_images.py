@@ -1,4 +1,4 @@
-"""Observations that are pictures are seen as pictures."""
+"""Observations that are images are shown as images."""
 
 from dataclasses import replace
 
@@ -26,14 +26,14 @@ from .fake_session import CHESS, FakeSession, screen_text, seen
         ((100,), "float32", None),
     ],
 )
-def test_what_is_a_picture(shape, dtype, found):
-    """Three channels are its colours, others a grey one each; what is small or flat is none."""
+def test_images_are_recognized(shape, dtype, found):
+    """Three channels are colors, others a gray image each; small or flat arrays are not images."""
     pictures = images_in(np.zeros(shape, dtype))
     assert (None if pictures is None else pictures.shape) == found
 
 
-def test_colours_and_shades_are_those_that_were_observed():
-    """Bytes as they are, numbers from their lowest to their highest, what is none as nothing."""
+def test_colors_and_shades_are_those_of_the_observation():
+    """Bytes are unchanged, numbers are scaled, NaN is mapped to zero."""
     picture = np.random.default_rng(0).integers(0, 256, (40, 30, 3), np.uint8)
     seen = images_in(picture)
     assert seen is not None
@@ -47,16 +47,16 @@ def test_colours_and_shades_are_those_that_were_observed():
 
 @pytest.mark.parametrize(("width", "height"), [(140, 50), (60, 20), (30, 8), (4, 2)])
 @pytest.mark.parametrize("count", [1, 4])
-def test_they_fit(width, height, count):
-    """Larger where there is room; down to the smallest there is, never more lines than that."""
+def test_images_fit_their_area(width, height, count):
+    """At the largest scale that fits; never in more lines than there are."""
     rows = image_rows(np.zeros((count, 84, 84, 3), np.uint8), width, height)
     assert len(rows) <= height
     if width >= 30:
         assert all(width_of(row) <= width + 1 for row in rows)
 
 
-async def test_inspecting_shows_the_picture_that_is_observed(runtime_directory, open_app):
-    """i shows a stack of frames side by side, whole."""
+async def test_the_inspector_shows_images(runtime_directory, open_app):
+    """A stack of frames side by side."""
     fake = FakeSession(
         runtime_directory, replace(CHESS, observation=Field("observation", "uint8", (84, 84, 4), per="seat"))
     )

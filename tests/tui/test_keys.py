@@ -1,4 +1,4 @@
-"""The table of keys is what the app obeys and what the help says."""
+"""The table of keys: bindings, commands and help."""
 
 import pytest
 
@@ -44,7 +44,7 @@ async def test_every_key_does_something(fake):
 
 
 def test_every_key_of_the_table_is_bound_once():
-    """None is missing, none means two things, and each has an id."""
+    """No key is missing or bound twice, and each has an id."""
     bound = [name for key in (*KEYS, *QUIET) for name in key.keys.split(",")]
     assert set(bound) >= WANTED
     assert len(bound) == len(set(bound))
@@ -57,33 +57,33 @@ def help_text():
 
 
 def test_the_help_lists_all_keys():
-    """Whatever has a key stands there; only 1 to 9 are written as one, and Shift before several keys once."""
+    """1 to 9 are listed as one, and a common Shift only once."""
     listed = {key for entries in help_entries().values() for shown, _ in entries for key in shown.split()}
     listed |= {f"Shift+{key}" for key in listed if "Shift+← " + key in help_text()}
     assert {key.shown for key in (*KEYS, *QUIET)} - set("123456789") <= listed
 
 
 def test_no_key_is_a_prefix_of_tmux_or_screen():
-    """Ctrl+B and Ctrl+A never reach a program inside."""
+    """Ctrl+B and Ctrl+A never reach a program inside them."""
     assert not {"ctrl+b", "ctrl+a"} & {name for key in (*KEYS, *QUIET) for name in key.keys.split(",")}
 
 
-def test_a_persons_own_keys_take_the_place_of_the_tables():
-    """The key does what it is wanted for, is shown as people write it, and the rest stays."""
+def test_preferences_replace_keys():
+    """The key runs its command, the help shows it, and the other keys stay."""
     table = {key.id: key for key in customised((*KEYS, *QUIET), {"pause": "ctrl+x,f5", "quit": "Q", "help": "pageup2"})}
     assert (table["pause"].keys, table["pause"].shown) == ("ctrl+x,f5", "Ctrl+X")
     assert table["quit"].shown == "Q"
     assert table["step"] in KEYS
 
 
-def test_an_unknown_id_names_the_nearest():
-    """A slip of the pen is found before anything starts."""
+def test_an_unknown_command_id_names_the_nearest():
+    """A typo is reported before anything starts."""
     with pytest.raises(UnknownName, match="pause"):
         customised((*KEYS, *QUIET), {"puase": "x"})
 
 
-def test_one_key_cannot_do_two_things():
-    """A key that is taken already is refused, however it is written, unless its owner moves away."""
+def test_two_commands_cannot_have_the_same_key():
+    """Unless the other command gets another key."""
     with pytest.raises(KeyClash, match=r"view\.timing and pause"):
         customised((*KEYS, *QUIET), {"pause": "t"})
     with pytest.raises(KeyClash, match=r"envs\.more"):
@@ -92,15 +92,15 @@ def test_one_key_cannot_do_two_things():
 
 
 @pytest.mark.parametrize("units", [STEPPED, SOLVED])
-def test_no_line_of_the_help_is_cut_in_the_least_terminal(units):
-    """In 40 columns, every key and what it does."""
+def test_no_line_of_the_help_is_cut_in_40_columns(units):
+    """Every key with its description."""
     rows = ["".join(segment.text for segment in row) for row in help_rows(36, 10, units)]
     for entries in help_entries().values():
         for keys, text in entries:
             assert f"{keys:<14}{units.translate(text)}" in [row.rstrip() for row in rows], text
 
 
-async def test_the_help_is_scrolled_where_it_does_not_fit(fake, open_app):
+async def test_the_help_is_scrolled_if_it_does_not_fit(fake, open_app):
     """To its last line and back, by lines and by pages."""
     async with open_app(fake, (40, 12)) as (app, pilot):
         await pilot.press("question_mark")
@@ -114,8 +114,8 @@ async def test_the_help_is_scrolled_where_it_does_not_fit(fake, open_app):
 
 
 @pytest.mark.parametrize("units", [STEPPED, SOLVED])
-def test_the_help_stands_whole_on_a_small_terminal(units):
-    """At 80x24 nothing is cut, in whatever words."""
+def test_the_help_fits_80x24(units):
+    """For the words of every trainer."""
     rows = ["".join(segment.text for segment in row) for row in help_rows(76, 22, units)]
     assert len(rows) <= 22
     for entries in help_entries().values():

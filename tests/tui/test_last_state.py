@@ -1,4 +1,4 @@
-"""A step that ends an episode leads to two states: the app shows the last one first, and then the next episode's."""
+"""A step that ends an episode leads to two states: the app shows the last one, then the next episode's first one."""
 
 from functools import partial
 
@@ -13,7 +13,7 @@ NOW = 100
 
 
 def at(fake, block, *, step=NOW, now=NOW, **values):
-    """Let the session publish what environment 3 was after a step."""
+    """Publish the moment of environment 3 after a step."""
     record = {
         "env": 2, "step": step, "now": now, "source": MomentSource.NOW, "full": 1, "decided": 1, "episode": 5,
         "next_action": 12, **values,
@@ -22,7 +22,7 @@ def at(fake, block, *, step=NOW, now=NOW, **values):
 
 
 def ended(fake, *ends, now=NOW):
-    """Let the session be paused at step `now`, and episodes have ended some steps back."""
+    """Pause the session at step `now`; episodes have ended `ends` steps back."""
     with fake.writer.write("line") as line:
         line["env"], line["now"], line["count"] = 2, now, 100
         line["ends"] = 0
@@ -33,7 +33,7 @@ def ended(fake, *ends, now=NOW):
 
 
 def last_state(fake, *, step=NOW, now=NOW, **values):
-    """Let the session have found out the last state of the episode that a step ended."""
+    """Publish the last state of the episode that a step has ended."""
     board = np.zeros((16, 8))
     board[3] = 2
     values = {"source": MomentSource.REBUILT, "end": 1, "outcome": 2, "acted": 1, "action": 3, "decided": 0, **values}
@@ -41,12 +41,12 @@ def last_state(fake, *, step=NOW, now=NOW, **values):
 
 
 def looks(fake, back, last):
-    """Whether the app looks at that state."""
+    """Return whether the app requests that state."""
     return bool(fake.looks) and (fake.looks[-1]["back"], fake.looks[-1]["last"]) == (back, last)
 
 
-async def test_the_last_state_is_shown_at_once_where_an_episode_ended(fake, open_app):
-    """With how it ended; one step on is the next episode's first state, and one back the last one again."""
+async def test_the_last_state_of_an_episode_is_shown_first(fake, open_app):
+    """With its outcome; one step forward is the next episode's first state, one back the last state again."""
     fake.board("bottle", 0)
     ended(fake, 0)
     async with open_app(fake) as (app, pilot):
@@ -64,8 +64,8 @@ async def test_the_last_state_is_shown_at_once_where_an_episode_ended(fake, open
         await seen(app, "episode ended: topped out")
 
 
-async def test_arrows_pass_both_states_of_a_past_end(fake, open_app):
-    """Going back comes to the next episode's first state, then to the last one; going on the other way round."""
+async def test_arrows_visit_both_states_of_a_past_end(fake, open_app):
+    """Backward the next episode's first state and then the last state; forward in the other order."""
     ended(fake, 1)
     async with open_app(fake) as (_, pilot):
         await pilot.press("3")
@@ -77,8 +77,8 @@ async def test_arrows_pass_both_states_of_a_past_end(fake, open_app):
             await until(partial(looks, fake, back, last), key)
 
 
-async def test_every_new_end_is_asked_for(fake, open_app):
-    """Though the one before was looked at in the same way."""
+async def test_every_new_end_is_requested(fake, open_app):
+    """Even if the request differs only in the step."""
     ended(fake, 0, 1)
     async with open_app(fake) as (_, pilot):
         await pilot.press("3")
@@ -87,8 +87,8 @@ async def test_every_new_end_is_asked_for(fake, open_app):
         await until(lambda: looks(fake, 0, NOW + 1))
 
 
-async def test_a_last_board_that_was_not_kept_is_said_to_be_missing(fake, open_app):
-    """The next episode's first board is shown, as it was before there was another one."""
+async def test_a_last_board_that_was_not_stored_is_reported(fake, open_app):
+    """The next episode's first board is shown in its place."""
     fake.board("bottle", 1)
     ended(fake, 0)
     async with open_app(fake, (200, 40)) as (app, pilot):
@@ -99,8 +99,8 @@ async def test_a_last_board_that_was_not_kept_is_said_to_be_missing(fake, open_a
         await until(lambda: np.any(app.painter.view._board._rows == 1))
 
 
-async def test_who_plays_sees_the_board_that_comes_next(fake, open_app):
-    """Not the one that is over."""
+async def test_who_plays_sees_the_next_episode(fake, open_app):
+    """Not the last state of the one that has ended."""
     ended(fake, 0)
     async with open_app(fake) as (_, pilot):
         await pilot.press("3")

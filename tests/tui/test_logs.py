@@ -1,4 +1,4 @@
-"""The output in the app: followed, scrolled, searched, errors marked."""
+"""The output in the app: following, scrolling, searching, marked errors."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from .fake_session import SIZES, screen_text, seen, until
 
 
 def printed(fake, text, name="session.log"):
-    """Let the session print."""
+    """Append to the log of the session."""
     with (fake.directory / name).open("a") as file:
         file.write(text)
     fake.say()
@@ -25,8 +25,8 @@ async def test_output_is_followed(fake, open_app):
         assert "loading" not in screen_text(app)
 
 
-async def test_it_stands_still_when_scrolled_and_follows_at_the_end(fake, open_app):
-    """Pages, lines, the beginning and the end; new lines do not move what is read."""
+async def test_scrolled_output_stays_and_is_followed_again_at_the_end(fake, open_app):
+    """By pages and lines, to the start and the end; new lines do not move the shown ones."""
     printed(fake, "".join(f"line {number:03}\n" for number in range(100)))
     async with open_app(fake, (120, 30)) as (app, pilot):
         await pilot.press("o")
@@ -45,8 +45,8 @@ async def test_it_stands_still_when_scrolled_and_follows_at_the_end(fake, open_a
         await seen(app, "more", "following")
 
 
-async def test_it_is_searched(fake, open_app):
-    """Any case; Enter goes to the line before, and round; an empty search ends it."""
+async def test_output_is_searched(fake, open_app):
+    """Ignoring case; Enter goes to the previous match in a circle; an empty search ends it."""
     printed(fake, "".join(f"{'Needle' if number in {5, 50} else 'hay'} {number:03}\n" for number in range(100)))
     async with open_app(fake, (120, 30)) as (app, pilot):
         await pilot.press("o", "slash", *"needle", "enter")
@@ -59,8 +59,8 @@ async def test_it_is_searched(fake, open_app):
         await seen(app, "/ search")
 
 
-async def test_long_lines_are_read_to_their_end(fake, open_app):
-    """The arrow keys shift what is cut, as far as the longest line reaches, and back."""
+async def test_long_lines_are_scrolled_to_their_end(fake, open_app):
+    """By the arrow keys, as far as the longest line, and back."""
     printed(fake, "begin " + "long " * 40 + "end\n")
     async with open_app(fake, (80, 24)) as (app, pilot):
         await pilot.press("o")
@@ -72,8 +72,8 @@ async def test_long_lines_are_read_to_their_end(fake, open_app):
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_it_stands_at_every_size(fake, open_app, size):
-    """Long lines are cut; letters that move cursors do not."""
+async def test_output_fits_every_size(fake, open_app, size):
+    """Long lines are cut, and characters that move the cursor are escaped."""
     printed(fake, "\x1b[2Jclear\n" + "long " * 100 + "\n")
     async with open_app(fake, size) as (app, pilot):
         await pilot.press("o")
@@ -81,8 +81,8 @@ async def test_it_stands_at_every_size(fake, open_app, size):
         assert len(screen_text(app).splitlines()) == size[1]
 
 
-async def test_what_is_printed_without_other_news_is_shown(fake, open_app):
-    """As by a session that hangs: its telemetry stands still."""
+async def test_output_is_shown_without_a_new_snapshot(fake, open_app):
+    """As of a session that hangs and publishes nothing."""
     async with open_app(fake, (120, 30)) as (app, pilot):
         await pilot.press("o")
         await seen(app, "nothing was printed yet")

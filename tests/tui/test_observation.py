@@ -1,4 +1,4 @@
-"""Observations of every shape are drawn, and what is no number is seen."""
+"""Observations of every shape are drawn, with NaN and infinite values marked."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -22,15 +22,15 @@ def drawn(values, width, height):
     return ["".join(segment.text for segment in row) for row in observed(ABOUT, moment, width, height)]
 
 
-def test_numbers_that_are_none_are_told():
-    """By name, beside the others, whose bars are theirs."""
+def test_nan_and_infinity_are_shown_by_name():
+    """The bars of the other values are scaled without them."""
     rows = drawn(np.array([1.0, np.nan, -np.inf, 0.5]), 41, 10)
     assert [row.split()[-1] for row in rows] == ["1", "nan", "-inf", "0.500"]
     assert rows[0].count("━") == 2 * rows[3].count("━") > 0
 
 
-def test_numbers_that_are_none_are_counted_among_many():
-    """Where a bar stands for each, a sign stands for these."""
+def test_nan_and_infinity_are_counted_in_slices():
+    """A sign is drawn in place of their bars."""
     values = np.ones(100)
     values[[3, 7]] = np.nan, np.inf
     rows = drawn(values, 60, 10)
@@ -39,7 +39,7 @@ def test_numbers_that_are_none_are_counted_among_many():
 
 
 def test_numbers_have_room_in_a_slim_panel():
-    """Names and bars give way; of many, at least the range is told."""
+    """Names and bars are shortened; of a slice, at least the range is shown."""
     rows = drawn(np.array([1.0, -0.01234, 12345.6, 0.5]), 18, 4)
     assert [row.split()[-1] for row in rows] == ["1", "-0.01234", "12,346", "0.500"]
     for width, told in ((18, "24 values, -1 to 1"), (14, "-1 to 1")):
@@ -55,7 +55,7 @@ def test_numbers_have_room_in_a_slim_panel():
 )
 @example(np.array([[[-3.4e38, 1e38]]], np.float32), 10, 3)
 def test_any_observation_is_drawn(values, width, height):
-    """Whatever its shape and its numbers; what has planes, in no more lines than there are."""
+    """Of any shape and values; planes in no more lines than there are."""
     rows = drawn(values, width, height)
     assert rows
     assert values.ndim < 3 or len(rows) <= height

@@ -1,4 +1,4 @@
-"""What a person prefers is read from a file, and what is wrong in it is told."""
+"""Preferences are read from a file, and errors in it are reported."""
 
 import json
 import os
@@ -13,12 +13,12 @@ from pac.tui.drawing.theme import in_ascii
 from pac.tui.preferences import Preferences, path, read, schema
 
 
-def test_a_file_that_is_not_there_holds_none(tmp_path):
-    """Everything is as it comes."""
+def test_without_a_file_preferences_have_their_defaults(tmp_path):
+    """A missing file is no error."""
     assert read(tmp_path / "config.toml") == Preferences()
 
 
-def test_what_is_written_is_read(tmp_path):
+def test_preferences_are_read(tmp_path):
     """Theme, characters, rates and keys."""
     file = tmp_path / "config.toml"
     file.write_text('theme = "light"\ncharacters = "ascii"\ncolor = false\n[rates]\ngrid = 5\n[keys]\npause = "z"\n')
@@ -39,8 +39,8 @@ def test_what_is_written_is_read(tmp_path):
         ("[rates]\ngrid = 0x" + "f" * 9000, "an integer of more than 100 digits"),
     ],
 )
-def test_what_is_wrong_is_told_in_a_sentence(tmp_path, text, told):
-    """It names the file, what was expected and what came."""
+def test_errors_are_reported_in_a_sentence(tmp_path, text, told):
+    """It names the file, what was expected and what was given."""
     file = tmp_path / "config.toml"
     file.write_text(text)
     with pytest.raises(PacError, match=told) as caught:
@@ -48,28 +48,28 @@ def test_what_is_wrong_is_told_in_a_sentence(tmp_path, text, told):
     assert str(file) in str(caught.value)
 
 
-def test_a_folder_is_no_file(tmp_path):
-    """It is named, not stumbled over."""
+def test_a_folder_in_place_of_the_file_is_reported(tmp_path):
+    """By its name."""
     with pytest.raises(PacError, match="cannot be read"):
         read(tmp_path)
 
 
-def test_the_file_stands_in_the_users_configuration_folder(monkeypatch, tmp_path):
-    """Where XDG says, on Linux."""
+def test_the_file_is_in_the_users_configuration_folder(monkeypatch, tmp_path):
+    """On Linux, in the folder of XDG."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     if sys.platform == "linux":
         assert path() == tmp_path / "pac-tui" / "config.toml"
 
 
 def test_every_preference_is_described():
-    """The schema of the file says what each key is for."""
+    """The schema of the file describes each key."""
     described = schema()["properties"]
     assert set(described) == set(Preferences.model_fields)
     assert all(item.get("description") for item in described.values())
 
 
-def test_every_palette_can_be_read():
-    """Text stands out from its ground by at least 4.5 to 1, as WCAG 2 asks for."""
+def test_every_palette_has_enough_contrast():
+    """At least 4.5 to 1, the minimum of WCAG 2."""
 
     def light(color):
         parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
@@ -82,14 +82,14 @@ def test_every_palette_can_be_read():
             assert (high + 0.05) / (low + 0.05) >= 4.5, (name, color)
 
 
-def test_cards_and_dice_are_told_apart_in_ascii():
-    """A hand of question marks would be no hand."""
+def test_cards_and_dice_differ_in_ascii():
+    """They are not replaced by question marks."""
     assert in_ascii("K♠ Q♥ J♦ T♣ ⚀⚅") == "Ks Qh Jd Tc 16"
 
 
 @pytest.mark.parametrize("text", ["╭─ Env 3 ─╮", "✓ cleared …", "⠿ é 漢", "▏█░"])
-def test_ascii_is_as_wide_as_what_it_stands_for(text):
-    """Nothing but ASCII is left, and no column moves."""
+def test_ascii_has_the_width_of_the_text_that_it_replaces(text):
+    """Only ASCII is left, and columns keep their places."""
     from rich.cells import cell_len
 
     assert in_ascii(text).isascii()
@@ -97,8 +97,8 @@ def test_ascii_is_as_wide_as_what_it_stands_for(text):
 
 
 @pytest.mark.session
-def test_the_app_obeys_the_file(tmp_path):
-    """Palette, signs and keys are the file's when the app is imported; the command shows them."""
+def test_the_app_uses_the_file(tmp_path):
+    """Palette, signs and keys are those of the file when the app is imported; the command shows them."""
     folder = tmp_path / "pac-tui"
     folder.mkdir()
     (folder / "config.toml").write_text('theme = "light"\n[keys]\npause = "z"\n')
@@ -114,7 +114,7 @@ def test_the_app_obeys_the_file(tmp_path):
 
 @pytest.mark.session
 def test_bad_preferences_stop_the_app_before_anything_starts(tmp_path):
-    """One sentence and the exit code of bad usage."""
+    """With one sentence and the exit code of invalid usage."""
     folder = tmp_path / "pac-tui"
     folder.mkdir()
     (folder / "config.toml").write_text('[keys]\npuase = "p"\n')

@@ -1,4 +1,4 @@
-"""The app in a process of its own, on a terminal: what it imports, how it ends, and what it leaves behind."""
+"""The app in its own process, on a terminal: its imports, how it ends, and what remains."""
 
 import json
 import os
@@ -26,7 +26,7 @@ HEAVY = ("torch", "numba", "gymnasium", "scipy")
 
 
 def test_the_app_imports_nothing_heavy():
-    """A fresh interpreter that imports all of the app holds neither PyTorch nor Numba nor Gymnasium."""
+    """An interpreter that imports all of the app has not imported PyTorch, Numba or Gymnasium."""
     modules = "pac.tui.launch, pac.tui.app, pac.tui.screenshots"
     code = f"import sys, json, {modules}; print(json.dumps([name for name in {HEAVY} if name in sys.modules]))"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
@@ -34,14 +34,14 @@ def test_the_app_imports_nothing_heavy():
 
 
 def test_the_session_starts_before_textual_is_imported():
-    """The module that starts a session is light: no Textual either."""
+    """The module that starts a session does not import Textual."""
     code = "import sys, pac.tui.launch; print('textual' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "False"
 
 
 def test_the_console_has_plain_signs():
-    """On the Linux console, whose font has few characters, all signs are of its code page."""
+    """The font of the Linux console is small, so all signs are in its code page."""
     plain = styles.signs_for({"TERM": "linux"}, "auto")
     assert not plain.braille
     texts = (plain.good, plain.bad, plain.stepping, plain.paused, plain.full, plain.track, *plain.corners)
@@ -51,7 +51,7 @@ def test_the_console_has_plain_signs():
 
 @pytest.fixture
 def place(tmp_path):
-    """A runtime directory and a working directory, both of which the test leaves clean."""
+    """A runtime directory, which must be empty at the end, and a working directory."""
     with tidy() as folder:
         yield folder, tmp_path
 
@@ -65,7 +65,7 @@ def place(tmp_path):
     ],
 )
 def test_the_app_runs_on_any_terminal_and_restores_it(place, more):
-    """From the first screen over running boards to q: exit code 0, the terminal echoes again, nothing is left."""
+    """From the first screen to q: exit code 0, the terminal echoes again, nothing remains."""
     terminal = Terminal((*QUICK, "--runs-dir", "runs"), *place, **more)
     try:
         until(lambda: b"running" in terminal.drawn, f"boards in {more}")
@@ -82,7 +82,7 @@ def test_the_app_runs_on_any_terminal_and_restores_it(place, more):
     "number", [signal.SIGHUP, *(pytest.param(each, marks=pytest.mark.slow) for each in (signal.SIGTERM, signal.SIGINT))]
 )
 def test_a_signal_ends_app_and_session(place, number):
-    """The session ends with the app; but for a closed terminal, which is gone, the terminal is restored."""
+    """The terminal is restored, unless it was closed."""
     terminal = Terminal((*QUICK, "--runs-dir", "runs"), *place)
     try:
         until(lambda: b"running" in terminal.drawn, "boards")
@@ -95,7 +95,7 @@ def test_a_signal_ends_app_and_session(place, number):
 
 
 def stop(terminal, number):
-    """Stop an app by a signal, and wait until it is."""
+    """Stop an app with a signal and wait until it has stopped."""
     terminal.process.send_signal(number)
     stopped = psutil.Process(terminal.process.pid)
     until(lambda: stopped.status() == psutil.STATUS_STOPPED, "the stop")
@@ -118,7 +118,7 @@ def resume(terminal):
 )
 @pytest.mark.parametrize("end", ["q\r", signal.SIGTERM], ids=["q", "terminated"])
 def test_the_terminal_is_restored_after_the_app_was_continued(place, numbers, end):
-    """Keys still work after SIGCONT, and the attributes at the end are those from before the app."""
+    """Keys work after SIGCONT, and at the end the attributes are those from before the app."""
     terminal = Terminal((*QUICK, "--runs-dir", "runs"), *place)
     try:
         until(lambda: b"running" in terminal.drawn, "boards")
@@ -133,8 +133,8 @@ def test_the_terminal_is_restored_after_the_app_was_continued(place, numbers, en
         terminal.close()
 
 
-def test_a_suspended_app_gives_the_terminal_back_until_it_is_continued(place):
-    """While it is stopped by SIGTSTP, the shell has its attributes and its screen."""
+def test_a_suspended_app_restores_the_terminal_until_it_is_continued(place):
+    """While SIGTSTP has stopped it, the shell has its attributes and its screen."""
     terminal = Terminal((*QUICK, "--runs-dir", "runs"), *place)
     try:
         until(lambda: b"running" in terminal.drawn, "boards")
@@ -150,7 +150,7 @@ def test_a_suspended_app_gives_the_terminal_back_until_it_is_continued(place):
 
 
 def test_a_game_that_is_terminated_restores_the_terminal(place):
-    """SIGTERM ends what a person plays with exit code 130."""
+    """SIGTERM ends it with exit code 130."""
     terminal = Terminal(("play", "kuhn"), *place)
     try:
         until(lambda: b"quit" in terminal.drawn, "the table")
@@ -164,7 +164,7 @@ def test_a_game_that_is_terminated_restores_the_terminal(place):
 
 @pytest.mark.parametrize("end", ["pass", "1 / 0", "sys.exit()", "os.kill(os.getpid(), signal.SIGHUP)"])
 def test_a_borrowed_terminal_is_restored_however_the_block_ends(end):
-    """Its attributes are those from before, after an exception or a signal, too."""
+    """Also after an exception or a signal."""
     code = f"import os, signal, sys, tty; from pac.tui.terminal import borrowed_terminal\n{BORROWED.format(end)}"
     ours, theirs = pty.openpty()
     before = termios.tcgetattr(theirs)
@@ -174,8 +174,8 @@ def test_a_borrowed_terminal_is_restored_however_the_block_ends(end):
     os.close(theirs)
 
 
-def test_a_terminal_that_goes_without_a_signal_ends_app_and_session(place):
-    """Whoever draws into nothing would wait for ever, and let its thread for keys spin."""
+def test_a_terminal_that_closes_without_a_signal_ends_app_and_session(place):
+    """Otherwise the app would wait for ever, with a thread that spins."""
     terminal = Terminal((*QUICK, "--runs-dir", "runs"), *place)
     try:
         until(lambda: b"running" in terminal.drawn, "boards")
@@ -211,7 +211,7 @@ class Evil(gymnasium.Env):
 
 
 def test_an_environment_writes_nothing_raw_to_the_terminal(place):
-    """Its info keys, what it prints and how it draws itself: all bytes of the app are its own or printable."""
+    """Info keys, output and text boards: all bytes of the app are its own or printable."""
     (place[1] / "evil.py").write_text(EVIL)
     arguments = ("--task", "evil:Evil", *QUICK[2:], "--runs-dir", "runs")
     terminal = Terminal(arguments, *place, PYTHONPATH=str(place[1]))
@@ -227,8 +227,8 @@ def test_an_environment_writes_nothing_raw_to_the_terminal(place):
         terminal.close()
 
 
-def test_a_command_in_a_process_of_its_own_prints_nothing_raw(place):
-    """On a terminal, where styles are its own escapes."""
+def test_a_command_prints_nothing_raw(place):
+    """On a terminal, where styles are escape sequences."""
     run = place[1] / "runs" / ATTACK.replace("/", "")
     run.mkdir(parents=True)
     (run / "run.json").write_text(json.dumps({"task": ATTACK, "state": ATTACK, "config": {}}))

@@ -1,4 +1,4 @@
-"""The scheduler says what is due, and makes what costs too much rarer."""
+"""The scheduler says what is due, and draws less often what costs too much."""
 
 from pac.tui.refresh import BUDGET, SLOWEST, RefreshScheduler
 
@@ -21,7 +21,7 @@ def scheduler():
 
 
 def test_a_part_is_due_once_per_period():
-    """Asked again within the period, it is not due."""
+    """Within the period it is not due."""
     machine, found = scheduler()
     assert found.due("figures", 0.25)
     machine.spend(0.1, 0)
@@ -30,8 +30,8 @@ def test_a_part_is_due_once_per_period():
     assert found.due("figures", 0.25)
 
 
-def test_what_was_asked_for_too_early_is_owed():
-    """From the end of its period until it is drawn, and only if somebody asked."""
+def test_a_part_that_was_not_due_becomes_overdue():
+    """From the end of its period until it is drawn."""
     machine, found = scheduler()
     assert found.due("figures", 0.25)
     machine.spend(0.3, 0)
@@ -47,15 +47,15 @@ def test_what_was_asked_for_too_early_is_owed():
 
 
 def test_a_key_makes_everything_due():
-    """After `at_once`, no period is left to wait for."""
+    """After `expire_all` every part is due."""
     _, found = scheduler()
     assert found.due("figures", 10.0)
     found.expire_all()
     assert found.due("figures", 10.0)
 
 
-def test_too_high_a_cost_stretches_the_periods():
-    """An app that takes half a core draws less often, down to a limit; one that is cheap again recovers."""
+def test_a_high_cost_slows_drawing_down():
+    """Up to a limit; when the cost falls, the rates recover."""
     machine, found = scheduler()
     for _ in range(10):
         machine.spend(1.0, 0.5)

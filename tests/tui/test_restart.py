@@ -1,4 +1,4 @@
-"""A restart waits for half a second, merges presses, and can be hurried or cancelled."""
+"""A restart waits for half a second, merges presses, and can be hurried or canceled."""
 
 import pytest
 
@@ -8,17 +8,17 @@ from pac.tui.restart import DEBOUNCE, PendingRestart
 
 @pytest.fixture
 def clock():
-    """A clock that stands until it is moved."""
+    """A clock that the test sets."""
     return [100.0]
 
 
 @pytest.fixture
 def pending(clock):
-    """Nothing pending yet."""
+    """No restart is pending yet."""
     return PendingRestart(clock=lambda: clock[0])
 
 
-def test_it_happens_after_the_debounce(pending, clock):
+def test_a_restart_happens_after_half_a_second(pending, clock):
     """Not before, and only once."""
     pending.request(9)
     assert pending.take() is None
@@ -27,8 +27,8 @@ def test_it_happens_after_the_debounce(pending, clock):
     assert pending.take() is None
 
 
-def test_another_press_begins_the_countdown_anew(pending, clock):
-    """Presses merge into one restart, at the last number."""
+def test_another_press_restarts_the_countdown(pending, clock):
+    """Presses become one restart with the last number."""
     pending.request(9)
     clock[0] += DEBOUNCE / 2
     pending.request(10)
@@ -39,8 +39,8 @@ def test_another_press_begins_the_countdown_anew(pending, clock):
     assert pending.take() == 10
 
 
-def test_it_can_be_hurried_and_cancelled(pending):
-    """Enter takes it now, Esc forgets it."""
+def test_a_restart_can_be_hurried_and_canceled(pending):
+    """Enter takes it now, Esc cancels it."""
     pending.request(9)
     assert pending.take(now=True) == 9
     pending.request(9)
@@ -50,7 +50,7 @@ def test_it_can_be_hurried_and_cancelled(pending):
 
 
 @pytest.mark.parametrize(("asked", "wanted"), [(0, 1), (-5, 1), (10**9, MAX_ENVS)])
-def test_the_number_stays_possible(pending, asked, wanted):
-    """Fewer than one or too many are never asked for."""
+def test_the_number_of_environments_is_limited(pending, asked, wanted):
+    """To at least one and at most the maximum."""
     pending.request(asked)
     assert pending.num_envs == wanted

@@ -1,4 +1,4 @@
-"""The app over a real session, in its own process."""
+"""The app over a real session in its own process."""
 
 import pytest
 
@@ -19,8 +19,8 @@ def config(tmp_path):
     return Config(task="CartPole-v1", trainer="random", backend="inline", num_envs=2, runs_dir=tmp_path)
 
 
-async def test_a_person_restarts_measures_and_stops(config):
-    """From the start over ], B and Space to q, by keys alone; the session ends and reports."""
+async def test_keys_restart_measure_and_stop_a_session(config):
+    """From the start over ], B and Space to q; the session ends and reports."""
     connection = SessionConnection(lambda: launch(config))
     app = PacApp(connection)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -46,7 +46,7 @@ async def test_a_person_restarts_measures_and_stops(config):
 
 
 async def test_the_end_of_an_episode_shows_its_last_state(config):
-    """Run to it, and the screen says how it ended; one step on is where the next episode begins."""
+    """With its outcome; one step forward is the first state of the next episode."""
     connection = SessionConnection(lambda: launch(config))
     app = PacApp(connection)
     async with app.run_test(size=(160, 40)) as pilot:
@@ -65,8 +65,8 @@ async def test_the_end_of_an_episode_shows_its_last_state(config):
     connection.close()
 
 
-async def test_a_killed_session_is_a_failure_that_stays(config):
-    """kill -9: the screen says what happened, and q leaves with 1."""
+async def test_a_killed_session_is_shown_as_failed(config):
+    """After kill -9 the screen gives the reason, and q leaves with exit code 1."""
     connection = SessionConnection(lambda: launch(config))
     app = PacApp(connection)
     async with app.run_test(size=(120, 40)) as pilot:

@@ -1,4 +1,4 @@
-"""The watcher's requests collapse, and what it cannot see is told once."""
+"""The thread that takes snapshots: requests become one, and errors are reported once."""
 
 import threading
 
@@ -14,8 +14,8 @@ from pac.tui.threads import SnapshotThread
 from ..waiting import until
 
 
-def test_requests_collapse(fake):
-    """However often it is asked while it looks, it looks once more; and without news it says nothing."""
+def test_requests_become_one(fake):
+    """Many requests cause one snapshot; without news nothing is posted."""
     connection = SessionConnection(lambda: fake)
     posted: list[Message] = []
     watcher = SnapshotThread(connection, posted.append)
@@ -30,8 +30,8 @@ def test_requests_collapse(fake):
     watcher.close()
 
 
-def test_a_session_that_is_gone_is_told_once(fake):
-    """Every further look finds the same, and says nothing more."""
+def test_the_end_of_a_session_is_reported_once(fake):
+    """Later requests find the same and report nothing."""
     fake.code = 1
     connection = SessionConnection(lambda: fake)
     posted: list[Message] = []
@@ -46,7 +46,7 @@ def test_a_session_that_is_gone_is_told_once(fake):
 
 
 def test_damaged_telemetry_is_reported(fake, tmp_path, monkeypatch):
-    """The app says so, and does not stay on the screen it had."""
+    """The app does not stay at its last screen."""
     (tmp_path / "telemetry.1").write_bytes(b"short")
     monkeypatch.setattr(fake, "directory", tmp_path)
     posted: list[Message] = []
@@ -59,7 +59,7 @@ def test_damaged_telemetry_is_reported(fake, tmp_path, monkeypatch):
 
 
 def test_the_screen_does_not_wait_for_the_session(fake):
-    """Making a connection returns at once, however long the session takes to stand."""
+    """Making a connection returns immediately, however long the session takes to start."""
     stands = threading.Event()
 
     def start():
@@ -73,8 +73,8 @@ def test_the_screen_does_not_wait_for_the_session(fake):
     until(lambda: connection.started)
 
 
-def test_who_leaves_while_joining_does_not_join(fake, monkeypatch):
-    """The way to the session that was just found is closed again."""
+def test_a_viewer_that_leaves_while_joining_does_not_join(fake, monkeypatch):
+    """The connection to the session is closed again."""
     connection, ways = SessionConnection(lambda: fake), []
 
     def left_meanwhile(directory):

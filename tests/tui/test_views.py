@@ -1,4 +1,4 @@
-"""Each view says what it must, at every size."""
+"""What each view shows, at every size."""
 
 import time
 from functools import partial
@@ -13,13 +13,13 @@ from .fake_session import CHESS, SIZES, FakeSession, play, screen_text, seen, un
 
 
 def counted(app, steps):
-    """Whether the app has seen so many steps."""
+    """Return whether the newest snapshot has so many steps."""
     return app.state.snapshot.state["steps"] == steps
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_every_view_stands_at_every_size(fake, open_app, size):
-    """Nothing breaks, down to a terminal in which nothing fits."""
+async def test_every_view_fits_every_size(fake, open_app, size):
+    """Down to a terminal in which nothing fits."""
     play(fake)
     async with open_app(fake, size) as (app, pilot):
         for key in ("0", "2", "t", "l", "w", "e", "escape", "question_mark"):
@@ -31,15 +31,15 @@ async def test_every_view_stands_at_every_size(fake, open_app, size):
 
 
 async def test_the_summary_counts_and_compares(fake, open_app):
-    """fps, speedup, efficiency and ends of episodes by reason: 3.2x at 8 is 40 %."""
+    """fps, speedup, efficiency and outcomes: 3.2x at 8 is 40 %."""
     play(fake)
     async with open_app(fake) as (app, _):
         await seen(app, "fps(total)", "2,400", "300.0", "3.20 x", "40 %", "3 cleared, 9 topped out", "1:02:03")
         await seen(app, "Env 1/8", "Env 8/8", "123,456 steps")
 
 
-async def test_a_low_terminal_tells_ends_by_their_signs(fake, open_app):
-    """Where a row for each would leave no room for the curve."""
+async def test_a_low_terminal_shows_outcomes_as_signs(fake, open_app):
+    """A row for each would leave no room for the curve."""
     play(fake)
     with fake.writer.write("outcomes") as outcomes:
         outcomes[:4] = 0, 3000, 9000, 1000
@@ -48,14 +48,14 @@ async def test_a_low_terminal_tells_ends_by_their_signs(fake, open_app):
         await seen(app, "13,000", "3,000✓, 9,000✗, 1,000○", "Return")
 
 
-async def test_without_a_baseline_nothing_is_compared(fake, open_app):
-    """N/A, and how to measure it."""
+async def test_without_a_baseline_there_is_no_speedup(fake, open_app):
+    """The panel says how to measure it."""
     async with open_app(fake) as (app, _):
         await seen(app, "N/A", "press B to measure it")
 
 
-async def test_boards_tell_their_state_without_colour(fake, open_app):
-    """Cleared, topped out, hung and stepping each have a sign, and the first three a word."""
+async def test_boards_show_their_state_without_color(fake, open_app):
+    """Cleared, topped out, hung and stepping have a sign, and the first three a word."""
     with fake.writer.write("environments") as table:
         table["ended"][:2] = time.time() + 1000
         table["last_outcome"][:2] = 1, 2
@@ -68,7 +68,7 @@ async def test_boards_tell_their_state_without_colour(fake, open_app):
 
 @pytest.mark.thorough
 async def test_wide_terminals_show_more_curves(fake, open_app):
-    """Below the boards and beside one of them; what they run over is asked for."""
+    """Below the boards and beside one of them; these curves are requested."""
     play(fake)
     async with open_app(fake, (200, 60)) as (app, pilot):
         await seen(app, "Return, mean of 100", "info/viruses", "Time of a step")
@@ -77,8 +77,8 @@ async def test_wide_terminals_show_more_curves(fake, open_app):
         await seen(app, "Learning", "loss/policy", "─ info/viruses ─")
 
 
-async def test_a_curve_has_no_name_until_it_is_known_which_is_measured(fake, open_app):
-    """A solver measures one thing or another, by the size of its game."""
+async def test_a_curve_has_no_name_until_its_metric_is_known(fake, open_app):
+    """The metric of a solver depends on the size of its game."""
     fake.facts = {"figures": (Figure("nash_conv", "NashConv"), Figure("regret", "Regret"))}
     fake.restart(8)
     async with open_app(fake, (80, 24)) as (app, _):
@@ -88,8 +88,8 @@ async def test_a_curve_has_no_name_until_it_is_known_which_is_measured(fake, ope
         await seen(app, "─ Regret ─")
 
 
-async def test_a_slim_head_tells_a_speed_only_while_there_is_one(fake, open_app):
-    """Else how far the training is."""
+async def test_a_slim_header_shows_the_speed_only_while_running(fake, open_app):
+    """Otherwise it shows the number of steps."""
     play(fake)
     async with open_app(fake, (40, 12)) as (app, _):
         await seen(app, "running   2,400 fps")
@@ -98,16 +98,16 @@ async def test_a_slim_head_tells_a_speed_only_while_there_is_one(fake, open_app)
 
 
 @pytest.mark.thorough
-async def test_letters_tell_pieces_apart_on_the_console(fake, open_app, monkeypatch):
-    """Where sixteen colours make two of the game's the same."""
+async def test_letters_distinguish_pieces_on_the_console(fake, open_app, monkeypatch):
+    """Sixteen colors would make two of them the same."""
     monkeypatch.setenv("TERM", "linux")
     play(fake)
     async with open_app(fake) as (app, _):
         await seen(app, "rr", "ss", "aa")
 
 
-async def test_nothing_scales_where_n_is_the_scripts_own(runtime_directory, open_app):
-    """A script that is watched is not asked for a baseline."""
+async def test_a_watched_script_has_no_scaling(runtime_directory, open_app):
+    """The number of its environments cannot be changed."""
     fake = FakeSession(runtime_directory)
     try:
         fake.facts = {"watched": True}
@@ -119,8 +119,8 @@ async def test_nothing_scales_where_n_is_the_scripts_own(runtime_directory, open
         fake.close()
 
 
-async def test_a_watched_script_is_told_of_as_such(runtime_directory, open_app):
-    """Where it prints and who steps its environments; the way out stands whole in 40 columns."""
+async def test_a_watched_script_is_described_as_such(runtime_directory, open_app):
+    """Its output, its environments, and the dialog to leave, in 40 columns."""
     fake = FakeSession(runtime_directory)
     try:
         fake.facts = {"watched": True}
@@ -136,16 +136,16 @@ async def test_a_watched_script_is_told_of_as_such(runtime_directory, open_app):
         fake.close()
 
 
-async def test_a_paused_board_says_so(fake, open_app):
-    """The sign of the boards is that of a pause."""
+async def test_a_paused_board_has_the_sign_of_a_pause(fake, open_app):
+    """As the header does."""
     fake.say(phase=Phase.PAUSED)
     async with open_app(fake) as (app, _):
         await seen(app, "‖ paused")
         await until(lambda: screen_text(app).count("‖") == 1 + 8)
 
 
-async def test_many_boards_are_paged(runtime_directory, open_app):
-    """PgDn shows the next page, the head says which, and the session hears of it."""
+async def test_many_boards_are_divided_into_pages(runtime_directory, open_app):
+    """PgDn shows the next page, the header counts them, and the session is told."""
     fake = FakeSession(runtime_directory, num_envs=300)
     try:
         async with open_app(fake, (80, 24)) as (app, pilot):
@@ -163,8 +163,8 @@ async def test_many_boards_are_paged(runtime_directory, open_app):
         fake.close()
 
 
-async def test_the_environment_view_shows_all_of_one(fake, open_app):
-    """Episode, scalars, reward terms, the policy's value and likeliest actions."""
+async def test_the_environment_view_shows_one_environment(fake, open_app):
+    """Episode, scalars, reward terms, the policy's value and most probable actions."""
     play(fake)
     with fake.writer.write("environments") as table:
         table["episode"][2], table["episode_return"][2], table["action"][2] = 41, 1.25, 3 * 128 + 9 * 8 + 2
@@ -200,7 +200,7 @@ async def test_panels_of_every_kind_are_drawn(runtime_directory, open_app):
 
 
 async def test_the_times_add_up(fake, open_app):
-    """What no phase accounts for has a bar of its own, and the sum is the wall time."""
+    """The time outside all phases has its own bar, and the sum is the wall time."""
     play(fake)
     async with open_app(fake) as (app, pilot):
         await pilot.press("t")
@@ -209,7 +209,7 @@ async def test_the_times_add_up(fake, open_app):
 
 
 async def test_curves_run_over_steps_or_time(fake, open_app):
-    """x switches the axis; the session hears which curves are looked at."""
+    """x switches the axis, and the shown curves are requested."""
     play(fake)
     async with open_app(fake) as (app, pilot):
         await pilot.press("l")
@@ -220,7 +220,7 @@ async def test_curves_run_over_steps_or_time(fake, open_app):
 
 
 async def test_workers_and_events_are_listed(fake, open_app):
-    """Who steps what, how it does, its last error, and what happened, the newest first."""
+    """Environments, state and last error of each worker, and the newest events first."""
     fake.process(0, pid=4242, end_env=4, cpu=12.0, rss=150 << 20)
     fake.process(1, pid=4343, first_env=4, end_env=8, state=b"dead", restarts=2, error=b"ValueError: no such move")
     fake.event(Level.INFO, "restarted with num_envs=8")
@@ -234,7 +234,7 @@ async def test_workers_and_events_are_listed(fake, open_app):
 
 
 async def test_processes_of_several_roles_are_listed_with_their_roles(fake, open_app):
-    """A learner stands below the workers, with its name, its device and its updates per second."""
+    """A learner is listed below the workers, with its name, its device and its updates per second."""
     fake.process(0, pid=4242, end_env=8, rate=1234.0)
     fake.process(1, "learner", index=0, pid=4343, name=b"alice", device=b"cuda:1", rate=56.0)
     async with open_app(fake, (160, 40)) as (app, pilot):
@@ -242,8 +242,8 @@ async def test_processes_of_several_roles_are_listed_with_their_roles(fake, open
         await seen(app, "rate/s", "worker 1", "1,234", "learner alice", "56", "cuda:1", "1 x shm")
 
 
-async def test_curves_of_several_learners_are_called_after_them(fake, open_app):
-    """By the name of the learner, or its number; what only one of them reports has no name behind it."""
+async def test_curves_of_several_learners_have_their_names(fake, open_app):
+    """Or their numbers; a metric that only one of them reports has no name after it."""
     fake.process(0, "learner", index=0, name=b"alice")
     fake.history(loss=[0.3, 0.2], **{"learner1/loss": [0.5, 0.4], "learner1/lag": [1.0, 1.0]})
     async with open_app(fake, (160, 40)) as (app, pilot):
@@ -251,8 +251,8 @@ async def test_curves_of_several_learners_are_called_after_them(fake, open_app):
         await seen(app, "loss (alice)", "loss (learner 2)", " lag ")
 
 
-async def test_the_foot_says_what_the_machine_does(fake, open_app):
-    """CPU, memory, and a GPU or none; and what the app costs."""
+async def test_the_footer_shows_the_use_of_the_machine(fake, open_app):
+    """CPU, memory, a GPU if there is one, and the cost of the app."""
     fake.write("system", cores=2, cpu=150.0, rss=812 << 20, shm=1 << 20, pulse=time.time())
     async with open_app(fake) as (app, _):
         await seen(app, "150 % of 200 %", "812.0 MiB", "no GPU", "ui ")
@@ -264,8 +264,8 @@ async def test_the_foot_says_what_the_machine_does(fake, open_app):
         await seen(app, "N/A Big One MIG 1g", "3.0 GiB of 16.0 GiB")
 
 
-async def test_starting_is_shown_where_the_boards_will_be(fake, open_app):
-    """What is loading, for how long, and how far it is."""
+async def test_starting_is_shown_in_place_of_boards(fake, open_app):
+    """With what is loading, for how long, and the progress."""
     fake.say(phase=Phase.STARTING, message=b"compiling kernels", progress=0.25, started=time.time() - 7200)
     async with open_app(fake) as (app, _):
         await seen(app, "starting", "compiling kernels", "25 %", " 2:0")
@@ -274,8 +274,8 @@ async def test_starting_is_shown_where_the_boards_will_be(fake, open_app):
 
 
 @pytest.mark.thorough
-async def test_a_resized_terminal_is_filled_anew(fake, open_app):
-    """The boards take the scale that fits, and the edges the new width."""
+async def test_a_resized_terminal_is_filled_again(fake, open_app):
+    """The boards have the scale that fits, and the edges the new width."""
     play(fake)
     async with open_app(fake, (200, 60)) as (app, pilot):
         await until(lambda: app.query_one("#grid").grid_layout is not None)
@@ -286,8 +286,8 @@ async def test_a_resized_terminal_is_filled_anew(fake, open_app):
 
 
 @pytest.mark.thorough
-async def test_a_solver_speaks_of_workers_and_iterations(fake, open_app):
-    """In headings, tabs, foot, prompts and help; there are no episodes, and the goal stands on logarithmic axes."""
+async def test_a_solver_has_workers_and_iterations(fake, open_app):
+    """In headings, tabs, footer, prompts and help; it has no episodes, and its curve has logarithmic axes."""
     units = Units("worker", "worker", "batch", "iteration", "it/s", "batches/s", "frames", episodes=False)
     goal = Figure("nash_conv", "NashConv", "chips per hand", log=True, better="lower")
     fake.facts = {"units": units, "figures": (goal, RETURN)}
@@ -317,8 +317,8 @@ async def test_a_solver_speaks_of_workers_and_iterations(fake, open_app):
 
 
 @pytest.mark.thorough
-async def test_what_has_no_room_beside_a_board_stands_on_the_next_page(runtime_directory, open_app):
-    """All panels of a game can be seen on a small terminal, page by page, also while it is paused."""
+async def test_panels_without_room_are_on_the_next_page(runtime_directory, open_app):
+    """All panels of a game can be seen on a small terminal, also while it is paused."""
     fake = FakeSession(runtime_directory, "autochess:players=8", 2)
     titles = [panel.title for panel in fake.task.panels if not panel.main]
     try:

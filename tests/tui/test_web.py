@@ -1,4 +1,4 @@
-"""The app in a browser: only for who knows the token, and only from our own page."""
+"""The app in a browser: only with the token, and only from the served page."""
 
 import os
 import socket
@@ -65,8 +65,8 @@ def answer(url, **headers):
             return error.code, error.headers
 
 
-def test_a_stranger_stays_outside(served):
-    """Neither without a token nor with a wrong one, and not to the socket either."""
+def test_a_request_without_the_token_is_refused(served):
+    """Also with a wrong token, and at the socket."""
     assert answer(f"{served}/")[0] == 403
     assert answer(f"{served}/?token=wrong")[0] == 403
     assert answer(f"{served}/ws")[0] == 403
@@ -83,13 +83,13 @@ def test_the_token_is_exchanged_for_a_cookie(served):
 
 
 def test_another_page_cannot_use_the_cookie(served):
-    """A page from elsewhere, or another name for this machine, is refused in spite of it."""
+    """A page of another origin, or another name for this machine, is refused in spite of it."""
     assert answer(f"{served}/", Cookie=f"pac-tui={TOKEN}", Origin="http://evil.example")[0] == 403
     assert answer(f"{served}/", Cookie=f"pac-tui={TOKEN}", Host="evil.example")[0] == 403
 
 
-def test_a_taken_port_is_told(served):
-    """One sentence that says what to do."""
+def test_a_port_in_use_is_reported(served):
+    """In one sentence that says what to do."""
     port = served.rpartition(":")[2]
     command = [sys.executable, "-m", "pac.tui", "serve", "--port", port]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)

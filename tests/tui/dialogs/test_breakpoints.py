@@ -1,4 +1,4 @@
-"""Breakpoints in the app: typed, listed, switched, removed; and where it goes when one hits."""
+"""Breakpoints in the app: adding, listing, switching and removing them, and what happens when one hits."""
 
 import pytest
 from textual.widgets import Input
@@ -10,7 +10,7 @@ from ..fake_session import SIZES, screen_text, seen, until
 
 
 def listed(fake, *texts, hits=0, env=-1):
-    """Let the session have breakpoints; the first one has hit."""
+    """Publish breakpoints; the first one has hit."""
     with fake.writer.write("breakpoints") as block:
         block[:] = 0
         for index, text in enumerate(texts):
@@ -19,13 +19,13 @@ def listed(fake, *texts, hits=0, env=-1):
 
 
 async def opened(app, pilot):
-    """Open the screen."""
+    """Open the dialog."""
     await pilot.press("b")
     await until(lambda: isinstance(app.screen, BreakpointsDialog))
 
 
 async def test_a_condition_is_typed_and_sent(fake, open_app):
-    """Space is a letter while something stands in the line; Enter sends it; the session's list is shown."""
+    """In a text, Space is a character; Enter sends the text; the session's list is shown."""
     async with open_app(fake, (120, 40)) as (app, pilot):
         await opened(app, pilot)
         await seen(app, "no breakpoints")
@@ -41,8 +41,8 @@ async def test_a_condition_is_typed_and_sent(fake, open_app):
         await until(lambda: not isinstance(app.screen, BreakpointsDialog))
 
 
-async def test_an_error_is_told_in_place_and_the_text_comes_back(fake, open_app):
-    """No toast, nothing typed again."""
+async def test_an_error_is_shown_in_the_dialog_with_the_text(fake, open_app):
+    """There is no toast, and nothing has to be typed again."""
     fake.refusal = "Unknown name: unknown name in a condition 'rewrad'"
     async with open_app(fake, (120, 40)) as (app, pilot):
         await opened(app, pilot)
@@ -52,8 +52,8 @@ async def test_an_error_is_told_in_place_and_the_text_comes_back(fake, open_app)
         assert not app._notifications
 
 
-async def test_one_is_selected_switched_and_removed(fake, open_app):
-    """Arrow keys, Space and Delete, while nothing is typed."""
+async def test_a_breakpoint_is_selected_switched_and_removed(fake, open_app):
+    """Arrow keys, Space and Delete do so while the input is empty."""
     listed(fake, "ended", "hung")
     async with open_app(fake, (120, 40)) as (app, pilot):
         await opened(app, pilot)
@@ -64,8 +64,8 @@ async def test_one_is_selected_switched_and_removed(fake, open_app):
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_the_list_stands_at_every_size(fake, open_app, size):
-    """Nothing breaks where little fits; what is selected stays in sight."""
+async def test_the_list_fits_every_size(fake, open_app, size):
+    """The selected breakpoint stays visible."""
     listed(fake, *(f"length > {index}00" for index in range(1, 30)))
     async with open_app(fake, size) as (app, pilot):
         await opened(app, pilot)
@@ -75,8 +75,8 @@ async def test_the_list_stands_at_every_size(fake, open_app, size):
         assert len(screen_text(app).splitlines()) == size[1]
 
 
-async def test_the_app_goes_to_where_a_breakpoint_hits(fake, open_app):
-    """Its board is marked and the toast says why; later looks leave the person where they are."""
+async def test_the_app_shows_the_environment_of_a_breakpoint_that_hits(fake, open_app):
+    """Its board is marked and a toast gives the reason; later snapshots do not change the view."""
     async with open_app(fake, (120, 40)) as (app, pilot):
         listed(fake, "reward < -5", hits=1, env=4)
         fake.event(Level.WARNING, "break: env 5: reward < -5 (reward -6.2)")

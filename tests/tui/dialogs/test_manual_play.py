@@ -20,7 +20,7 @@ def chess(runtime_directory):
 
 
 async def test_buttons_names_and_numbers_are_played(chess, open_app):
-    """Each is one step; Enter alone is the policy's own; the session is paused first."""
+    """Each is one step; an empty input is the policy's action; the session is paused first."""
     async with open_app(chess, (120, 40)) as (app, pilot):
         await pilot.press("3", "p")
         await until(lambda: isinstance(app.screen, ManualPlay))
@@ -41,7 +41,7 @@ async def test_buttons_names_and_numbers_are_played(chess, open_app):
 
 @pytest.mark.thorough
 async def test_a_paused_session_is_not_paused_again(chess, open_app):
-    """And what a person did is marked on the board."""
+    """A step by hand is marked on the board."""
     chess.writer.array("environments")["notice"][0] = Notice.PLAYED
     chess.say(phase=Phase.PAUSED)
     async with open_app(chess, (120, 40)) as (app, pilot):
@@ -53,8 +53,8 @@ async def test_a_paused_session_is_not_paused_again(chess, open_app):
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_it_stands_at_every_size(chess, open_app, size):
-    """The line to type in is always there."""
+async def test_it_fits_every_size(chess, open_app, size):
+    """The dialog opens in every terminal."""
     async with open_app(chess, size) as (app, pilot):
         await pilot.press("p")
         await until(lambda: isinstance(app.screen, ManualPlay))
@@ -62,7 +62,7 @@ async def test_it_stands_at_every_size(chess, open_app, size):
 
 
 def test_words_name_actions():
-    """By name, number, or place in the grid of actions."""
+    """By name, by number, or by place in the grid of actions."""
     about = describe(CHESS, run="r", **FACTS)
     assert [action_of(about, text) for text in ("Left", "2", "up", "1 2")] == [1, 2, None, None]
     grid = describe(type(CHESS)(**{**vars(CHESS), "action_names": (), "action_shape": (4, 3, 5)}), run="r", **FACTS)
@@ -73,7 +73,7 @@ def test_words_name_actions():
 
 
 def test_several_numbers_are_typed_in_a_row():
-    """Of an action with components or continuous numbers, all of them."""
+    """Actions with components or continuous numbers need all of them."""
     for changes in ({"choices": (3, 2)}, {"bounds": ((-1.0, 1.0), (0.0, 2.0))}):
         about = describe(type(CHESS)(**{**vars(CHESS), "action_names": (), **changes}), run="r", **FACTS)
         assert [action_of(about, text) for text in ("2 1", "-0.5, 1", "left", "1e-1")] == [
@@ -85,8 +85,8 @@ def test_several_numbers_are_typed_in_a_row():
 
 
 @pytest.mark.thorough
-async def test_the_chosen_seat_is_played(runtime_directory, open_app):
-    """Down shows the next seat, and what a person does is that seat's."""
+async def test_the_selected_seat_is_played(runtime_directory, open_app):
+    """Down selects the next seat, and the user's actions are those of that seat."""
     fake = FakeSession(runtime_directory, type(CHESS)(**{**vars(CHESS), "players": 4}))
     try:
         async with open_app(fake, (120, 40)) as (app, pilot):

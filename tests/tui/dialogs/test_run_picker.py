@@ -1,4 +1,4 @@
-"""The runs in the app: listed, filtered, looked at, and gone to."""
+"""Runs in the app: listing, filtering and opening them."""
 
 import contextlib
 import json
@@ -17,7 +17,7 @@ from ..fake_session import SIZES, screen_text, seen, until
 
 
 def kept(folder, name, state="completed", *, saved=True, **metadata):
-    """Keep a run that learned."""
+    """Write a run with a learning curve."""
     run = RunFolder.create(folder, name)
     run.write_metadata(
         {"task": "drmario", "trainer": "ppo", "num_envs": 4, "steps": 40_000, "state": state, **metadata}
@@ -31,7 +31,7 @@ def kept(folder, name, state="completed", *, saved=True, **metadata):
 
 @pytest.fixture
 def runs(fake, tmp_path):
-    """Four runs, one of them damaged, beside that of the fake."""
+    """Four runs, one of them damaged, beside the run of the session."""
     fake.facts = {"folder": str(tmp_path / "toy-run")}
     fake.restart(8)
     kept(tmp_path, "usual")
@@ -42,13 +42,13 @@ def runs(fake, tmp_path):
 
 
 async def opened(app, pilot):
-    """Open the screen."""
+    """Open the dialog."""
     await pilot.press("R")
     await until(lambda: isinstance(app.screen, RunPicker))
 
 
 async def test_runs_are_listed_with_their_state_and_curve(fake, runs, open_app):
-    """What was killed says so; damaged metadata is named with what is wrong, and the others are there."""
+    """A killed run is shown as died; damaged metadata is reported for its run only."""
     async with open_app(fake, (120, 40)) as (app, pilot):
         await opened(app, pilot)
         await seen(app, "usual", "completed", "40k", "3.90", "▁▁▂▂▃▃▄▄▅▅▆▆▇▇██", "cart", "failed", "killed", "died")
@@ -57,14 +57,14 @@ async def test_runs_are_listed_with_their_state_and_curve(fake, runs, open_app):
 
 
 async def test_in_a_low_terminal_the_list_has_all_the_room(fake, runs, open_app):
-    """What is known of one run alone would leave nothing to choose from."""
+    """The facts of one run would leave no room for the list."""
     async with open_app(fake, (40, 12)) as (app, pilot):
         await opened(app, pilot)
         await seen(app, "usual", "cart", "killed", "broken")
 
 
-async def test_what_is_typed_filters(fake, runs, open_app):
-    """Every word must occur; Esc forgets it, and then closes."""
+async def test_the_input_filters(fake, runs, open_app):
+    """Every word must occur; Esc clears the filter, then closes the dialog."""
     async with open_app(fake, (120, 40)) as (app, pilot):
         await opened(app, pilot)
         await seen(app, "1 of 4")
@@ -78,8 +78,8 @@ async def test_what_is_typed_filters(fake, runs, open_app):
         await until(lambda: not isinstance(app.screen, RunPicker))
 
 
-async def test_a_finished_run_is_gone_to_by_leaving_this_one(fake, runs, open_app):
-    """The usual question comes first; Esc stays, `d` detaches, and then the app knows where to go."""
+async def test_opening_a_run_leaves_the_present_one(fake, runs, open_app):
+    """The usual question is asked; Esc stays; `d` detaches, and the app knows which run is next."""
     async with open_app(fake, (120, 40)) as (app, pilot):
         await opened(app, pilot)
         await pilot.press(*"usual")
@@ -98,8 +98,8 @@ async def test_a_finished_run_is_gone_to_by_leaving_this_one(fake, runs, open_ap
 
 
 @pytest.mark.thorough
-async def test_what_saved_nothing_cannot_be_resumed(fake, runs, open_app):
-    """Enter does nothing, and the frame says why."""
+async def test_a_run_without_a_checkpoint_cannot_be_resumed(fake, runs, open_app):
+    """Enter does nothing, and the frame gives the reason."""
     async with open_app(fake, (120, 40)) as (app, pilot):
         await opened(app, pilot)
         await pilot.press(*"cart")
@@ -109,8 +109,8 @@ async def test_what_saved_nothing_cannot_be_resumed(fake, runs, open_app):
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_it_stands_at_every_size(fake, runs, open_app, size):
-    """Nothing breaks where little fits; the selected run stays in sight."""
+async def test_the_list_fits_every_size(fake, runs, open_app, size):
+    """The selected run stays visible."""
     for index in range(30):
         kept(runs, f"more-{index}")
     async with open_app(fake, size) as (app, pilot):
@@ -123,7 +123,7 @@ async def test_it_stands_at_every_size(fake, runs, open_app, size):
 
 @pytest.mark.session
 def test_from_one_session_to_another_and_back(tmp_path):
-    """A live one is shown, the one before goes on; then a finished one is resumed and stopped."""
+    """A running session is shown while the first one continues; then a finished run is resumed and stopped."""
     with tidy() as folder:
         first = [sys.executable, "-m", "pac.tui", "run", "--headless", *QUICK]
         subprocess.run(
@@ -170,7 +170,7 @@ def _state(place, name):
 
 
 def _pressed(terminal, keys, *texts):
-    """Press keys, a moment apart as a person does, and wait until texts are drawn after them, one after the other."""
+    """Press keys and wait until the texts are drawn after them in this order."""
     at = len(terminal.drawn)
     terminal.press(keys)
     for text in texts:

@@ -1,4 +1,4 @@
-"""The sweep in the app: what is asked for, how far it is, what came of it."""
+"""Sweeps in the app: what is requested, its progress and its result."""
 
 import re
 
@@ -15,7 +15,7 @@ from ..fake_session import SIZES, screen_text, seen, until
 
 
 async def test_the_usual_numbers_are_offered_and_sent(fake, open_app):
-    """Up to twice the present N; others may be typed."""
+    """Up to twice the present N; others can be typed."""
     async with open_app(fake, (120, 40)) as (app, pilot):
         await pilot.press("v")
         await until(lambda: isinstance(app.screen, SweepDialog))
@@ -27,8 +27,8 @@ async def test_the_usual_numbers_are_offered_and_sent(fake, open_app):
         await until(lambda: fake.commands[1:] == [("sweep", {"counts": [3, 5]})])
 
 
-async def test_a_sweep_tells_how_far_it_is_and_can_be_cancelled(fake, open_app):
-    """Esc cancels it, and closes the screen once it is over."""
+async def test_a_sweep_shows_its_progress_and_can_be_canceled(fake, open_app):
+    """Esc cancels a running sweep, and otherwise closes the dialog."""
     async with open_app(fake, (120, 40)) as (app, pilot):
         await pilot.press("v")
         fake.say(phase=Phase.BASELINE, message=b"measuring num_envs=4 (3 of 5)", progress=0.5)
@@ -41,8 +41,8 @@ async def test_a_sweep_tells_how_far_it_is_and_can_be_cancelled(fake, open_app):
         await until(lambda: not isinstance(app.screen, SweepDialog))
 
 
-async def test_no_key_is_named_that_would_be_typed(fake, open_app):
-    """Without a baseline the curve is left out; B measures one elsewhere, here numbers are typed."""
+async def test_no_key_is_named_that_the_input_would_take(fake, open_app):
+    """Without a baseline the curve is left out, since its hint names the key B."""
     fake.scaling(n1=100.0, n8=380.0)
     fake.say(baseline=float("nan"))
     async with open_app(fake, (120, 40)) as (app, pilot):
@@ -63,8 +63,8 @@ async def test_the_knee_is_marked(fake, open_app):
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_it_stands_at_every_size(fake, open_app, size):
-    """Nothing breaks where little fits."""
+async def test_it_fits_every_size(fake, open_app, size):
+    """The dialog opens in every terminal."""
     fake.scaling(**{f"n{2**power}": 100.0 * 1.7**power for power in range(12)})
     async with open_app(fake, size) as (app, pilot):
         await pilot.press("v")
@@ -74,7 +74,7 @@ async def test_it_stands_at_every_size(fake, open_app, size):
 
 @pytest.mark.parametrize("width", [20, 36, 46, 80])
 def test_no_column_is_cut(width):
-    """A heading stands whole or not at all."""
+    """A column is shown whole or left out."""
     points = [Scaling(1, 900.0, 900.0, 900.0, 2, 4.0), Scaling(4, 2000.0, 2000.0, 2000.0, 2, 4.0)]
     head, *rows = ["".join(part.text for part in row) for row in table(points, "fps", width)]
     assert len(head) <= width
@@ -85,7 +85,7 @@ def test_no_column_is_cut(width):
 
 @given(st.lists(st.tuples(st.integers(1, 30), st.floats(1, 3000), st.floats(0, 300)), min_size=2, max_size=9))
 def test_the_sentence_is_true_of_the_table(rows):
-    """Whatever was measured: of the rows as they are shown, and of the one that is marked."""
+    """It agrees with the rounded numbers of the table and with the marked row."""
     counts = [1]
     for step, *_ in rows[1:]:
         counts.append(counts[-1] + step)

@@ -1,4 +1,4 @@
-"""Numbers read well and keep their width."""
+"""Numbers as text."""
 
 import math
 
@@ -38,6 +38,6 @@ from pac.tui.drawing import numbers
         (numbers.duration, 2e-6, "2.0 us"),
     ],
 )
-def test_numbers_read_well(function, value, text):
-    """Thousands are separated, units are given, what is unknown says so, and zero has no sign."""
+def test_numbers_are_formatted(function, value, text):
+    """Thousands are separated, units are given, unknown values are N/A, and zero has no sign."""
     assert function(value) == text

@@ -1,4 +1,4 @@
-"""A person plays cards: the match, the table as text, the keys."""
+"""Playing cards: the match, the table as text, the keys."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def to_the_end(match: Match) -> None:
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_a_match_counts_what_is_won(name):
-    """The person changes seats after each hand, and what the hands bring adds up."""
+def test_a_match_counts_winnings(name):
+    """The user changes seats after each hand, and the winnings add up."""
     match, won, seats = Match(find(name), 3, uniform), 0.0, []
     for _ in range(4):
         seats.append(match.seat)
@@ -43,8 +43,8 @@ def test_a_match_counts_what_is_won(name):
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_it_is_always_the_persons_turn(name):
-    """The opponent answers at once, also where it is first."""
+def test_it_is_always_the_users_turn(name):
+    """The opponent acts immediately, also if it acts first."""
     match = Match(find(name), 5, uniform)
     for _ in range(6):
         while not match.hand.over:
@@ -55,7 +55,7 @@ def test_it_is_always_the_persons_turn(name):
 
 @pytest.mark.parametrize("name", TASKS)
 def test_cards_stay_face_down_until_they_are_compared(name):
-    """The opponent's are shown at a showdown only; one's own always."""
+    """The opponent's are shown only at a showdown, the user's always."""
     match = Match(find(name), 2, uniform)
     for _ in range(12):
         while not match.hand.over:
@@ -66,8 +66,8 @@ def test_cards_stay_face_down_until_they_are_compared(name):
         match.begin()
 
 
-def test_who_plays_both_seats_sees_who_decides():
-    """Against oneself the cards of the one who decides lie open, the other's do not."""
+def test_who_plays_both_seats_sees_the_cards_of_the_one_to_act():
+    """The other seat's cards are face down."""
     match = Match(find("leduc"), 1, None)
     while not match.hand.over:
         assert match.seat == match.hand.status.player
@@ -79,7 +79,7 @@ def test_who_plays_both_seats_sees_who_decides():
 
 @pytest.mark.parametrize("name", TASKS)
 def test_a_table_fits_into_80x24(name):
-    """No line is wider, and table, prompt and keys have room, whatever has been done."""
+    """No line is wider, and there is room for table, prompt and keys at every point of a hand."""
     match = Match(find(name), 7, uniform)
     for _ in range(10):
         while not match.hand.over:
@@ -91,8 +91,8 @@ def test_a_table_fits_into_80x24(name):
         match.begin()
 
 
-def test_what_can_be_done_is_told_with_its_price():
-    """A call says what it costs, a raise to what it goes on this street."""
+def test_actions_are_shown_with_their_price():
+    """A call with its chips, a raise with the total on this street."""
     match = Match(find("holdem:betting=fcpa"), 1, None)
     assert "1 fold   2 call 1   3 raise to 6   4 all-in 200" in text(match)
     match.act(match.hand.actions[1])
@@ -100,15 +100,15 @@ def test_what_can_be_done_is_told_with_its_price():
     assert "1 check   2 bet 4   3 all-in 198" in text(match)
 
 
-def test_a_hint_is_the_policys():
-    """Beside every action stands how often the opponent would take it here."""
+def test_a_hint_shows_the_opponents_policy():
+    """Beside every action is the probability with which the opponent would take it."""
     match = Match(find("leduc"), 1, uniform)
     assert re.search(r"1 check \(50 %\) +2 bet 2 \(50 %\)", text(match, advice=True))
     assert "%" not in text(match)
 
 
-def test_a_hand_that_is_over_tells_what_the_opponent_considered():
-    """With the hint on: each of its decisions, what it did first, and how often it would do what it could."""
+def test_after_a_hand_the_opponents_decisions_are_shown():
+    """With the hint on: each decision, its action, and the probabilities of all actions."""
     match = Match(find("leduc"), 1, uniform)
     to_the_end(match)
     assert match.opponent_decisions
@@ -119,7 +119,7 @@ def test_a_hand_that_is_over_tells_what_the_opponent_considered():
     assert "%" not in text(match)
 
 
-def test_winnings_are_told_in_blinds_where_there_are_blinds():
+def test_winnings_are_in_blinds_if_there_are_blinds():
     """Two chips are a big blind of hold'em; small games have chips."""
     assert money(Match(find("holdem:betting=fcpa"), 1, None), -5) == "-2.5 bb"
     assert money(Match(find("kuhn"), 1, None), 2) == "+2 chips"
@@ -155,20 +155,20 @@ async def test_keys_play():
 
 
 def test_a_trained_opponent_needs_a_terminal_too(tmp_path):
-    """Before anything is loaded."""
+    """This is checked before anything is loaded."""
     with pytest.raises(NoTerminal):
         play_against_run("leduc", 0, "latest", tmp_path)
 
 
-def test_an_opponent_that_there_is_not():
-    """The error lists who there is; without a terminal nobody plays."""
+def test_an_unknown_opponent_is_refused():
+    """The error lists the opponents; without a terminal there is no game."""
     with pytest.raises(BadParameter, match="random, myself"):
         play_against("leduc", 0, "nobody")
     with pytest.raises(NoTerminal):
         play_against("leduc", 0, "random")
 
 
-def test_what_is_not_played_by_hand():
-    """The error names the games with buttons and those with cards."""
+def test_a_task_that_cannot_be_played_by_hand_is_refused():
+    """The error lists the games with buttons and those with cards."""
     with pytest.raises(BadParameter, match=r"drmario, holdem, kuhn, leduc, liars_dice"):
         ButtonGame("noop", seed=0)

@@ -1,4 +1,4 @@
-"""A recorded episode is shown, gone through, played, checked and exported."""
+"""A recorded episode is shown, played, checked and exported."""
 
 import json
 from contextlib import asynccontextmanager
@@ -22,7 +22,7 @@ from ..fake_session import screen_text, seen, until
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
-    """The file of a real episode: a pole that falls to the right."""
+    """The file of a real episode, in which a pole falls to the right."""
     path = tmp_path_factory.mktemp("episodes") / "pole.jsonl"
     task = find("CartPole-v1")
     blank = Episode(task, 3, 1, 4, "a-run", replays=True, steps=(RecordedStep(None, 0.0, {}), *[right(task)] * 100))
@@ -40,50 +40,50 @@ def path(tmp_path_factory):
 
 
 def right(task):
-    """A push to the right."""
+    """Return a push to the right."""
     return RecordedStep(np.ones((1, *task.action.shape), np.int64), 1.0, {})
 
 
 @asynccontextmanager
 async def opened(path, size=(100, 30)):
-    """Run the app over a file, until it shows the first state."""
+    """Run the app for a file, and wait until it shows the first state."""
     app = ReplayApp(EpisodeConnection(lambda: EpisodeSession(read(path), path)))
     async with app.run_test(size=size, notifications=True) as pilot:
         await until(lambda: app.debugger.moment is not None and app.debugger.moment.step == 0, "the first state")
         yield app, pilot
 
 
-def stands(app, step):
-    """Whether this step is shown."""
+def is_shown(app, step):
+    """Return whether this step is shown."""
     return app.debugger.moment is not None and app.debugger.moment.step == step
 
 
-def shows(app, text):
-    """Whether a text stands on the screen."""
+def has_text(app, text):
+    """Return whether a text is on the screen."""
     return text in screen_text(app)
 
 
 async def test_an_episode_is_shown_from_its_first_state(path):
-    """What it is, where one stands, and what comes next."""
+    """With its name, the step, and the next action."""
     async with opened(path, (160, 40)) as (app, _):
         length = read(path).length
         await seen(app, f"{length} steps back at step 0")
         for text in ("CartPole-v1", "episode 5 of environment 2", "episode 5, step 0", "next: 1", "recomputed"):
-            await until(partial(shows, app, text), text)
+            await until(partial(has_text, app, text), text)
 
 
 async def test_keys_step_play_and_leave(path):
-    """Arrows, n, End and Home go to steps; Space plays to the end, and then from the beginning."""
+    """Arrows, n, End and Home go to steps; Space plays to the end, and then from the first state."""
     async with opened(path) as (app, pilot):
         length = read(path).length
         for key, step in (("right", 1), ("n", 2), ("left", 1), ("f", length), ("home", 0), ("end", length)):
             await pilot.press(key)
-            await until(partial(stands, app, step), f"{key}: {step}")
+            await until(partial(is_shown, app, step), f"{key}: {step}")
         await seen(app, "episode ended: terminated")
         await pilot.press("space")
         await until(lambda: app.playing and app.debugger.moment is not None and 0 < app.debugger.moment.step < length)
         app.rate = 64.0
-        await until(lambda: stands(app, length) and not app.playing)
+        await until(lambda: is_shown(app, length) and not app.playing)
         app.rate = 4.0
         await pilot.press("plus", "plus", "minus")
         assert app.rate == 8.0
@@ -92,8 +92,8 @@ async def test_keys_step_play_and_leave(path):
 
 
 @pytest.mark.thorough
-async def test_what_a_film_cannot_do_is_told(path):
-    """A restart is refused with a sentence, and the film goes on."""
+async def test_a_command_that_a_replay_cannot_do_is_refused(path):
+    """The replay continues."""
     async with opened(path) as (app, pilot):
         await pilot.press("B")
         await seen(app, "cannot be changed")
@@ -101,8 +101,8 @@ async def test_what_a_film_cannot_do_is_told(path):
         await seen(app, "Observation")
 
 
-def test_a_check_says_that_it_is_the_same(path, capsys):
-    """One sentence and 0; as JSON the same."""
+def test_a_check_reports_that_the_episode_is_the_same(path, capsys):
+    """With one sentence and exit code 0; also as JSON."""
     assert main(["replay", str(path), "--check"]) == 0
     assert "identical" in capsys.readouterr().out
     assert main(["replay", str(path), "--headless", "--json"]) == 0
@@ -112,7 +112,7 @@ def test_a_check_says_that_it_is_the_same(path, capsys):
 
 
 def test_a_check_names_the_first_difference(path, tmp_path, capsys):
-    """Step and field, and 1."""
+    """By step and field, with exit code 1."""
     episode = read(path)
     steps = list(episode.steps)
     steps[3] = replace(steps[3], prints={**steps[3].prints, "reward": "00" * 8})
@@ -125,14 +125,14 @@ def test_a_check_names_the_first_difference(path, tmp_path, capsys):
     assert (told["same"], told["step"], told["field"]) == (False, 3, "reward")
 
 
-def test_what_is_no_episode_is_bad_usage(tmp_path, capsys):
-    """One sentence and 2."""
+def test_a_file_that_is_no_episode_is_refused(tmp_path, capsys):
+    """With one sentence and exit code 2."""
     assert main(["replay", str(tmp_path / "none.jsonl"), "--check"]) == 2
     assert "cannot be read" in capsys.readouterr().err
 
 
 def test_an_asciicast_shows_every_step(path, tmp_path):
-    """A header, a first screen, and then for every step what changed, at growing times."""
+    """It has a header, a first screen, and the changes of every step at increasing times."""
     target = tmp_path / "pole.cast"
     export_episode(read(path), path, target)
     header, *events = map(json.loads, target.read_text().splitlines())
@@ -144,8 +144,8 @@ def test_an_asciicast_shows_every_step(path, tmp_path):
 
 
 @pytest.mark.thorough
-def test_a_gif_has_a_picture_for_every_step(path, tmp_path):
-    """As many frames as states, and they differ."""
+def test_a_gif_has_a_frame_for_every_step(path, tmp_path):
+    """The frames differ."""
     images = pytest.importorskip("PIL.Image")
     target = tmp_path / "pole.gif"
     export_episode(read(path), path, target)
@@ -157,13 +157,13 @@ def test_a_gif_has_a_picture_for_every_step(path, tmp_path):
 
 
 def test_an_unknown_ending_is_refused(path, tmp_path):
-    """The known ones are named."""
+    """The error lists the known ones."""
     with pytest.raises(BadParameter, match=r"\.cast or \.gif"):
         export_episode(read(path), path, tmp_path / "pole.mp4")
 
 
-async def test_recording_is_asked_for_and_marked(fake, open_app):
-    """r asks for the next episode of the environment that is shown; its board says that it waits, and that it runs."""
+async def test_recording_is_requested_and_marked(fake, open_app):
+    """r requests the next episode of the shown environment; its board shows that it waits, and that it records."""
     async with open_app(fake) as (app, pilot):
         await pilot.press("3", "r")
         await until(lambda: fake.commands == [("record", {"env": 2})])
@@ -171,4 +171,4 @@ async def test_recording_is_asked_for_and_marked(fake, open_app):
             with fake.writer.write("environments") as table:
                 table["recording"][2] = state
             fake.say()
-            await until(partial(shows, app, sign))
+            await until(partial(has_text, app, sign))

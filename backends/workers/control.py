@@ -1,4 +1,4 @@
-"""The control segment of a fleet: orders to workers and their replies, each counted in a word that the other side polls.
+"""The control segment of a fleet: orders to workers and replies, each counted in a word that the other side polls.
 
 A side that waits polls a few times, then yields its core for a limited time, then blocks. Before it blocks it sets a
 flag, and the other side makes a system call only if that flag is set. A fast exchange makes no system call.

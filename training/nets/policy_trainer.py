@@ -54,12 +54,17 @@ class PolicyTrainer(Trainer, Generic[AnyPolicy]):
         self._envs.start(0)
         return self._buffer
 
+    @property
+    def value_unit(self) -> float | Tensor:
+        """What one unit of a value is in the environment's rewards."""
+        return 1.0
+
     def inspect(self, row: int) -> PolicyOutput | None:
         """Return the policy's output for a row at its last decision; None before the first."""
         if self._buffer is None or self.decided is None or row >= self._buffer.rows:
             return None
         outputs, values = self.decided
-        return policy_output(self._distribution, self._buffer.scale, outputs[row], values[row])
+        return policy_output(self._distribution, self._buffer.scale, outputs[row], values[row] * self.value_unit)
 
     def close(self) -> None:
         """Release the buffer and close the environments."""

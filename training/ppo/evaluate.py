@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from ..nets.policy_trainer import PolicyTrainer
 from ..nets.weights import POLICY, load_weights, saved_tensors
@@ -50,7 +51,12 @@ class PpoPlayer(PolicyTrainer[Policy]):
         self._envs.carry()
         self._steps += STEPS
         timer.lap("python")
-        return {"value_mean": total / STEPS}
+        return {"value_mean": total / STEPS * float(self.value_unit)}
+
+    @property
+    def value_unit(self) -> float | Tensor:
+        """What one unit of a value is in the environment's rewards."""
+        return self.policy.value_unit
 
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return copies of the weights."""

@@ -7,9 +7,10 @@ import math
 import torch
 from torch import Tensor, nn
 
-from ...envs import Task
-from ..nets.decoding import decoder, mask_decoder
+from ...envs import BadParameter, Task
+from ..nets.decoding import decoder, is_image, mask_decoder
 from ..nets.distribution import distribution_of
+from ..nets.running_moments import RunningMoments
 from ..nets.torsos import initialize
 from .networks import build_network
 from .settings import PpoSettings
@@ -27,6 +28,8 @@ class Policy(nn.Module):
         decode: Stored rows to float32.
         mask: Stored masks to what is added to the logits; None if every action is always legal.
         network: Float32 rows to logits and values.
+        observations: Moments of the decoded observations, which normalize them; None if they are not normalized.
+        rewards: Moments of the discounted returns, whose deviation scales rewards; None if they are not scaled.
     """
 
     def __init__(self, task: Task, settings: PpoSettings, generator: torch.Generator) -> None:
@@ -37,6 +40,10 @@ class Policy(nn.Module):
         self.decode = decoder(task.observation)
         self.mask = mask_decoder(task)
         self.network = build_network(task, settings)
+        if settings.normalize_observation and is_image(task.observation):
+            raise BadParameter("ppo.normalize_observation: images are scaled already, set it to false")
+        self.observations = RunningMoments(task.observation.shape) if settings.normalize_observation else None
+        self.rewards = RunningMoments(()) if settings.normalize_reward else None
         initialize(self.network, self.network.initial_gains(), generator)
 
     def forward(self, observation: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -46,7 +53,7 @@ class Policy(nn.Module):
             observation: `(rows, *stored_shape)` as the buffer stores it.
             mask: `(rows, bytes)` of packed bits, 1 where an action is legal; None where all are.
         """
-        logits, value = self.network(self.decode(observation))
+        logits, value = self.network(self._inputs(observation))
         if self.mask is not None and mask is not None:
             logits = logits + self.mask(mask)
         if self.log_std is not None:
@@ -55,5 +62,14 @@ class Policy(nn.Module):
 
     def value(self, observation: Tensor) -> Tensor:
         """Return values `(rows,)` alone."""
-        value: Tensor = self.network(self.decode(observation))[1]
+        value: Tensor = self.network(self._inputs(observation))[1]
         return value
+
+    def _inputs(self, observation: Tensor) -> Tensor:
+        decoded: Tensor = self.decode(observation)
+        return decoded if self.observations is None else self.observations(decoded)
+
+    @property
+    def value_unit(self) -> float | Tensor:
+        """What one unit of a value is in the environment's rewards."""
+        return 1.0 if self.rewards is None else self.rewards.deviation

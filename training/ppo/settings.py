@@ -23,7 +23,9 @@ class PpoSettings(TrainerSettings):
         default=False, description="Discount by gamma^frames, with the frames of the decision."
     )
     gae_lambda: float = Field(0.95, ge=0, le=1, description="Lambda of generalized advantage estimation (GAE).")
-    clip: float = Field(0.2, gt=0, description="Clip the probability ratio to 1 - clip ... 1 + clip.")
+    clip: Schedule = Field(
+        0.2, description="Clip the probability ratio to 1 - clip ... 1 + clip, or a schedule over decisions."
+    )
     value_coefficient: float = Field(0.5, ge=0, description="Weight of the value loss.")
     huber_value_loss: bool = Field(
         default=False, description="Use the Huber loss for values: linear above an error of 1."
@@ -34,6 +36,15 @@ class PpoSettings(TrainerSettings):
     max_grad_norm: float = Field(0.5, gt=0, description="Maximum norm of the gradient.")
     normalize_advantage: bool = Field(
         default=True, description="Scale the advantages of a batch to mean 0 and standard deviation 1."
+    )
+    normalize_per_minibatch: bool = Field(
+        default=False, description="Scale the advantages of each minibatch by themselves, instead of those of a batch."
+    )
+    normalize_observation: bool = Field(
+        default=False, description="Scale observations to mean 0 and standard deviation 1, by those seen so far."
+    )
+    normalize_reward: bool = Field(
+        default=False, description="Divide rewards by the standard deviation of the discounted returns seen so far."
     )
     batch: int = Field(2048, gt=0, description="Decisions per update, summed over all environments.")
     epochs: int = Field(4, gt=0, description="Passes over the batch per update.")

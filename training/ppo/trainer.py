@@ -20,12 +20,14 @@ from ..settings import scheduled
 from ..trainer import Context, Metrics, NonFiniteWeights
 from .gae import gae
 from .policy import Policy
+from .reward_scale import RewardScale
 from .rollout import Actor, final_values, rollout
 from .settings import PpoSettings
 from .storage import RolloutData, RolloutStorage
-from .update import STATISTICS, NonFiniteRollout, PpoBatch, PpoLearner, explained_variance, update
+from .update import STATISTICS, Coefficients, NonFiniteRollout, PpoBatch, PpoLearner, explained_variance, update
 
 SHUFFLE = "generator.shuffle"
+REWARD_SUMS = "reward_sums"
 
 
 class PPO(PolicyTrainer[Policy]):
@@ -58,6 +60,8 @@ class PPO(PolicyTrainer[Policy]):
             statistics=len(STATISTICS) - 1,
         )
         self._learner = PpoLearner(self.policy, gradients, self._settings, self._shuffle)
+        moments = self.policy.rewards
+        self._reward_scale = None if moments is None else RewardScale(moments, self._settings.gamma)
         self.decisions = 0
         self.updates = 0
         self.steps = 0
@@ -96,7 +100,7 @@ class PPO(PolicyTrainer[Policy]):
 
     def values(self, slots: slice) -> Array | None:
         """Return the values of the observations of some slots, `(slots, R)`."""
-        return None if self._storage is None else self._storage.values[slots].cpu().numpy()
+        return None if self._storage is None else (self._storage.values[slots] * self.value_unit).cpu().numpy()
 
     def close(self) -> None:
         """Release the buffer and close the environments."""
@@ -104,12 +108,15 @@ class PPO(PolicyTrainer[Policy]):
         super().close()
 
     def _learn(self, data: RolloutData, finals: Tensor) -> Metrics:
-        settings = self._settings
+        settings, ranks = self._settings, self._context.ranks
+        rewards, scale = data.rewards, self._reward_scale
+        if scale is not None and not ranks.any(not bool(rewards.isfinite().all())):
+            rewards = scale.apply(rewards, data.terminated | data.truncated, ranks)
         discounts = torch.full_like(data.rewards, settings.gamma)
         if settings.gamma_per_frame:
             discounts = discounts.pow(data.frames)
         advantages, returns = gae(
-            rewards=data.rewards,
+            rewards=rewards,
             values=data.values,
             terminated=data.terminated,
             truncated=data.truncated,
@@ -118,27 +125,49 @@ class PPO(PolicyTrainer[Policy]):
             discounts=discounts,
             gae_lambda=settings.gae_lambda,
         )
-        batch, ranks = PpoBatch.of(data, advantages, returns), self._context.ranks
+        batch = PpoBatch.of(data, advantages, returns)
         fault = batch.fault(data)
+        moments = self.policy.observations
+        seen = self.policy.decode(data.observations[batch.index]) if moments is not None else None
+        if seen is not None and not bool(seen.isfinite().all()):
+            fault = fault or "an observation is NaN or infinite; nothing was learned from its rollout"
         decisions, faults = ranks.totals((len(batch.index), bool(fault)))
         if faults:
             raise NonFiniteRollout(fault or "a number is NaN or infinite in the rollout of another process")
         if not decisions:
             return {}
         self._adam.learning_rate = scheduled(settings.learning_rate, self.decisions)
-        entropy_coefficient = scheduled(settings.entropy_coefficient, self.decisions)
-        metrics = update(self._learner, batch, decisions, entropy_coefficient)
+        coefficients = Coefficients(
+            entropy=scheduled(settings.entropy_coefficient, self.decisions),
+            clip=scheduled(settings.clip, self.decisions),
+        )
+        metrics = update(self._learner, batch, decisions, coefficients)
+        if moments is not None and seen is not None:
+            moments.add(seen, ranks)
         self.decisions += decisions
         self.updates += 1
         values = batch.returns - batch.advantages
         return metrics | {
             "explained_variance": explained_variance(values, batch.returns, ranks),
-            "value_mean": float(mean_and_deviation(values, ranks)[0]),
+            "value_mean": float(mean_and_deviation(values, ranks)[0] * self.value_unit),
             "learning_rate": self._adam.learning_rate,
-            "entropy_coefficient": entropy_coefficient,
+            "entropy_coefficient": coefficients.entropy,
+            "clip": coefficients.clip,
             "decisions": float(self.decisions),
             "updates": float(self.updates),
+            **({} if scale is None else {"reward_scale": float(self.value_unit)}),
         }
+
+    @property
+    def value_unit(self) -> float | Tensor:
+        """What one unit of a value is in the environment's rewards."""
+        return self.policy.value_unit
+
+    def resize(self, num_envs: int) -> None:
+        """Continue with another number of environments, whose episodes restart."""
+        if self._reward_scale is not None:
+            self._reward_scale.sums = None
+        super().resize(num_envs)
 
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return copies of the weights, Adam's moments and the state of the shuffling generator, and the counters.
@@ -151,6 +180,8 @@ class PPO(PolicyTrainer[Policy]):
         if not all(bool(weight.isfinite().all()) for weight in self.policy.state_dict().values()):
             raise NonFiniteWeights("an update has made weights NaN or infinite")
         tensors = saved_tensors(self.policy, self._adam) | {SHUFFLE: copied(self._shuffle_state)}
+        if self._reward_scale is not None and self._reward_scale.sums is not None:
+            tensors[REWARD_SUMS] = copied(self._reward_scale.sums)
         return tensors, {"decisions": self.decisions, "updates": self.updates, "steps": self.steps}
 
     def load_state(self, tensors: Mapping[str, Any], data: Mapping[str, Any]) -> None:
@@ -166,5 +197,7 @@ class PPO(PolicyTrainer[Policy]):
         load_tensors(self.policy, self._adam, saved)
         self._shuffle.set_state(saved[SHUFFLE])
         self._shuffle_state = self._shuffle.get_state()
+        if self._reward_scale is not None and REWARD_SUMS in saved:
+            self._reward_scale.sums = saved[REWARD_SUMS].to(self._context.device)
         self.decisions, self.updates = int(data["decisions"]), int(data["updates"])
         self.steps = int(data.get("steps", 0))

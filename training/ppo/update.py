@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -100,7 +102,14 @@ class PpoLearner:
     shuffle: torch.Generator
 
 
-def update(learner: PpoLearner, batch: PpoBatch, decisions: int, entropy_coefficient: float) -> Metrics:
+class Coefficients(NamedTuple):
+    """The values of the scheduled settings in one update."""
+
+    entropy: float
+    clip: float
+
+
+def update(learner: PpoLearner, batch: PpoBatch, decisions: int, coefficients: Coefficients) -> Metrics:
     """Train the policy by `epochs` passes over the batch; return means over the gradient steps.
 
     The host waits for the device once, at the end, and once per pass if there is a `target_kl`.
@@ -109,10 +118,11 @@ def update(learner: PpoLearner, batch: PpoBatch, decisions: int, entropy_coeffic
         learner: What is trained, and how.
         batch: The decisions of this rank.
         decisions: The number of decisions of all ranks.
-        entropy_coefficient: Weight of the entropy bonus.
+        coefficients: Weight of the entropy bonus, and the clipping of the probability ratio.
     """
     settings, ranks = learner.settings, learner.gradients.ranks
-    if settings.normalize_advantage:
+    per_minibatch = settings.normalize_advantage and settings.normalize_per_minibatch
+    if settings.normalize_advantage and not per_minibatch:
         batch = replace(batch, advantages=normalized(batch.advantages, ranks))
     # All ranks take the same number of gradient steps, even one that has fewer decisions than steps.
     count = max(1, decisions // settings.minibatch)
@@ -123,9 +133,12 @@ def update(learner: PpoLearner, batch: PpoBatch, decisions: int, entropy_coeffic
         kl_before, steps_before = totals[KL].clone(), steps
         parts = minibatches(len(batch.index), count, learner.shuffle, batch.index.device)
         for rows, size in zip(parts, sizes, strict=True):
-            totals += learner.gradients.take(
-                lambda some: batch_loss(learner.policy, batch, some, settings, entropy_coefficient), rows, size
-            )
+            part = batch
+            if per_minibatch:
+                scaled = normalized(batch.advantages[rows], ranks)
+                part = replace(batch, advantages=batch.advantages.index_put((rows,), scaled))
+            loss = partial(batch_loss, learner.policy, part, settings, coefficients)
+            totals += learner.gradients.take(loss, rows, size)
             steps += 1
         limit = settings.target_kl
         if limit and ranks.any(float(totals[KL] - kl_before) > limit * (steps - steps_before)):
@@ -134,7 +147,7 @@ def update(learner: PpoLearner, batch: PpoBatch, decisions: int, entropy_coeffic
 
 
 def batch_loss(
-    policy: Policy, batch: PpoBatch, rows: Tensor, settings: PpoSettings, entropy_coefficient: float
+    policy: Policy, batch: PpoBatch, settings: PpoSettings, coefficients: Coefficients, rows: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Return the mean loss over some decisions of the batch, and `STATISTICS` except for the gradient's norm."""
     places = batch.index[rows]
@@ -142,14 +155,14 @@ def batch_loss(
     logits, value = policy(batch.observations.index_select(0, places), mask)
     logprob, entropy = policy.distribution.log_probability_and_entropy(logits, batch.actions[rows])
     log_ratio = logprob - batch.logprobs[rows]
-    policy_loss, ratio = clipped_surrogate(log_ratio, batch.advantages[rows], settings.clip)
+    policy_loss, ratio = clipped_surrogate(log_ratio, batch.advantages[rows], coefficients.clip)
     value_loss = value_error(value, batch.returns[rows], huber=settings.huber_value_loss)
     mean_entropy = entropy.mean()
-    loss = policy_loss + settings.value_coefficient * value_loss - entropy_coefficient * mean_entropy
+    loss = policy_loss + settings.value_coefficient * value_loss - coefficients.entropy * mean_entropy
     with torch.no_grad():
         # The estimator k3 of http://joschu.net/blog/kl-approx.html: unbiased, never negative.
         kl = (ratio - 1 - log_ratio).mean()
-        clipped = ((ratio - 1).abs() > settings.clip).float().mean()
+        clipped = ((ratio - 1).abs() > coefficients.clip).float().mean()
         return loss, torch.stack((policy_loss, value_loss, mean_entropy, kl, clipped))
 
 

@@ -16,6 +16,7 @@ from pac.training.ppo.policy import Policy
 from pac.training.ppo.settings import PpoSettings
 from pac.training.ppo.update import (
     STATISTICS,
+    Coefficients,
     PpoBatch,
     PpoLearner,
     clipped_surrogate,
@@ -182,7 +183,7 @@ def learned(active: np.ndarray, poison: float) -> tuple[dict[str, torch.Tensor],
         advantages=advantages,
         returns=returns,
     )
-    metrics = update(learner(policy, optimizer, settings), batch, len(batch.index), 0.01)
+    metrics = update(learner(policy, optimizer, settings), batch, len(batch.index), Coefficients(0.01, 0.2))
     return policy.state_dict(), metrics
 
 
@@ -214,7 +215,7 @@ def test_the_fused_optimizer_learns_the_same_as_the_plain_one() -> None:
         settings = PpoSettings.for_task(task)
         policy = placed(Policy(task, settings, torch.Generator().manual_seed(0)), torch.device("cpu"))
         optimizer = Adam(policy, learning_rate=1e-3, fused=fused)
-        update(learner(policy, optimizer, settings), batch, count, 0.01)
+        update(learner(policy, optimizer, settings), batch, count, Coefficients(0.01, 0.2))
         weights.append(torch.cat([parameter.detach().flatten() for parameter in policy.parameters()]))
     assert torch.allclose(weights[0], weights[1], atol=1e-5)
 
@@ -237,7 +238,7 @@ def test_target_kl_stops_an_update() -> None:
             returns=torch.ones(64),
         )
         optimizer = Adam(policy, learning_rate=0.1)
-        update(learner(policy, optimizer, settings), batch, 64, 0.0)
+        update(learner(policy, optimizer, settings), batch, 64, Coefficients(0.0, 0.2))
         after = torch.cat([p.detach().flatten() for p in policy.parameters()])
         changed.append(float((after - before).norm()))
     assert changed[1] < changed[0]
@@ -281,3 +282,29 @@ def test_the_rollout_scales_with_the_rows() -> None:
     """As many steps as the batch needs, and at least eight."""
     settings = PpoSettings(batch=512, minibatch=128)
     assert [settings.steps(rows) for rows in (1, 16, 100, 1000)] == [512, 32, 8, 8]
+
+
+def test_advantages_are_normalized_per_minibatch_on_request() -> None:
+    """Adding a number to all advantages of the first minibatch then changes nothing, and otherwise it does."""
+
+    def learned_weights(shift: float, per_minibatch: bool) -> torch.Tensor:
+        task = corridor()
+        settings = PpoSettings.for_task(
+            task, {"minibatch": 32, "epochs": 1, "normalize_per_minibatch": per_minibatch, "learning_rate": 0.1}
+        )
+        policy = Policy(task, settings, torch.Generator().manual_seed(0))
+        first = minibatches(64, 2, torch.Generator().manual_seed(0), torch.device("cpu"))[0]
+        batch = PpoBatch(
+            index=torch.arange(64),
+            observations=torch.randint(0, 256, (64, 2), generator=torch.Generator().manual_seed(0), dtype=torch.uint8),
+            masks=None,
+            actions=torch.arange(64) % 6,
+            logprobs=torch.full((64,), -1.8),
+            advantages=torch.linspace(-1, 1, 64).index_add(0, first, torch.full((32,), shift)),
+            returns=torch.ones(64),
+        )
+        update(learner(policy, Adam(policy, learning_rate=1e-3), settings), batch, 64, Coefficients(0.0, 0.2))
+        return torch.cat([parameter.detach().flatten() for parameter in policy.parameters()])
+
+    assert torch.allclose(learned_weights(0.0, True), learned_weights(50.0, True), atol=1e-4)
+    assert not torch.allclose(learned_weights(0.0, False), learned_weights(50.0, False), atol=1e-4)

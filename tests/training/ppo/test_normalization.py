@@ -1,0 +1,131 @@
+"""PPO with normalized observations, rewards and advantages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from pac.backends import make
+from pac.envs import BadParameter, Task, find
+from pac.training.nets.running_moments import RunningMoments
+from pac.training.ppo.evaluate import PpoPlayer
+from pac.training.ppo.reward_scale import RewardScale
+from pac.training.ppo.trainer import PPO
+from pac.training.ranks import SingleRank
+from pac.training.trainer import Context, Timer
+from pac.training.trainers import trainer_settings
+
+from ..corridor import corridor
+
+NORMALIZED: dict[str, Any] = {"normalize_observation": True, "normalize_reward": True, "normalize_per_minibatch": True}
+
+
+@contextmanager
+def training(kind: type[PPO | PpoPlayer] = PPO, **overrides: Any) -> Iterator[Any]:
+    """Yield a trainer of 8 pendulums, whose rewards are between -16 and 0."""
+    task = find("Pendulum-v1")
+    settings = trainer_settings("ppo", task, {"batch": 128, "minibatch": 64, "threads": 1, **overrides})
+    trainer = kind(
+        Context(task, lambda n, slots: make(task, n, "inline", slots=slots, seed=0), settings, "cpu", 0, Timer())
+    )
+    trainer.start(8)
+    yield trainer
+    trainer.close()
+
+
+def test_the_moments_are_those_of_all_observations_so_far() -> None:
+    """After three rollouts, each of 128 observations."""
+    seen = []
+    with training(**NORMALIZED) as trainer:
+        for _ in range(3):
+            trainer.iterate()
+            seen.append(trainer._envs.buffer["observation"][:-1].reshape(-1, 3).copy())
+        moments, everything = trainer.policy.observations, np.concatenate(seen)
+        assert int(moments.count) == len(everything)
+        assert np.allclose(moments.mean, everything.mean(0), atol=1e-5)
+        assert np.allclose(moments.variance, everything.var(0), rtol=1e-4)
+
+
+def test_rewards_are_divided_by_the_deviation_of_discounted_returns() -> None:
+    """Against a loop over two rows, one of which begins a new episode."""
+    rewards = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    ended = torch.tensor([[False, False], [True, False], [False, False]])
+    returns = [[1.0, 0.5 * 1 + 3, 5.0], [2.0, 0.5 * 2 + 4, 0.5 * 5 + 6]]
+    scale = RewardScale(RunningMoments(()), gamma=0.5)
+    scaled = scale.apply(rewards, ended, SingleRank())
+    assert torch.allclose(scaled, rewards / float(np.std(returns)), rtol=1e-5)
+    assert scale.sums is not None
+    assert scale.sums.tolist() == [5.0, 8.5]
+
+
+def test_discounted_returns_continue_in_the_next_rollout() -> None:
+    """Two rollouts of one step give the moments of one rollout of two steps."""
+    rewards, ended = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.zeros(2, 2, dtype=torch.bool)
+    one, two = RunningMoments(()), RunningMoments(())
+    RewardScale(one, 0.9).apply(rewards, ended, SingleRank())
+    parts = RewardScale(two, 0.9)
+    for step in range(2):
+        parts.apply(rewards[step : step + 1], ended[step : step + 1], SingleRank())
+    assert torch.allclose(one.deviation, two.deviation)
+
+
+def test_values_are_shown_in_the_rewards_of_the_environment() -> None:
+    """What viewers and breakpoints get is the network's value times the deviation of returns."""
+    with training(**NORMALIZED) as trainer:
+        trainer.iterate()
+        values = trainer._storage.values[:3].numpy()
+        deviation = float(trainer.policy.rewards.deviation)
+        assert deviation > 2
+        assert np.allclose(trainer.values(slice(0, 3)), values * deviation)
+        assert trainer.inspect(0).value == pytest.approx(float(trainer.decided[1][0]) * deviation, rel=1e-5)
+
+
+def test_a_resumed_training_has_the_same_moments_and_sums() -> None:
+    """A new trainer that loads the state has the same state again."""
+    with training(**NORMALIZED) as one, training(**NORMALIZED) as two:
+        one.iterate()
+        tensors, data = one.state()
+        two.load_state(tensors, data)
+        again, _ = two.state()
+    assert {"policy.observations.mean", "policy.rewards.variance", "reward_sums"} <= tensors.keys()
+    assert all(torch.equal(tensors[name], again[name]) for name in tensors)
+
+
+def test_playing_changes_no_moments() -> None:
+    """A player uses the moments of the training, frozen."""
+    with training(**NORMALIZED) as trainer:
+        trainer.iterate()
+        tensors, data = trainer.state()
+    with training(PpoPlayer, **NORMALIZED) as player:
+        player.load_state(tensors, data)
+        player.iterate()
+        assert torch.equal(player.policy.observations.mean, tensors["policy.observations.mean"])
+        assert torch.equal(player.policy.rewards.variance, tensors["policy.rewards.variance"])
+
+
+def test_a_task_that_does_not_ask_for_it_is_not_normalized() -> None:
+    """Its state has no moments."""
+    with training() as trainer:
+        trainer.iterate()
+        tensors, _ = trainer.state()
+        assert trainer.policy.observations is trainer.policy.rewards is None
+    assert not any("observations" in name or "reward" in name for name in tensors)
+
+
+def test_normalizing_images_is_refused() -> None:
+    """The error says what to do."""
+    task: Task = corridor()
+    settings = trainer_settings("ppo", task, {"normalize_observation": True})
+    with pytest.raises(BadParameter, match="images are scaled already, set it to false"):
+        PPO(Context(task, lambda n, slots: make(task, n, "inline", slots=slots), settings, "cpu", 0, Timer()))
+
+
+def test_the_clip_range_follows_its_schedule() -> None:
+    """Half of it is left after half of the decisions."""
+    with training(clip="0:0.2,256:0.0") as trainer:
+        assert [round(trainer.iterate()["clip"], 3) for _ in range(3)] == [0.2, 0.1, 0.0]

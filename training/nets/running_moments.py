@@ -1,0 +1,59 @@
+"""Means and variances of everything that a training has seen, to normalize observations and rewards."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from ..ranks import Ranks
+
+LIMIT = 10.0
+"""Normalized values are clipped to -LIMIT ... LIMIT."""
+EPSILON = 1e-8
+
+
+class RunningMoments(nn.Module):
+    """The mean and the variance of all values so far, per element of `shape`. They are part of the state dict.
+
+    Attributes:
+        count: The number of values so far.
+        mean: `shape`, float32.
+        variance: `shape`, float32; 1 until there are values.
+    """
+
+    count: Tensor
+    mean: Tensor
+    variance: Tensor
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        super().__init__()
+        self.register_buffer("count", torch.zeros((), dtype=torch.int64))
+        self.register_buffer("mean", torch.zeros(shape))
+        self.register_buffer("variance", torch.ones(shape))
+
+    @property
+    def deviation(self) -> Tensor:
+        """The standard deviation, `shape`, never 0."""
+        return (self.variance + EPSILON).sqrt()
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Return values `(n, *shape)` with the mean subtracted and divided by the standard deviation, clipped."""
+        return ((values - self.mean) / self.deviation).clamp(-LIMIT, LIMIT)
+
+    @torch.no_grad()
+    def add(self, values: Tensor, ranks: Ranks) -> None:
+        """Add the finite values `(n, *shape)` of all ranks; at least one rank must have some."""
+        exact = values.to(torch.float32 if values.device.type == "mps" else torch.float64)
+        count = torch.tensor(len(values), dtype=exact.dtype, device=values.device)
+        total = exact.sum(0)
+        ranks.add([count, total])
+        mean = total / count
+        squares = (exact - mean).square().sum(0)
+        ranks.add([squares])
+        # Chan, Golub and LeVeque, 1979: moments of two sets together.
+        share = count / (self.count + count)
+        change = mean - self.mean
+        variance = self.variance * (1 - share) + squares / count * share + change.square() * share * (1 - share)
+        self.mean.add_((change * share).to(self.mean.dtype))
+        self.variance.copy_(variance)
+        self.count.add_(count.to(self.count.dtype))

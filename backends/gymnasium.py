@@ -1,4 +1,4 @@
-"""What `gymnasium.make_vec` calls for our games."""
+"""The entry point of `gymnasium.make_vec`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Environments of a server that somebody else started, in whatever language: over a Unix socket, by the protocol."""
+"""Environments of a running server, in any language, over the binary protocol."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ NO_VERSION = 0
 
 
 class RemoteBackend(Backend):
-    """One connection per environment to the server at `address`; a server that goes is an error, nobody restarts it.
+    """One connection per environment to the server at `address`, which is not restarted if it fails.
 
-    A server of this program is asked for environments 0 to N - 1 and the seed. Another one may know the plain types
-    only: then its own seed holds, and returns, lengths and episodes are counted here.
+    A server of this program gets the seed and serves environments 0 to N - 1. Another one may know only the plain
+    types: then it uses its own seed, and returns, lengths and episodes are counted here.
 
     Args:
-        task: What is served there.
+        task: The task that is served there.
         num_envs: Number of environments N.
         address: The path of its socket.
         **options: Those of every backend.
@@ -48,7 +48,7 @@ class RemoteBackend(Backend):
     def _open(self) -> None:
         self._steps, self._order, self._beat = 0, 0, time.monotonic()
         self._connections = SocketConnections(self.task, self.environments, self.buffer)
-        self._books: EpisodeCounter | None = None
+        self._counter: EpisodeCounter | None = None
         try:
             self._greet()
         except (OSError, ProtocolError, BackendTimeout) as error:
@@ -59,19 +59,19 @@ class RemoteBackend(Backend):
         self._exchange = Exchange(self._connections, np.arange(self.environments), self._miss)
 
     def _greet(self) -> None:
-        """Say hello to a server of this program, or talk plainly to another one."""
+        """Connect to a server of this program, or with the plain types to another one."""
         if not self._knows_extensions():
             self._connections.close()
             self._connections = SocketConnections(self.task, self.environments, self.buffer, plain=True)
-            self._books = EpisodeCounter(self.task, self.buffer)
+            self._counter = EpisodeCounter(self.task, self.buffer)
         for env in range(self.environments):
             self._connections.connect(env, self.address, self.seed, self.timeout)
 
     def _knows_extensions(self) -> bool:
-        """Whether the server knows more than the plain types; others ignore a greeting, or close the connection.
+        """Whether the server knows all types; others ignore HELLO_REQ or close the connection.
 
         Raises:
-            ProtocolError: It serves another task, or is no such server.
+            ProtocolError: It serves another task or protocol.
         """
         probe = SocketConnections(self.task, 1, Layout(self.task, 1).map(), plain=True)
         try:
@@ -80,9 +80,9 @@ class RemoteBackend(Backend):
             found = bytes(probe.next_frame(0, self.timeout).body)
             if found != spaces(self.task):
                 raise ProtocolError(
-                    Code.VERSION, f"its answer to SPACES_REQ is {found.hex()}, {spaces(self.task).hex()} was expected"
+                    Code.VERSION, f"expected {spaces(self.task).hex()} as answer to SPACES_REQ, got {found.hex()}"
                 )
-            # A version that is none is refused by those who have versions, and takes no environment from them.
+            # Version 0 is refused by servers that know HELLO_REQ, and occupies no environment.
             probe.send(0, frame(Kind.HELLO_REQ, 2, HELLO_REQ.pack(NO_VERSION, ANY, 0)) + frame(Kind.HEALTH_REQ, 3))
             try:
                 answer = probe.next_frame(0, self.timeout)
@@ -95,12 +95,12 @@ class RemoteBackend(Backend):
     def _reset(self, mask: NDArray[np.bool_], slot: int) -> None:
         envs = np.flatnonzero(mask)
         self._exchange.reset(envs.tolist(), slot, self.timeout)
-        if self._books:
-            self._books.begin(slot, envs, self._connections.numbers())
+        if self._counter:
+            self._counter.begin(slot, envs, self._connections.numbers())
 
     def _reseed(self, seed: int) -> None:
-        if self._books:
-            raise BackendBroken(f"the server at {self.address} takes no seed; start it anew with another one")
+        if self._counter:
+            raise BackendBroken(f"the server at {self.address} accepts no seed; restart it with another seed")
         self.buffer.reset_episodes()
         for env in range(self.environments):
             self._connections.greet(env, seed, self.timeout)
@@ -115,14 +115,14 @@ class RemoteBackend(Backend):
         exchange.collect(limit)
         if not exchange.step_done:
             self.busy_seconds += exchange.finish_step(into)
-            if self._books:
-                self._books.step(into, np.flatnonzero(self._connections.ended), self._connections.numbers())
+            if self._counter:
+                self._counter.step(into, np.flatnonzero(self._connections.ended), self._connections.numbers())
         exchange.finish_resets(into, limit)
         self._steps += 1
         self._beat = time.monotonic()
 
     def _miss(self, _env: int, gone: bool, late: bool) -> None:
-        """Nobody can start the server again."""
+        """Raise an error: this backend cannot restart the server."""
         if gone:
             raise BackendBroken(f"the server at {self.address} closed a connection; start it again")
         if late:
@@ -133,17 +133,17 @@ class RemoteBackend(Backend):
 
     @property
     def workers(self) -> Sequence[WorkerStatus]:
-        """The server, of which this process knows little."""
+        """The server; only its steps and heartbeat are known."""
         age = time.monotonic() - self._beat
         state = WorkerState.READY
         return (WorkerStatus(0, os.getpid(), 0, self.environments, state, self._steps, age, 0, 0.0, 0, ""),)
 
 
 class EpisodeCounter:
-    """What a server that knows the plain types only does not tell of its environments, as far as it can be counted.
+    """Counts what a server with only the plain types does not send: returns, lengths and episodes.
 
-    An episode's outcome is known only in tasks whose outcomes are `terminated` and `truncated`; terms of rewards,
-    boards and states are not known.
+    An episode's outcome is known only in tasks whose outcomes are `terminated` and `truncated`. Reward terms, boards
+    and states are not known.
     """
 
     def __init__(self, task: Task, buffer: Buffer) -> None:
@@ -155,7 +155,7 @@ class EpisodeCounter:
         self._lengths = np.zeros(buffer.num_envs, np.int32)
 
     def begin(self, slot: int, envs: NDArray[np.intp], numbers: Mapping[str, NDArray[np.int64]]) -> None:
-        """Count the beginning of episodes."""
+        """Start episodes of `envs`."""
         for name in self._still:
             self._of_envs(name, slot)[envs] = 0
         self._of_envs("active", slot)[envs] = DECIDES
@@ -164,7 +164,7 @@ class EpisodeCounter:
         self._turn(envs)
 
     def step(self, slot: int, ended: NDArray[np.intp], numbers: Mapping[str, NDArray[np.int64]]) -> None:
-        """Count a step of all environments, the last one of those that `ended`."""
+        """Count a step of all environments; the episodes of `ended` ended with it."""
         buffer = self._buffer
         self._returns += buffer["reward"][slot].reshape(self._returns.shape)
         self._lengths += 1
@@ -179,7 +179,7 @@ class EpisodeCounter:
         self._turn(ended)
 
     def _write(self, name: str, slot: int, envs: NDArray[np.intp], numbers: NDArray[np.int64]) -> None:
-        """Write the numbers of the seats, or of the first one where a field is of the environment."""
+        """Write the numbers of all seats, or of the first one for fields per environment."""
         into = self._buffer[name][slot].reshape(len(self._lengths), -1)
         into[envs] = numbers[envs, : into.shape[1]]
 

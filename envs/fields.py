@@ -1,4 +1,4 @@
-"""What stands in a buffer: its fields, those that every task has among them, and their rows and slots."""
+"""The fields of a buffer, including those that every task has."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Buffers: TypeAlias = Mapping[str, Array]
 Encoding: TypeAlias = Literal["raw", "bits"]
 
 WAITS, DECIDES, OUT = 0, 1, 2
-"""Values of the field `active`: a seat with nothing to decide now, one with something, one that has left."""
+"""Values of the field `active`: a seat that does not act in this step, one that acts, one that is out of the game."""
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class Field:
         dtype: NumPy name of the stored type; `uint8` when the encoding packs.
         shape: Logical shape of one row.
         encoding: `raw` stores the logical shape; `bits` stores one bit per element, first element in the lowest bit.
-        per: Whether a row is a seat or an environment; of `all`, one row serves all environments together.
-        timed: Whether the field has a slot for every step of a rollout, or just one, overwritten.
+        per: Whether there is a row per seat or per environment; with `all`, one row for all environments.
+        timed: Whether the field has a slot for every step of a rollout, or one that every step overwrites.
         low: Smallest value of an element.
         high: Largest value of an element.
-        uniform: Planes `lo..hi` of the first axis that have one value each all over, such as a number shown to a
-            network that sees a board: they are told, so that it need not look at every cell of them.
+        uniform: Planes `lo..hi` of the first axis in which all cells are equal, such as a number for a convolutional
+            network. The network reads one cell of each.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Field:
 
     @property
     def stored_shape(self) -> tuple[int, ...]:
-        """Shape of one row as it lies in memory."""
+        """Shape of one row as stored."""
         return (math.ceil(math.prod(self.shape) / 8),) if self.encoding == "bits" else self.shape
 
     @property
@@ -76,13 +76,14 @@ STANDARD_FIELDS: tuple[Field, ...] = (
     Field("status", "uint8", timed=False),
     Field("heartbeat", "uint64", timed=False),
 )
-"""The fields that every task has, beside its action.
+"""The fields that every task has, in addition to its action.
 
-`episode_return` and `episode_length` are those of the running episode, and at a step that ended one those of the
-ended one. `frames` are the frames that the step took. `outcome` is 0 while the episode runs, else 1 + the index into
-`Task.outcomes`. `episode` counts episodes begun, from 0, per environment; -1 before the first. `active` is
-`DECIDES` for rows that belong in the loss, `WAITS` for those that others keep waiting, `OUT` for dead seats: no reward
-follows for them until the episode ends. The task's info fields, too, are at such a step those of the ended episode.
+`episode_return` and `episode_length` belong to the running episode, or at a step that ended one to that episode.
+`frames` is the number of frames of the step. `outcome` is 0 while the episode runs, else 1 + the index into
+`Task.outcomes`. `episode` is the number of the current episode of an environment, from 0; -1 before the first.
+`active` is `DECIDES` for rows that belong in the loss, `WAITS` for seats that wait for others, `OUT` for eliminated
+seats, which get no reward until the episode ends. At a step that ended an episode, the task's info fields also belong
+to that episode.
 """
 
 

@@ -1,4 +1,4 @@
-"""Server processes asked by HTTP: JSON, one request per environment and step. The baseline that everybody knows."""
+"""Server processes over HTTP with JSON: one request per environment and step. It is a baseline."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .client import HttpConnections
 
 
 class HttpBackend(ServedBackend):
-    """Servers on ports of 127.0.0.1, which want a token."""
+    """Servers on ports of 127.0.0.1, with a token."""
 
     name: ClassVar[str] = "http"
     _connections: HttpConnections

@@ -1,4 +1,4 @@
-"""A trainer's end of the HTTP protocol: requests go out together, answers are decoded into the buffer one by one."""
+"""The client of the HTTP protocol: sends the requests of all environments, then decodes the answers one by one."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from ..workers.supervised import LOOK
 
 HOME = "127.0.0.1"
 OK, BUSY = 200, 500
-"""The status of an answer; from the second on it is the server that failed."""
+"""Statuses of answers; from `BUSY` on the server failed."""
 SEAT_NUMBERS = {"reward": float, "terminated": int, "truncated": int, "active": int, "episode_return": float}
 LONGEST_NUMBER = 32
-"""Characters in JSON for each byte in the buffer, at most."""
+"""The largest number of JSON characters per byte in the buffer."""
 
 
 class HttpConnections:
@@ -62,7 +62,7 @@ class HttpConnections:
         self.ended, self.took = np.zeros(num_envs, np.uint8), np.zeros(num_envs, np.uint64)
 
     def connect(self, env: int, port: int, seed: int, timeout: float) -> None:
-        """Connect an environment to the server on `port`; its next episode is the one after its last.
+        """Connect an environment to the server on `port`, which continues after its last episode.
 
         Raises:
             OSError: There is no such server, or it went away.
@@ -76,7 +76,7 @@ class HttpConnections:
         self._first[env] = {"seed": seed, "episode": int(self._buffer["episode"][0, env]) + 1}
 
     def greet(self, env: int, seed: int, timeout: float) -> None:  # noqa: ARG002
-        """Begin an environment anew with another seed at its next reset."""
+        """Make an environment again with another seed at its next reset."""
         self._first[env] = {"seed": seed}
 
     def connected(self, env: int) -> bool:
@@ -97,24 +97,24 @@ class HttpConnections:
             self.drop(env)
 
     def send_reset(self, envs: Iterable[int]) -> None:
-        """Ask environments for their next episode."""
+        """Request the next episode of environments."""
         for env in envs:
             self._ask(env, "/reset", self._first.pop(env, {}))
 
     def send_step(self, envs: Iterable[int], slot: int) -> None:
-        """Ask environments for a step by the actions of `slot`."""
+        """Request a step of environments with the actions of `slot`."""
         players, actions = self._task.players, self._buffer["action"][slot].tolist()
         for env in envs:
             mine = actions[env] if players == 1 else actions[env * players : (env + 1) * players]
             self._ask(env, self._path, {self._key: mine})
 
     def send_board_requests(self) -> None:
-        """Tell the environments, with the next request, whether somebody looks at them."""
+        """Send with the next requests which environments should draw boards."""
         if LOOKED_AT in self._buffer:
             self._looked = self._buffer.boards_requested()
 
     def receive(self, env: int) -> bool:
-        """Receive an environment's answer; return whether it came, False after `LOOK` s of silence.
+        """Receive an environment's answer; return whether it came, False after `LOOK` s without data.
 
         Raises:
             OSError: The connection is gone, or the server will be.
@@ -139,7 +139,7 @@ class HttpConnections:
         return True
 
     def answered(self, env: int) -> bool:
-        """Whether an answer came, received or not."""
+        """Whether an answer has arrived, received or not."""
         return self._connections[env] is not None and bool(self._polls[env].poll(0))
 
     def decode(self, slot: int, envs: NDArray[np.intp] | None = None) -> None:
@@ -149,13 +149,13 @@ class HttpConnections:
                 self._decode(env, slot)
 
     def decode_final(self, slot: int, envs: NDArray[np.intp]) -> None:
-        """Write the observations of answers that ended episodes as final ones, and boards where they are wanted."""
+        """Write the observations of answers that ended episodes into `final_observation`, and requested last boards."""
         for env in envs.tolist():
             with self._decoding(env):
                 self._decode_last(env, slot)
 
     def decode_first(self, slot: int, envs: NDArray[np.intp]) -> None:
-        """Write the observations, masks and boards with which episodes begin, and nothing else."""
+        """Write only the observations, masks and boards of new episodes."""
         for env in envs.tolist():
             with self._decoding(env):
                 self._see(env, slot)
@@ -187,7 +187,7 @@ class HttpConnections:
             raise _malformed(env, str(error)) from error
 
     def _ask(self, env: int, path: str, body: Mapping[str, Any]) -> None:
-        """Send a request; that a server has gone is found out where its answer is missed."""
+        """Send a request; if the server is gone, `receive` will notice."""
         connection = self._connections[env]
         assert connection is not None, "an environment without a connection was asked"
         asked = {**body, "env": env, "fields": True, "look": bool(self._looked[env])}
@@ -197,11 +197,11 @@ class HttpConnections:
             return
 
     def _seats(self, env: int) -> Iterable[tuple[int, Mapping[str, Any]]]:
-        """Return each row of an environment and what its seat was told."""
+        """Return each row of an environment and the result of its seat."""
         told, players = self._answers[env], self._task.players
         seats = [told] if players == 1 else told["results"]
         if len(seats) != players:
-            raise ValueError(f"it has {len(seats)} results and {players} were expected")
+            raise ValueError(f"expected {players} results, got {len(seats)}")
         return enumerate(seats, env * players)
 
     def _see(self, env: int, slot: int) -> None:
@@ -237,15 +237,15 @@ class HttpConnections:
             last_drawn[env] = self._buffer["episode"][0, env]
 
     def _boards(self, env: int) -> dict[str, str]:
-        """Return the boards in an environment's answer, if they were asked for."""
+        """Return the boards in an environment's answer, if there are any."""
         fields = self._answers[env]["fields"]
         return {item.name: fields[item.name] for item in self._task.boards if item.name in fields}
 
     def _write_field(self, name: str, env: int, text: str) -> None:
-        """Write a field without slots."""
+        """Write an untimed field."""
         item = self._fields.get(name)
         if item is None or item.timed:
-            raise ValueError(f"{name!r:.80} is not a field without slots")
+            raise ValueError(f"{name!r:.80} is not an untimed field")
         row = self._buffer[name][0, env]
         self._buffer[name][0, env] = np.frombuffer(b64decode(text), row.dtype).reshape(row.shape)
 

@@ -1,7 +1,7 @@
-"""What an HTTP request may say, and what its answer says: the JSON of the endpoints, both ways.
+"""The JSON of HTTP requests and answers.
 
-A float is written with as many digits as give the same float when it is read. JSON knows no number that is not finite:
-these are the strings "NaN", "Infinity" and "-Infinity".
+Reading a written float returns the same float. JSON has no NaN and infinity, so these are the strings "NaN", "Infinity"
+and "-Infinity".
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from ..servers.hosting import HostedEnvironment
 
 Action: TypeAlias = int | float | list[int] | list[float]
 LONGEST = 80
-"""Letters of a refused value that its refusal repeats."""
+"""Number of characters of an invalid value in its error message."""
 
 
 class EnvRequest(BaseModel):
-    """What every request about an environment may say.
+    """The keys of every request about an environment.
 
     Attributes:
         env: The environment.
-        fields: Whether the answer is to hold the fields that have no slots, in base64.
-        look: Whether somebody looks at the board.
+        fields: Whether to add the untimed fields to the answer, in base64.
+        look: Whether environments that draw on request draw their board.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -41,26 +41,26 @@ class EnvRequest(BaseModel):
 
 
 class ResetRequest(EnvRequest):
-    """To begin the next episode, or that one; with `seed`, the first of that seed."""
+    """Starts the next episode, or the given one; with `seed`, the first one of that seed."""
 
     seed: int | None = Field(None, ge=0, le=MASK_64)
     episode: int | None = Field(None, ge=0, le=MASK_64 >> 1)
 
 
 class StepRequest(EnvRequest):
-    """To step the environment of one seat."""
+    """Steps an environment with one seat."""
 
     action: Action
 
 
 class StepMultiRequest(EnvRequest):
-    """To step an environment with an action for each seat."""
+    """Steps an environment with an action per seat."""
 
     actions: list[Action]
 
 
 def refusal(error: ValidationError, kind: type[BaseModel]) -> str:
-    """Return in a sentence why a request was not understood."""
+    """Return why a request is invalid, in one sentence."""
     item = min(error.errors(), key=lambda item: item["type"] != "extra_forbidden")
     place = str(item["loc"][0]) if item["loc"] else ""
     if item["type"] == "extra_forbidden":
@@ -70,7 +70,7 @@ def refusal(error: ValidationError, kind: type[BaseModel]) -> str:
 
 
 def health(hosts: Sequence[HostedEnvironment]) -> Mapping[str, Any]:
-    """Answer whether somebody is at home."""
+    """Return the answer to /health."""
     return {
         "status": "ok",
         "task": hosts[0].task.spec,
@@ -80,7 +80,7 @@ def health(hosts: Sequence[HostedEnvironment]) -> Mapping[str, Any]:
 
 
 def spaces(task: Task) -> Mapping[str, Any]:
-    """Answer what an observation is, and what actions there are."""
+    """Return the answer to /spaces."""
     item = task.observation
     return {
         "observation": math.prod(item.shape),
@@ -95,7 +95,7 @@ def spaces(task: Task) -> Mapping[str, Any]:
 
 
 def observed(host: HostedEnvironment) -> Mapping[str, Any]:
-    """Answer what the seats see, and which actions are legal."""
+    """Return the answer to /observe: observations and legal actions of the seats."""
     observations, masks = host.observe()
     return _seats(
         [
@@ -106,12 +106,12 @@ def observed(host: HostedEnvironment) -> Mapping[str, Any]:
 
 
 def result(host: HostedEnvironment, asked: EnvRequest, nanoseconds: int) -> Mapping[str, Any]:
-    """Answer a reset or a step.
+    """Return the answer to a reset or a step.
 
     Args:
         host: The environment.
         asked: The request.
-        nanoseconds: What the environment took.
+        nanoseconds: Time that the environment took, in ns.
     """
     task = host.task
     outcome = int(host.rows["outcome"])
@@ -132,14 +132,14 @@ def result(host: HostedEnvironment, asked: EnvRequest, nanoseconds: int) -> Mapp
 
 
 def kept(task: Task, *, look: bool) -> list[str]:
-    """Return the names of the fields without slots; boards that are not drawn are none."""
+    """Return the names of the untimed fields, without boards that are not drawn."""
     drawn = {item.name for item in task.boards}
     skip = {item.name for item in task.last_boards} | ({LOOKED_AT} if look or LOOKED_AT not in drawn else drawn)
     return [item.name for item in task.fields if not item.timed and item.name not in skip]
 
 
 def numbers(array: Array) -> list[Any]:
-    """Return an array's elements, one after the other."""
+    """Return the elements of an array as a flat list."""
     values = array.ravel().tolist()
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         return [value if math.isfinite(value) else _spelled(value) for value in values]
@@ -147,7 +147,7 @@ def numbers(array: Array) -> list[Any]:
 
 
 def numbers_or_one(array: Array) -> Any:
-    """Return the one element of an array without axes, else its elements one after the other."""
+    """Return the element of an array without axes, else its elements as a flat list."""
     values = numbers(array)
     return values if array.ndim else values[0]
 
@@ -170,12 +170,12 @@ def _seat(host: HostedEnvironment, seat: int) -> dict[str, Any]:
 
 
 def _only(task: Task, per: str) -> Any:
-    """Return the index of what a field holds, without the axis of seats where there is only one."""
+    """Return the index that removes the axis of seats if there is only one."""
     return 0 if per == "seat" and task.players == 1 else ...
 
 
 def _seats(answers: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the answer of the only seat, or of all."""
+    """Return the answer of the only seat, or the list of all."""
     return answers[0] if len(answers) == 1 else {"results": answers}
 
 

@@ -1,6 +1,6 @@
-"""Environments behind HTTP: JSON, a token, 127.0.0.1 only. How most people begin, and how to look with curl.
+"""Serves environments over HTTP with JSON and a token, on 127.0.0.1 only; usable with curl.
 
-docs/transports.md lists the endpoints. Nothing resets itself: a step that ends the episode is answered with its last
+docs/transports.md lists the endpoints. There is no auto-reset: a step that ends the episode is answered with its last
 observation, and the next episode begins with POST /reset.
 """
 
@@ -43,9 +43,9 @@ HOME = "127.0.0.1"
 MOST_BODY = 1 << 20
 BACKLOG = 4096
 KEEP = 7 * 24 * 3600.0
-"""Seconds that an idle connection is kept: a paused training may come back."""
-PULSE = 0.1
-"""Seconds between two looks at whether to end."""
+"""Time that an idle connection is kept, in s: a training may be paused for long."""
+END_CHECK_INTERVAL = 0.1
+"""Time between two checks whether to end, in s."""
 
 Kind = TypeVar("Kind", bound=EnvRequest)
 Answer = Callable[[Kind, HostedEnvironment], Mapping[str, Any]]
@@ -56,20 +56,20 @@ clients = client_log(__name__)
 
 
 class HttpServer:
-    """Environments `lo..hi` of a run, for whoever has the token.
+    """Serves environments `lo..hi` of a run to clients with the token.
 
     Args:
         task: The task.
         lo: First environment.
         hi: One past the last.
         seed: The run's seed.
-        token: What `Authorization: Bearer TOKEN` must say.
+        token: The token of the header `Authorization: Bearer TOKEN`.
         beat: Called after every reset and step.
-        raises: Whether an environment that fails ends the server, rather than being arguments to the client.
+        raises: Whether a failed environment ends the server, instead of being an answer with status 500.
 
     Attributes:
-        steps: Steps done in all environments.
-        failure: Why the server must end.
+        steps: Number of steps of all environments.
+        failure: The error that ends the server.
     """
 
     def __init__(
@@ -91,10 +91,10 @@ class HttpServer:
         self.failure: Exception | None = None
 
     async def run(self, listener: socket.socket, ended: Callable[[], bool]) -> None:
-        """Serve until `ended` says so, or an environment has failed; then close every environment.
+        """Serve until `ended` is true or an environment failed; then close every environment.
 
         Raises:
-            EnvironmentFailed: One has.
+            EnvironmentFailed: An environment failed.
         """
         asyncio.get_running_loop().set_exception_handler(_note)
         runner = web.AppRunner(
@@ -108,8 +108,8 @@ class HttpServer:
         await runner.setup()
         try:
             await web.SockSite(runner, listener, backlog=BACKLOG).start()
-            while self.failure is None and not ended():  # noqa: ASYNC110 - neither signal nor shared word wakes a loop
-                await asyncio.sleep(PULSE)
+            while self.failure is None and not ended():  # noqa: ASYNC110 - no signal or shared word wakes the loop
+                await asyncio.sleep(END_CHECK_INTERVAL)
         finally:
             await runner.cleanup()
             for host in self._hosts:
@@ -135,17 +135,17 @@ class HttpServer:
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Let nobody in without the token, and nothing out but JSON."""
+        """Refuse requests without the token, and turn every error into JSON."""
         if not hmac.compare_digest(
             request.headers.get("Authorization", "").encode(errors="surrogateescape"), self._bearer
         ):
-            return _refused(401, "the header `Authorization: Bearer TOKEN` is missing or holds another token")
+            return _refused(401, "the header `Authorization: Bearer TOKEN` is missing or has another token")
         try:
             return await handler(request)
         except web.HTTPRequestEntityTooLarge:
-            return _refused(413, f"a body has at most {MOST_BODY:,} bytes")
+            return _refused(413, f"expected a body of at most {MOST_BODY:,} bytes")
         except web.HTTPException as error:
-            return _refused(error.status, f"there is no {request.method} {request.path}; there are {ENDPOINTS}")
+            return _refused(error.status, f"there is no {request.method} {request.path}; the endpoints are {ENDPOINTS}")
         except BackendBusy as error:
             return _refused(409, str(error))
         except PacError as error:
@@ -156,7 +156,7 @@ class HttpServer:
             return self._failed(error)
 
     def _failed(self, error: Exception) -> web.Response:
-        """Tell that an environment failed, or this program; only the former's own words go out."""
+        """Return the error of an environment; an error of this program is logged, not sent."""
         if self._raises:
             self.failure = self.failure or error
         log.error("%s", error, exc_info=error)
@@ -164,7 +164,7 @@ class HttpServer:
         return _refused(500, str(error) if arguments else "the server failed; its standard error says how")
 
     def _answer(self, kind: type[Kind], answer: Answer[Kind]) -> Handler:
-        """Return a handler that reads what is asked, finds its environment and lets `answer` answer."""
+        """Return a handler that parses the request, finds its environment and calls `answer`."""
 
         async def handle(request: web.Request) -> web.Response:
             try:
@@ -181,7 +181,7 @@ class HttpServer:
     def _host(self, env: int) -> HostedEnvironment:
         if not 0 <= env - self._lo < len(self._hosts):
             last = self._lo + len(self._hosts) - 1
-            raise BadParameter(f"environments {self._lo} to {last} are served here, got {env}")
+            raise BadParameter(f"expected an environment from {self._lo} to {last}, got {env}")
         return self._hosts[env - self._lo]
 
     async def _health(self, _: web.Request) -> web.Response:

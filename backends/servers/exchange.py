@@ -1,4 +1,4 @@
-"""Asking environments by message: for a reset, or for a step and then for what follows where episodes ended."""
+"""Requests to environments behind connections: resets, and steps with the resets of episodes that ended."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Connections(Protocol):
     took: NDArray[np.uint64]
 
     def greet(self, env: int, seed: int, timeout: float) -> None:
-        """Begin a connected environment anew with another seed."""
+        """Make a connected environment again with another seed."""
 
     def connected(self, env: int) -> bool:
         """Whether an environment has a connection."""
@@ -34,51 +34,51 @@ class Connections(Protocol):
         """Close all connections."""
 
     def send_reset(self, envs: list[int]) -> None:
-        """Ask environments for their next episode."""
+        """Request the next episode of environments."""
 
     def send_step(self, envs: list[int], slot: int) -> None:
-        """Ask environments for a step by the actions of `slot`."""
+        """Request a step of environments with the actions of `slot`."""
 
     def send_board_requests(self) -> None:
-        """Tell the environments whether somebody looks at them, where that has changed."""
+        """Send which environments should draw boards, where that has changed."""
 
     def receive(self, env: int) -> bool:
-        """Receive an environment's answer; return whether it is whole, False after some silence.
+        """Receive an environment's answer; return whether it is complete, False after some time without data.
 
         Raises:
-            OSError: The connection is gone.
-            ProtocolError: Something else came.
-            BadParameter: The environment refuses what it was asked for.
+            OSError: The connection is closed.
+            ProtocolError: Another frame came.
+            BadParameter: The environment refused the request.
         """
 
     def answered(self, env: int) -> bool:
-        """Whether something of the answer came, received or not."""
+        """Whether part of the answer has arrived, received or not."""
 
     def decode(self, slot: int, envs: NDArray[np.intp] | None = None) -> None:
         """Write the received answers of all environments, or of `envs`, into `slot`."""
 
     def decode_final(self, slot: int, envs: NDArray[np.intp]) -> None:
-        """Write the observations of answers that ended episodes as final ones, and boards where they are wanted."""
+        """Write the observations of answers that ended episodes into `final_observation`, and requested last boards."""
 
     def decode_first(self, slot: int, envs: NDArray[np.intp]) -> None:
-        """Write the observations, masks and boards with which episodes begin, and nothing else."""
+        """Write only the observations, masks and boards of new episodes."""
 
 
 Missed = Callable[[int, bool, bool], None]
-"""Told of an environment that owes an answer, whether its connection is gone (else it was silent for a while), and
-whether the time limit is over; raises, or lets the exchange `forget` it, or wait on."""
+"""Called with an environment without an answer, whether its connection is closed, and whether the time limit is over.
+It raises an error, calls `drop`, or returns to continue waiting."""
 
 
 class Exchange:
-    """The requests that are out.
+    """The pending requests.
 
     Args:
         connections: The connections.
-        starts: The first environment of each server, which answers one after the other.
-        missed: Told of an answer that does not come.
+        starts: The first environment of each server. A server's environments take turns.
+        missed: Called when an answer does not come.
 
     Attributes:
-        owing: The environments that owe an answer, the next that is waited for last.
+        owing: The environments with a pending answer; the next one to wait for comes last.
         step_done: Whether all results of the step are written, and only first observations are missing.
     """
 
@@ -89,7 +89,7 @@ class Exchange:
         self.step_done = False
 
     def reset(self, envs: list[int], slot: int, timeout: float) -> None:
-        """Begin the next episode of some environments, wait for it for `timeout` s, and write it into `slot`."""
+        """Start the next episode of some environments, wait at most `timeout` s, and write it into `slot`."""
         self._connections.send_board_requests()
         self.owing = envs[::-1]
         self._connections.send_reset(envs)
@@ -97,17 +97,17 @@ class Exchange:
         self._connections.decode(slot, self._connected(envs))
 
     def send_step(self, envs: list[int], slot: int) -> None:
-        """Ask environments for a step by the actions of `slot`."""
+        """Request a step of environments with the actions of `slot`."""
         self.step_done, self._ended = False, []
         self._connections.send_board_requests()
         self.owing = envs[::-1]
         self._connections.send_step(envs, slot)
 
     def collect(self, timeout: float) -> None:
-        """Wait for all answers that are owed, for `timeout` s.
+        """Wait for all pending answers, at most `timeout` s.
 
         Raises:
-            BadParameter: An environment refuses what it was asked for.
+            BadParameter: An environment refused the request.
         """
         receive, end = self._connections.receive, 0.0
         while self.owing:
@@ -124,16 +124,16 @@ class Exchange:
             self._missed(env, gone, now > end)
 
     def drop(self, lo: int, hi: int) -> None:
-        """Drop the connections of environments `lo..hi`, and wait for none of them."""
+        """Close the connections of environments `lo..hi`, and wait for none of their answers."""
         for env in range(lo, hi):
             self._connections.drop(env)
         self.owing = [env for env in self.owing if not lo <= env < hi]
 
     def finish_step(self, slot: int, envs: NDArray[np.intp] | None = None) -> float:
-        """Write the step's answers, of all environments or of `envs`, into `slot`; ask what ended for its next episode.
+        """Write the answers of all environments or of `envs` into `slot`, and request new episodes where one ended.
 
         Returns:
-            The time that the slowest server's environments took, in s.
+            The time that the environments of the slowest server took, in s.
         """
         connections, self.step_done = self._connections, True
         connections.decode(slot, envs)
@@ -148,13 +148,13 @@ class Exchange:
         return int(slowest) * 1e-9
 
     def finish_resets(self, slot: int, timeout: float) -> None:
-        """Wait for the first observations of what ended, and write them into `slot`."""
+        """Wait for the first observations of new episodes, and write them into `slot`."""
         if self._ended:
             self.collect(timeout)
             self._connections.decode_first(slot, self._connected(self._ended))
 
     def close(self) -> None:
-        """Close the connections, and let go of who was told: that one holds the buffer, which may be large."""
+        """Close the connections, and release `missed`, which holds a reference to the buffer."""
         self._connections.close()
         self._missed = _nobody
 
@@ -163,5 +163,5 @@ class Exchange:
 
 
 def _nobody(env: int, gone: bool, late: bool) -> None:
-    """Nothing is owed any more."""
+    """Do nothing: no answer is pending after `close`."""
     del env, gone, late

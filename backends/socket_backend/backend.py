@@ -1,4 +1,4 @@
-"""Server processes behind Unix sockets: the binary protocol, which environments in any language can speak."""
+"""Server processes behind Unix sockets, over the binary protocol."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..workers.member import Member
 from .client import SocketConnections
 
 LONGEST_PATH = 103
-"""Bytes of a socket's path, on the system that takes the fewest."""
+"""The longest path of a socket on all systems, in bytes."""
 MOST_SERVERS = 9999
 
 
@@ -28,7 +28,7 @@ class SocketBackend(ServedBackend):
 
     @classmethod
     def unavailable(cls, layout: Layout) -> str:
-        """Return why there can be no Unix socket here, or too few."""
+        """Return a message if Unix sockets are missing, paths are too long or open files too few."""
         if not hasattr(socket, "AF_UNIX"):
             return "the system has no Unix sockets"
         length = len(bytes(own_directory() / _name("0" * 8, MOST_SERVERS)))
@@ -48,7 +48,7 @@ class SocketBackend(ServedBackend):
         self._open_connections("pac.backends.socket_backend.server:work", spans, connections)
 
     def _connect(self, member: Member) -> None:
-        """Connect to a server that is ready; then nobody else needs to find it."""
+        """Connect to a server that is ready, then remove its path: no other process needs it."""
         path = Path(member.arguments["path"])
         for env in range(*member.span):
             self._connections.connect(env, path, member.arguments["seed"], self.timeout)

@@ -1,4 +1,4 @@
-"""A trainer's end of the binary protocol: requests go out together, answers are decoded into the buffer together."""
+"""The client of the binary protocol: sends the requests of all environments, then decodes all answers together."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class SocketConnections(Decoder):
     Args:
         task: The task.
         num_envs: Number of environments N.
-        buffer: Where answers are decoded to.
-        spin: Nanoseconds to yield at most before a wait blocks; 0 never to yield.
-        plain: Whether the servers know the twelve plain types only: then no greeting is sent, and no RECORD comes.
+        buffer: The buffer for the answers.
+        spin: The longest time to yield before a wait blocks, in ns; 0 to never yield.
+        plain: Whether the servers know only the twelve plain types: no HELLO_REQ is sent, and no RECORD comes.
     """
 
     def __init__(self, task: Task, num_envs: int, buffer: Buffer, *, spin: int = 0, plain: bool = False) -> None:
@@ -68,10 +68,10 @@ class SocketConnections(Decoder):
         self._told = bytes(num_envs)
 
     def connect(self, env: int, path: Path, seed: int, timeout: float) -> None:
-        """Connect an environment to the server at `path`, and begin it anew with the seed.
+        """Connect an environment to the server at `path`, and make it again with the seed.
 
         Raises:
-            OSError: There is no such server, or it went away.
+            OSError: There is no such server, or it closed the connection.
             ProtocolError: It does not serve this environment, or another task.
             BackendTimeout: It does not answer within `timeout` s.
         """
@@ -84,34 +84,34 @@ class SocketConnections(Decoder):
             self.greet(env, seed, timeout)
 
     def go_on(self, env: int) -> None:
-        """Let an environment go on behind the last episode that the buffer knows."""
+        """Continue an environment after the last episode in the buffer."""
         episode = int(self._buffer["episode"][0, env])
         if episode >= 0:
             state = self._buffer["state"][0, env].tobytes() if "state" in self._buffer else b""
             self.send(env, frame(Kind.STATE, 0, EPISODE.pack(episode) + state))
 
     def greet(self, env: int, seed: int, timeout: float) -> None:
-        """Begin a connected environment anew with another seed; the errors are those of `connect`."""
+        """Make a connected environment again with another seed; raises the errors of `connect`."""
         self._wire(env).sendall(frame(Kind.HELLO_REQ, 0, HELLO_REQ.pack(VERSION, env, seed & MASK_64)))
         answer = self.next_frame(env, timeout)
         if answer.kind != Kind.HELLO_RESP:
             raise error_of(answer.body) if answer.kind == Kind.ERROR else self._unexpected(answer.kind)
         if HELLO_RESP.unpack(answer.body)[-1] != self._sizes.checksum:
-            raise ProtocolError(Code.VERSION, f"the server has another task than {self._task.spec}, or another version")
+            raise ProtocolError(Code.VERSION, f"the server does not serve this version of {self._task.spec}")
         self._needs[env] = self._needed()
         self._told = self._told[:env] + b"\x00" + self._told[env + 1 :]
 
     def next_frame(self, env: int, timeout: float) -> Frame:
-        """Return the next frame of an environment that owes no result; the errors are those of `connect`."""
+        """Return the next frame of an environment without a pending result; raises the errors of `connect`."""
         wire, data, end = self._wire(env), b"", time.monotonic() + timeout
         while (answer := parse(data, self._sizes.answers)) is None:
-            # No byte beyond the frame is taken.
+            # Bytes after the frame stay in the socket.
             length = HEADER.unpack(data)[2] if len(data) >= HEADER.size else 0
             try:
                 more = wire.recv(HEADER.size + length - len(data))
             except BlockingIOError:
                 if time.monotonic() > end:
-                    raise BackendTimeout(f"environment {env + 1} got no answer within {timeout:g} s") from None
+                    raise BackendTimeout(f"environment {env + 1} did not answer within {timeout:g} s") from None
                 continue
             if not more:
                 raise ConnectionResetError
@@ -136,14 +136,14 @@ class SocketConnections(Decoder):
             self.drop(env)
 
     def send_reset(self, envs: list[int]) -> None:
-        """Ask environments for their next episode."""
+        """Request the next episode of environments."""
         self._begin(Kind.RESET_RESP)
         asked = frame(Kind.RESET_REQ, self._ident)
         for env in envs:
             self.send(env, asked)
 
     def send_step(self, envs: list[int], slot: int) -> None:
-        """Ask environments for a step by the actions of `slot`."""
+        """Request a step of environments with the actions of `slot`."""
         self._begin(self._answer)
         self._actions[...] = self._buffer["action"][slot].reshape(self._actions.shape)
         head = HEADER.pack(self._kind, self._ident, self._acting)
@@ -153,7 +153,7 @@ class SocketConnections(Decoder):
             self.send(env, asked)
 
     def send_board_requests(self) -> None:
-        """Tell the environments whether somebody looks at them, where that has changed."""
+        """Send which environments should draw boards, where that has changed."""
         looked = self._buffer.boards_requested() if LOOKED_AT in self._buffer else self._told
         if looked == self._told:
             return
@@ -165,11 +165,12 @@ class SocketConnections(Decoder):
         self._watched = np.flatnonzero(np.frombuffer(looked, np.uint8))
 
     def receive(self, env: int) -> bool:
-        """Receive an environment's answer; return whether it is whole, False after `LOOK` s of silence.
+        """Receive an environment's answer; return whether it is complete, False after `LOOK` s without data.
 
         Raises:
-            OSError: The connection is gone.
-            ProtocolError: Something else came; the error that an ERROR frame tells, where it was one.
+            OSError: The connection is closed.
+            ProtocolError: Another frame came, or an ERROR frame with this error.
+            BadParameter: The environment refused the request.
         """
         wire, row, got, need = self._wire(env), self._rows[env], self._got[env], self._needs[env]
         if not got and not self.answered(env):
@@ -191,14 +192,14 @@ class SocketConnections(Decoder):
         return True
 
     def _wait(self, env: int) -> None:
-        """Yield for a while, if the last answer came soon, then block until something comes, or for `LOOK` s."""
+        """Yield, if the last answer came soon, then block until data comes, at most for `LOOK` s."""
         begun = time.monotonic_ns()
         if not self._patience.wait_until(lambda: self.answered(env)):
             select.select([self._wire(env)], [], [], LOOK)
             self._patience.learn(time.monotonic_ns() - begun)
 
     def answered(self, env: int) -> bool:
-        """Whether something of the answer came, received or not."""
+        """Whether part of the answer has arrived, received or not."""
         wire = self._wires[env]
         if wire is None or self._got[env]:
             return self._got[env] > 0
@@ -208,7 +209,7 @@ class SocketConnections(Decoder):
             return False
 
     def _needed(self) -> int:
-        """Bytes of an answer, where nobody said anything about looking."""
+        """Return the bytes of an answer before any request for boards."""
         if self._plain:
             return self._second
         return self._whole if self._sizes.always_drawn else self._third
@@ -219,7 +220,7 @@ class SocketConnections(Decoder):
         self._next = HEADER.pack(Kind.RECORD, ident, self._sizes.record)
 
     def send(self, env: int, asked: bytes | memoryview) -> None:
-        """Send a request; that a server has gone is found out where its answer is missed."""
+        """Send a request; if the server is gone, `receive` will notice."""
         try:
             self._wire(env).sendall(asked)
         except OSError:
@@ -227,11 +228,11 @@ class SocketConnections(Decoder):
 
     def _wire(self, env: int) -> socket.socket:
         wire = self._wires[env]
-        assert wire is not None, "an environment without a connection was asked"
+        assert wire is not None, "request to an environment without a connection"
         return wire
 
     def _wrong(self, wire: socket.socket, data: bytes) -> ProtocolError | BadParameter:
-        """Return the error that came instead of an answer, or the one that nothing else came."""
+        """Return the error in an ERROR frame, or an error for another unexpected frame."""
         kind = data[0]
         if kind != Kind.ERROR:
             return self._unexpected(kind)
@@ -244,4 +245,4 @@ class SocketConnections(Decoder):
         return BadParameter(str(error)) if error.code == Code.REFUSED else error
 
     def _unexpected(self, kind: int) -> ProtocolError:
-        return ProtocolError(Code.MALFORMED, f"a frame of type {kind:#04x} came where another one was due")
+        return ProtocolError(Code.MALFORMED, f"unexpected frame of type {kind:#04x}")

@@ -1,4 +1,4 @@
-"""A server's end of one connection: what the client does not take at once goes out later, and keeps it from asking."""
+"""A server's side of one connection. Unsent bytes are sent later, and until then no request is read."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from ..servers.hosting import HostedEnvironment
 from .responses import Responses
 
 MOST_VIEWS = 512
-"""Views that go out in one call; systems take 1,024."""
+"""Views sent in one call; systems allow 1,024."""
 
 
 class Connection:
-    """One client, and its environment once it asked for something that needs one.
+    """One client, and its environment once a request needed one.
 
     Args:
         wire: The socket.
-        selector: What waits for it.
+        selector: The selector that waits for it.
 
     Attributes:
         wire: The socket.
-        place: The environment's place among the server's.
+        place: The index of the environment in the server.
         host: The environment.
-        answers: What encodes its answers.
-        unread: Bytes of a frame that is not whole yet.
-        unsent: Bytes that the client did not take yet; until it does, nothing more is read of it.
-        records: Whether it said hello, and so wants RECORDs.
-        boards: Whether it wants BOARDs.
-        closing: Whether to close once everything is sent.
+        answers: Encodes its answers.
+        unread: Bytes of an incomplete frame.
+        unsent: Bytes that the client has not received; until then no request is read.
+        records: Whether it sent HELLO_REQ and gets RECORDs.
+        boards: Whether it gets BOARDs.
+        closing: Whether to close when everything is sent.
     """
 
     def __init__(self, wire: socket.socket, selector: selectors.BaseSelector) -> None:
@@ -42,7 +42,7 @@ class Connection:
         selector.register(wire, selectors.EVENT_READ, self)
 
     def say(self, *views: bytes | memoryview) -> None:
-        """Send views of bytes, or what of them the client takes now."""
+        """Send views of bytes; keep those that the client does not receive now."""
         sent = 0
         if not self.unsent:
             try:
@@ -57,7 +57,7 @@ class Connection:
             self._selector.modify(self.wire, selectors.EVENT_WRITE, self)
 
     def flush(self) -> None:
-        """Send more of what the client did not take; once it has all, it may ask again."""
+        """Send unsent bytes; when all are sent, read requests again."""
         try:
             self.unsent = self.unsent[self.wire.send(self.unsent) :]
         except BlockingIOError:
@@ -68,6 +68,6 @@ class Connection:
             self._selector.modify(self.wire, selectors.EVENT_READ, self)
 
     def close(self) -> None:
-        """Close it, now."""
+        """Close the connection immediately."""
         self._selector.unregister(self.wire)
         self.wire.close()

@@ -1,4 +1,4 @@
-"""The binary answers of N environments side by side, and how they get into the buffer."""
+"""Decodes the binary answers of N environments into the buffer, all at once."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ TAIL_TYPE = np.dtype(
 """`TAIL`, for NumPy."""
 
 Pairs = list[tuple[Array, Array]]
-"""Where bytes go, and where they come from, `(environments, ...)` each."""
+"""Destination and source of bytes, `(environments, ...)` each."""
 
 
 class Slot(NamedTuple):
-    """Where the answers of a step go.
+    """The destinations of the answers of a step.
 
     Attributes:
         plain: The pairs as arrays.
@@ -43,7 +43,7 @@ class Slot(NamedTuple):
 
 
 class Decoder:
-    """Memory for an answer of every environment, and what writes it into a buffer, of all of them at once.
+    """Memory for one answer of every environment, and the functions that write all of them into a buffer.
 
     Args:
         task: The task.
@@ -99,7 +99,7 @@ class Decoder:
             self._draw(envs)
 
     def decode_final(self, slot: int, envs: NDArray[np.intp]) -> None:
-        """Write the observations of answers that ended episodes as final ones, and boards where they are wanted."""
+        """Write the observations of answers that ended episodes into `final_observation`, and requested last boards."""
         self._rows_of("final_observation", slot)[envs] = self._observations[envs]
         if self._last_pictures and not self._plain:
             last_drawn = self._buffer[LAST_DRAWN][0]
@@ -109,7 +109,7 @@ class Decoder:
             last_drawn[drawn] = self._buffer["episode"][0, drawn]
 
     def decode_first(self, slot: int, envs: NDArray[np.intp]) -> None:
-        """Write the observations, masks and boards with which episodes begin, and nothing else."""
+        """Write only the observations, masks and boards of new episodes."""
         self._rows_of("observation", slot)[envs] = self._observations[envs]
         if self._task.masked:
             self._decode_masks(slot, envs)
@@ -126,19 +126,19 @@ class Decoder:
             into[envs] = np.packbits(self._masks[envs], axis=-1, bitorder="little")
 
     def numbers(self) -> dict[str, NDArray[np.int64]]:
-        """Return the numbers that stand in the results, `done` and those of the task, `(N, P)` each."""
+        """Return the numbers in the results, `done` and those of the task, `(N, P)` each."""
         tails = np.ascontiguousarray(self._tails).view(TAIL_TYPE)[..., 0]
         return {name: tails[name].astype(np.int64) for name in ("done", *NUMBERS)}
 
     def _draw(self, envs: NDArray[np.intp] | None) -> None:
-        """Write the boards of those that are looked at."""
+        """Write the boards of environments that draw them."""
         assert self._watched is not None
         drawn = self._watched if envs is None else self._drawn(envs)
         for into, come in self._pictures:
             into[drawn] = come[drawn]
 
     def _drawn(self, envs: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return those of `envs` whose answers had boards."""
+        """Return the environments of `envs` whose answers contained boards."""
         if self._sizes.always_drawn:
             return envs
         return envs[:0] if self._watched is None else np.intersect1d(self._watched, envs)
@@ -178,7 +178,7 @@ class Decoder:
 
 
 def _quick(pairs: Pairs) -> list[tuple[Any, Any]]:
-    """The pairs of one environment as memory views, where its bytes lie one after the other."""
+    """The pairs of one environment as memory views, if its bytes are contiguous."""
     whole = [come.flags.c_contiguous for _, come in pairs]
     return [
         (into.reshape(-1).data, come.reshape(-1).data) if quick else (into, come)

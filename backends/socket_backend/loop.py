@@ -1,4 +1,4 @@
-"""What a server says on its connections: one is one environment, all of them in one loop."""
+"""The server's loop over its connections, each of which is one environment."""
 
 from __future__ import annotations
 
@@ -39,31 +39,31 @@ from .protocol import (
 from .responses import Responses
 
 CHUNK = 1 << 16
-"""Bytes that are read at once."""
+"""Bytes read at once."""
 NO_RESOURCES = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 ACCEPT_PAUSE = 0.5
-"""Seconds without accepting connections after there were too few file descriptors or too little memory for one."""
+"""Time without accepting connections after there was no file descriptor or memory for one, in s."""
 SPARE = 16
-"""Connections beyond the number of environments that are listened to, to ask for health and spaces."""
+"""Connections accepted in addition to one per environment, for health and spaces."""
 
 log = logging.getLogger(__name__)
 
 
 class SocketServer:
-    """Environments `lo..hi` of a run, for whoever connects.
+    """Serves environments `lo..hi` of a run.
 
     Args:
         task: The task.
         listener: A bound socket.
         lo: First environment.
         hi: One past the last.
-        seed: The seed of those who do not say hello.
-        patience: How long it yields its core before it blocks; by the number of cores if None.
+        seed: The seed of connections without HELLO_REQ.
+        patience: Decides how long it yields before it blocks; by the number of cores if None.
         beat: Called after every reset and step.
-        raises: Whether an environment that fails ends the server, rather than its connection.
+        raises: Whether a failed environment ends the server instead of its connection.
 
     Attributes:
-        steps: Steps done in all environments.
+        steps: Number of steps of all environments.
     """
 
     def __init__(
@@ -106,11 +106,11 @@ class SocketServer:
         }
 
     def turn(self, seconds: float) -> bool:
-        """Answer what came; wait for it at most so long. Return whether something did."""
+        """Wait at most `seconds` for requests and answer them; return whether any came."""
         if self._resume_at and time.monotonic() >= self._resume_at:
             self._listen()
         ready = self._selector.select(0) or self._wait(seconds)
-        if len(ready) > 1:  # in the order of the environments, whatever the system's
+        if len(ready) > 1:  # in the order of the environments
             ready.sort(key=_order)
         for key, events in ready:
             if key.data is None:
@@ -123,7 +123,7 @@ class SocketServer:
         return bool(ready)
 
     def _wait(self, seconds: float) -> list[tuple[selectors.SelectorKey, int]]:
-        """Yield for a while, if the last request came soon, then block."""
+        """Yield, if the last request came soon, then block."""
         begun = time.monotonic_ns()
         if self._patience.wait_until(lambda: self._selector.select(0)):
             return self._selector.select(0)
@@ -174,7 +174,7 @@ class SocketServer:
         self._parse(one, data)
 
     def _parse(self, one: Connection, data: memoryview) -> None:
-        """Answer the frames of `data`, and keep what is left."""
+        """Answer the frames of `data`, and keep the incomplete one."""
         at, requests = 0, self._sizes.requests
         while at < len(data) and not one.closing and not one.unsent:
             ident = 0
@@ -190,7 +190,7 @@ class SocketServer:
             except BackendBusy as error:
                 self._refuse(one, ident, Code.OUT_OF_TURN, str(error))
             except Exception as error:
-                # A value that does not fit is the client's mistake, and nothing was stepped.
+                # An invalid value is the client's error, and nothing was stepped.
                 if isinstance(error, PacError) and isinstance(error, ValueError):
                     one.say(error_frame(ident, Code.REFUSED, str(error)))
                 else:
@@ -238,7 +238,7 @@ class SocketServer:
     def _hello(self, one: Connection, asked: Frame) -> None:
         version, env, seed = HELLO_REQ.unpack(asked.body)
         if version != VERSION:
-            raise ProtocolError(Code.VERSION, f"version {VERSION} of the protocol is spoken here, got {version}")
+            raise ProtocolError(Code.VERSION, f"expected version {VERSION} of the protocol, got {version}")
         host = self._claim(one, env, seed)
         one.records, one.boards = True, self._sizes.always_drawn and self._sizes.board > 0
         host.request_boards(watched=False)
@@ -261,12 +261,12 @@ class SocketServer:
         return one.host
 
     def _claim(self, one: Connection, env: int, seed: int | None) -> HostedEnvironment:
-        """Give a connection its environment, as new."""
+        """Assign an environment to a connection, with no episode begun."""
         wanted = env - self._lo if env != ANY else one.place if one.place is not None else min(self._free, default=ANY)
         if wanted != one.place:
             if wanted not in self._free:
-                which = f"environment {env}" if env != ANY else f"one of {len(self._hosts)}"
-                raise ProtocolError(Code.BUSY, f"{which} was asked for; it is not served here, or not free")
+                which = f"environment {env}" if env != ANY else f"any of {len(self._hosts)} environments"
+                raise ProtocolError(Code.BUSY, f"{which} is not served here, or not free")
             self._release(one)
             self._free.discard(wanted)
         assert wanted != ANY
@@ -283,14 +283,14 @@ class SocketServer:
             one.place = one.host = one.answers = None
 
     def _fail(self, one: Connection, ident: int, error: Exception) -> None:
-        """Say that an environment failed; it is made anew for the next one who asks."""
+        """Send that an environment failed; it is made again for its next client."""
         if self._raises:
             raise error
         log.warning("%s", error, exc_info=error)
         self._refuse(one, ident, Code.FAILED, str(error))
 
     def _refuse(self, one: Connection, ident: int, code: int, text: str) -> None:
-        """Say what is wrong, and close once that is sent."""
+        """Send an ERROR, and close the connection after it."""
         one.closing = True
         one.say(error_frame(ident, code, text))
         if not one.unsent:
@@ -306,7 +306,7 @@ class SocketServer:
         self._parse(one, memoryview(one.unread))
 
     def _drop(self, one: Connection) -> None:
-        """Close a connection; its environment is free."""
+        """Close a connection and free its environment."""
         if one in self._open:
             self._open.discard(one)
             one.close()

@@ -1,23 +1,23 @@
-"""The binary protocol of environments behind a socket: this file is its specification.
+"""The binary protocol of environments behind a socket. This file is its specification.
 
-All numbers are little-endian and nothing is aligned. A frame is a header of 9 bytes and a body:
+All numbers are little-endian, without padding. A frame is a header of 9 bytes and a body:
 
     uint8 type, uint32 id, uint32 length of the body
 
-The client asks, the server answers with the id of the request, in the order of the requests. One connection is one
-environment of P seats. A peer needs the first twelve types only:
+The client sends requests; the server answers in the same order, with the id of the request. One connection is one
+environment of P seats. A client or server needs only the first twelve types:
 
     type                    body
     0x01 RESET_REQ          empty
     0x02 RESET_RESP         P results, of the first observations
-    0x03 STEP_REQ           the action; only where P is 1
+    0x03 STEP_REQ           the action; only if P is 1
     0x04 STEP_RESP          one result
     0x05 STEP_MULTI_REQ     the action of each seat
     0x06 STEP_MULTI_RESP    P results
     0x07 OBSERVE_REQ        empty
     0x08 OBSERVE_RESP       P times the observation and the mask of a result
     0x09 HEALTH_REQ         empty
-    0x0A HEALTH_RESP        uint8, 1 if requests can come
+    0x0A HEALTH_RESP        uint8, 1 if the server accepts requests
     0x0B SPACES_REQ         empty
     0x0C SPACES_RESP        int32 elements of an observation, int32 number of actions
 
@@ -28,31 +28,30 @@ A result is the observation as the task stores it, a uint8 per action (1: legal)
     float32 reward, uint8 done (0 no, 1 terminated, 2 truncated), uint8 rank, uint16 life, uint16 money, uint16 stage,
     uint8 board_size, uint8 level, uint8 synergy_count, uint8 items_held, uint8 actions_this_turn
 
-For `autochess`, 612 float32 and 92 actions, that is 2,557 bytes. What stands after `done` is the seat's own; a number
-that a task has once for all seats is told to each of them, and one that it does not have is zero. Nothing resets
-itself: after a step that ended the episode the observation is the last one, no action is legal, and only RESET_REQ
-begins the next episode.
+For `autochess`, 612 float32 and 92 actions, that is 2,557 bytes. The numbers after `done` belong to the seat. A number
+that a task has once for all seats is repeated for each seat, and one that it does not have is zero. There is no
+auto-reset: after a step that ended the episode the observation is the last one, no action is legal, and RESET_REQ
+starts the next episode.
 
-The types from 0x40 on carry the rest of what an environment of this program publishes:
+The types from 0x40 on carry the other fields of this program's environments:
 
     0x40 HELLO_REQ          uint32 version, int32 environment (-1: any free one), uint64 seed of the run
     0x41 HELLO_RESP         uint32 version, int32 environment, uint64 seed, uint32 players, uint32 bytes of an
                             observation, uint32 bytes of a RECORD, uint32 bytes of a BOARD, uint32 checksum of fields
     0x42 RECORD             uint64 ns that the environment took, uint8 1 if the episode ended, the fields of `records`
     0x43 BOARD              the fields of `pictures`
-    0x44 LOOK               uint8, whether BOARDs are wanted; it has no answer
+    0x44 LOOK               uint8, whether to send BOARDs; it has no answer
     0x45 STATE              int64 number of the last episode, the task's `state` if it has one; it has no answer
     0x7F ERROR              uint16 code, text in UTF-8 of at most 1,024 bytes
 
-HELLO_REQ picks the environment and begins it anew with the seed. From then on each RESET_RESP, STEP_RESP and
-STEP_MULTI_RESP is followed by a RECORD of the same id, and where boards are wanted by a BOARD; at first they are wanted
-in tasks that draw at every step. After a step that ended the episode, a BOARD shows the last state. STATE makes an
-environment go on where another one left off: the next RESET_REQ begins the episode after that one. Without HELLO_REQ a
-connection gets the first free environment and the server's seed. A version that is not spoken is answered by an ERROR
-with the code VERSION.
+HELLO_REQ selects the environment and makes it again with the seed. From then on each RESET_RESP, STEP_RESP and
+STEP_MULTI_RESP is followed by a RECORD of the same id and, if boards were requested, by a BOARD. Tasks that draw at
+every step send boards from the start. After a step that ended the episode, a BOARD shows the last state. STATE
+continues another environment: the next RESET_REQ starts the episode after that one. Without HELLO_REQ a connection gets
+the first free environment and the server's seed. An unknown version is answered by an ERROR with the code VERSION.
 
-An ERROR with the code REFUSED answers an action that cannot be taken; nothing was stepped, and the connection stays.
-After any other ERROR the server closes the connection.
+An ERROR with the code REFUSED answers an invalid action; nothing was stepped, and the connection stays open. After any
+other ERROR the server closes the connection.
 """
 
 from __future__ import annotations
@@ -86,13 +85,13 @@ ANY = -1
 TERMINATED, TRUNCATED = 1, 2
 
 NUMBERS = ("rank", "life", "gold", "stage", "board_size", "level", "kinds_active", "items_held", "actions_taken")
-"""The task's info fields that stand in a result after `done`."""
+"""The info fields of the task in a result, after `done`."""
 LARGEST = (0xFF, 0xFFFF, 0xFFFF, 0xFFFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF)
-"""What each of them is cut to."""
+"""The largest value of each of them; larger ones are clipped."""
 IN_RESULTS = {"action", "observation", "final_observation", "action_mask", "reward", "terminated", "truncated"}
 Bytes: TypeAlias = bytes | bytearray | memoryview
 Lengths: TypeAlias = Mapping[int, tuple[int, int]]
-"""The types that can come, and the least and the most bytes of their bodies."""
+"""The allowed types, and the smallest and largest size of their bodies in bytes."""
 
 
 class Kind(IntEnum):
@@ -120,14 +119,14 @@ class Kind(IntEnum):
 
 
 class Code(IntEnum):
-    """Why an ERROR frame came."""
+    """The reason for an ERROR frame."""
 
     MALFORMED = 1
-    """A type or a length that cannot be."""
+    """An invalid type or length."""
     OUT_OF_TURN = 2
-    """A step without an episode, or a greeting too late."""
+    """A step without an episode, or a late HELLO_REQ."""
     REFUSED = 3
-    """An action that cannot be taken."""
+    """An invalid action."""
     BUSY = 4
     """No such environment is free."""
     FAILED = 5
@@ -137,7 +136,7 @@ class Code(IntEnum):
 
 
 class Frame(NamedTuple):
-    """A frame as it came; `body` is a view of the bytes that were parsed."""
+    """A received frame; `body` is a view of the parsed bytes."""
 
     kind: int
     ident: int
@@ -149,18 +148,18 @@ class Sizes:
 
     Attributes:
         observation: Bytes of one seat's observation.
-        action: Type of an action's components.
+        action: The dtype of an action's components.
         acting: Bytes of one seat's action.
         result: Bytes of one seat's result.
         records: The fields in a RECORD, one after the other, those of seats P times.
         pictures: The fields in a BOARD.
-        last_pictures: The fields in which those of a BOARD that ended an episode are kept.
+        last_pictures: The fields with the boards of the last state of an episode.
         record: Bytes of a RECORD's body.
         board: Bytes of a BOARD's body.
-        always_drawn: Whether boards are wanted from the beginning.
-        checksum: The same on two sides that mean the same fields.
-        requests: What a server can get.
-        answers: What a client can get.
+        always_drawn: Whether boards are sent from the start.
+        checksum: Equal for equal fields, seats and actions.
+        requests: The frames that a server accepts.
+        answers: The frames that a client accepts.
     """
 
     def __init__(self, task: Task) -> None:
@@ -176,8 +175,8 @@ class Sizes:
         self.record = TOOK.size + sum(self.bytes_of(item) for item in self.records)
         self.board = sum(self.bytes_of(item) for item in self.pictures)
         self.always_drawn = LOOKED_AT not in drawn
-        told = [(item.name, item.dtype, item.shape, item.encoding, item.per) for item in task.fields]
-        self.checksum = zlib.crc32(repr((told, players, task.num_actions)).encode())
+        fields = [(item.name, item.dtype, item.shape, item.encoding, item.per) for item in task.fields]
+        self.checksum = zlib.crc32(repr((fields, players, task.num_actions)).encode())
         self.requests: Lengths = _exact(
             {
                 Kind.RESET_REQ: 0,
@@ -218,10 +217,10 @@ def _exact(sizes: Mapping[int, int]) -> dict[int, tuple[int, int]]:
 
 
 def parse(data: Bytes, lengths: Lengths, at: int = 0) -> Frame | None:
-    """Return the frame that begins at byte `at` of `data`, or None while it is not whole.
+    """Return the frame at byte `at` of `data`, or None if it is incomplete.
 
     Raises:
-        ProtocolError: Its type, or its length, is none that can come.
+        ProtocolError: Its type or length is not allowed.
     """
     if len(data) - at < HEADER.size:
         return None
@@ -229,11 +228,11 @@ def parse(data: Bytes, lengths: Lengths, at: int = 0) -> Frame | None:
     limits = lengths.get(kind)
     if limits is None:
         known = ", ".join(f"{Kind(one).name} ({one:#04x})" for one in lengths)
-        raise ProtocolError(Code.MALFORMED, f"a frame of type {kind:#04x} came; the types are {known}")
+        raise ProtocolError(Code.MALFORMED, f"expected a frame of type {known}, got {kind:#04x}")
     least, most = limits
     if not least <= length <= most:
         wanted = f"{least}" if least == most else f"{least} to {most}"
-        raise ProtocolError(Code.MALFORMED, f"{Kind(kind).name} has a body of {wanted} bytes, got {length}")
+        raise ProtocolError(Code.MALFORMED, f"expected a body of {wanted} bytes for {Kind(kind).name}, got {length}")
     begin = at + HEADER.size
     if len(data) - begin < length:
         return None
@@ -246,13 +245,13 @@ def frame(kind: int, ident: int, body: Bytes = b"") -> bytes:
 
 
 def error_frame(ident: int, code: int, text: str) -> bytes:
-    """Return an ERROR; a text that is too long is cut."""
+    """Return an ERROR frame; a long text is cut."""
     short = text.encode()[:LONGEST_TEXT].decode(errors="ignore").encode()
     return frame(Kind.ERROR, ident, ERROR.pack(code) + short)
 
 
 def error_of(body: Bytes) -> ProtocolError:
-    """Return the error that an ERROR frame's body tells."""
+    """Return the error in the body of an ERROR frame."""
     (code,) = ERROR.unpack_from(body)
     return ProtocolError(code, bytes(body[ERROR.size :]).decode(errors="replace"))
 

@@ -1,4 +1,4 @@
-"""What a server answers: frames gathered from where the environment wrote them, without a copy."""
+"""The answers of a server: frames gathered from the environment's memory without a copy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .protocol import HEADER, LARGEST, NUMBERS, TAIL, TERMINATED, TOOK, TRUNCATE
 
 
 class Responses:
-    """The answers of one environment, as lists of views that go out in one call.
+    """The answers of one environment, as lists of views that are sent in one call.
 
     Args:
         host: The environment.
@@ -26,7 +26,7 @@ class Responses:
         self._head, self._more = bytearray(HEADER.size), bytearray(HEADER.size + TOOK.size)
         self._last = bytearray(HEADER.size)
         self._record, self._board = sizes.record, sizes.board
-        # An ended episode shows its last observation, which stands in another place.
+        # After an end the observation is `final_observation`.
         self._observations = [[_bytes(row) for row in host.rows[name]] for name in ("observation", "final_observation")]
         self._results = [self._gather(rows) for rows in self._observations]
         self._tail = [memoryview(self._more), *(_bytes(host.rows[item.name]) for item in sizes.records)]
@@ -46,7 +46,7 @@ class Responses:
         self._nothing = [(0,) * len(NUMBERS)] * task.players
 
     def results(self, kind: Kind, ident: int, nanoseconds: int, *, record: bool, board: bool) -> list[memoryview]:
-        """Return the answer to a reset or a step, and what follows it."""
+        """Return the answer to a reset or a step, with the RECORD and BOARD that follow it."""
         ended = self._host.ended
         self._refresh_masks()
         self._refresh_tails()
@@ -88,7 +88,7 @@ class Responses:
             TAIL.pack_into(self._tails, seat * TAIL.size, self._rewards[seat], done, *numbers)
 
     def _seat_numbers(self) -> Iterator[tuple[int, ...]]:
-        """Each seat's numbers, cut to what their types hold."""
+        """Yield each seat's numbers, clipped to the range of their types."""
         columns = [
             [n if 0 <= n <= most else max(0, min(n, most)) for n in rows.tolist()] for rows, most in self._numbers
         ]
@@ -96,6 +96,6 @@ class Responses:
 
 
 def _bytes(rows: Array) -> memoryview:
-    """The bytes of rows that lie one after the other."""
+    """Return the bytes of contiguous rows."""
     flat: Array = rows.reshape(-1).view(np.uint8)
     return memoryview(flat.data)

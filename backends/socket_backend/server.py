@@ -1,4 +1,4 @@
-"""Serves environments over a Unix socket: to anybody, from the command line, or to the backend that started it."""
+"""Serves environments over a Unix socket, from the command line or for a backend."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ BACKLOG = 4096
 
 
 def listen(path: Path) -> socket.socket:
-    """Return a socket that is bound to `path`, mode 0600; replaces the file that a dead server left.
+    """Return a socket bound to `path`, mode 0600; replaces the file of a dead server.
 
     Raises:
-        BackendUnavailable: Somebody listens there, there is something else, or it cannot be bound.
+        BackendUnavailable: Another server or another file is there, or the path cannot be bound.
     """
     if path.exists():
         if not stat.S_ISSOCK(path.lstat().st_mode):
-            raise BackendUnavailable(f"{path} exists and is no socket; name another path or remove it")
+            raise BackendUnavailable(f"{path} exists and is not a socket; choose another path or remove it")
         if _answers(path):
-            raise BackendUnavailable(f"{path} is served by another process; end that one or name another path")
+            raise BackendUnavailable(f"{path} is served by another process; stop that process or choose another path")
         path.unlink()
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o177)
@@ -38,7 +38,7 @@ def listen(path: Path) -> socket.socket:
     except OSError as error:
         listener.close()
         raise BackendUnavailable(
-            f"a socket cannot be made at {path}: {error.strerror or error}; name a short path in a folder that exists"
+            f"a socket cannot be made at {path}: {error.strerror or error}; choose a short path in an existing folder"
         ) from error
     finally:
         os.umask(before)
@@ -54,11 +54,11 @@ def serve(task: Task, path: Path, lo: int, hi: int, seed: int, *, ready: Callabl
         path: Where to listen.
         lo: First environment.
         hi: One past the last.
-        seed: The seed of those who do not say hello.
-        ready: Called once clients can connect.
+        seed: The seed of connections without HELLO_REQ.
+        ready: Called when clients can connect.
 
     Returns:
-        The signal that came.
+        The signal that ended it.
 
     Raises:
         BackendUnavailable: It cannot listen there.
@@ -81,7 +81,7 @@ def serve(task: Task, path: Path, lo: int, hi: int, seed: int, *, ready: Callabl
 
 
 def work(link: Link, arguments: Mapping[str, Any]) -> None:
-    """Serve environments `arguments["lo"]..arguments["hi"]` at `arguments["path"]` until the fleet says to close."""
+    """Serve environments `arguments["lo"]..arguments["hi"]` at `arguments["path"]` until the fleet asks to close."""
     task, lo, hi = find(arguments["spec"]), arguments["lo"], arguments["hi"]
     if task.native:
         warm_up(task)
@@ -108,7 +108,7 @@ def work(link: Link, arguments: Mapping[str, Any]) -> None:
 
 
 def _answers(path: Path) -> bool:
-    """Whether somebody listens at a socket's path."""
+    """Whether a server listens at a socket's path."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:
             probe.connect(str(path))

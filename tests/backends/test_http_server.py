@@ -153,7 +153,7 @@ def test_nobody_without_the_token(counter, token):
         (400, ("POST", "/step", {"action": 1.5}), "a whole number"),
         (400, ("POST", "/step", {"action": True}), "action: "),
         (400, ("POST", "/step", {"action": "x" * 999}), "got 'xxx"),
-        (400, ("POST", "/step", {"action": 1, "env": 2}), "environments 0 to 1"),
+        (400, ("POST", "/step", {"action": 1, "env": 2}), "expected an environment from 0 to 1"),
         (400, ("POST", "/step-multi", {"actions": [1, 2]}), "one per seat"),
         (400, ("POST", "/reset", {"seed": -1}), "seed: "),
         (400, ("GET", "/observe?env=x", None), "env: "),

@@ -135,7 +135,7 @@ def test_more_connections_than_files_may_be_open():
     """Servers need a connection per environment; where the system allows too few, the next backend is taken."""
     limited = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (300, 300)); from pac.backends import make; "
     warning = told(f"{limited}assert make('noop', 100, 'socket').name == 'inline'")
-    assert "socket cannot run noop here (it needs 356 open files and 300 are allowed" in warning
+    assert "socket cannot run noop here (it needs 356 open files, the limit is 300" in warning
     assert "Error" not in warning
 
 

@@ -255,7 +255,7 @@ def test_frames_come_back(kind, ident, body, rest):
     if least <= len(body) <= most:
         assert parse(data, SIZES.requests) == Frame(kind, ident, memoryview(body))
     else:
-        with pytest.raises(ProtocolError, match="has a body of"):
+        with pytest.raises(ProtocolError, match="expected a body of"):
             parse(data, SIZES.requests)
 
 

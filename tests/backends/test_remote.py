@@ -99,7 +99,7 @@ def test_a_server_that_knows_the_plain_types_only(served, manner, spec):
     envs, reference = RemoteBackend(task, ENVS, path, slots=2), make(task, ENVS, "inline", slots=2, seed=SEED)
     assert played(envs, names) == played(reference, names)
     assert reference.buffer["episode"].max() > 0
-    with pytest.raises(BackendBroken, match="takes no seed"):
+    with pytest.raises(BackendBroken, match="accepts no seed"):
         envs.reset(seed=1)
     envs.close()
 
@@ -117,7 +117,7 @@ def test_numbers_of_every_seat_come_by_the_plain_types(served):
 def test_a_server_of_another_task(served):
     """It is refused at once, with what was expected."""
     path = served(find("CartPole-v1"), "")
-    with pytest.raises(BackendUnavailable, match="was expected"):
+    with pytest.raises(BackendUnavailable, match="as answer to SPACES_REQ"):
         RemoteBackend(find("drmario"), ENVS, path)
 
 

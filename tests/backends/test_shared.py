@@ -51,11 +51,11 @@ def test_a_dressed_task_remembers_what_made_it(tally):
 @pytest.mark.parametrize("backend", ["socket", "http"])
 def test_no_connection_carries_a_table(tally, backend):
     """Servers cannot share memory: the next backend that can is taken and says so, or it is an error."""
-    with pytest.raises(BackendUnavailable, match="tables that they share"):
+    with pytest.raises(BackendUnavailable, match="environments share tables"):
         make(tally, 2, backend, strict=True)
     envs = make(tally, 2, backend)
     assert envs.name == "inline"
-    assert "tables that they share" in envs.drain_events()[0].text
+    assert "environments share tables" in envs.drain_events()[0].text
     envs.close()
 
 

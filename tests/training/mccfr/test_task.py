@@ -1,4 +1,4 @@
-"""A game dressed for the solver: workers in place of environments, and tables that they share."""
+"""A game dressed for the solver: workers in place of environments, and environments share tables."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_other_tasks_are_refused():
 
 def test_servers_cannot_solve():
     """Who talks over a connection shares no table."""
-    with pytest.raises(BackendUnavailable, match="tables that they share"):
+    with pytest.raises(BackendUnavailable, match="environments share tables"):
         make(dressed("leduc"), 2, "socket", strict=True)
 
 

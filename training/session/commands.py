@@ -1,7 +1,8 @@
 """The commands that a viewer may send.
 
-Each method named `as_...` concerns the viewer itself, and anybody may; each named `do_...` changes the training, and
-only who controls it may. The annotations are a schema: arguments of any other type or range never reach a method.
+Methods named `as_...` concern the viewer itself, and every viewer may call them. Methods named `do_...` change the
+training, and only the viewer that has control may call them. The annotations are a schema: arguments of another type or
+range never reach a method.
 """
 
 from __future__ import annotations
@@ -25,26 +26,26 @@ if TYPE_CHECKING:
     from .base_session import BaseSession
     from .session import Session
 
-MOST_COUNTS = 32
-MOST_TEXT = 200  # characters
-MOST_COMPONENTS = 4096  # of an action
-LARGEST = 1e300
+MAX_COUNTS = 32
+MAX_TEXT = 200  # characters
+MAX_COMPONENTS = 4096  # of an action
+MAX_NUMBER = 1e300
 LOOK = TypeAdapter(ViewRequest)
-"""Reads what a viewer sent: what it says it looks at goes into the training thread."""
+"""Validates what a viewer says it displays, which the training thread reads."""
 
-Text: TypeAlias = Annotated[str, Field(max_length=MOST_TEXT)]
+Text: TypeAlias = Annotated[str, Field(max_length=MAX_TEXT)]
 Whole: TypeAlias = Annotated[int, Field(ge=-(2**31), lt=2**31)]
-Number: TypeAlias = Whole | Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
-Action: TypeAlias = Number | Annotated[list[Number], Field(max_length=MOST_COMPONENTS)]
-Counts: TypeAlias = Annotated[list[Whole], Field(max_length=MOST_COUNTS)]
-Speed: TypeAlias = Annotated[float, Field(ge=0, le=LARGEST)]
+Number: TypeAlias = Whole | Annotated[float, Field(ge=-MAX_NUMBER, le=MAX_NUMBER)]
+Action: TypeAlias = Number | Annotated[list[Number], Field(max_length=MAX_COMPONENTS)]
+Counts: TypeAlias = Annotated[list[Whole], Field(max_length=MAX_COUNTS)]
+Speed: TypeAlias = Annotated[float, Field(ge=0, le=MAX_NUMBER)]
 
 validated = validate_call(config=ConfigDict(strict=True, arbitrary_types_allowed=True))
 """Decorates a command: its arguments are validated, and nothing is converted."""
 
 
 class BaseCommands:
-    """Carries out commands on `live`, in the threads of the control server: it only sets words and wishes."""
+    """Executes commands in the threads of the control server: it only sets values that the training thread reads."""
 
     def __init__(self, session: BaseSession) -> None:
         self._session = session
@@ -53,11 +54,11 @@ class BaseCommands:
         """Answer one command of a viewer.
 
         Raises:
-            CommandRefused: It is not a command, or cannot be done now.
+            CommandRefused: The command is unknown or cannot be executed now.
         """
         name = request["command"]
-        if not isinstance(name, str) or len(name) > MOST_TEXT:
-            raise CommandRefused(f"the name of a command is a short text, got {_short(name)}")
+        if not isinstance(name, str) or len(name) > MAX_TEXT:
+            raise CommandRefused(f"the name of a command must be a short text, got {_short(name)}")
         arguments = {key: value for key, value in request.items() if key != "command"}
         answer: Mapping[str, Any] | None
         try:
@@ -74,30 +75,30 @@ class BaseCommands:
         return answer
 
     def unknown(self, name: str) -> str:
-        """Say that there is no such command."""
+        """Return an error message for an unknown command."""
         known = ", ".join(sorted(method[3:] for method in dir(self) if method[:3] in {"as_", "do_"}))
         return f"{name!r} is not a command; known: {known}"
 
     def _check(self, viewer: Viewer, name: str) -> None:
         controller = self._session.viewers.controller
         if controller not in {None, viewer}:
-            raise CommandRefused(f"{controller.name} controls this training: c takes control")
+            raise CommandRefused(f"{controller.name} controls this training; press c to take control")
         if self._session.state.ending and name != "stop":
             raise CommandRefused("the session is ending")
 
     @validated
     def as_join(self, viewer: Viewer, /, name: Text) -> Mapping[str, Any]:
-        """Become a viewer with a name: the first may control."""
+        """Join with a name; the first viewer gets control."""
         return {"number": self._session.viewers.join(viewer, name)}
 
     @validated
     def as_control(self, viewer: Viewer, /) -> None:
-        """Take control from whoever has it."""
+        """Take control."""
         self._session.viewers.take_control(viewer)
 
     @validated
     def as_look(self, viewer: Viewer, /, **look: Any) -> None:
-        """Say what the viewer looks at; only that is recorded in detail."""
+        """Set what the viewer displays; only that is published in detail."""
         found = LOOK.validate_python(look)
         viewer.look = found = replace(found, seat=min(found.seat, self._session.task.players - 1))
         self._session.update_view()
@@ -106,7 +107,7 @@ class BaseCommands:
 
     @validated
     def as_detach(self, _viewer: Viewer, /) -> None:
-        """Let the training go on without a viewer."""
+        """Let the training continue without a viewer."""
         self._session.viewers.linger = math.inf
 
     @validated
@@ -121,9 +122,9 @@ class BaseCommands:
 
     @validated
     def do_step(self, count: Whole = 1) -> None:
-        """Let all environments make `count` steps, then pause."""
+        """Step all environments `count` times, then pause."""
         if count < 1:
-            raise CommandRefused(f"a number of steps is 1 or more, got {count}")
+            raise CommandRefused(f"the number of steps must be at least 1, got {count}")
         self._session.gate.step(count)
 
     @validated
@@ -140,7 +141,7 @@ class BaseCommands:
 
     @validated
     def do_switch_break(self, number: Whole) -> None:
-        """Switch a breakpoint off, or on again."""
+        """Disable a breakpoint, or enable it again."""
         self._session.debugger.breakpoints.toggle(number)
 
     @validated
@@ -155,7 +156,7 @@ class BaseCommands:
 
     @validated
     def do_stop(self) -> None:
-        """End it."""
+        """Save, and end the session."""
         self._session.stop()
 
 
@@ -168,68 +169,66 @@ class Commands(BaseCommands):
     def do_speed(self, sps: Speed) -> None:
         """Limit the steps per second of all environments together; 0 is no limit."""
         if sps and self._session.envs.planner.sweeping:
-            raise CommandRefused("a measurement is running, and a speed limit would spoil it; try again after it")
+            raise CommandRefused("a measurement is running, which a speed limit would falsify; try again after it")
         super().do_speed(sps)
 
     @validated
     def do_record(self, env: Whole) -> Mapping[str, Any]:
-        """Record the next episode of environment `env`; asked again, no longer."""
+        """Record the next episode of environment `env`; a second call cancels that."""
         recorder, count = self._session.debugger.recorder, self._session.current_num_envs
         if recorder is None or not 0 <= env < count:
             raise CommandRefused(f"environments are numbered 1 to {count}, got {env + 1}")
         if self._session.task.shared:
-            raise CommandRefused("what workers learn together has no episodes to record")
+            raise CommandRefused("this trainer has no episodes to record")
         return {"recording": recorder.want(env)}
 
     @validated
     def do_restart(self, num_envs: Whole) -> None:
         """Restart with another number of environments."""
         if not 1 <= num_envs <= MAX_ENVS:
-            raise CommandRefused(f"a number of environments is 1 to {MAX_ENVS:,}, got {num_envs:,}")
+            raise CommandRefused(f"the number of environments must be 1 to {MAX_ENVS:,}, got {num_envs:,}")
         self._session.envs.restart(num_envs)
 
     @validated
     def do_baseline(self) -> None:
         """Measure the fps of one environment, then return to N."""
-        self._check_undisturbed()
+        self._check_measurable()
         if self._session.current_num_envs == 1:
-            raise CommandRefused(
-                "one environment is running: its fps becomes the baseline by itself, within some seconds"
-            )
+            raise CommandRefused("only one environment is running; its fps becomes the baseline within some seconds")
         self._session.envs.sweep((BASELINE_ENVS,), WINDOW)
 
     @validated
     def do_act(self, env: Whole, action: Action, seat: Whole = 0) -> None:
-        """Make one step of all environments, in which a person's action takes the place of the policy's in a seat."""
+        """Step all environments once, with a person's action instead of the policy's in one seat."""
         session = self._session
         control, backend = session.debugger.manual_control, session.envs.backend
         if backend is None or not session.gate.paused:
-            raise CommandRefused("an environment is played by hand while the session is paused: Space pauses")
+            raise CommandRefused("pause the session to play by hand (Space)")
         if control.requested is not None:
-            raise CommandRefused("the step before is not made yet")
+            raise CommandRefused("the previous step is still running")
         control.request(env, seat, action, backend.buffer, session.counter.newest)
         session.gate.step(1)
 
     @validated
     def do_sweep(self, counts: Counts) -> None:
-        """Measure several N for some seconds each, then return to that of now."""
+        """Measure several N for some seconds each, then return to the present N."""
         if not counts or not all(1 <= count <= MAX_ENVS for count in counts):
             raise CommandRefused(
-                f"a sweep takes 1 to {MOST_COUNTS} numbers of environments from 1 to {MAX_ENVS:,}, got {counts}"
+                f"a sweep takes 1 to {MAX_COUNTS} numbers of environments from 1 to {MAX_ENVS:,}, got {counts}"
             )
-        self._check_undisturbed()
+        self._check_measurable()
         self._session.envs.sweep(sorted(set(counts)))
 
     @validated
     def do_cancel_sweep(self) -> None:
-        """Return from a sweep to the N it came from."""
+        """Cancel a sweep and return to the N from before."""
         self._session.envs.cancel_sweep()
 
-    def _check_undisturbed(self) -> None:
+    def _check_measurable(self) -> None:
         if self._session.envs.planner.sweeping:
-            raise CommandRefused("a measurement is going on")
+            raise CommandRefused("a measurement is already running")
         if self._session.state.speed:
-            raise CommandRefused("there is a speed limit, and under it there is nothing to measure: m takes it away")
+            raise CommandRefused("a speed limit is set, so there is nothing to measure; press m to remove it")
 
     @validated
     def do_checkpoint(self) -> None:
@@ -238,15 +237,15 @@ class Commands(BaseCommands):
 
 
 def _refusal(name: str, error: ValidationError) -> str:
-    """Return in a sentence which argument of a command does not fit."""
+    """Return a sentence that names the invalid argument of a command."""
     item = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in item["loc"][:1])
     given = "" if item["type"] == "missing_argument" else f", got {_short(item['input'])}"
-    return f"{name} {place[:MOST_TEXT]}: {item['msg'][0].lower()}{item['msg'][1:]}{given}"
+    return f"{name} {place[:MAX_TEXT]}: {item['msg'][0].lower()}{item['msg'][1:]}{given}"
 
 
 def _short(value: object) -> str:
-    """Return at most 80 characters of how a value is written; one of a thousand digits cannot be written at all."""
+    """Return at most 80 characters of a value's `repr`; Python refuses to write numbers with thousands of digits."""
     try:
         return f"{value!r:.80}"
     except ValueError:

@@ -129,7 +129,7 @@ class SessionEnvs:
             self._open(num_envs)
             self._begin(num_envs, trainer.resize)
         except PacError as error:
-            back = self.planner.give_up(before)
+            back = self.planner.fall_back(before)
             text = f"{error.title}: {error}. Back to {back} {plural(self._units.environment)}."
             session.events.add(Level.ERROR, text)
             self._open(back)

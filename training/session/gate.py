@@ -1,9 +1,9 @@
 """The gate: where training is paused, stepped, slowed, interrupted and stopped, without the algorithm knowing.
 
-The state of the gate is a few words in shared memory. Only the process of the session changes them; every thread or
-process that must obey them reads them before each of its steps, and counts its own passes. So no word has two
-writing processes, no lock is shared, and a process that dies on its way through leaves nothing behind. Whoever has to
-wait blocks on the word `CHANGES`, which every change increments.
+The state of the gate is a few words in shared memory. Only the session's process writes them. Every thread or process
+that obeys them reads them before each of its steps, and counts its own passes. So no word has two writing processes, no
+lock is shared, and a process that dies while it passes leaves nothing behind. A thread that has to wait blocks on the
+word `CHANGES`, which every change increments.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from ..trainer import Interrupted, Stopped
 from .control import SessionGone
 
 NAME = "gate"
-MAX_NAP = 0.05  # s between two calls of `waiting` while the gate is closed or slow
+POLL_INTERVAL = 0.05  # s between two calls of `waiting` while the gate is closed or slow
 OWNER_CHECK = 1.0  # s between two checks by an attached process that the session's process is alive
-LONGEST_PERIOD = 2**62  # ns, the most that a word can hold
+MAX_PERIOD = 2**62  # ns, fits into a word
 GRANT_SIZE = 2**32  # a grant is its number times this, plus the passes that it allows
 
 
@@ -37,7 +37,7 @@ class Word(IntEnum):
 
     ATTENTION = 0  # 0: pass freely; anything else: read the other words
     CHANGES = 1  # 32 bits, incremented by every change
-    GRANT = 2  # how many passes are allowed although paused; one word, so that nobody reads half of a new grant
+    GRANT = 2  # how many passes are allowed although paused; one word, so that a reader never gets half of a new grant
     STOP = 3
     INTERRUPT = 4
     PAUSED = 5
@@ -49,28 +49,28 @@ REASONS = (Word.STOP, Word.INTERRUPT, Word.PAUSED, Word.PERIOD, Word.ENDED)
 
 
 class BaseGate(ABC):
-    """One thread's way through a gate. It reads the gate's words and counts its own passes.
+    """A gate as one thread passes it. It reads the gate's words and counts its own passes.
 
     Attributes:
-        attention: One word. While it is 0, `enter` does nothing, and a caller that counts microseconds may skip it.
+        attention: One word. While it is 0, `enter` does nothing, and a caller for which microseconds count may skip it.
     """
 
-    nap: float
-    """Seconds after which a waiting passer checks again at the latest."""
+    poll_interval: float
+    """Seconds after which a waiting thread checks again at the latest."""
 
     def __init__(self, segment: Segment, waiting: Callable[[], None] = lambda: None) -> None:
         self._waiting = waiting
         self._words = memoryview(segment.map).cast("q")
         self._changes = memoryview(segment.map).cast("I")[2 * Word.CHANGES :][:1]
-        start = np.frombuffer(segment.map, np.uint8).ctypes.data  # ctypes itself refuses memory that is read-only
+        start = np.frombuffer(segment.map, np.uint8).ctypes.data  # ctypes does not accept read-only memory
         self._address = ctypes.c_void_p(start + 8 * Word.CHANGES)
         self.attention = self._words[Word.ATTENTION :][:1]
-        self._grant, self._passed = divmod(self._words[Word.GRANT], GRANT_SIZE)  # earlier grants are not for us
+        self._grant, self._passed = divmod(self._words[Word.GRANT], GRANT_SIZE)  # earlier grants do not count here
         self._period = self._last = 0
 
     @property
     def paused(self) -> bool:
-        """Whether the gate is closed, apart from steps on credit."""
+        """Whether the gate is closed, apart from steps that were granted."""
         return bool(self._words[Word.PAUSED])
 
     @property
@@ -81,7 +81,7 @@ class BaseGate(ABC):
 
     @property
     def wait_seconds(self) -> float:
-        """Seconds until the next step may pass: infinite while paused, else what the speed limit requires."""
+        """Seconds until the next step is allowed by the speed limit; infinite while paused."""
         return math.inf if self.paused else self._delay()
 
     @property
@@ -90,11 +90,11 @@ class BaseGate(ABC):
         return bool(self._words[Word.STOP])
 
     def enter(self) -> bool:
-        """Pass, or wait until that is allowed. Return whether it had to wait.
+        """Pass the gate as soon as that is allowed. Return whether it had to wait.
 
         Raises:
             Stopped: The session is to end, or has ended.
-            Interrupted: The session wants its training thread between two steps; only raised there.
+            Interrupted: There is a request for the training thread; not raised in attached processes.
         """
         if not self.attention[0]:
             return False
@@ -111,7 +111,7 @@ class BaseGate(ABC):
         return self.paused and not self.credits
 
     def _delay(self) -> float:
-        """Return for how many seconds the speed limit holds back the next step; the first one after a change passes."""
+        """Return the seconds until the speed limit allows the next step; the first one after a change is allowed."""
         period = self._words[Word.PERIOD]
         if not period or period != self._period:
             return 0.0
@@ -121,13 +121,13 @@ class BaseGate(ABC):
         waited = False
         while True:
             seen = self._changes[0]
-            fence()  # what changes after this look is seen now, or ends the wait
+            fence()  # a change after this is either seen now or ends the wait
             self._check()
             if seconds_left() <= 0:
                 return waited
             waited = True
             self._waiting()
-            wait_on(self._address, seen, min(seconds_left(), self.nap))
+            wait_on(self._address, seen, min(seconds_left(), self.poll_interval))
 
     def _count_pass(self) -> None:
         if self.paused:
@@ -136,24 +136,24 @@ class BaseGate(ABC):
             self._grant = grant
         if period := self._words[Word.PERIOD]:
             now = time.monotonic_ns()
-            # A pass that comes late lets the next one come earlier, so that the limit is reached on average.
+            # A late pass lets the next one come earlier, so that the limit is reached on average.
             self._last = max(self._last + period, now - period) if period == self._period else now
             self._period = period
 
     @abstractmethod
     def _check(self) -> None:
-        """Raise what the caller of `enter` has to know."""
+        """Raise `Stopped` or `Interrupted` if there is a reason."""
 
 
 class Gate(BaseGate):
-    """The gate of a session, as its training thread passes it and its other threads change it.
+    """The gate of a session: its training thread passes it, its other threads change it.
 
     Args:
         directory: Where to create the words, as the segment `gate`.
-        waiting: Called every `MAX_NAP` seconds while the training thread waits, in that thread.
+        waiting: Called every `POLL_INTERVAL` seconds while the training thread waits, in that thread.
     """
 
-    nap = MAX_NAP
+    poll_interval = POLL_INTERVAL
 
     def __init__(self, directory: Path, waiting: Callable[[], None] = lambda: None) -> None:
         super().__init__(Segment.create(NAME, 8 * len(Word), directory=directory), waiting)
@@ -162,11 +162,15 @@ class Gate(BaseGate):
 
     @classmethod
     def attach(cls, directory: Path, waiting: Callable[[], None] = lambda: None) -> AttachedGate:
-        """Return a way through the gate of the session in `directory`, for another process or thread.
+        """Return the gate of the session in `directory`, for another process or thread.
 
-        Pause, speed limit and stop hold for everyone who is attached. A `step` of n lets each of them pass n times,
-        and a speed limit lets each of them pass as often as the session's own thread. Interruptions concern only that.
-        Each way is for one thread. It needs no closing.
+        Pause, speed limit and stop hold for all attached threads. A `step` of n lets each of them pass n times, and a
+        speed limit lets each of them pass as often as the session's own thread. Interruptions concern only that one.
+        Use one attached gate per thread. It need not be closed.
+
+        Args:
+            directory: The session's directory.
+            waiting: Called about once a second while a thread waits; may raise an error.
 
         Raises:
             SessionGone: There is no gate, or its session has ended.
@@ -182,7 +186,7 @@ class Gate(BaseGate):
         self._allow(0, paused=False)
 
     def step(self, count: int) -> None:
-        """Let `count` steps pass, below 2**32, then stay closed."""
+        """Allow `count` more steps, at most 2**32 - 1, and stay closed after them."""
         self._allow(count, paused=True)
 
     def set_speed(self, sps: float) -> None:
@@ -192,7 +196,7 @@ class Gate(BaseGate):
             self._set_period()
 
     def set_num_envs(self, num_envs: int) -> None:
-        """Count every pass as a step of so many environments, so that the speed limit holds at any N."""
+        """Count each pass as a step of so many environments, so that the speed limit holds at any N."""
         with self._changing:
             self._num_envs = num_envs
             self._set_period()
@@ -202,7 +206,7 @@ class Gate(BaseGate):
         self._change(INTERRUPT=1)
 
     def cancel_interrupt(self) -> None:
-        """Take back an interruption that was not raised yet, because its reason is gone."""
+        """Withdraw an interruption that was not raised yet."""
         self._change(INTERRUPT=0)
 
     def stop(self) -> None:
@@ -210,7 +214,7 @@ class Gate(BaseGate):
         self._change(STOP=1)
 
     def close(self) -> None:
-        """Say that the training is over: attached processes get `Stopped`; the training thread passes freely."""
+        """Note that the training is over: attached processes get `Stopped`; the training thread passes freely."""
         self._change(PAUSED=0, PERIOD=0, ENDED=1)
 
     def _allow(self, count: int, *, paused: bool) -> None:
@@ -219,7 +223,7 @@ class Gate(BaseGate):
             self._change(GRANT=grant * GRANT_SIZE + count, PAUSED=paused)
 
     def _set_period(self) -> None:
-        period = min(1e9 * self._num_envs / self._sps, LONGEST_PERIOD) if self._sps > 0 else 0
+        period = min(1e9 * self._num_envs / self._sps, MAX_PERIOD) if self._sps > 0 else 0
         self._change(PERIOD=int(period))
 
     def _change(self, **words: int) -> None:
@@ -240,9 +244,9 @@ class Gate(BaseGate):
 
 
 class AttachedGate(BaseGate):
-    """A way through the gate of another process. It maps the words for reading only."""
+    """The gate of another process, mapped read-only."""
 
-    nap = OWNER_CHECK
+    poll_interval = OWNER_CHECK
 
     def __init__(self, directory: Path, waiting: Callable[[], None] = lambda: None) -> None:
         self._directory, self._next_check = directory, time.monotonic() + OWNER_CHECK
@@ -254,7 +258,7 @@ class AttachedGate(BaseGate):
             raise SessionGone(f"the session at {directory} has ended: attach to one that is running")
 
     def enter(self) -> bool:
-        """Pass as every passer does; the open gate of a session that was killed raises `Stopped`, too."""
+        """Pass the gate, see `BaseGate.enter`. If the session was killed, also an open gate raises `Stopped`."""
         if time.monotonic() >= self._next_check:
             self._check_owner()
         return super().enter()

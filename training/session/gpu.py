@@ -1,4 +1,4 @@
-"""What NVML says of the GPU that a policy runs on."""
+"""Load and memory of the GPU that a policy runs on, from NVML."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..telemetry.records import SYSTEM, encode_clipped
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 MIG = "MIG-"
 KINDS = ("GPU-", MIG)
-"""How the unique ids of whole GPUs and of MIG instances begin, which PyTorch leaves out."""
+"""Prefixes of the unique ids of whole GPUs and of MIG instances, which PyTorch leaves out."""
 
 
 def cuda_uuid(index: int) -> str | None:
@@ -31,8 +31,8 @@ class Gpu:
     """Reads load and memory of one GPU, or of a MIG instance of one.
 
     Args:
-        nvml: The module `pynvml`, or what behaves like it; imported if None.
-        uuid: Returns the unique id of the device `cuda:K`, if it is known already.
+        nvml: The module `pynvml`, or an object with the same functions; imported if None.
+        uuid: Returns the unique id of the device `cuda:K`, or None if it is not known yet.
         environment: Where `CUDA_VISIBLE_DEVICES` is.
     """
 
@@ -52,8 +52,8 @@ class Gpu:
     def read(self, device: str) -> dict[str, Any]:
         """Return the fields of the record `SYSTEM` about the GPU that PyTorch calls `device`.
 
-        A device that is no CUDA device stands for the first one that this process may use. There are no `gpus` where
-        there is none. Load in % is NaN where NVML does not know it, as of a MIG instance; memory in bytes is 0 then.
+        For another device, such as the CPU, it is the first GPU that this process may use. `gpus` is 0 without a GPU.
+        Load in % is NaN and memory in bytes is 0 if NVML does not provide them, as the load of a MIG instance.
         """
         nothing = {"gpus": 0, "gpu": np.nan, "vram": 0, "vram_total": 0, "gpu_name": b""}
         if not self._begin():
@@ -75,7 +75,7 @@ class Gpu:
         }
 
     def all(self) -> list[str]:
-        """Return name and memory of every GPU of the machine; of a divided one, those of its first MIG instance."""
+        """Return name and memory of each GPU of the machine; for a divided one, those of its first MIG instance."""
         if not self._begin():
             return []
         handles = (self._ask(self._nvml.nvmlDeviceGetHandleByIndex, index) for index in range(self._count))
@@ -88,7 +88,7 @@ class Gpu:
         return _text(name) if memory is None else f"{_text(name)} {human_bytes(memory.total)}"
 
     def _begin(self) -> bool:
-        """Load NVML at the first call; return whether it is there."""
+        """Load NVML at the first call; return whether it is available."""
         if self._count or self._absent:
             return not self._absent
         self._absent = True
@@ -97,14 +97,14 @@ class Gpu:
                 import pynvml
 
                 self._nvml = pynvml
-            with suppress(self._nvml.NVMLError):  # no driver, say
+            with suppress(self._nvml.NVMLError):  # for example, no driver
                 self._nvml.nvmlInit()
                 self._count = self._nvml.nvmlDeviceGetCount()
                 self._absent = not self._count
         return not self._absent
 
     def _find(self, device: str, index: int) -> None:
-        """Take the device's handle; again once PyTorch knows which one it is."""
+        """Get the handle of the device; again once PyTorch knows its unique id."""
         uuid = self._uuid(index) if device.startswith("cuda") else None
         if self._found != (device, uuid):
             self._found = device, uuid
@@ -112,19 +112,19 @@ class Gpu:
             self._handle = None if handle is None else self._instance(handle)
 
     def _handle_of(self, index: int, uuid: str | None) -> Any:
-        """Return the handle of the process's CUDA device number `index`, None if it has no such device."""
+        """Return the handle of the process's CUDA device number `index`; None if there is no such device."""
         visible = self._environment.get(VISIBLE)
         names = None if visible is None else [name.strip() for name in visible.split(",")]
         name = str(index) if names is None else names[index] if index < len(names) else ""
         if uuid is not None and not name.startswith(MIG):
             return self._of_uuid(uuid)
         if name.isdecimal():
-            # NVML counts as CUDA_DEVICE_ORDER=PCI_BUS_ID does; by default CUDA may put the fastest first.
+            # NVML numbers devices as CUDA_DEVICE_ORDER=PCI_BUS_ID does; by default, CUDA may put the fastest first.
             return self._ask(self._nvml.nvmlDeviceGetHandleByIndex, int(name))
         return self._of_uuid(name) if name.startswith(KINDS) else None
 
     def _of_uuid(self, uuid: str) -> Any:
-        """Return the handle of a unique id, which may lack its kind, or its end where only one device fits."""
+        """Return the handle of a unique id, which may lack its prefix, or its end if only one device matches."""
         nvml = self._nvml
         for whole in (uuid,) if uuid.startswith(KINDS) else (f"{kind}{uuid}" for kind in KINDS):
             handle = self._ask(nvml.nvmlDeviceGetHandleByUUID, whole)
@@ -136,7 +136,7 @@ class Gpu:
         return fitting[0] if len(fitting) == 1 else None
 
     def _instance(self, handle: Any) -> Any:
-        """Return the first MIG instance of a GPU that is divided, which is the one that CUDA uses; else the GPU."""
+        """Return the first MIG instance of a divided GPU, which is the one that CUDA uses; else the GPU."""
         nvml = self._nvml
         mode = self._ask(nvml.nvmlDeviceGetMigMode, handle)
         if mode is None or not mode[0]:
@@ -148,7 +148,7 @@ class Gpu:
         return handle
 
     def _ask(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what NVML answers, None where it does not know or may not say."""
+        """Return NVML's answer; None if it has none or is not permitted to give it."""
         try:
             return function(*arguments)
         except self._nvml.NVMLError:

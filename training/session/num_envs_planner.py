@@ -1,4 +1,4 @@
-"""Decides how many environments a session should have: the number asked for, or the next one to measure."""
+"""Decides how many environments a session has: the requested number, or the next one of a sweep."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ BASELINE_ENVS = 1
 
 
 @dataclass(frozen=True)
-class Decision:
-    """What a session does before its next step.
+class NumEnvsDecision:
+    """The number of environments for the next steps.
 
     Attributes:
         num_envs: The N to run, which may be the present one.
@@ -35,11 +35,11 @@ class NumEnvsPlanner:
     """The number of environments of a session. It only decides; the session restarts its environments.
 
     Args:
-        num_envs: The N that was asked for.
+        num_envs: The requested N.
         units: What the trainer calls environments and fps.
 
     Attributes:
-        num_envs: The N that was asked for, to which a sweep returns.
+        num_envs: The requested N, to which a sweep returns.
         units: The same.
         restarts: How often the environments were restarted at another N.
     """
@@ -55,7 +55,7 @@ class NumEnvsPlanner:
 
     @property
     def sweeping(self) -> bool:
-        """Whether a sweep is going on; the baseline is one, too."""
+        """Whether a sweep is running; measuring the baseline is one, too."""
         return self._sweep is not None
 
     @property
@@ -64,35 +64,35 @@ class NumEnvsPlanner:
         return self._sweep.home if self._sweep is not None else None
 
     def request(self, num_envs: int) -> None:
-        """Ask for another number of environments; ends a sweep."""
+        """Request another number of environments; cancels a sweep."""
         self._wanted, self._sweep = num_envs, None
 
     def request_sweep(self, counts: Sequence[int], home: int, seconds: float) -> None:
-        """Ask for a measurement of several N for some seconds each, and then for `home`."""
+        """Request a measurement of several N for some seconds each, and then `home`."""
         self._sweep = Sweep(counts, home, seconds)
         self._wanted = self._sweep.wanted
 
     def first(self, *, baseline: bool) -> int:
-        """Return the N to begin with: that of the baseline, if it is to be measured first."""
+        """Return the N to start with: 1 if the baseline is to be measured first."""
         if not baseline or self.num_envs == BASELINE_ENVS:
             return self.num_envs
         self._sweep = Sweep((BASELINE_ENVS,), self.num_envs, WINDOW)
         return BASELINE_ENVS
 
-    def decide(self, now: int, throughput: Throughput) -> Decision:
+    def decide(self, now: int, throughput: Throughput) -> NumEnvsDecision:
         """Return what follows the present N, `now`; a request is returned once."""
         wanted, self._wanted = self._wanted, None
         if wanted is not None:
-            return Decision(wanted, measures=self.sweeping)
+            return NumEnvsDecision(wanted, measures=self.sweeping)
         if self._sweep is None:
-            return Decision(now)
-        return self._continue(self._sweep, now, throughput)
+            return NumEnvsDecision(now)
+        return self._continue_sweep(self._sweep, now, throughput)
 
-    def _continue(self, sweep: Sweep, now: int, throughput: Throughput) -> Decision:
+    def _continue_sweep(self, sweep: Sweep, now: int, throughput: Throughput) -> NumEnvsDecision:
         """Return the next N of a sweep, or its home, once the present one was measured."""
         progress = sweep.progress(throughput.seconds(now))
         if progress < 1:
-            return Decision(now, progress=progress)
+            return NumEnvsDecision(now, progress=progress)
         results = []
         if now == BASELINE_ENVS:
             results.append(f"baseline: {throughput.baseline:,.0f} {self.units.fps} at num_envs={BASELINE_ENVS}")
@@ -101,27 +101,27 @@ class NumEnvsPlanner:
             self._sweep, following = None, sweep.home
             if sweep.counts != (BASELINE_ENVS,) and (found := find_knee(throughput.scaling())) is not None:
                 results.append(self.units.translate(f"sweep done: {found.sentence}"))
-        return Decision(following, measures=True, progress=progress, results=tuple(results))
+        return NumEnvsDecision(following, measures=True, progress=progress, results=tuple(results))
 
     def opened(self, num_envs: int) -> None:
-        """Note that the session has made room for `num_envs`; outside of a sweep, that is its N from now on."""
+        """Note that the telemetry has room for `num_envs`; outside of a sweep, that is the N from now on."""
         if not self.sweeping:
             self.num_envs = num_envs
 
-    def give_up(self, before: int) -> int:
-        """Return the N to fall back to where an N is impossible: home from a sweep, else the one `before`."""
+    def fall_back(self, before: int) -> int:
+        """Cancel a sweep whose N is impossible. Return the N to use instead: its home, or the N `before`."""
         home, self._sweep = self.home, None
         return before if home is None else home
 
     def measure(self, now: float, measured: float) -> str:
-        """Begin to measure the present N.
+        """Start to measure the present N.
 
         Args:
             now: Seconds of training so far.
             measured: Seconds of it that this N was measured for before.
 
         Returns:
-            What is measured, for a person; empty if there is no sweep.
+            What is measured, for people; empty without a sweep.
         """
         self._sweep_seconds = self.sweep_seconds(now)
         self._sweep_began = None

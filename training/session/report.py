@@ -22,7 +22,7 @@ from .counting import StepCounter
 from .run_record import RunRecord
 
 TIMES = ("env", "wait", "inference", "learn", "python")
-"""What a report calls the phases of the training thread, in their order."""
+"""The names of the training thread's phases in a report, in order."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class EnvironmentSummary:
         num_envs: Number of environments N.
         workers: Number of workers.
         worker_restarts: How many workers failed and were started again.
-        restarts: How often the environments were restarted at another N.
+        restarts: How often the environments were restarted with another N.
         sweep_seconds: Seconds of training spent on the baseline and on sweeps.
     """
 
@@ -121,7 +121,7 @@ def make_report(
 
 
 def _times(first: Mark, last: Mark) -> dict[str, float]:
-    """Return where the time between two marks went, in ms per environment step; all of it sums to 1000 / sps."""
+    """Return the time of each phase between two marks, in ms per environment step; the sum is 1000 / sps."""
     steps = max(1, last.steps - first.steps)
     spent = [1000 * (end - begin) / steps for begin, end in zip(first.phases, last.phases, strict=True)]
     other = 1000 * (last.seconds - first.seconds) / steps - sum(spent)

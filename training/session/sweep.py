@@ -1,4 +1,4 @@
-"""A sweep: the same training at several N for some seconds each, and then back to the N it came from."""
+"""A sweep measures the same training at several N for some seconds each, and then returns to the N from before."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ SECONDS = 2 * WINDOW  # s of training measured at each N, after an iteration of 
 
 
 class Sweep:
-    """What is still to be measured.
+    """The progress of a sweep.
 
     Args:
-        counts: The values of N, in their order.
+        counts: The values of N, in order.
         home: The N to return to.
-        seconds: Seconds of training that are measured at each.
+        seconds: Seconds of training that are measured at each N.
 
     Attributes:
         counts: The values of N.
@@ -30,26 +30,26 @@ class Sweep:
         self._before = 0.0
 
     def begin(self, measured: float) -> None:
-        """Measure the present N from now on; `measured` seconds of it were known before."""
+        """Start to measure the present N, of which `measured` seconds are already known."""
         self._before = measured
 
     def progress(self, measured: float) -> float:
-        """Return how much of the present N is done, 0 to 1."""
+        """Return how much of the measurement of the present N is done, 0 to 1."""
         return min(1.0, (measured - self._before) / self._seconds)
 
     @property
     def wanted(self) -> int:
-        """The present N; at the end, that to return to."""
+        """The present N; at the end, `home`."""
         return self.counts[self._at] if self._at < len(self.counts) else self.home
 
     def next(self) -> int | None:
-        """Go on to the next N and return it; None where all are done."""
+        """Advance to the next N and return it; None if all are done."""
         self._at += 1
         return self.wanted if self._at < len(self.counts) else None
 
     @property
     def message(self) -> str:
-        """What is being done."""
+        """What is being measured, for people."""
         place = f" ({self._at + 1} of {len(self.counts)})" if len(self.counts) > 1 else ""
         return f"measuring num_envs={self.wanted:,}{place}"
 

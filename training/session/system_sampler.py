@@ -1,4 +1,4 @@
-"""The pulse of a live training: a thread that publishes workers, system figures and viewers."""
+"""A thread that publishes processes, system load and viewers of a session."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .viewers import Viewers
 
 PERIOD = 0.5  # s
 SYSTEM_PERIOD = 1.0
-MOST_FAILURES = 10  # different ones that are reported
+MAX_FAILURES = 10  # different ones that are reported
 
 log = logging.getLogger(__name__)
 
@@ -68,17 +68,17 @@ class SystemSampler:
         self._failed: set[str] = set()
 
     def start(self) -> None:
-        """Begin to beat."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Beat no more; returns when the thread has ended."""
+        """Stop the thread, and wait for its end."""
         self._done.set()
         if self._thread.is_alive():
             self._thread.join()
 
     def watch(self, backend: Backend | None) -> None:
-        """Report the workers of `backend` from now on."""
+        """Publish the workers of `backend` from now on; None publishes none."""
         with self._lock:
             self._backend = backend
 
@@ -94,12 +94,12 @@ class SystemSampler:
                 self._attempt(self._write_system)
 
     def _attempt(self, part: Callable[[], None]) -> None:
-        """Do a part of a pass. Whatever it raises is reported once, and the other parts and later passes go on."""
+        """Do a part of a pass. An error is reported once; the other parts and later passes continue."""
         try:
             part()
         except Exception as error:
             text = f"the sampler thread failed in {part.__name__}: {type(error).__name__}: {error}"
-            if text not in self._failed and len(self._failed) < MOST_FAILURES:
+            if text not in self._failed and len(self._failed) < MAX_FAILURES:
                 self._failed.add(text)
                 self._events.add(Level.ERROR, text)
                 log.debug("the sampler thread failed", exc_info=error)
@@ -142,7 +142,7 @@ class SystemSampler:
 
 
 def _size_of(directory: os.PathLike[str]) -> int:
-    """Bytes of the files of a session's directory; they come and go meanwhile."""
+    """Bytes of the files of a session's directory; files may come and go meanwhile."""
     size = 0
     with os.scandir(directory) as entries:
         for entry in entries:

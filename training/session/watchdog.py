@@ -1,10 +1,10 @@
 """Ends the process of a session that was asked to stop and does not respond.
 
 The training thread may be blocked where no exception reaches it: in a read that never returns, or in an environment's
-own code. So the signals are received by a thread of their own, which also looks for progress once the session is to
-stop. Native code that never releases the interpreter's lock would hold up this thread, too. Against that stands a timer
-of `faulthandler`, which needs no interpreter; it is set while the session is to stop, and while nobody is watching. A
-session that is watched, or headless, and held up like this can only be killed with SIGKILL.
+own code. So a separate thread receives the signals, and checks for progress once the session is to stop. Native code
+that never releases the GIL blocks this thread, too. Against that there is a timer of `faulthandler`, which does not
+need the GIL. It is set while the session is to stop, and while there is no viewer. A session with a viewer, or a
+headless one, that is blocked like this can be ended only with SIGKILL.
 """
 
 from __future__ import annotations
@@ -36,24 +36,23 @@ if TYPE_CHECKING:
     from .session import Session
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-PERIOD = 0.5  # s between two looks for progress
-AGAIN = (
-    1.0  # s after the first signal in which more of them are the same request: a scheduler sends it to all processes
-)
-LONG = 10
-"""So many times the time limit has a session that computes, or whose checkpoint is being written."""
-STANDARD = (f"{sysconfig.get_path('stdlib')}{os.sep}", "<frozen")
-BUSY = 0.2
-"""Share of the time from which on the training thread computes, or waits for a core to compute on."""
+PERIOD = 0.5  # s between two checks for progress
+REPEAT_SECONDS = 1.0
+"""Signals within so many seconds after the first are the same request: schedulers send one to all processes."""
+BUSY_FACTOR = 10
+"""The time limit is so many times longer while the training thread computes or a checkpoint is being written."""
+STANDARD_LIBRARY = (f"{sysconfig.get_path('stdlib')}{os.sep}", "<frozen")
+BUSY_SHARE = 0.2
+"""The training thread counts as computing if it runs, or waits for a core, for at least this share of the time."""
 
 
 class NotResponding(PacError):
-    """A session was asked to stop, made no progress for its time limit, and was ended."""
+    """A session was asked to stop, made no progress within its time limit, and was ended."""
 
     title = "Session did not respond"
 
 
-class EndedAtOnce(PacError):
+class ForcedExit(PacError):
     """A session was ended by a second signal, before it had stopped."""
 
     title = "Ended at once"
@@ -68,18 +67,18 @@ class Watchdog:
 
     Args:
         session: The session, which runs in this process's main thread.
-        answer: Called with the error as data, for whoever started the session.
+        answer: Called with the error as data, for the process that started the session.
     """
 
     def __init__(self, session: Session, answer: Callable[[Mapping[str, Any]], object]) -> None:
         self._session, self._answer = session, answer
-        self._hearing, self._signals = socket.socketpair()
+        self._received, self._signals = socket.socketpair()
         self._signals.setblocking(False)
         self._busy_clock = _busy_clock(threading.main_thread())
         self._process = psutil.Process()
         self._asked: float | None = None
         self._code: int | None = None
-        self._sign: tuple[Any, ...] = ()
+        self._marker: tuple[Any, ...] = ()
         self._progress = self._busy = 0.0
         self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
 
@@ -91,41 +90,41 @@ class Watchdog:
         self._thread.start()
 
     def finished(self, code: int) -> None:
-        """Note that the session has ended: what is left of the process has a time limit, too, and then this code."""
+        """Note that the session has ended: the rest of the process has a time limit, too, and ends with this code."""
         self._code = code
 
     def _run(self) -> None:
         while True:
-            if select.select([self._hearing], [], [], PERIOD)[0]:
-                for number in self._hearing.recv(4096):
+            if select.select([self._received], [], [], PERIOD)[0]:
+                for number in self._received.recv(4096):
                     if number in SIGNALS:
-                        self._hear(signal.Signals(number))
-            self._look()
+                        self._handle(signal.Signals(number))
+            self._check_progress()
 
-    def _hear(self, number: signal.Signals) -> None:
+    def _handle(self, number: signal.Signals) -> None:
         now = time.monotonic()
         if self._asked is None:
             self._asked = now
-            self._set_timer((LONG + 1) * self._session.config.stop_timeout)
+            self._set_timer((BUSY_FACTOR + 1) * self._session.config.stop_timeout)
             self._session.stop()
-        elif now - self._asked > AGAIN:
+        elif now - self._asked > REPEAT_SECONDS:
             text = f"a second signal ({number.name}) ended the session at once; what was not saved yet is lost"
-            self._end(EndedAtOnce(text), INTERRUPTED)
+            self._end(ForcedExit(text), INTERRUPTED)
 
-    def _look(self) -> None:
+    def _check_progress(self) -> None:
         """End the process if the session is to stop and makes no progress."""
         session = self._session
         timeout = session.config.stop_timeout
-        limit = LONG * timeout
+        limit = BUSY_FACTOR * timeout
         if not session.ending:
             self._set_timer(session.viewers.remaining + limit)
             return
-        sign, now, busy = self._signs(), time.monotonic(), self._busy_clock()
-        if sign != self._sign:
-            self._sign, self._progress, self._busy = sign, now, busy
+        marker, now, busy = self._progress_marker(), time.monotonic(), self._busy_clock()
+        if marker != self._marker:
+            self._marker, self._progress, self._busy = marker, now, busy
         silent = now - self._progress
-        if busy - self._busy < BUSY * silent and not session.checkpoints.saving:
-            limit = self._patience()
+        if busy - self._busy < BUSY_SHARE * silent and not session.checkpoints.saving:
+            limit = self._waiting_limit()
         self._set_timer(limit - silent + timeout)
         if silent > limit:
             text = (
@@ -133,14 +132,14 @@ class Watchdog:
             )
             self._end(NotResponding(text), FAILED)
 
-    def _patience(self) -> float:
-        """Return for how many seconds a session that waits may make no progress: not less than its workers may."""
+    def _waiting_limit(self) -> float:
+        """Return for how many seconds a waiting session may make no progress: at least as long as its workers may."""
         config, table = self._session.config, self._session.writer.array("processes")
         elsewhere = (table["role"] != b"") & (table["pid"] != os.getpid())
         return max(config.stop_timeout, 2 * config.hang_timeout if elsewhere.any() else 0.0)
 
-    def _signs(self) -> tuple[Any, ...]:
-        """Return values of which some change where there is progress."""
+    def _progress_marker(self) -> tuple[Any, ...]:
+        """Return values of which at least one changes if there is progress."""
         session = self._session
         state, counts = session.state, session.writer.array("processes")["count"]
         published = state.phase, state.message, repr(state.progress)
@@ -149,14 +148,14 @@ class Watchdog:
 
     @staticmethod
     def _set_timer(seconds: float) -> None:
-        """Let the process end in so many seconds unless this is called again, even if no Python code can run then."""
+        """End the process in so many seconds unless this is called again, even if no Python code can run then."""
         if seconds < threading.TIMEOUT_MAX:
             faulthandler.dump_traceback_later(max(seconds, PERIOD), exit=True, file=2)
         else:
             faulthandler.cancel_dump_traceback_later()
 
     def _end(self, error: PacError, code: int) -> None:
-        """End the process; first save what can be saved without the training thread, then leave nothing behind."""
+        """Save what can be saved without the training thread, remove what the session would leave behind, and exit."""
         session = self._session
         self._set_timer(session.config.stop_timeout)
         faulthandler.dump_traceback(file=2, all_threads=True)
@@ -168,7 +167,9 @@ class Watchdog:
             self._attempt(lambda: session.write_metadata("failed" if code == FAILED else "interrupted"))
             self._attempt(self._publish)
         else:
-            session.events.add(Level.WARNING, "the session has ended, and a thread that it did not start has not")
+            session.events.add(
+                Level.WARNING, "the session has ended, but a thread that it did not start is still running"
+            )
         self._attempt(self._end_children)
         remove_directory(session.directory)
         if self._code is None:
@@ -176,42 +177,42 @@ class Watchdog:
         os._exit(code if self._code is None else self._code)
 
     def _attempt(self, part: Callable[[], None]) -> None:
-        """Do a part of ending; that it fails must not keep the process alive."""
+        """Do a part of ending; an error must not keep the process alive."""
         try:
             part()
         except Exception as error:
-            self._session.events.add(Level.ERROR, f"not done at the end: {type(error).__name__}: {error}")
+            self._session.events.add(Level.ERROR, f"failed while ending: {type(error).__name__}: {error}")
 
     def _publish(self) -> None:
-        """Tell the viewers, and keep the last telemetry with the run."""
+        """Publish the error, and keep the last telemetry with the run."""
         with self._session.writer.write("state") as state:
             state["phase"] = Phase.FAILED
             state["message"] = encode_clipped(str(self._session.failures.error), MESSAGE_BYTES)
         keep_last_telemetry(self._session.directory)
 
     def _end_children(self) -> None:
-        """Kill the workers, and whatever environments have started."""
+        """Kill the workers and all processes that environments have started."""
         for child in self._process.children(recursive=True):
             with suppress(psutil.Error):
                 child.kill()
 
 
 def _ignore(*_: object) -> None:
-    """Handle a signal that the watchdog is told of by its file descriptor."""
+    """Ignore a signal: the watchdog gets it through its file descriptor."""
 
 
 def _where() -> str:
-    """Return in which function the main thread is, the standard library's own left out."""
+    """Return in which function the main thread is, not counting those of the standard library."""
     frame: FrameType | None = sys._current_frames()[threading.main_thread().ident or 0]  # noqa: SLF001 - as documented
-    while frame is not None and frame.f_code.co_filename.startswith(STANDARD) and frame.f_back is not None:
+    while frame is not None and frame.f_code.co_filename.startswith(STANDARD_LIBRARY) and frame.f_back is not None:
         frame = frame.f_back
     return f"in {frame.f_code.co_qualname}, {frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
 
 
 def _busy_clock(thread: threading.Thread) -> Callable[[], float]:
-    """Return a function that returns for how many seconds a thread has computed or waited for a core.
+    """Return a function that returns for how many seconds a thread has run or waited for a core.
 
-    Where the system does not say so, the seconds are those that the thread, or else this process, has computed.
+    If the system does not provide that, it is the CPU time of the thread, or else of this process.
     """
     if sys.platform == "linux" and thread.ident is not None:
         computed_and_waited = Path(f"/proc/self/task/{thread.native_id}/schedstat")  # ns, and a count
@@ -223,5 +224,5 @@ def _busy_clock(thread: threading.Thread) -> Callable[[], float]:
 
 
 def _written(process: psutil.Process) -> int:
-    """Return how many bytes a process has written to files so far, 0 where the system does not say."""
+    """Return how many bytes a process has written to files so far; 0 if the system does not provide that."""
     return int(process.io_counters().write_chars) if sys.platform == "linux" else 0

@@ -65,7 +65,7 @@ def test_a_sweep_measures_every_n_and_comes_back(tmp_path):
         watched.until(running)
         watched.call("sweep", counts=[2, 1])
         watched.until(lambda snapshot: snapshot.message == "measuring num_envs=1 (1 of 2)")
-        with pytest.raises(CommandRefused, match="a measurement is going on"):
+        with pytest.raises(CommandRefused, match="a measurement is already running"):
             watched.call("baseline")
         watched.until(lambda snapshot: snapshot.message == "measuring num_envs=2 (2 of 2)")
         seen = watched.until(lambda snapshot: snapshot.num_envs == 4 and running(snapshot))

@@ -163,7 +163,7 @@ def test_a_person_plays_an_environment(tmp_path):
     """While paused, an action is one step of all, in which the environment takes it; the board is marked."""
     with session(tmp_path, task="drmario-frames") as watched:
         watched.until(running)
-        with pytest.raises(CommandRefused, match="Space pauses"):
+        with pytest.raises(CommandRefused, match="pause the session"):
             watched.call("act", env=2, action=1)
         watched.call("pause")
         steps = watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED).state["steps"]

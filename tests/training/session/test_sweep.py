@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pac.training.session.num_envs_planner import Decision, NumEnvsPlanner
+from pac.training.session.num_envs_planner import NumEnvsDecision, NumEnvsPlanner
 from pac.training.session.sweep import Sweep, usual_counts
 from pac.training.telemetry.throughput import Mark, Throughput
 from pac.training.units import SOLVED, STEPPED
@@ -63,7 +63,7 @@ def test_a_measured_baseline_is_reported_and_n_follows(trained):
     assert planner.first(baseline=True) == 1
     assert planner.measure(0.0, measured=0.0) == "measuring num_envs=1"
     decision = planner.decide(1, trained(1))
-    assert decision == Decision(4, measures=True, progress=1.0, results=("baseline: 1 it/s at num_envs=1",))
+    assert decision == NumEnvsDecision(4, measures=True, progress=1.0, results=("baseline: 1 it/s at num_envs=1",))
     assert not planner.sweeping
 
 
@@ -71,7 +71,7 @@ def test_a_sweep_goes_on_where_n_stays(trained):
     """The session measures again although it does not restart."""
     planner = NumEnvsPlanner(4, STEPPED)
     planner.request_sweep((4,), home=4, seconds=2.0)
-    assert planner.decide(4, trained(4)) == Decision(4, measures=True)
+    assert planner.decide(4, trained(4)) == NumEnvsDecision(4, measures=True)
     assert planner.measure(10.0, measured=10.0) == "measuring num_envs=4"
     assert planner.decide(4, trained(4)).measures
     assert planner.measure(25.0, measured=20.0) == ""
@@ -82,5 +82,5 @@ def test_an_impossible_number_in_a_sweep_leads_home():
     """Outside of a sweep, the number before is the one to fall back to."""
     planner = NumEnvsPlanner(4, STEPPED)
     planner.request_sweep((100,), home=4, seconds=2.0)
-    assert planner.give_up(before=2) == 4
-    assert planner.give_up(before=2) == 2
+    assert planner.fall_back(before=2) == 4
+    assert planner.fall_back(before=2) == 2

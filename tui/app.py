@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from functools import partial
@@ -30,7 +29,7 @@ from .painter import Painter
 from .refresh import FIGURES, FOCUS, GRID, SYSTEM, RefreshScheduler
 from .session_commands import SessionCommands
 from .state import AppState
-from .svg import lines_of, svg_of
+from .svg import save_svg
 from .terminal_app import TerminalApp
 from .threads import CommandThread, SnapshotThread
 
@@ -77,12 +76,10 @@ class PacApp(TerminalApp):
         self.painter = Painter(self.state, self.debugger, self.scheduler, directory, colors=colors)
         self.navigation = Navigation(self.state, self.debugger, self.painter, self)
         self.dialogs = DialogOpener(self)
-        self._look: ViewRequest | None = None
+        self._requested: ViewRequest | None = None
         self._last_event = 0
         self._announced: tuple[Phase, Mapping[str, Any]] | None = None
         self._resized = False
-
-    # -- what each key does -------------------------------------------------------------------------------------------
 
     def commands(self) -> dict[str, Callable[[], object]]:
         """Return what the keys do, by the ids of `keys.py`."""
@@ -200,11 +197,11 @@ class PacApp(TerminalApp):
 
     def _request(self) -> None:
         """Request a snapshot of what is on the screen. Tell the session when that changes."""
-        look = self.painter.look()
-        if look != self._look:
-            self._look = look
-            self.training.send("look", **{**asdict(look), "curves": list(look.curves)})
-        self._snapshots.request(look)
+        request = self.painter.request()
+        if request != self._requested:
+            self._requested = request
+            self.training.send("look", **{**asdict(request), "curves": list(request.curves)})
+        self._snapshots.request(request)
 
     def refresh_now(self) -> None:
         """Draw everything and request a snapshot."""
@@ -293,11 +290,9 @@ class PacApp(TerminalApp):
         self.refresh_now()
 
     def _save_screenshot(self) -> None:
-        """Write an SVG of the screen into the working directory."""
-        path = Path(time.strftime("pac-tui-%Y%m%d-%H%M%S.svg")).resolve()
         try:
-            path.write_text(svg_of(lines_of(self.screen)))
+            path = save_svg(self.screen)
         except OSError as error:
-            self.notify(f"cannot write {path}: {error.strerror}", title="Screenshot", severity="error")
+            self.notify(f"cannot write {error.filename}: {error.strerror}", title="Screenshot", severity="error")
         else:
             self.notify(f"saved {path}", title="Screenshot")

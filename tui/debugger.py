@@ -145,7 +145,7 @@ class Debugger:
             self._past = moment
         if self._past is None or (self._past.env, self._past.seat) != (self._state.env, self._state.seat):
             return snapshot
-        if not self.back and not self._past.shown:  # the last board was not kept: the newest is shown
+        if not self.back and not self._past.shown:  # the last board is not stored, so the newest is shown
             return snapshot
         return snapshot_at(snapshot, self._past)
 

@@ -113,7 +113,7 @@ def _show(connection: SessionConnection) -> AppExit:
 
 def _report_end(connection: SessionConnection, left: AppExit, report: Path | None) -> None:
     """Write the report and print a summary. A session that was killed by an interrupt has no report."""
-    from .session_text import summary
+    from .session_text import report_text
 
     try:
         answer = connection.report()
@@ -126,7 +126,7 @@ def _report_end(connection: SessionConnection, left: AppExit, report: Path | Non
         return
     if report is not None:
         report.write_text(json.dumps(answer, indent=2) + "\n")
-    print(summary(answer))  # noqa: T201 - as above
+    print(report_text(answer))  # noqa: T201 - as above
 
 
 def _end_session(connection: SessionConnection) -> None:

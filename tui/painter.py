@@ -79,9 +79,9 @@ class Painter:
         """Show the selected view in place of another."""
         self._switcher.current = self._state.view
 
-    def look(self) -> ViewRequest:
+    def request(self) -> ViewRequest:
         """Return what the screen needs of the session."""
-        return self._debugger.extend(self.view.look(self._state.env))
+        return self._debugger.extend(self.view.request(self._state.env))
 
     def draw(self) -> None:
         """Draw the view, and what else is due."""

@@ -49,16 +49,16 @@ async def wait_for(pilot: Pilot[int], what: str, condition: Callable[[Snapshot],
 
 async def train(pilot: Pilot[int], seconds: float) -> None:
     """Measure the baseline and several N, and train for a number of seconds."""
-    await wait_for(pilot, "the first episodes", lambda shot: shot.phase is Phase.RUNNING and shot.state["episodes"] > 0)
+    await wait_for(pilot, "the first episodes", lambda now: now.phase is Phase.RUNNING and now.state["episodes"] > 0)
     await pilot.press("B")
-    await wait_for(pilot, "the baseline", lambda shot: shot.baseline is not None and shot.phase is Phase.RUNNING)
+    await wait_for(pilot, "the baseline", lambda now: now.baseline is not None and now.phase is Phase.RUNNING)
     app = pilot.app
     assert isinstance(app, PacApp)
     for count in TRIED:
         app.training.send("restart", num_envs=count)
         await wait_for(pilot, f"{count} environments", partial(_tried, count))
     begin = float(app.state.snapshot.state["training_seconds"]) if app.state.snapshot else 0.0
-    await wait_for(pilot, "some learning", lambda shot: shot.state["training_seconds"] > begin + seconds)
+    await wait_for(pilot, "some learning", lambda now: now.state["training_seconds"] > begin + seconds)
 
 
 def _tried(count: int, snapshot: Snapshot) -> bool:
@@ -68,7 +68,7 @@ def _tried(count: int, snapshot: Snapshot) -> bool:
 
 async def learn(pilot: Pilot[int], seconds: float) -> None:
     """Train for a number of seconds."""
-    await wait_for(pilot, "some learning", lambda shot: shot.state["training_seconds"] > seconds)
+    await wait_for(pilot, "some learning", lambda now: now.state["training_seconds"] > seconds)
 
 
 class Subject(NamedTuple):
@@ -109,7 +109,7 @@ async def take_pictures(folder: Path, config: Config, subject: Subject) -> list[
                 path.write_text(svg_of(lines_of(app.screen)))
                 pictures.append(path)
         await pilot.press("q", "enter")
-        await wait_for(pilot, "the end", lambda shot: shot.phase.over)
+        await wait_for(pilot, "the end", lambda now: now.phase.over)
     return pictures
 
 

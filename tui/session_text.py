@@ -16,8 +16,8 @@ Progress: TypeAlias = tuple[float, float]
 """Seconds of training, and the fraction of the limit that is used up."""
 
 
-def describe(snapshot: Snapshot, begun: Progress) -> str:
-    """Return one line on a session, whose progress was `begun` when it started or resumed."""
+def progress_text(snapshot: Snapshot, start: Progress) -> str:
+    """Return one line on a session, whose progress was `start` when it started or resumed."""
     state, about = snapshot.state, snapshot.description
     units = about.units
     head = f"{about.task} {about.trainer} {state['backend'] or about.backend} N={snapshot.num_envs:,}"
@@ -25,7 +25,7 @@ def describe(snapshot: Snapshot, begun: Progress) -> str:
         return f"{head} · {state['message']}"
     if snapshot.phase is Phase.PAUSED:
         return f"{head} · paused at {state[units.over]:,} {units.counted}; to show it: pac-tui attach {about.run}"
-    parts = [head, *_limit(state, begun), f"{whole(state['fps'])} {units.fps}", f"{whole(state['sps'])} {units.sps}"]
+    parts = [head, *_limit(state, start), f"{whole(state['fps'])} {units.fps}", f"{whole(state['sps'])} {units.sps}"]
     if state["episodes"] and units.episodes:
         parts += [f"return {state['return_mean']:.3f}", f"{state['episodes']:,} episodes"]
     goal = first_of(about.figures, snapshot.metrics)
@@ -34,14 +34,14 @@ def describe(snapshot: Snapshot, begun: Progress) -> str:
     return " · ".join(parts)
 
 
-def _limit(state: Mapping[str, Any], begun: Progress) -> Iterator[str]:
+def _limit(state: Mapping[str, Any], start: Progress) -> Iterator[str]:
     """Yield the progress of the run, and how long it will take."""
     seconds, share = state["training_seconds"], state["limit"]
     yield f"{seconds:.0f} s"
     if share > 0:
         yield f"{100 * min(1, share):.0f} %"
-    if share > begun[1]:
-        yield f"ETA {(seconds - begun[0]) * (1 - min(1, share)) / (share - begun[1]):.0f} s"
+    if share > start[1]:
+        yield f"ETA {(seconds - start[0]) * (1 - min(1, share)) / (share - start[1]):.0f} s"
 
 
 def _of_it(report: Mapping[str, Any], units: Units) -> str:
@@ -54,7 +54,7 @@ def _of_it(report: Mapping[str, Any], units: Units) -> str:
     return f" ({'; '.join(parts)})" if parts else ""
 
 
-def summary(report: Mapping[str, Any]) -> str:
+def report_text(report: Mapping[str, Any]) -> str:
     """Return a report as text."""
     kind = trainer_kind(report["trainer"])
     units = kind.units
@@ -78,8 +78,8 @@ def summary(report: Mapping[str, Any]) -> str:
             f"speedup {report['speedup']:.2f}x over one {units.environment}, efficiency {report['efficiency']:.0f} %"
         )
     if not units.episodes:
-        told = [(item.title, report[item.name]) for item in kind.figures if report.get(item.name) is not None]
-        lines += [", ".join(f"{title} {figure(value)}" for title, value in told)] if told else []
+        known = [(item.title, report[item.name]) for item in kind.figures if report.get(item.name) is not None]
+        lines += [", ".join(f"{title} {figure(value)}" for title, value in known)] if known else []
     elif report["return_mean"] is not None:
         lines.append(f"mean return {report['return_mean']:.3f} over the last 100 episodes")
     lines += [f"event: {event.partition(NEWLINE)[0]}" for event in report["events"]]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from rich.color import blend_rgb
@@ -60,6 +62,13 @@ def boxes(letter: str) -> list[Box] | None:
 def lines_of(screen: Screen[Any]) -> list[Strip]:
     """Return the lines of a screen. Textual's own screenshots need a web font."""
     return list(screen._compositor.render_strips())  # noqa: SLF001 - Textual has no public method for this
+
+
+def save_svg(screen: Screen[Any]) -> Path:
+    """Write a screen as an SVG into the working directory, named after the time; return its path."""
+    path = Path(time.strftime("pac-tui-%Y%m%d-%H%M%S.svg")).resolve()
+    path.write_text(svg_of(lines_of(screen)))
+    return path
 
 
 def svg_of(lines: Sequence[Strip]) -> str:

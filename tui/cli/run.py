@@ -22,7 +22,7 @@ from ...training.telemetry.blocks import TelemetryReader
 from ...training.telemetry.records import Level, Phase
 from ...training.telemetry.snapshot import Snapshot, ViewRequest, take_snapshot
 from ..output import json_text, unfiltered
-from ..session_text import Progress, describe, summary
+from ..session_text import Progress, progress_text, report_text
 from ..terminal import check_terminal
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -65,7 +65,7 @@ def run_headless(config: Config, *, json: bool, report: Path | None) -> int:
     if answer is not None:
         if report is not None:
             report.write_text(json_module.dumps(answer, indent=2) + "\n")
-        print(json_text(answer) if json else summary(answer))
+        print(json_text(answer) if json else report_text(answer))
     else:
         error = KILLED if interrupts.count > 1 else "interrupted before the training started"
         answer = {"title": "Interrupted", "error": error, "code": INTERRUPTED}
@@ -156,7 +156,7 @@ class ProgressLine:
             return
         if self._begun is None and snapshot.phase is Phase.RUNNING:
             self._begun = snapshot.state["training_seconds"], snapshot.state["limit"]
-        text = describe(snapshot, self._begun or (0.0, 0.0))
+        text = progress_text(snapshot, self._begun or (0.0, 0.0))
         if self._live:
             width = os.get_terminal_size(sys.stderr.fileno()).columns - 1
             self._write(f"\r{printable(text)[:width]}\x1b[K")

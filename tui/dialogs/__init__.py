@@ -1,1 +1,1 @@
-"""What stands over the views for a while: lists, questions, help."""
+"""Dialogs over the views: lists, questions, help."""

@@ -44,7 +44,7 @@ TABLE = (
     ("age", 8, 60),
     ("", COLUMNS + 2, 72),
 )
-"""What is told of a run beside its name: heading, columns, and how wide the screen must be for it."""
+"""Columns of the table beside the name: heading, width, and the least width of the screen that has the column."""
 MOST_NAME, LABEL = 48, 10
 
 

@@ -181,8 +181,8 @@ def play_against_run(spec: str, seed: int, name: str, runs_dir: Path, resolver: 
 
     check_terminal(ADVICE)
     found = trained(run_for(find(spec), name, runs_dir))
-    with progress_bar(f"play {found.run}") as tell:
-        opponent = opponent_of(found, resolver, on_progress=tell)
+    with progress_bar(f"play {found.run}") as report:
+        opponent = opponent_of(found, resolver, on_progress=report)
     for sentence in found.skipped:
         sys.stderr.write(f"{sentence}\n")
     against = f"against {found.run} at {short(found.iterations)} it"

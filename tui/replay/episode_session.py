@@ -51,7 +51,7 @@ class EpisodeSession:
         return moment
 
     def snapshot(self, look: ViewRequest) -> Snapshot:
-        """Return the newest snapshot, with the moment that is looked at."""
+        """Return the newest snapshot, with the requested moment."""
         played = self._of(look.seat)
         line = RecentSteps(self.length, played["end"][1:], played["reward"][1:])
         return replace(

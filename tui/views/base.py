@@ -42,11 +42,11 @@ class View(PlainContainer):
     curves: tuple[str, ...] = (RETURN.name,)
     _page, _pages = 0, 1
 
-    def look(self, env: int) -> ViewRequest:  # noqa: ARG002 - most views look at no environment
-        """Return what this view wants to see; `env` is the environment that is looked at."""
+    def request(self, env: int) -> ViewRequest:  # noqa: ARG002 - most views show no single environment
+        """Return what this view needs of the session; `env` is the selected environment, from 0."""
         return ViewRequest(count=0)
 
-    def show(self, shot: ViewUpdate) -> None:
+    def show(self, update: ViewUpdate) -> None:
         """Draw what is due."""
         raise NotImplementedError
 

@@ -24,28 +24,28 @@ class Curves:
     def __init__(self) -> None:
         self._drawn: dict[tuple[str, int, int], tuple[object, Rows]] = {}
 
-    def section(self, shot: ViewUpdate, name: str, least: int = 1) -> Section:
+    def section(self, update: ViewUpdate, name: str, least: int = 1) -> Section:
         """Return a framed curve with its latest value, which takes at least `least` lines."""
-        about = shot.snapshot.description
+        about = update.snapshot.description
         titles = {figure.name: (figure.title, figure.note) for figure in (*about.figures, LENGTH)}
-        plain = shot.snapshot.metric_title(name)
+        plain = update.snapshot.metric_title(name)
         title, more = titles.get(name, ({"fps": about.units.fps, "sps": about.units.sps}.get(name, plain), ""))
-        if len(about.figures) > 1 and not shot.snapshot.metrics:  # it is not known yet which one is measured
+        if len(about.figures) > 1 and not update.snapshot.metrics:  # it is not known yet which one is measured
             title, more = "Learning", ""
-        latest = figure(shot.snapshot.metrics.get(name))
+        latest = figure(update.snapshot.metrics.get(name))
         return Section(
-            title, lambda *room: self._rows(shot, name, *room), fills=True, note=latest, more=more, least=least
+            title, lambda *room: self._rows(update, name, *room), fills=True, note=latest, more=more, least=least
         )
 
-    def _rows(self, shot: ViewUpdate, name: str, width: int, height: int) -> Rows:
-        found = points(shot, name)
+    def _rows(self, update: ViewUpdate, name: str, width: int, height: int) -> Rows:
+        found = points(update, name)
         if found is None or len(found[0]) < 2:
             return hint("waiting for two points", width)
         x, y = found
-        newest = (shot.by_time, len(x), x[0], x[-1], y[-1])
+        newest = (update.by_time, len(x), x[0], x[-1], y[-1])
         before, rows = self._drawn.get((name, width, height), (None, ()))
         if before != newest:
-            plot = plot_of(shot, name)
+            plot = plot_of(update, name)
             rows = (
                 sparkline(*plot.placed(x, y), width, height, plot.color)
                 if height < LEAST_CHART
@@ -72,20 +72,20 @@ def all_curves(snapshot: Snapshot) -> list[str]:
     return [*first, *own, *rest, *last]
 
 
-def points(shot: ViewUpdate, name: str) -> tuple[Reals, Reals] | None:
+def points(update: ViewUpdate, name: str) -> tuple[Reals, Reals] | None:
     """Return the x and y values of a metric's curve, if there are any."""
-    found = shot.snapshot.curves.get(name)
+    found = update.snapshot.curves.get(name)
     if found is None:
         return None
-    over = found.seconds if shot.by_time else getattr(found, shot.snapshot.description.units.over)
+    over = found.seconds if update.by_time else getattr(found, update.snapshot.description.units.over)
     return over.astype(float), found.values.astype(float)
 
 
-def plot_of(shot: ViewUpdate, name: str) -> Plot:
+def plot_of(update: ViewUpdate, name: str) -> Plot:
     """Return the axes and color of a metric's curve."""
-    about = shot.snapshot.description
+    about = update.snapshot.description
     log = any(figure.log for figure in about.figures if figure.name == name)
-    return Plot("" if shot.by_time else about.units.counted, log, color_of(name))
+    return Plot("" if update.by_time else about.units.counted, log, color_of(name))
 
 
 def color_of(name: str) -> str:

@@ -55,33 +55,33 @@ class EnvironmentView(View):
         yield self._facts
         yield self._more
 
-    def look(self, env: int) -> ViewRequest:
+    def request(self, env: int) -> ViewRequest:
         """Request one environment, its policy output and the learning curve."""
         return ViewRequest(first=env, count=1, focus=env, curves=self.curves)
 
-    def show(self, shot: ViewUpdate) -> None:
+    def show(self, update: ViewUpdate) -> None:
         """Draw the board and the panels."""
-        snapshot, env = shot.snapshot, shot.env
+        snapshot, env = update.snapshot, update.env
         self.curves = main_curves(snapshot)
-        quiet = self._waiting.take(shot)
+        quiet = self._waiting.take(update)
         self._board.display = self._below.display = not quiet
         self.set_class(quiet, "-quiet")
         self._prepare(snapshot, env)
-        self.set_class(shot.inspecting, "-inspecting")
+        self.set_class(update.inspecting, "-inspecting")
         if quiet or snapshot.focus != env or env >= len(snapshot.environments):
             return
-        if shot.figures:
+        if update.figures:
             self._kept.clear()
         board = stacked(self._main, snapshot.focus_boards) if self._main else np.zeros((1, 1), np.uint8)
-        self._board.show(board[None], frames_of(snapshot, env, 1, shot.now, None))
-        if not shot.details:
+        self._board.show(board[None], frames_of(snapshot, env, 1, update.now, None))
+        if not update.details:
             return
-        others = [self._curves.section(shot, name, LEAST_CURVE) for name in self.curves[1:]]
-        below, rest = self._divided(shot, others)
-        known = self._known(shot)
+        others = [self._curves.section(update, name, LEAST_CURVE) for name in self.curves[1:]]
+        below, rest = self._divided(update, others)
+        known = self._known(update)
         self._below.show(column(below, *self._below.size))
         self._show_facts([*rest, *self._fact_sections(known, others)])
-        if not shot.inspecting:
+        if not update.inspecting:
             self._show_more(known, others)
         else:
             self._more.show(inspected(snapshot, *self._more.size))
@@ -110,7 +110,7 @@ class EnvironmentView(View):
             _resize(self._board, height=min(height, grid.tile[1]))
             self.set_class(width - grid.tile[0] < LEAST_RIGHT, "-single")
 
-    def _divided(self, shot: ViewUpdate, others: list[Section]) -> tuple[list[Section], list[Section]]:
+    def _divided(self, update: ViewUpdate, others: list[Section]) -> tuple[list[Section], list[Section]]:
         """Return the task's panels below the board, if they fit uncut, and those beside it.
 
         If there is room for one of the curves `others`, it is moved from that list to the panels below the board.
@@ -122,11 +122,11 @@ class EnvironmentView(View):
             tall = other.height(width)
             fits = tall <= left and other.scale(width - FRAME).columns <= width - FRAME
             room = width if fits else self._facts.size.width
-            (below if fits else rest).append(other.section(shot.snapshot.focus_boards, shot.now, room))
+            (below if fits else rest).append(other.section(update.snapshot.focus_boards, update.now, room))
             left -= tall if fits else 0
         main = self._main
         if main and any(glyph.name for glyph in main.glyphs):
-            board, colors = shot.snapshot.focus_boards[main.field], self._colors
+            board, colors = update.snapshot.focus_boards[main.field], self._colors
             names = Section(
                 "Actions" if main.kind == "grid" else main.title,
                 lambda room, _: legend(main, board, room, colors=colors),
@@ -139,9 +139,9 @@ class EnvironmentView(View):
             below.append(others.pop(0))
         return below, rest
 
-    def _known(self, shot: ViewUpdate) -> dict[str, Section]:
+    def _known(self, update: ViewUpdate) -> dict[str, Section]:
         """The panels of the environment by name; those of episodes, scalars and terms only if it has any."""
-        snapshot, env, about = shot.snapshot, shot.env, shot.snapshot.description
+        snapshot, env, about = update.snapshot, update.env, update.snapshot.description
         tall = self._tall
         seat, perf = (
             environment_rows.seat_of(snapshot),
@@ -150,7 +150,7 @@ class EnvironmentView(View):
         learning = self._keeping("learning", lambda *room: figures.learning(snapshot, room[0]))
         known = {
             "perf": Section("Perf", perf),
-            "goal": self._curves.section(shot, self.curves[0]),
+            "goal": self._curves.section(update, self.curves[0]),
             "learning": Section("Learning", learning),
         }
         if about.info:

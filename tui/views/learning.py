@@ -54,16 +54,16 @@ class LearningView(View):
         found = self._layout
         return found[min(self._page, len(found) - 1)] if found else []
 
-    def look(self, env: int) -> ViewRequest:  # noqa: ARG002 - curves are not of one environment
+    def request(self, env: int) -> ViewRequest:  # noqa: ARG002 - curves are not of one environment
         """Request the curves of this page."""
         return ViewRequest(count=0, curves=tuple(dict.fromkeys(name for line in self.page for name in line)))
 
-    def show(self, shot: ViewUpdate) -> None:
+    def show(self, update: ViewUpdate) -> None:
         """Draw the curves."""
-        if not shot.figures:
+        if not update.figures:
             return
-        self._names = all_curves(shot.snapshot)
-        self._wide = [figure.name for figure in shot.snapshot.description.figures if figure.log]
+        self._names = all_curves(update.snapshot)
+        self._wide = [figure.name for figure in update.snapshot.description.figures if figure.log]
         self._pages = max(1, len(self._layout))
         self._page = min(self._page, self._pages - 1)
         width, height = self._lines.size
@@ -75,11 +75,11 @@ class LearningView(View):
         rows: list[Row] = []
         for _, run in groupby(heights, key=lambda index: lines[index]):
             indices = list(run)
-            rows += self._line(lines[indices[0]], shot, width, sum(heights[index] for index in indices))
+            rows += self._line(lines[indices[0]], update, width, sum(heights[index] for index in indices))
         self._lines.show(rows)
 
-    def _line(self, names: list[str], shot: ViewUpdate, width: int, height: int) -> list[Row]:
+    def _line(self, names: list[str], update: ViewUpdate, width: int, height: int) -> list[Row]:
         """Charts side by side; one with logarithmic axes alone."""
         across = 1 if names[0] in self._wide else self.shape[0]
-        charts = [[self._curves.section(shot, name)] for name in names]
+        charts = [[self._curves.section(update, name)] for name in names]
         return columns(charts, shares(width, across)[: len(names)], height)

@@ -42,11 +42,11 @@ class LogView(View):
         """One panel."""
         yield self._lines
 
-    def show(self, shot: ViewUpdate) -> None:
+    def show(self, update: ViewUpdate) -> None:
         """Read new lines and draw."""
-        if not shot.figures:
+        if not update.figures:
             return
-        logs = self._opened(shot.snapshot)
+        logs = self._opened(update.snapshot)
         if logs is not None:
             logs.read()
         width, height = self._lines.size

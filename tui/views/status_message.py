@@ -26,12 +26,12 @@ NARROW = 64
 class StatusMessage(TextLines):
     """Shows what the session is doing while there are no boards. It is hidden otherwise."""
 
-    def take(self, shot: ViewUpdate) -> bool:
+    def take(self, update: ViewUpdate) -> bool:
         """Show the message if the session has no boards; return whether it is shown."""
-        quiet = shot.snapshot.phase in HEADS and not failed_with_boards(shot.snapshot)
+        quiet = update.snapshot.phase in HEADS and not failed_with_boards(update.snapshot)
         self.display = quiet
         if quiet and self.size:
-            self.show(centered(words(shot.snapshot, shot.now, min(NARROW, self.size.width - 2)), *self.size))
+            self.show(centered(words(update.snapshot, update.now, min(NARROW, self.size.width - 2)), *self.size))
         return quiet
 
 

@@ -56,41 +56,41 @@ class SummaryView(View):
         yield self._side
         yield self._inspector
 
-    def look(self, env: int) -> ViewRequest:  # noqa: ARG002 - the grid looks at all of its page
+    def request(self, env: int) -> ViewRequest:  # noqa: ARG002 - the grid shows all environments of its page
         """Request the boards of this page and the learning curve."""
         return ViewRequest(self._first, self.grid.page, curves=self.curves)
 
-    def show(self, shot: ViewUpdate) -> None:
+    def show(self, update: ViewUpdate) -> None:
         """Draw the boards, and the panels that are due."""
-        self.curves = main_curves(shot.snapshot)
-        self._prepare(shot.snapshot)
-        quiet = self._waiting.take(shot)
+        self.curves = main_curves(update.snapshot)
+        self._prepare(update.snapshot)
+        quiet = self._waiting.take(update)
         self.grid.display = not quiet
         self._arrange(quiet=quiet)
-        if not quiet and shot.snapshot.first == self._first:
-            boards = self._boards_of(shot.snapshot)
-            frames = frames_of(shot.snapshot, self._first, len(boards), shot.now, shot.env)
-            self.grid.show(boards, self._headline.added(frames, shot.snapshot, self.grid.grid_layout))
-        self._inspector.display = shot.inspecting and not quiet
-        if shot.inspecting and shot.details:
-            self._inspector.show(self._inspected(shot))
-        if shot.figures:
-            self._side.show(column(self._sections(shot), *self._side.size))
+        if not quiet and update.snapshot.first == self._first:
+            boards = self._boards_of(update.snapshot)
+            frames = frames_of(update.snapshot, self._first, len(boards), update.now, update.env)
+            self.grid.show(boards, self._headline.added(frames, update.snapshot, self.grid.grid_layout))
+        self._inspector.display = update.inspecting and not quiet
+        if update.inspecting and update.details:
+            self._inspector.show(self._inspected(update))
+        if update.figures:
+            self._side.show(column(self._sections(update), *self._side.size))
             if self._charts.display:
-                self._show_charts(shot)
+                self._show_charts(update)
 
-    def _inspected(self, shot: ViewUpdate) -> list[Row]:
+    def _inspected(self, update: ViewUpdate) -> list[Row]:
         """Everything known of the selected environment, in a frame over the side that its board is not on."""
         grid = self.grid.grid_layout
         if grid is not None:
             beside_it = (
-                2 * grid.place(max(0, shot.env - self._first))[0] >= self.size.width - self._inspector.size.width
+                2 * grid.place(max(0, update.env - self._first))[0] >= self.size.width - self._inspector.size.width
             )
             self._inspector.styles.dock = "left" if beside_it else "right"
         width, height = self._inspector.size
-        rows = inspected(shot.snapshot, width - FRAME, height - 2)
+        rows = inspected(update.snapshot, width - FRAME, height - 2)
         return framed(
-            f"{shot.snapshot.description.units.env.capitalize()} {shot.env + 1}", rows, width, height, "i closes"
+            f"{update.snapshot.description.units.env.capitalize()} {update.env + 1}", rows, width, height, "i closes"
         )
 
     def _prepare(self, snapshot: Snapshot) -> None:
@@ -111,9 +111,9 @@ class SummaryView(View):
             return np.zeros((0, *self._panel.shape), np.uint8)
         return stacked(self._panel, snapshot.boards)
 
-    def _sections(self, shot: ViewUpdate) -> list[Section]:
+    def _sections(self, update: ViewUpdate) -> list[Section]:
         """The panels of the right column: as many as fit, without those that the charts show."""
-        snapshot, height = shot.snapshot, self._side.size.height
+        snapshot, height = update.snapshot, self._side.size.height
         lines = HIGH_CURVE_LINES if height >= HIGH else CURVE_LINES
         sections = [Section("Throughput", lambda width, _: figures.throughput(snapshot, width))]
         if not snapshot.description.watched:  # the number of environments of a script cannot be changed
@@ -126,18 +126,18 @@ class SummaryView(View):
         trainer = Section("Trainer", lambda width, _: figures.learning(snapshot, width), fills=True)
         if self._charts.display:
             return [*sections, trainer]
-        return [*sections, self._curves.section(shot, self.curves[0])]
+        return [*sections, self._curves.section(update, self.curves[0])]
 
-    def _show_charts(self, shot: ViewUpdate) -> None:
+    def _show_charts(self, update: ViewUpdate) -> None:
         """Draw the learning curve below the boards; if there is room, also the time of a step and other curves."""
         width, height = self._charts.size
-        goal, *others = (self._curves.section(shot, name) for name in self.curves)
+        goal, *others = (self._curves.section(update, name) for name in self.curves)
         if width < BOTH_CHARTS:
             self._charts.show(column([goal], width, height))
             return
         times = Section(
-            f"Time of a {shot.snapshot.description.units.step}",
-            lambda *room: figures.time_table(shot.snapshot, *room),
+            f"Time of a {update.snapshot.description.units.step}",
+            lambda *room: figures.time_table(update.snapshot, *room),
             fills=True,
         )
         two = bool(others) and height >= MORE_CHARTS

@@ -37,14 +37,14 @@ class TimingView(View):
         """One panel."""
         yield self._lines
 
-    def show(self, shot: ViewUpdate) -> None:
+    def show(self, update: ViewUpdate) -> None:
         """Draw the bars."""
-        if shot.figures:
-            steps, wall = float(shot.snapshot.times["steps"]), float(shot.snapshot.times["wall"])
-            units = shot.snapshot.description.units
+        if update.figures:
+            steps, wall = float(update.snapshot.times["steps"]), float(update.snapshot.times["wall"])
+            units = update.snapshot.description.units
             bars = Section(
                 f"Time of a {units.step} by phase",
-                lambda width, height: rows_of(shot.snapshot, width, height),
+                lambda width, height: rows_of(update.snapshot, width, height),
                 fills=True,
                 note=f"window: {wall:.1f} s, {whole(steps)} {plural(units.step)}",
             )

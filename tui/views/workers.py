@@ -65,11 +65,11 @@ class WorkersView(View):
         """Number of workers for which there is room above the events."""
         return max(1, int(self._lines.size.height * SHARE) - 3)
 
-    def show(self, shot: ViewUpdate) -> None:
+    def show(self, update: ViewUpdate) -> None:
         """Draw both."""
-        if not shot.figures:
+        if not update.figures:
             return
-        snapshot = shot.snapshot
+        snapshot = update.snapshot
         self._count = len(snapshot.processes)
         self._first = max(0, min(self._first, self._count - self.page))
         shown = slice(self._first, self._first + self.page)

@@ -74,7 +74,16 @@ GAMES: dict[str, Callable[[Task, Array, Array], Boards]] = {
 }
 
 
-@pytest.mark.parametrize("spec", [*GAMES, pytest.param("drmario-frames:level=0", marks=pytest.mark.thorough)])
+REPEATS = {"drmario:level=0", "autochess", "drmario-frames:level=0"}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param(spec, marks=pytest.mark.thorough if spec in REPEATS else ())
+        for spec in [*GAMES, *sorted(REPEATS - GAMES.keys())]
+    ],
+)
 def test_they_are_those_of_rules_without_a_reset(spec):
     """Of every episode that ends, whatever it ends by; the boards beside them are the next episode's first."""
     task = find(spec)

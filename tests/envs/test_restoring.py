@@ -14,7 +14,7 @@ from pac.envs.errors import IllegalAction, ImpossibleState
 SPECS = (
     "drmario:level=15",
     "drmario-frames",
-    "autochess",
+    pytest.param("autochess", marks=pytest.mark.thorough),
     "autochess:players=8",
     "leduc",
     "liars_dice",

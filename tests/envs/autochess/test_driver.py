@@ -13,10 +13,11 @@ from pac.envs.fields import OUT
 
 from .play import Match, Seat
 
-BOTH = pytest.mark.parametrize("spec", ["autochess", "autochess:players=8,reward=v3"])
+EIGHT = "autochess:players=8,reward=v3"
+BOTH = pytest.mark.parametrize("spec", ["autochess", EIGHT])
 
 
-@BOTH
+@pytest.mark.parametrize("spec", [pytest.param("autochess", marks=pytest.mark.thorough), EIGHT])
 def test_it_conforms(spec: str):
     """The public conformance test passes: bytes, slices, returns, masks, restored states."""
     check(find(spec), steps=300)

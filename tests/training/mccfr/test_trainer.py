@@ -71,7 +71,10 @@ def test_tables_that_do_not_fit_are_refused_first(monkeypatch, tmp_path):
     """Before anything is prepared for them, which takes minutes of hold'em."""
     monkeypatch.setattr(memory, "available_memory", lambda: 1 << 20)
     monkeypatch.setenv("PAC_CACHE_DIR", str(tmp_path))
-    with pytest.raises(TooManyEnvironments, match="not even one fits"), solving("holdem:betting=fcpa,flop=9"):
+    with (
+        pytest.raises(TooManyEnvironments, match="not even one environment fits"),
+        solving("holdem:betting=fcpa,flop=9"),
+    ):
         pass
     assert not list(tmp_path.iterdir())
 

@@ -160,7 +160,7 @@ def test_the_state_of_version_0_1_loads() -> None:
         assert (two.decisions, two.updates, two.steps) == (256, 2, 16)
 
 
-@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("threads", [2, pytest.param(3, marks=pytest.mark.thorough)])
 def test_threads_do_not_change_the_actions(threads: int) -> None:
     """All actions of a rollout are those of one thread."""
     taken = []

@@ -37,6 +37,12 @@ def gets_stuck(tmp_path):
     until((tmp_path / "pipe.stuck").exists, "an environment that is stuck")
 
 
+def outcome(watched):
+    """Wait until a session has ended, and return its report, or raise why there is none."""
+    until(lambda: watched.process.poll() is not None, "the end of the session")
+    return watched.process.report()
+
+
 def metadata(tmp_path):
     return json.loads((tmp_path / "run" / "run.json").read_text())
 
@@ -47,7 +53,7 @@ def test_a_session_that_is_blocked_is_ended(stuck, tmp_path):
         gets_stuck(tmp_path)
         os.kill(watched.process.pid, signal.SIGTERM)
         with pytest.raises(SessionFailed, match=r"made no progress for \d+ s; its main thread is in .*stuck"):
-            watched.process.report()
+            outcome(watched)
         assert watched.process.poll() == 1
         assert not watched.process.directory.exists()
     assert metadata(tmp_path)["state"] == "failed"
@@ -64,7 +70,7 @@ def test_a_session_that_is_blocked_ends_when_nobody_watches(stuck, tmp_path):
         gets_stuck(tmp_path)
         watched.client.close()
         with pytest.raises(SessionFailed, match="made no progress"):
-            watched.process.report()
+            outcome(watched)
 
 
 def test_a_session_that_is_blocked_at_its_start_is_ended(stuck, tmp_path):
@@ -73,7 +79,7 @@ def test_a_session_that_is_blocked_at_its_start_is_ended(stuck, tmp_path):
         gets_stuck(tmp_path)
         os.kill(watched.process.pid, signal.SIGTERM)
         with pytest.raises(SessionFailed, match="made no progress"):
-            watched.process.report()
+            outcome(watched)
     assert metadata(tmp_path)["state"] == "failed"
 
 
@@ -91,7 +97,7 @@ def test_a_second_signal_ends_a_session_at_once(stuck, tmp_path):
         until(signalled, "the end of the session")
         assert time.monotonic() - begun >= 1
         with pytest.raises(SessionFailed, match="SIGINT"):
-            watched.process.report()
+            outcome(watched)
         assert watched.process.poll() == 130
         assert not watched.process.directory.exists()
     assert metadata(tmp_path)["state"] == "interrupted"
@@ -126,7 +132,7 @@ def test_a_session_that_computes_has_longer(stuck, crowded, tmp_path, alone):
         begun = time.monotonic()
         os.kill(watched.process.pid, signal.SIGTERM)
         with pytest.raises(SessionFailed, match="made no progress"):
-            watched.process.report()
+            outcome(watched)
         assert time.monotonic() - begun >= 3
 
 
@@ -136,7 +142,7 @@ def test_native_code_that_keeps_the_interpreter_is_ended_by_a_timer(stuck, tmp_p
         watched.until(running)
         os.kill(watched.process.pid, signal.SIGTERM)
         with pytest.raises(SessionFailed, match="without a report"):
-            watched.process.report()
+            outcome(watched)
         assert not watched.process.directory.exists()
     log = (tmp_path / "run" / "session.log").read_text()
     assert "Timeout" in log
@@ -150,7 +156,7 @@ def test_what_an_environment_started_ends_with_its_session(stuck, tmp_path):
         sleeping = psutil.Process(int((tmp_path / "pipe.pid").read_text()))
         os.kill(watched.process.pid, signal.SIGTERM)
         with pytest.raises(SessionFailed, match="made no progress"):
-            watched.process.report()
+            outcome(watched)
         sleeping.wait(60)
 
 

@@ -118,14 +118,14 @@ def test_a_resumed_run_keeps_its_configuration(tmp_path):
         ({"num_env": "4"}, ["unknown key 'num_env'", "Did you mean num_envs?"]),
         ({"ppo.learning_rat": "1"}, ["setting of ppo", "Did you mean learning_rate?"]),
         ({"dqn.clip": "1"}, ["unknown trainer 'dqn'"]),
-        ({"ppo.clip": "wide"}, ["ppo.clip expects a number above 0, got 'wide'"]),
+        ({"ppo.max_grad_norm": "wide"}, ["--ppo.max-grad-norm expects a number above 0, got 'wide'"]),
         ({"ppo.epochs": True}, ["ppo.epochs expects a whole number of at least 1, got True"]),
         ({"ppo.learning_rate": "fast"}, ["--ppo.learning-rate expects a number of at least 0", "'fast'"]),
         ({"ppo.learning_rate": "-1"}, ["--ppo.learning-rate", "at least 0", "'-1'"]),
         ({"ppo.learning_rate": "nan"}, ["--ppo.learning-rate", "'nan'"]),
         ({"ppo.learning_rate": "9:1e-4,0:3e-4"}, ["--ppo.learning-rate", "increasing decisions"]),
         ({"ppo.learning_rate": "0:3e-4,late:1e-4"}, ["--ppo.learning-rate", "points"]),
-        ({"ppo.clip": "inf"}, ["ppo.clip expects a finite number above 0, got 'inf'"]),
+        ({"ppo.max_grad_norm": "inf"}, ["--ppo.max-grad-norm expects a finite number above 0, got 'inf'"]),
         ({"ppo.batch": "8"}, ["ppo: minibatch", "must not exceed batch 8"]),
         ({"resume": "gone"}, ["unknown run 'gone'"]),
         ({"resume": ""}, ["--resume expects the name or folder of a run, got ''"]),
@@ -146,9 +146,9 @@ def test_flags_that_do_not_fit(flags, parts, tmp_path):
 
 def test_a_setting_that_does_not_fit_names_its_source(tmp_path):
     """The message about a trainer's setting says in which file, variable or flag it is."""
-    file = written(tmp_path / "a.yaml", "ppo:\n  clip: wide\n")
-    assert f"ppo.clip in {file} expects a number above 0, got 'wide'" in refusal(file=file)
-    assert "PAC_PPO_CLIP expects" in refusal(environ={"PAC_PPO_CLIP": "0"})
+    file = written(tmp_path / "a.yaml", "ppo:\n  max_grad_norm: wide\n")
+    assert f"ppo.max_grad_norm in {file} expects a number above 0, got 'wide'" in refusal(file=file)
+    assert "PAC_PPO_MAX_GRAD_NORM expects" in refusal(environ={"PAC_PPO_MAX_GRAD_NORM": "0"})
 
 
 def test_variables_that_do_not_fit():

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.session
 
 
 def test_a_restart_keeps_counters_and_moves_readers(tmp_path):
-    """At another N the segment is new and the counters go on."""
+    """With another N, the segment is new and the counters continue."""
     with session(tmp_path) as watched:
         steps = watched.until(running).state["steps"]
         watched.call("restart", num_envs=7)
@@ -26,7 +26,7 @@ def test_a_restart_keeps_counters_and_moves_readers(tmp_path):
 
 
 def test_a_restart_of_a_paused_session_happens(tmp_path):
-    """The gate lets a restart through; the session stays paused."""
+    """A closed gate does not prevent it, and the session stays paused."""
     with session(tmp_path) as watched:
         watched.until(running)
         watched.call("pause")
@@ -35,7 +35,7 @@ def test_a_restart_of_a_paused_session_happens(tmp_path):
 
 
 def test_an_impossible_n_leaves_the_session_as_it_was(tmp_path):
-    """Too many environments for the memory: an event says so and training goes on at the old N."""
+    """Too many environments for the memory: an event says so, and training continues with the old N."""
     with session(tmp_path, task="drmario", backend="shm") as watched:
         watched.until(running)
         psutil.Process(watched.process.pid).rlimit(psutil.RLIMIT_FSIZE, (2**24, 2**24))  # a small /dev/shm
@@ -45,7 +45,7 @@ def test_an_impossible_n_leaves_the_session_as_it_was(tmp_path):
         watched.until(lambda snapshot: snapshot.num_envs == 4 and snapshot.phase is Phase.RUNNING)
 
 
-def test_the_baseline_is_measured_and_n_comes_back(tmp_path):
+def test_the_baseline_is_measured_and_n_is_restored(tmp_path):
     """`baseline` runs one environment for at least 2 s, then returns to N with speedup and efficiency."""
     with session(tmp_path) as watched:
         watched.until(running)
@@ -59,8 +59,8 @@ def test_the_baseline_is_measured_and_n_comes_back(tmp_path):
         assert next(entry.num_envs for entry in seen.scaling) == 1
 
 
-def test_a_sweep_measures_every_n_and_comes_back(tmp_path):
-    """One after the other, then home; meanwhile no other measurement begins."""
+def test_a_sweep_measures_every_n_and_returns(tmp_path):
+    """One after the other; meanwhile, another measurement is refused."""
     with session(tmp_path) as watched:
         watched.until(running)
         watched.call("sweep", counts=[2, 1])
@@ -74,7 +74,7 @@ def test_a_sweep_measures_every_n_and_comes_back(tmp_path):
 
 
 def test_a_sweep_can_be_cancelled(tmp_path):
-    """The session returns to the N it came from."""
+    """The session returns to the previous N."""
     with session(tmp_path) as watched:
         watched.until(running)
         watched.call("sweep", counts=[3])
@@ -85,7 +85,7 @@ def test_a_sweep_can_be_cancelled(tmp_path):
 
 @pytest.fixture
 def crowd(tmp_path, monkeypatch):
-    """Run many environments in this process, which believes that 400 KiB are free."""
+    """Run many environments in this process, as if 400 KiB of memory were free."""
     monkeypatch.setattr("pac.backends.core.memory.available_memory", lambda: 400 << 10)
 
     def run(*, num_envs=1000, restart=0, **options):
@@ -99,7 +99,7 @@ def crowd(tmp_path, monkeypatch):
 
 
 def test_as_many_environments_as_there_is_memory_for(crowd):
-    """Fewer run than were asked for, and a sentence says why."""
+    """Fewer run than were requested, and an event says why."""
     report = crowd()
     assert 1 <= report["num_envs"] < 1000
     assert report["steps"] >= 500
@@ -109,7 +109,7 @@ def test_as_many_environments_as_there_is_memory_for(crowd):
 
 
 def test_a_restart_takes_as_many_environments_as_there_is_memory_for(crowd):
-    """A restart at too many is told the same, and happens with those that fit."""
+    """A restart with too many runs those that fit, and reports the same."""
     report = crowd(num_envs=2, restart=1000)
     assert 2 < report["num_envs"] < 1000
     assert report["restarts"] == 1
@@ -117,22 +117,22 @@ def test_a_restart_takes_as_many_environments_as_there_is_memory_for(crowd):
     assert event.startswith("N=1,000 needs about")
 
 
-def test_strictly_as_many_environments_as_were_asked_for(crowd):
+def test_strict_fails_instead_of_running_fewer_environments(crowd):
     """With `strict`, too many are an error."""
     with pytest.raises(TooManyEnvironments, match="use at most"):
         crowd(strict=True)
 
 
-def test_the_last_steps_of_very_many_environments_need_memory_too(crowd):
-    """What the app goes back through is told before it is taken, in a sentence."""
+def test_the_history_of_very_many_environments_needs_memory_too(crowd):
+    """The error says so before the memory is allocated."""
     with pytest.raises(
         TooManyEnvironments, match=r"N=1,000,000 needs about .* to keep their last steps, .* are available"
     ):
         crowd(num_envs=1_000_000, strict=True)
 
 
-def test_as_many_environments_as_there_is_memory_to_look_back_at(crowd):
-    """Of very many, as many run as can be gone back through."""
+def test_as_many_environments_as_there_is_memory_for_the_history_of(crowd):
+    """Without `strict`, fewer environments run."""
     report = crowd(num_envs=1_000_000)
     assert 1 <= report["num_envs"] < 1000
     assert report["events"][0].startswith("N=1,000,000 needs about")
@@ -151,7 +151,7 @@ def test_a_speed_limit_holds_at_any_number_of_environments(tmp_path):
 
 
 def test_a_speed_limit_is_refused_during_a_measurement(tmp_path):
-    """The sweep goes on undisturbed; without a limit, the command does nothing and is accepted."""
+    """The sweep continues; removing the limit is accepted."""
     with session(tmp_path) as watched:
         watched.until(running)
         watched.call("sweep", counts=[1, 2])
@@ -161,7 +161,7 @@ def test_a_speed_limit_is_refused_during_a_measurement(tmp_path):
 
 
 def test_rates_follow_a_new_speed_limit(tmp_path):
-    """They are measured again from there: no average over the time with the limit and the time without."""
+    """They are measured again from there, not averaged over both limits."""
     with session(tmp_path) as watched:
         fast = watched.until(lambda snapshot: snapshot.state["iterations"] > 3)
         assert fast.state["sps"] > 1000

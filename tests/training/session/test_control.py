@@ -40,7 +40,7 @@ def test_a_command_is_answered(server, folder):
 
 
 def test_a_refusal_is_an_error_with_its_sentence(server, folder):
-    """What the session will not do raises CommandRefused."""
+    """The client raises `CommandRefused`."""
     client = SessionClient(folder)
     with pytest.raises(CommandRefused, match="not today"):
         client.call("refuse")
@@ -57,8 +57,8 @@ def test_a_handler_that_fails_does_not_end_the_server(server, folder):
 
 
 @pytest.mark.parametrize("line", [b"\n", b"[]\n", b"{\n", b'{"no": 1}\n', b"\xff\xfe\n", b"x" * 70_000 + b"\n"])
-def test_a_malformed_line_is_refused_and_the_connection_lives(server, folder, line):
-    """Garbage gets an answer that is not ok."""
+def test_a_malformed_line_is_refused_and_the_connection_stays_open(server, folder, line):
+    """The answer is not ok."""
     with socket.socket(socket.AF_UNIX) as raw:
         raw.settimeout(10)
         raw.connect(str(folder / SOCKET))
@@ -67,7 +67,7 @@ def test_a_malformed_line_is_refused_and_the_connection_lives(server, folder, li
 
 
 def test_a_line_that_is_too_long_has_one_answer(server, folder):
-    """However long it is: the next line's answer is the next."""
+    """The next answer is that of the next line."""
     with socket.socket(socket.AF_UNIX) as raw, raw.makefile("rwb") as stream:
         raw.settimeout(10)
         raw.connect(str(folder / SOCKET))
@@ -77,8 +77,8 @@ def test_a_line_that_is_too_long_has_one_answer(server, folder):
         assert b'"ok": true' in stream.readline()
 
 
-def test_more_viewers_than_there_is_room_for_are_turned_away(server, viewers, folder, monkeypatch):
-    """They are told why; when one leaves, the next is let in."""
+def test_too_many_viewers_are_rejected(server, viewers, folder, monkeypatch):
+    """With the reason; when one disconnects, the next is accepted."""
     monkeypatch.setattr("pac.training.session.control.MAX_CONNECTIONS", 1)
     first = SessionClient(folder)
     assert first.call("hello")
@@ -93,8 +93,8 @@ def test_more_viewers_than_there_is_room_for_are_turned_away(server, viewers, fo
     third.close()
 
 
-def test_a_server_that_cannot_accept_for_now_does_later(server, folder, monkeypatch):
-    """A process that is out of files has some again, and then somebody may connect."""
+def test_a_server_that_cannot_accept_a_connection_tries_again(server, folder, monkeypatch):
+    """For example, after the process ran out of file descriptors."""
     accept, failures = server._socket.accept, iter((OSError(24, "Too many open files"),) * 3)
 
     class Refusing:
@@ -116,7 +116,7 @@ def test_a_server_that_cannot_accept_for_now_does_later(server, folder, monkeypa
 
 
 def test_an_error_of_any_kind_is_an_answer(server, folder):
-    """What a handler did not foresee is told, too."""
+    """Also one that a handler does not expect."""
     client = SessionClient(folder)
     with pytest.raises(CommandRefused, match="ZeroDivisionError"):
         client.call("divide")
@@ -125,21 +125,21 @@ def test_an_error_of_any_kind_is_an_answer(server, folder):
 
 
 @pytest.mark.parametrize("look", [{"first": -1}, {"count": "all"}, {"focus": [1]}, {"back": 0.5}])
-def test_a_look_that_is_none_is_refused(look):
-    """What a viewer says it looks at is checked before the training sees it."""
+def test_an_invalid_look_is_refused(look):
+    """What a viewer displays is validated before the training thread reads it."""
     with pytest.raises(ValueError, match=next(iter(look))):
         LOOK.validate_python(look)
 
 
-def test_a_closed_server_hears_nobody(folder, viewers):
-    """Whoever comes after the end finds no session."""
+def test_a_closed_server_accepts_no_connection(folder, viewers):
+    """The client raises `SessionGone`."""
     made = ControlServer(folder, lambda _viewer, _request: None, viewers)
     made.close()
     with pytest.raises(SessionGone, match="no session answers"):
         SessionClient(folder)
 
 
-def test_the_socket_is_for_this_user_alone(server, folder):
+def test_only_this_user_can_connect(server, folder):
     """Mode 0600."""
     assert (folder / SOCKET).stat().st_mode & 0o777 == 0o600
 
@@ -154,13 +154,13 @@ def test_open_connections_are_the_viewers(server, viewers, folder):
 
 
 def test_no_session_is_a_clear_error(folder):
-    """Connecting to nothing says so."""
+    """The client names the directory."""
     with pytest.raises(SessionGone, match="no session answers"):
         SessionClient(folder)
 
 
 def test_a_client_of_a_session_that_is_gone_can_be_closed(folder):
-    """What it had still to say is nobody's any more."""
+    """Although a command could not be sent."""
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(folder / SOCKET))
         listening.listen()

@@ -1,4 +1,4 @@
-"""The gate lets the training thread through, holds it, counts its steps and slows it."""
+"""The gate: pass, pause, single steps and speed limit."""
 
 import math
 import threading
@@ -47,12 +47,12 @@ def walker(gate):
 
 
 def test_an_open_gate_is_passed_without_waiting(gate):
-    """Nothing set: `enter` returns at once and says that it did not wait."""
+    """`enter` returns at once, and returns that it did not wait."""
     assert gate.enter() is False
 
 
-def test_a_gate_tells_for_how_long_it_holds_the_next_step(gate):
-    """Not at all, the rest of a step's time, or for ever."""
+def test_a_gate_returns_the_time_until_the_next_step(gate):
+    """Zero, the rest of a period, or infinity."""
     assert gate.wait_seconds == 0
     gate.set_speed(1e-6)
     gate.enter()
@@ -73,7 +73,7 @@ def test_a_closed_gate_lets_exactly_the_credited_steps_pass(gate, walker):
 
 
 def test_resume_opens_a_closed_gate(gate, walker):
-    """A paused thread goes on when resumed."""
+    """A paused thread continues when resumed."""
     gate.pause()
     walker.start()
     gate.resume()
@@ -81,7 +81,7 @@ def test_resume_opens_a_closed_gate(gate, walker):
 
 
 def test_waiting_is_called_while_the_gate_is_closed(tmp_path):
-    """The callback runs in the waiting thread, so that viewers stay informed."""
+    """The callback runs in the waiting thread, where telemetry is published."""
     called = threading.Event()
     gate = Gate(tmp_path, waiting=called.set)
     gate.pause()
@@ -102,7 +102,7 @@ def test_stop_is_raised_even_behind_a_closed_gate(gate, walker):
 
 
 def test_interrupt_is_raised_once(gate):
-    """The training thread learns of a wish once, then passes again."""
+    """The training thread is interrupted once, then passes again."""
     gate.interrupt()
     with pytest.raises(Interrupted):
         gate.enter()
@@ -110,7 +110,7 @@ def test_interrupt_is_raised_once(gate):
 
 
 def test_a_speed_limit_spaces_the_passes(gate):
-    """At 200 passes per second, 20 passes take at least 95 ms, and `enter` says that it waited."""
+    """At 200 passes per second, 20 passes take at least 95 ms, and `enter` returns that it waited."""
     gate.set_speed(200)
     begin = time.monotonic()
     waited = [gate.enter() for _ in range(20)]
@@ -118,7 +118,7 @@ def test_a_speed_limit_spaces_the_passes(gate):
     assert any(waited)
 
 
-def test_a_speed_limit_is_that_of_all_environments(gate):
+def test_a_speed_limit_counts_all_environments(gate):
     """At 1,000 steps per second, 50 environments pass every 50 ms, whether N or the limit was set last."""
     gate.set_num_envs(5)
     gate.set_speed(1000)
@@ -145,6 +145,6 @@ def test_no_speed_limit_after_zero(gate):
     assert [gate.enter() for _ in range(5)] == [False] * 5
 
 
-def test_the_words_stand_in_a_file_of_this_user_alone(gate, tmp_path):
+def test_only_this_user_can_read_the_gate(gate, tmp_path):
     """The segment is mode 0600."""
     assert (tmp_path / "gate").stat().st_mode & 0o777 == 0o600

@@ -47,7 +47,7 @@ class Learner:
         return self.count
 
     def ends(self):
-        """Return what it says at the end, and its exit code."""
+        """Return what it prints at the end, and its exit code."""
         return self.process.communicate(timeout=LIMIT)[0], self.process.returncode
 
 
@@ -76,7 +76,7 @@ def learner(watched, tmp_path):
 
 @pytest.mark.session
 def test_pause_and_step_hold_for_an_attached_process(watched, learner):
-    """A pause blocks it, `step` lets exactly so many passes through, and `resume` lets it go on."""
+    """A pause blocks it, `step` allows exactly so many passes, and after `resume` it continues."""
     learner.passes(1000)
     watched.call("pause")
     count = learner.blocks()
@@ -111,7 +111,7 @@ def test_a_stop_ends_an_attached_process(watched, learner, first):
 @pytest.mark.session
 @pytest.mark.parametrize("first", ["pause", "resume"])
 def test_a_killed_session_ends_an_attached_process(watched, learner, first):
-    """Nobody is left to open the gate or to close it, so it checks whether the session's process is alive."""
+    """Nothing changes the gate any more, so it checks whether the session's process is alive."""
     watched.call(first)
     watched.process.kill()
     assert learner.ends() == ("stopped\n", 0)
@@ -119,7 +119,7 @@ def test_a_killed_session_ends_an_attached_process(watched, learner, first):
 
 @pytest.mark.session
 def test_a_session_that_reaches_its_limit_ends_an_attached_process(tmp_path):
-    """Nobody stopped it: the training is over."""
+    """Without a stop: the training is over."""
     with session(tmp_path / "runs", seconds=1) as watched:
         watched.call("pause")
         with learning(watched.process.directory, tmp_path) as learner:
@@ -130,7 +130,7 @@ def test_a_session_that_reaches_its_limit_ends_an_attached_process(tmp_path):
 
 @pytest.mark.session
 def test_a_killed_attached_process_leaves_nothing_behind(watched, learner):
-    """The session goes on with the same files in its directory."""
+    """The session continues with the same files in its directory."""
     directory = watched.process.directory
     before = sorted(directory.iterdir())
     watched.call("pause")
@@ -160,8 +160,8 @@ def passer(gate, directory):
     return Gate.attach(directory)
 
 
-def test_every_passer_has_its_own_count(gate, passer):
-    """A grant of two steps lets everyone pass twice, and a pause takes back what is left."""
+def test_every_attached_gate_has_its_own_count(gate, passer):
+    """A grant of two steps allows two passes in each process, and a pause cancels the rest."""
     gate.step(2)
     gate.enter()
     gate.enter()
@@ -172,7 +172,7 @@ def test_every_passer_has_its_own_count(gate, passer):
     assert passer.credits == 0
 
 
-def test_a_grant_is_only_for_those_who_were_there(gate, directory):
+def test_a_grant_does_not_count_for_later_processes(gate, directory):
     """A process that attaches to a paused session waits for the next step."""
     gate.step(2)
     passer = Gate.attach(directory)
@@ -190,7 +190,7 @@ def test_an_interruption_is_only_for_the_training_thread(gate, passer):
 
 
 def test_the_end_of_a_training_stops_attached_processes_alone(gate, passer):
-    """A watched script goes on when nobody watches it any more."""
+    """A watched script continues when it is no longer watched."""
     gate.pause()
     gate.close()
     assert gate.enter() is False
@@ -198,14 +198,14 @@ def test_the_end_of_a_training_stops_attached_processes_alone(gate, passer):
         passer.enter()
 
 
-def test_a_passer_cannot_change_the_gate(passer):
+def test_an_attached_gate_cannot_be_changed(passer):
     """Its mapping is read-only."""
     with pytest.raises(TypeError):
         passer.attention[0] = 1
 
 
 def test_attaching_needs_a_session(tmp_path):
-    """One sentence says that no session is there, or that it has ended."""
+    """The error says that there is no session, or that it has ended."""
     with pytest.raises(SessionGone, match="there is no session at"):
         Gate.attach(tmp_path)
     Gate(tmp_path)  # nobody owns this directory

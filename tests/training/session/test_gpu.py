@@ -1,4 +1,4 @@
-"""Which GPU is read, and what is known of it; no test of this project has a real one."""
+"""Which GPU is read, and its figures; no test has a real one."""
 
 import math
 import sys
@@ -49,12 +49,12 @@ def read(device, *devices, visible=None, uuid=None):
     ],
 )
 def test_the_gpu_is_the_one_that_the_policy_runs_on(device, visible, name):
-    """By its number among those that the process may use, given as numbers or as unique ids; else there is none."""
+    """By its number among those that the process may use, given as numbers or as unique ids; otherwise none."""
     assert read(device, SMALL, LARGE, visible=visible) == name
 
 
-def test_pytorch_knows_best_which_gpu_is_used():
-    """CUDA puts the fastest first unless told otherwise, so the unique id counts once PyTorch has one."""
+def test_the_unique_id_from_pytorch_has_priority():
+    """By default, CUDA puts the fastest GPU first."""
     assert read("cuda:0", SMALL, LARGE, uuid="bbbb-2") == "Large"
     assert read("cuda:0", SMALL, LARGE, uuid="GPU-bbbb-2") == "Large"
 
@@ -84,22 +84,22 @@ def test_a_mig_instance_is_read_instead_of_its_gpu(visible, uuid, name):
     assert read("cuda:0", *devices, visible=visible, uuid=uuid) == name
 
 
-def test_the_load_of_a_mig_instance_is_not_known():
-    """NVML refuses to tell it, and knows the instance's memory."""
+def test_the_load_of_a_mig_instance_is_unknown():
+    """NVML provides only its memory."""
     found = Gpu(FakeNvml(DIVIDED), uuid=lambda _: None, environment={}).read("cuda:0")
     assert math.isnan(found["gpu"])
     assert (found["vram"], found["vram_total"]) == (PART.total // 4, PART.total)
 
 
 def test_all_gpus_are_listed_with_their_memory():
-    """Of one that is divided, an instance: NVML may not tell this user what the whole has."""
+    """For a divided GPU, those of an instance: NVML may not permit to read the whole."""
     listed = Gpu(FakeNvml(SMALL, DIVIDED)).all()
     assert listed == ["Small 8.0 GiB", "Divided MIG 3g.71gb 71.0 GiB"]
     assert Gpu(FakeNvml(broken=True)).all() == []
 
 
-def test_what_is_read_fits_into_the_record():
-    """A name of any length, and load that is not known."""
+def test_figures_fit_into_the_record():
+    """A long name is cut, and an unknown load is NaN."""
     long = Device("MIG-1", "é" * 100, 1 << 30)
     record = np.zeros((), SYSTEM)
     for name, value in Gpu(FakeNvml(long), uuid=lambda _: None, environment={}).read("cuda:0").items():
@@ -109,14 +109,14 @@ def test_what_is_read_fits_into_the_record():
 
 
 @pytest.mark.parametrize("nvml", [FakeNvml(broken=True), FakeNvml()])
-def test_without_a_driver_there_is_no_gpu_and_nobody_asks_again(nvml):
+def test_a_missing_driver_is_loaded_once(nvml):
     """A machine without GPUs does not try to load the driver every second."""
     gpu = Gpu(nvml, environment={})
     assert [gpu.read("cpu")["gpus"] for _ in range(3)] == [0, 0, 0]
     assert nvml.begun == 1
 
 
-def test_a_process_that_does_not_use_cuda_knows_no_unique_id():
-    """And asking does not begin to use it."""
+def test_a_process_that_does_not_use_cuda_has_no_unique_id():
+    """And the call does not initialize CUDA."""
     assert cuda_uuid(0) is None
     assert "torch" not in sys.modules or not sys.modules["torch"].cuda.is_initialized()

@@ -1,4 +1,4 @@
-"""An environment that a person plays: whose action is taken, and that nothing is learned from it."""
+"""An environment that a person plays: which action is taken, and that nothing is learned from it."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def buffer():
 
 
 def test_the_action_is_taken_once(buffer):
-    """By the environment's first seat, at the next step; the one after is the policy's again."""
+    """In the requested seat, at the next step; the policy chooses the one after it."""
     control = ManualControl(TOY)
     control.request(1, 0, 9, buffer, 0)
     control.apply(buffer, 2)
@@ -49,8 +49,8 @@ def test_the_action_is_taken_once(buffer):
     assert not buffer["action"][3].any()
 
 
-def test_nothing_is_learned_from_it_nor_from_what_it_finds(buffer):
-    """The decision is no part of the loss, and the one before is worth what the policy expected then."""
+def test_nothing_is_learned_from_the_action_and_its_rewards(buffer):
+    """The decision is excluded from the loss, and the one before it is bootstrapped from the value estimate."""
     values = torch.arange(30.0).reshape(5, 6)
 
     def advantages(rewards):
@@ -78,8 +78,8 @@ def test_nothing_is_learned_from_it_nor_from_what_it_finds(buffer):
     assert before[1, 2] == 1 + values[2, 2] - values[1, 2]
 
 
-def test_an_end_stays_what_it_was(buffer):
-    """A terminated episode is not cut short."""
+def test_a_terminated_episode_stays_terminated(buffer):
+    """It is not marked as truncated."""
     buffer["terminated"][2, 2] = 1
     control = ManualControl(TOY)
     control.request(1, 0, 1, buffer, 0)
@@ -99,8 +99,8 @@ def test_an_end_stays_what_it_was(buffer):
         (0, 0, 7, "action 7 is not legal now"),
     ],
 )
-def test_what_cannot_be_done_is_refused(buffer, env, seat, action, sentence):
-    """With a sentence, and nothing is asked for."""
+def test_an_impossible_action_is_refused(buffer, env, seat, action, sentence):
+    """With a sentence, and nothing is requested."""
     control = ManualControl(TOY)
     with pytest.raises(BadAction, match=sentence):
         control.request(env, seat, action, buffer, 0)
@@ -108,7 +108,7 @@ def test_what_cannot_be_done_is_refused(buffer, env, seat, action, sentence):
 
 
 def test_another_seat_is_played(buffer):
-    """The chosen one, and no other."""
+    """Only the requested one."""
     control = ManualControl(TOY)
     control.request(1, 1, 9, buffer, 0)
     control.apply(buffer, 2)
@@ -116,8 +116,8 @@ def test_another_seat_is_played(buffer):
     assert buffer["active"][2].tolist() == [DECIDES] * 3 + [WAITS] + [DECIDES] * 2
 
 
-def test_several_choices_are_taken_where_each_is_legal():
-    """A choice per component, each within its own and by its own part of the mask."""
+def test_an_action_with_several_components_needs_each_to_be_legal():
+    """Each component has its own range and its own part of the mask."""
     task = Task(**{**vars(TOY), "choices": (3, 7)})
     made = allocate(task, 1)
     made["action_mask"][:] = LEGAL
@@ -131,7 +131,7 @@ def test_several_choices_are_taken_where_each_is_legal():
 
 
 def test_continuous_numbers_are_clipped_to_their_bounds():
-    """As the policy's own are; what is no number is refused."""
+    """As those of the policy; NaN is refused."""
     task = Task(**{**vars(TOY), "bounds": ((-1.0, 1.0), (0.0, 9.0)), "masked": False})
     made = allocate(task, 1)
     control = ManualControl(task)
@@ -142,8 +142,8 @@ def test_continuous_numbers_are_clipped_to_their_bounds():
     assert made["action"][0].tolist() == [[-1.0, 4.5], [0.0, 0.0]]
 
 
-def test_what_is_no_longer_legal_is_left_to_the_policy(buffer):
-    """As when the environments are others by now."""
+def test_an_action_that_is_no_longer_legal_is_ignored(buffer):
+    """For example, after a restart with other environments."""
     control = ManualControl(TOY)
     before = {**buffer, "action": np.zeros((5, 20), np.int64), "action_mask": np.full((5, 20, 2), 255, np.uint8)}
     for env, action in ((1, 7), (9, 1)):

@@ -1,4 +1,4 @@
-"""What a session reports at its end: one definition of each rate, counts, and what became of workers."""
+"""What a session reports at its end: one definition of each rate, counts, and workers."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ SHORT = {"task": "CartPole-v1", "trainer": "random", "backend": "inline", "num_e
 
 
 def test_all_rates_of_a_report_are_of_the_same_time(tmp_path):
-    """With a baseline before, too: the phases sum to the time of a step, and the curves end with the same rates."""
+    """Also after a baseline: the phases sum to the time of a step, and the curves end with the same rates."""
     session = launch(Config(runs_dir=tmp_path, name="run", seconds=1.0, baseline=True, **SHORT), headless=True)
     report = session.report()
     assert report["fps"] == report["sps"] == pytest.approx(4 * report["fps_per_env"])  # one frame per step
@@ -33,7 +33,7 @@ def test_all_rates_of_a_report_are_of_the_same_time(tmp_path):
 
 
 def test_a_baseline_does_not_use_up_the_seconds(tmp_path):
-    """One second of training is asked for, and follows the baseline, which takes longer."""
+    """One second of training follows the baseline, which takes longer."""
     session = launch(Config(runs_dir=tmp_path, seconds=1.0, baseline=True, **SHORT), headless=True)
     report = session.report()
     assert report["sweep_seconds"] >= WINDOW
@@ -42,7 +42,7 @@ def test_a_baseline_does_not_use_up_the_seconds(tmp_path):
 
 
 def test_the_rates_of_a_first_iteration_are_unknown(tmp_path):
-    """Null in the file, not zero: of the session, and after a restart."""
+    """Null in the file, not zero, also after a restart."""
     with session(tmp_path, name="run") as watched:
         watched.until(lambda snapshot: snapshot.state["iterations"] >= 3)
         watched.call("restart", num_envs=2)
@@ -83,15 +83,15 @@ def test_seconds_end_a_session_within_a_rollout(tmp_path):
 
 
 def test_a_session_stopped_before_its_first_step_leaves_no_run(tmp_path):
-    """There is nothing in it: no policy that learned, no steps."""
+    """It would contain neither steps nor a policy that learned."""
     with session(tmp_path, task=f"{SLEEPER}:rest=0.5", name="run") as watched:
         report = watched.end()
     assert (report["steps"], report["run"]) == (0, None)
     assert not (tmp_path / "run").exists()
 
 
-def test_a_worker_that_failed_and_came_back_is_reported(tmp_path):
-    """The count, the failure and the return; restarts at another N are counted apart."""
+def test_a_worker_that_failed_and_was_replaced_is_reported(tmp_path):
+    """The count, the failure and the return; restarts with another N are counted separately."""
     with session(tmp_path, task="drmario", backend="shm") as watched:
         seen = watched.until(lambda snapshot: running(snapshot) and len(snapshot.processes))
         os.kill(int(seen.processes["pid"][0]), signal.SIGKILL)

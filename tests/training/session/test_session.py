@@ -1,4 +1,4 @@
-"""A real session in a real process: seen through telemetry, commanded over its socket, gone without a trace."""
+"""A real session in a real process: its telemetry, its commands, and what it leaves behind."""
 
 import os
 
@@ -30,7 +30,7 @@ def test_a_session_trains_reports_and_leaves_nothing(tmp_path):
 
 
 def test_times_add_up_to_the_wall_clock(tmp_path):
-    """Per window, the phases sum to no more than the wall time, and to most of it on a busy machine, too."""
+    """Per window, the phases sum to no more than the wall time, and also on a busy machine to most of it."""
     with session(tmp_path, task="drmario") as watched:
         times = watched.until(lambda snapshot: snapshot.times["wall"] > 1).times
         accounted = sum(value for name, value in times.items() if name not in {"wall", "steps"})
@@ -38,8 +38,8 @@ def test_times_add_up_to_the_wall_clock(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the cores that may be used cannot be told here")
-def test_the_machine_is_what_may_be_used_of_it(tmp_path):
-    """A session that was given one core has one."""
+def test_only_usable_cores_are_counted(tmp_path):
+    """A session that may use one core shows one."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(before)})
     try:
@@ -49,8 +49,8 @@ def test_the_machine_is_what_may_be_used_of_it(tmp_path):
         os.sched_setaffinity(0, before)
 
 
-def test_a_paused_session_stands_still_and_steps_on_request(tmp_path):
-    """Pause holds the counters; `step` adds exactly its count of steps in every environment; resume goes on."""
+def test_a_paused_session_does_not_step_until_requested(tmp_path):
+    """Pause holds the counters; `step` steps every environment exactly so many times; resume continues."""
     with session(tmp_path) as watched:
         watched.until(running)
         watched.call("pause")
@@ -63,7 +63,7 @@ def test_a_paused_session_stands_still_and_steps_on_request(tmp_path):
 
 
 def test_a_breakpoint_stops_the_session_before_the_next_step(tmp_path):
-    """The step that hits is the last one; resumed, it goes on; at another N, the breakpoint is still there."""
+    """The step that hits is the last one; resume continues; with another N, the breakpoint still exists."""
     with session(tmp_path, task="drmario", breakpoints=("env 3: length == 5",)) as watched:
         stopped = watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED)
         assert stopped.environments["episode_length"][2] == 5
@@ -84,8 +84,8 @@ def test_a_breakpoint_stops_the_session_before_the_next_step(tmp_path):
         assert again.environments["episode_length"][2] == 5
 
 
-def test_of_several_seats_the_first_ones_numbers_are_shown(tmp_path):
-    """In the table and in the moment they are those that the board shows of the first seat."""
+def test_the_numbers_of_the_first_seat_are_shown(tmp_path):
+    """In the table and in the inspector, as on the board."""
     with session(tmp_path, task="autochess:players=8", breakpoints=("env 3: length == 60",)) as watched:
         watched.call("look", focus=2, count=4, detail=True)
         watched.until(lambda snapshot: snapshot.phase is Phase.PAUSED)
@@ -97,8 +97,8 @@ def test_of_several_seats_the_first_ones_numbers_are_shown(tmp_path):
         assert first[1] > 0
 
 
-def test_a_paused_session_shows_what_was(tmp_path):
-    """Some steps ago, an environment was what a viewer saw then; what goes on is not touched."""
+def test_a_paused_session_shows_earlier_steps(tmp_path):
+    """They equal what a viewer saw then; the running environments do not change."""
     with session(tmp_path, task="drmario", backend="shm") as watched:
         watched.until(lambda snapshot: running(snapshot) and snapshot.state["steps"] > 4000)
         watched.call("look", focus=2, count=4, detail=True)
@@ -131,7 +131,7 @@ def test_a_paused_session_shows_what_was(tmp_path):
         assert watched.see().state["steps"] == steps + 4
 
 
-def test_an_episode_is_recorded_and_plays_again(tmp_path):
+def test_an_episode_is_recorded_and_replays(tmp_path):
     """From the next reset of the environment on, into the run's folder; an event names the file."""
     with session(tmp_path, task="drmario", backend="shm", name="first") as watched:
         watched.until(running)
@@ -160,7 +160,7 @@ def test_an_episode_can_be_run_to_its_end(tmp_path):
 
 
 def test_a_person_plays_an_environment(tmp_path):
-    """While paused, an action is one step of all, in which the environment takes it; the board is marked."""
+    """While paused, an action steps all environments once; the board of the played one is marked."""
     with session(tmp_path, task="drmario-frames") as watched:
         watched.until(running)
         with pytest.raises(CommandRefused, match="pause the session"):
@@ -195,7 +195,7 @@ def test_bad_commands_are_refused_with_a_sentence(tmp_path):
 
 
 def test_what_was_learned_is_saved_and_resumed(tmp_path):
-    """Stop saves a checkpoint; `resume` counts on from it."""
+    """Stop saves a checkpoint; `resume` continues its counts."""
     options = {
         "task": "drmario",
         "trainer": "ppo",
@@ -214,7 +214,7 @@ def test_what_was_learned_is_saved_and_resumed(tmp_path):
 
 
 def test_a_session_says_what_it_runs_on(tmp_path, monkeypatch):
-    """Transport, environments and device stand in the events and in the log, and so do flags without an effect."""
+    """Transport, environments and device are in the events and in the log, and so are variables without an effect."""
     monkeypatch.setenv("TRAINING_SHM_NAME", "mine")
     with session(tmp_path, task="CartPole-v1", trainer="ppo", device="cpu", backend="threads") as watched:
         events = [event.text for event in watched.until(running).events]

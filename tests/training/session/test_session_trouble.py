@@ -1,4 +1,4 @@
-"""A real session in trouble: signals, kills, alarms, full disks, and starts that cannot be."""
+"""Faults of a real session: signals, kills, alarms, full disks, and impossible configurations."""
 
 import os
 import signal
@@ -34,15 +34,15 @@ def test_a_signal_ends_the_session_with_its_report(tmp_path, number):
 
 
 def test_a_session_that_nobody_watches_ends(tmp_path):
-    """After `linger` seconds without a viewer it stops by itself, however few; but not before the first has come."""
+    """After `linger` seconds without a viewer it stops by itself, but waits for the first viewer."""
     with session(tmp_path, linger=0) as watched:
         watched.until(running)
         watched.client.close()
         assert watched.process.report()["steps"] > 0
 
 
-def test_a_command_that_does_not_fit_leaves_the_pulse_and_linger_as_they_were(tmp_path):
-    """A name that is no text is refused, the system's figures keep coming, and without a viewer the session ends."""
+def test_an_invalid_command_changes_neither_sampler_nor_linger(tmp_path):
+    """It is refused, the system load is still published, and without a viewer the session ends."""
     with session(tmp_path, linger=0) as watched:
         watched.until(running)
         for arguments in ({"name": 5}, {"name": "x" * 1000}, {"name": ["me"]}, {}):
@@ -55,8 +55,8 @@ def test_a_command_that_does_not_fit_leaves_the_pulse_and_linger_as_they_were(tm
 
 
 @ISOLATED
-def test_a_killed_session_leaves_no_worker_and_its_directory_is_swept(tmp_path, backend):
-    """kill -9 of the session: workers end by themselves, and whoever started it removes what it left."""
+def test_a_killed_session_leaves_no_worker_and_its_directory_is_removed(tmp_path, backend):
+    """kill -9 of the session: workers end by themselves, and the process that started it removes its directory."""
     with session(tmp_path, task="drmario", backend=backend) as watched:
         pids = watched.until(lambda snapshot: running(snapshot) and len(snapshot.processes)).processes["pid"].tolist()
         os.kill(watched.process.pid, signal.SIGKILL)
@@ -70,8 +70,8 @@ def test_a_killed_session_leaves_no_worker_and_its_directory_is_swept(tmp_path, 
 
 
 @ISOLATED
-def test_a_killed_worker_is_replaced_and_training_goes_on(tmp_path, backend):
-    """kill -9 of a worker: an event names it, the run's log too, a new one takes over, steps keep coming."""
+def test_a_killed_worker_is_replaced_and_training_continues(tmp_path, backend):
+    """kill -9 of a worker: event and log name it, and a new worker replaces it."""
     with session(tmp_path, task="drmario", backend=backend) as watched:
         seen = watched.until(lambda snapshot: running(snapshot) and len(snapshot.processes))
         os.kill(int(seen.processes["pid"][0]), signal.SIGKILL)
@@ -86,8 +86,8 @@ def test_a_killed_worker_is_replaced_and_training_goes_on(tmp_path, backend):
         watched.until(lambda snapshot: snapshot.state["steps"] > steps + 1000)
 
 
-def test_an_alarm_ends_a_session_that_asks_for_it(tmp_path):
-    """A lost worker is one: the session fails with its sentence, and what was learned is saved."""
+def test_an_alarm_ends_a_session_with_alarm_exit(tmp_path):
+    """A failed worker is an alarm: the session fails with its text, and what was learned is saved."""
     quick = {"batch": 64, "minibatch": 64, "epochs": 1}
     options = {"task": "drmario", "backend": "shm", "trainer": "ppo", "settings": quick, "alarm_exit": True}
     with session(tmp_path, name="run", **options) as watched:
@@ -100,8 +100,8 @@ def test_an_alarm_ends_a_session_that_asks_for_it(tmp_path):
         assert list(RunFolder.find(tmp_path, "run").checkpoints.iterdir())
 
 
-def test_a_checkpoint_that_cannot_be_written_rings(tmp_path):
-    """It is among the report's alarms and events, and ends the session that asks for it; the training goes on else."""
+def test_a_checkpoint_that_cannot_be_written_is_an_alarm(tmp_path):
+    """It is in the report, and ends a session with --alarm-exit; otherwise the training continues."""
     with session(tmp_path, name="run") as watched:
         watched.until(running)
         with unwritable(tmp_path / "run" / "checkpoints"):
@@ -120,8 +120,8 @@ def test_a_checkpoint_that_cannot_be_written_rings(tmp_path):
         assert (caught.value.title, caught.value.code) == ("Alarm", 1)
 
 
-def test_a_number_that_is_none_rings_and_marks_its_board(tmp_path):
-    """An observation with NaN is told of, before anybody asks; the report has it."""
+def test_nan_is_an_alarm_and_marks_its_board(tmp_path):
+    """An observation with NaN is reported without a breakpoint."""
     with session(tmp_path, task="tests.training.nowhere:Nowhere", num_envs=2) as watched:
         told = "alarm: env 1: its observation is not a number, nor that of 1 more"
         watched.until(lambda snapshot: any(event.text == told for event in snapshot.events))
@@ -139,8 +139,8 @@ def test_a_number_that_is_none_rings_and_marks_its_board(tmp_path):
         ({"resume": "nothing"}, 2, "unknown run"),
     ],
 )
-def test_a_session_that_cannot_begin_says_why(tmp_path, options, code, sentence):
-    """One sentence, the code for bad usage, no process."""
+def test_a_session_that_cannot_start_says_why(tmp_path, options, code, sentence):
+    """In one sentence, with the exit code for invalid usage; no process remains."""
     with pytest.raises(SessionFailed, match=sentence) as caught:
         launch(Config(runs_dir=tmp_path, **options))
     assert caught.value.code == code
@@ -148,7 +148,7 @@ def test_a_session_that_cannot_begin_says_why(tmp_path, options, code, sentence)
 
 
 def test_an_unknown_device_fails_after_the_start_with_its_sentence(tmp_path):
-    """The device is known once PyTorch is loaded; the session ends with the sentence and code 2, and leaves no run."""
+    """The device is known once PyTorch is loaded; the session ends with code 2 and leaves no run."""
     with session(tmp_path, trainer="ppo", device="tpu") as watched:
         with pytest.raises(SessionFailed, match="auto, cpu, cuda"):
             watched.process.report()
@@ -156,8 +156,8 @@ def test_an_unknown_device_fails_after_the_start_with_its_sentence(tmp_path):
         assert not list(tmp_path.iterdir())
 
 
-def test_a_last_look_that_fails_costs_no_checkpoint(tmp_path, monkeypatch):
-    """The session ends as one that failed, with what it learned saved."""
+def test_final_figures_that_fail_do_not_prevent_a_checkpoint(tmp_path, monkeypatch):
+    """The session fails, and what it learned is saved."""
 
     def finish(_trainer):
         raise ArithmeticError("no best response")

@@ -1,4 +1,4 @@
-"""The number of environments that follows, a sweep's order, and its usual values of N."""
+"""The next number of environments, the order of a sweep, and its usual values of N."""
 
 import pytest
 from hypothesis import given
@@ -10,8 +10,8 @@ from pac.training.telemetry.throughput import Mark, Throughput
 from pac.training.units import SOLVED, STEPPED
 
 
-def test_a_sweep_goes_through_its_counts_and_home():
-    """Each for its seconds, whatever was measured there before."""
+def test_a_sweep_measures_its_counts_and_returns_home():
+    """Each for so many seconds, in addition to what was measured before."""
     sweep = Sweep((1, 2, 4), home=8, seconds=4.0)
     assert (sweep.wanted, sweep.message) == (1, "measuring num_envs=1 (1 of 3)")
     sweep.begin(100.0)
@@ -25,7 +25,7 @@ def test_a_sweep_goes_through_its_counts_and_home():
 
 
 @given(st.integers(1, 100_000))
-def test_usual_counts_double_and_hold_the_present_one(num_envs):
+def test_usual_counts_double_and_include_the_present_one(num_envs):
     """From 1, up to twice as many."""
     counts = usual_counts(num_envs)
     assert counts[0] == 1
@@ -36,7 +36,7 @@ def test_usual_counts_double_and_hold_the_present_one(num_envs):
 
 @pytest.fixture
 def trained():
-    """Return a function that trains for 10 s at an N, with N frames per second, and returns all that was measured."""
+    """Return a function that trains for 10 s with an N, at N frames per second, and returns what was measured."""
     throughput = Throughput()
 
     def train(num_envs):
@@ -49,7 +49,7 @@ def trained():
 
 
 def test_without_a_request_the_number_of_environments_stays(trained):
-    """A request is returned once, and is the number that the session has then."""
+    """A request is returned once."""
     planner = NumEnvsPlanner(4, STEPPED)
     assert planner.decide(4, trained(4)).num_envs == 4
     planner.request(7)
@@ -58,7 +58,7 @@ def test_without_a_request_the_number_of_environments_stays(trained):
 
 
 def test_a_measured_baseline_is_reported_and_n_follows(trained):
-    """The sentence has the trainer's unit of speed."""
+    """With the trainer's unit of speed."""
     planner = NumEnvsPlanner(4, SOLVED)
     assert planner.first(baseline=True) == 1
     assert planner.measure(0.0, measured=0.0) == "measuring num_envs=1"
@@ -67,7 +67,7 @@ def test_a_measured_baseline_is_reported_and_n_follows(trained):
     assert not planner.sweeping
 
 
-def test_a_sweep_goes_on_where_n_stays(trained):
+def test_a_sweep_continues_with_the_same_n(trained):
     """The session measures again although it does not restart."""
     planner = NumEnvsPlanner(4, STEPPED)
     planner.request_sweep((4,), home=4, seconds=2.0)
@@ -78,8 +78,8 @@ def test_a_sweep_goes_on_where_n_stays(trained):
     assert planner.sweep_seconds(30.0) == 15.0
 
 
-def test_an_impossible_number_in_a_sweep_leads_home():
-    """Outside of a sweep, the number before is the one to fall back to."""
+def test_an_impossible_number_ends_a_sweep():
+    """The session returns home; without a sweep, to the previous number."""
     planner = NumEnvsPlanner(4, STEPPED)
     planner.request_sweep((100,), home=4, seconds=2.0)
     assert planner.fall_back(before=2) == 4

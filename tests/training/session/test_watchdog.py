@@ -1,4 +1,4 @@
-"""A session that does not respond is ended: what can be saved is saved, and nothing of it stays."""
+"""A session that does not respond is ended: what can be saved is saved, and nothing is left behind."""
 
 import json
 import os
@@ -21,7 +21,7 @@ QUICK = {"trainer": "ppo", "device": "cpu", "settings": {"batch": 64, "minibatch
 
 @pytest.fixture
 def stuck(tmp_path):
-    """Return a session on an environment that gets stuck, and that is stuck already."""
+    """Return a session with an environment that is blocked."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
 
@@ -33,7 +33,7 @@ def stuck(tmp_path):
 
 
 def gets_stuck(tmp_path):
-    """Wait until the environment does what it does not come back from."""
+    """Wait until the environment is blocked."""
     until((tmp_path / "pipe.stuck").exists, "an environment that is stuck")
 
 
@@ -48,7 +48,7 @@ def metadata(tmp_path):
 
 
 def test_a_session_that_is_blocked_is_ended(stuck, tmp_path):
-    """After `stop_timeout` without progress: it says where it was, saves what was learned, and leaves nothing."""
+    """After `stop_timeout` without progress: it reports where, saves what was learned, and leaves nothing behind."""
     with stuck() as watched:
         gets_stuck(tmp_path)
         os.kill(watched.process.pid, signal.SIGTERM)
@@ -64,8 +64,8 @@ def test_a_session_that_is_blocked_is_ended(stuck, tmp_path):
     assert 'stuck.py", line' in log
 
 
-def test_a_session_that_is_blocked_ends_when_nobody_watches(stuck, tmp_path):
-    """`linger` has its effect although the training thread takes no notice."""
+def test_a_session_that_is_blocked_ends_without_a_viewer(stuck, tmp_path):
+    """`linger` works although the training thread does not respond."""
     with stuck(linger=0) as watched:
         gets_stuck(tmp_path)
         watched.client.close()
@@ -84,7 +84,7 @@ def test_a_session_that_is_blocked_at_its_start_is_ended(stuck, tmp_path):
 
 
 def test_a_second_signal_ends_a_session_at_once(stuck, tmp_path):
-    """It does not wait for what is going on; signals that come together with the first are the same request."""
+    """It does not wait; signals that come together with the first are the same request."""
     with stuck(stop_timeout=3600.0) as watched:
         gets_stuck(tmp_path)
         begun = time.monotonic()
@@ -123,8 +123,8 @@ def crowded():
 
 
 @pytest.mark.parametrize("alone", [True, False])
-def test_a_session_that_computes_has_longer(stuck, crowded, tmp_path, alone):
-    """A step may compute for long, and longer without a core of its own: ten times the limit, then it ends, too."""
+def test_a_session_that_computes_has_more_time(stuck, crowded, tmp_path, alone):
+    """A step that computes has ten times the limit, also if it has to share its core."""
     with stuck("spin", stop_timeout=0.3) as watched:
         gets_stuck(tmp_path)
         if not alone:
@@ -136,8 +136,8 @@ def test_a_session_that_computes_has_longer(stuck, crowded, tmp_path, alone):
         assert time.monotonic() - begun >= 3
 
 
-def test_native_code_that_keeps_the_interpreter_is_ended_by_a_timer(stuck, tmp_path):
-    """No thread of Python runs any more; the timer writes where that was, and whoever started the session tidies up."""
+def test_native_code_that_keeps_the_gil_is_ended_by_a_timer(stuck, tmp_path):
+    """No Python code can run; the timer logs the traceback, and the process that started the session cleans up."""
     with stuck("close", stop_timeout=0.3, steps=10**6) as watched:
         watched.until(running)
         os.kill(watched.process.pid, signal.SIGTERM)
@@ -160,8 +160,8 @@ def test_what_an_environment_started_ends_with_its_session(stuck, tmp_path):
         sleeping.wait(60)
 
 
-def test_a_thread_that_an_environment_left_does_not_keep_the_process(stuck):
-    """The session has ended, and its report is there: what stays of the process is ended."""
+def test_a_thread_of_an_environment_does_not_keep_the_process_alive(stuck):
+    """The session has ended and reported; then the rest of the process is ended."""
     with stuck("thread", steps=10**6) as watched:
         watched.until(running)
         assert watched.end()["steps"] > 0

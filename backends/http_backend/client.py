@@ -39,7 +39,7 @@ class HttpConnections:
         task: The task.
         num_envs: Number of environments N.
         buffer: Where answers are decoded to.
-        token: What the servers want to be told.
+        token: The token of the servers.
 
     Attributes:
         ended: Which environments' last answer was the last of an episode, `(N,)`.
@@ -198,20 +198,20 @@ class HttpConnections:
 
     def _seats(self, env: int) -> Iterable[tuple[int, Mapping[str, Any]]]:
         """Return each row of an environment and the result of its seat."""
-        told, players = self._answers[env], self._task.players
-        seats = [told] if players == 1 else told["results"]
+        answer, players = self._answers[env], self._task.players
+        seats = [answer] if players == 1 else answer["results"]
         if len(seats) != players:
             raise ValueError(f"expected {players} results, got {len(seats)}")
         return enumerate(seats, env * players)
 
     def _see(self, env: int, slot: int) -> None:
-        for row, told in self._seats(env):
-            self._write("observation", slot, row, told["observation"])
+        for row, answer in self._seats(env):
+            self._write("observation", slot, row, answer["observation"])
             if self._task.masked:
-                self._write("action_mask", slot, row, told["action_mask"])
+                self._write("action_mask", slot, row, answer["action_mask"])
 
     def _decode(self, env: int, slot: int) -> None:
-        told, buffer = self._answers[env], self._buffer
+        answer, buffer = self._answers[env], self._buffer
         self._see(env, slot)
         for row, seat in self._seats(env):
             for name, kind in SEAT_NUMBERS.items():
@@ -219,17 +219,17 @@ class HttpConnections:
             if self._task.reward_terms:
                 self._write("reward_terms", slot, row, list(seat["reward_terms"].values()))
         for item in self._task.info:
-            self._write_info(item, slot, env, told["info"][item.name])
+            self._write_info(item, slot, env, answer["info"][item.name])
         for name in ("frames", "episode_length"):
-            buffer[name][slot, env] = int(told[name])
-        buffer["outcome"][slot, env] = self._outcomes(told["outcome"])
-        for name, text in told["fields"].items():
+            buffer[name][slot, env] = int(answer[name])
+        buffer["outcome"][slot, env] = self._outcomes(answer["outcome"])
+        for name, text in answer["fields"].items():
             self._write_field(name, env, text)
-        self.ended[env], self.took[env] = bool(told["ended"]), int(told["nanoseconds"])
+        self.ended[env], self.took[env] = bool(answer["ended"]), int(answer["nanoseconds"])
 
     def _decode_last(self, env: int, slot: int) -> None:
-        for row, told in self._seats(env):
-            self._write("final_observation", slot, row, told["observation"])
+        for row, answer in self._seats(env):
+            self._write("final_observation", slot, row, answer["observation"])
         last_drawn = self._buffer[LAST_DRAWN][0] if LAST_DRAWN in self._buffer else None
         if last_drawn is not None and last_drawn[env] and (boards := self._boards(env)):
             for name, text in boards.items():

@@ -50,7 +50,7 @@ class Decoder:
         num_envs: Number of environments N.
         buffer: Where answers are decoded to.
         plain: Whether answers are results and nothing else; what a RECORD would carry is left as it is, but for the
-            numbers that stand in a result.
+            numbers in a result.
 
     Attributes:
         ended: Which environments' last answer was the last of an episode, `(N,)`.

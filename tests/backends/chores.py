@@ -12,7 +12,7 @@ from pac.backends.workers.control import Link
 
 
 def count(link: Link, arguments: Mapping[str, Any]) -> None:
-    """Count up until told to close, then write how far into a file."""
+    """Count until the fleet asks to close, then write the count into a file."""
     link.ready()
     steps = 0
     while not link.closing:

@@ -45,7 +45,7 @@ def toy() -> Callable[..., Task]:
 
 @pytest.fixture
 def alive() -> Callable[[int], bool]:
-    """Tell whether a process runs; one that is dead but not reaped does not."""
+    """Return a function that tells whether a process is running; a zombie is not."""
 
     def look(pid: int) -> bool:
         try:

@@ -107,7 +107,7 @@ class Slow(Counter):
 
 
 class Heavy(Counter):
-    """Holds so many MiB that nobody else has."""
+    """Holds the given number of MiB of private memory."""
 
     def __init__(self, mebibytes: int) -> None:
         super().__init__()

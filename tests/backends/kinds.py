@@ -169,7 +169,7 @@ class Needy(Small):
 
 
 class Telling(Small):
-    """Tells numbers and other things; `speed` at its even steps only."""
+    """Returns numbers and other values in its info; `speed` only at even steps."""
 
     def tell(self):
         info = {"lives": 3 - self.count, "far": np.bool_(self.count > 1), "reward": 9, "name": "x", "at": np.zeros(2)}

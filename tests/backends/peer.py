@@ -1,4 +1,4 @@
-"""A server in a process of its own, and a client that says what it is told to."""
+"""A server process, and a client that sends given bytes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Running:
 
 
 class Peer:
-    """A client that says what it is told to."""
+    """A client that sends given bytes."""
 
     def __init__(self, path: Path, task: Task = TASK) -> None:
         self.answers = Sizes(task).answers

@@ -1,4 +1,4 @@
-"""A dress: environments that write into one table, each as often as the trainer tells it besides its action."""
+"""A task transform: environments that write into one table, as often as the trainer asks."""
 
 from __future__ import annotations
 

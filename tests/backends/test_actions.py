@@ -35,7 +35,7 @@ def test_continuous_actions_are_clipped(begun):
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf])
-def test_a_number_that_is_none(begun, number):
+def test_nan_and_infinity_are_refused(begun, number):
     """It is refused before anything is stepped, with its environment."""
     envs = begun("Arm")
     envs.buffer["action"][0] = 0.5
@@ -87,7 +87,7 @@ def test_sampled_actions_are_taken(begun, name):
 
 
 @pytest.mark.session
-def test_a_failure_tells_its_action():
+def test_a_failure_has_its_action():
     """A worker that fails is data: environment, seed, step, the numbers it was given and the traceback."""
     envs = make(find("kinds:Brittle"), 2, "shm", workers=1, seed=4)
     try:

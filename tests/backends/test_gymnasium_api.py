@@ -56,7 +56,7 @@ def test_truncation_is_not_termination(toy):
 
 
 def test_a_partial_reset(counters):
-    """Only the masked environments begin anew."""
+    """Only the masked environments are reset."""
     counters.reset(seed=5)
     before = counters.step(np.ones(4, np.int64))[0].copy()
     mask = np.array([True, False, False, True])
@@ -100,7 +100,7 @@ def test_masks_and_packed_observations_are_booleans():
     envs.close()
 
 
-def test_a_long_buffer_is_carried_by_itself(toy):
+def test_step_carries_a_full_rollout(toy):
     """Gymnasium's users never see the slots of a rollout buffer."""
     envs = make(toy("Counter", length=100), 2, "inline", slots=3)
     envs.reset()

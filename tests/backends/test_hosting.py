@@ -11,7 +11,7 @@ from pac.envs import PacError, allocate, find
 from pac.envs.task import ASKED
 
 AFTER_A_RESET = {"action", "active", "episode", "status", "heartbeat", "final_observation"}
-"""What a reset need not say anew."""
+"""The fields that a reset may leave unchanged."""
 
 
 def choose(host: HostedEnvironment, rng: np.random.Generator) -> list[int]:
@@ -60,7 +60,7 @@ def test_the_episodes_are_those_of_the_reference(spec, env):
 
 
 @pytest.mark.parametrize("spec", ["drmario:level=0", "autochess", "CartPole-v1"])
-def test_a_reset_after_an_end_tells_of_the_next_episode(spec):
+def test_a_reset_after_an_end_starts_the_next_episode(spec):
     """Its observation, mask, numbers and boards are those that a reset of the next episode writes."""
     task, rng = find(spec), np.random.default_rng(1)
     host, other = HostedEnvironment(task, 3, 5), HostedEnvironment(task, 3, 5)
@@ -75,7 +75,7 @@ def test_a_reset_after_an_end_tells_of_the_next_episode(spec):
             assert np.array_equal(host.stored(item.name), other.stored(item.name)), item.name
 
 
-def test_hosts_share_their_buffers():
+def test_hosted_environments_share_buffers():
     """Hosts over the same arrays play as if each had its own."""
     task, rng = find("drmario:level=3"), np.random.default_rng(2)
     shared = allocate(task, 3)
@@ -104,7 +104,7 @@ def test_a_seed_begins_at_its_first_episode(toy):
     assert np.array_equal(host.decoded("observation"), fresh.decoded("observation"))
 
 
-def test_calls_out_of_turn(toy):
+def test_calls_in_the_wrong_order(toy):
     """Neither a step before a reset nor one after an end is taken; the error says what to do."""
     host = HostedEnvironment(toy("Counter", length=1))
     with pytest.raises(BackendBusy, match="no episode has begun; reset it first"):
@@ -139,8 +139,8 @@ def test_a_masked_action():
     assert host.stored("episode_length") == 1
 
 
-def test_boards_are_drawn_for_somebody(toy):
-    """Pictures are drawn while they are looked at."""
+def test_boards_are_drawn_on_request(toy):
+    """Boards are drawn while they are requested."""
     host = HostedEnvironment(toy("Painted"))
     host.reset()
     assert not host.stored("picture").any()

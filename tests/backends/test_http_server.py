@@ -84,7 +84,7 @@ def test_health_and_spaces(counter):
     assert (spaces["shape"], spaces["dtype"]) == ([3], "float32")
 
 
-def test_actions_that_are_no_number(serve):
+def test_composite_and_continuous_actions(serve):
     """Several components come with their choices, continuous ones with their bounds, and are sent as lists."""
     levers, arm = serve("kinds:Levers"), serve("kinds:Arm")
     choices, bounds = (client.ask("GET", "/spaces")[1] for client in (levers, arm))
@@ -114,7 +114,7 @@ def test_an_episode(counter):
     assert second["observation"][1] != first["observation"][1]
 
 
-def test_environments_are_apart(counter):
+def test_environments_are_independent(counter):
     """Each has a number, an episode and seeds of its own; a GET takes the number as a parameter."""
     counter.post("/reset", env=1)
     assert counter.ask("GET", "/observe?env=0")[0] == 409
@@ -132,7 +132,7 @@ def test_seeds_and_episodes_can_be_chosen(counter):
 
 
 @pytest.mark.parametrize("token", ["", "another", TOKEN + "x", "ä"])
-def test_nobody_without_the_token(counter, token):
+def test_requests_without_the_token_are_refused(counter, token):
     """A missing or another token opens nothing, not even what is not there."""
     for path in ("/health", "/nothing"):
         status, answer = counter.ask("GET", path, token=token)
@@ -166,11 +166,11 @@ def test_nobody_without_the_token(counter, token):
 def test_what_is_refused(counter, status, asked, part):
     """Each mistake has a status and a short sentence, nothing is stepped, and the server goes on."""
     counter.post("/reset")
-    told = counter.ask(*asked)
-    assert told[0] == status
-    assert part in told[1]["error"]
-    assert len(told[1]["error"]) < 300
-    assert "Traceback" not in told[1]["error"]
+    answer = counter.ask(*asked)
+    assert answer[0] == status
+    assert part in answer[1]["error"]
+    assert len(answer[1]["error"]) < 300
+    assert "Traceback" not in answer[1]["error"]
     assert counter.post("/step", action=0)["observation"][0] == 1
 
 
@@ -186,7 +186,7 @@ def test_what_is_refused(counter, status, asked, part):
     ),
 )
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_anything_can_be_said(counter, path, body):
+def test_any_json_gets_an_answer(counter, path, body):
     """Whatever a body holds, the answer is a result or a sentence, and the server goes on."""
     counter.post("/reset")
     data = body if isinstance(body, bytes) else json.dumps(body)
@@ -207,7 +207,7 @@ def test_an_illegal_action(serve):
 
 
 def test_an_environment_that_fails(serve, toy):
-    """Its client is told in a sentence; the others, and the server, go on."""
+    """Its client gets one sentence; the server and the other environments continue."""
     client = serve(toy("Fragile", how="raise", at=0))
     client.post("/reset", env=0)
     client.post("/reset", env=1)
@@ -217,7 +217,7 @@ def test_an_environment_that_fails(serve, toy):
     assert client.ask("GET", "/observe?env=1")[0] == 200
 
 
-def test_the_figures_of_the_only_seat(serve):
+def test_the_info_of_the_only_seat(serve):
     """They are numbers, not lists of one."""
     info = serve("autochess").post("/reset")["info"]
     assert (info["life"], info["stage"]) == (100, 1)
@@ -228,29 +228,29 @@ def test_several_seats(serve):
     client = serve("autochess:players=8")
     seats = client.post("/reset")["results"]
     assert [len(seat["observation"]) for seat in seats] == [612] * 8
-    told = client.post("/step-multi", actions=[seat["action_mask"].index(1) for seat in seats])
-    assert len(told["results"]) == 8
-    assert set(told["info"]) >= {"life", "rank", "stage", "gold"}
-    assert sorted(told["info"]["rank"]) == list(range(1, 9))
-    assert set(told["results"][0]["reward_terms"]) >= {"fight", "place"}
+    answer = client.post("/step-multi", actions=[seat["action_mask"].index(1) for seat in seats])
+    assert len(answer["results"]) == 8
+    assert set(answer["info"]) >= {"life", "rank", "stage", "gold"}
+    assert sorted(answer["info"]["rank"]) == list(range(1, 9))
+    assert set(answer["results"][0]["reward_terms"]) >= {"fight", "place"}
     status, answer = client.ask("POST", "/step", {"action": 0})
     assert (status, "/step-multi" in answer["error"]) == (400, True)
 
 
-def test_what_is_played_is_what_is_played_elsewhere(serve, toy):
+def test_the_episodes_equal_those_of_inline(serve, toy):
     """Observations, boards and figures are those of `inline`, bit for bit."""
     task = toy("Masked")
     client, envs = serve(task, seed=5), make(task, 2, "inline", seed=5)
     envs.start()
-    told = client.post("/reset", env=1)
+    answer = client.post("/reset", env=1)
     for _ in range(5):
         actions = envs.action_masks().argmax(axis=1)
-        assert told["action_mask"] == envs.action_masks()[1].tolist()
-        assert np.array_equal(np.array(told["observation"], np.float32), envs.buffer["observation"][0, 1])
+        assert answer["action_mask"] == envs.action_masks()[1].tolist()
+        assert np.array_equal(np.array(answer["observation"], np.float32), envs.buffer["observation"][0, 1])
         envs.buffer["action"][0] = actions
         envs.advance(0)
-        told = client.post("/step", env=1, action=int(actions[1]), fields=True, look=True)
-        assert b64decode(told["fields"]["episode"]) == envs.buffer["episode"][0, 1].tobytes()
+        answer = client.post("/step", env=1, action=int(actions[1]), fields=True, look=True)
+        assert b64decode(answer["fields"]["episode"]) == envs.buffer["episode"][0, 1].tobytes()
     envs.close()
 
 

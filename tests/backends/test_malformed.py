@@ -110,7 +110,7 @@ def test_a_malformed_request_is_refused(server, name):
 
 @pytest.mark.parametrize("rude", [False, True])
 @pytest.mark.parametrize("name", CUT)
-def test_a_client_that_leaves_in_the_middle_is_no_news(server, name, rude):
+def test_a_client_that_disconnects_is_not_logged(server, name, rude):
     """Whether it says goodbye or not: the environments go on for others."""
     with connected(server) as wire:
         wire.sendall(CUT[name])
@@ -135,8 +135,8 @@ def test_a_hundred_malformed_requests_are_one_line(server, caplog):
     assert len(caplog.records) == 1
 
 
-def test_a_later_line_counts_those_that_were_left_out(caplog, monkeypatch):
-    """So nobody thinks that it was one request."""
+def test_a_later_line_counts_the_dropped_ones(caplog, monkeypatch):
+    """The log does not suggest that there was only one request."""
     monkeypatch.setattr("pac.backends.servers.client_log.QUIET", 0.0)
     one, logger = OneLineFilter(), logging.getLogger("of a test")
     logger.addFilter(one)

@@ -51,7 +51,7 @@ def test_a_group_without_a_limit(monkeypatch, tmp_path):
     assert memory.available_memory() == pytest.approx(psutil.virtual_memory().available, rel=0.2)
 
 
-def test_the_groups_on_the_way_to_the_root():
+def test_the_parents_of_a_control_group_count():
     """They begin with this process's own and end with the root."""
     found = cgroups.folders("memory")
     assert all(folder == cgroups.ROOT or cgroups.ROOT in folder.parents for folder in found)
@@ -60,7 +60,7 @@ def test_the_groups_on_the_way_to_the_root():
 
 @pytest.mark.usefixtures("little")
 def test_too_many_environments_are_refused_with_a_number_that_fits():
-    """The error says what they would need, what is there and how many fit; so many do."""
+    """The error has the needed and the available memory and how many environments fit; that many do fit."""
     with pytest.raises(TooManyEnvironments, match=r"N=100,000 needs about .* MiB, 6\.4 MiB are available") as caught:
         make(TASK, 100_000, "inline", slots=2)
     most = caught.value.most
@@ -70,14 +70,14 @@ def test_too_many_environments_are_refused_with_a_number_that_fits():
 
 
 @pytest.mark.usefixtures("little")
-def test_not_even_one():
+def test_not_even_one_environment_fits():
     """Where one environment does not fit, no number is proposed."""
     with pytest.raises(TooManyEnvironments, match="not even one environment fits"):
         make(TASK, 1, "inline", slots=100_000)
 
 
 @pytest.mark.session
-def test_what_an_environment_takes_is_measured(toy):
+def test_the_memory_of_an_environment_is_measured(toy):
     """An environment that holds 4 MiB takes about 4 MiB; what cannot be made takes nothing that is known."""
     assert memory.footprint(toy("Heavy", mebibytes=4).spec) == pytest.approx(4 * MIB, rel=0.2)
     assert memory.footprint(toy("Masked").spec) < MIB
@@ -85,7 +85,7 @@ def test_what_an_environment_takes_is_measured(toy):
 
 
 @pytest.mark.session
-def test_what_an_environment_takes_counts(toy, monkeypatch):
+def test_the_memory_of_environments_counts(toy, monkeypatch):
     """Environments outside the buffer are counted with it."""
     monkeypatch.setattr(memory, "available_memory", lambda: 100 * MIB)
     with pytest.raises(TooManyEnvironments) as caught:
@@ -102,7 +102,7 @@ def test_ten_million_environments(monkeypatch):
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_the_buffer_of_a_closed_backend_goes_with_it(backend):
-    """Nobody has to find out first who holds whom: a restart with more environments needs the memory."""
+    """No garbage collection is needed: a restart with more environments needs the memory."""
     gc.disable()
     try:
         envs = make("noop", 2, backend, workers=2)

@@ -109,7 +109,7 @@ def test_an_unknown_backend():
         make(TASK, 2, "thread")
 
 
-def test_the_next_backend_down_the_ladder(toy):
+def test_the_fallback_backend(toy):
     """What cannot run here is replaced by what can, and says so; `strict` makes it an error."""
     envs = make(toy("Counter"), 2, "threads")
     try:
@@ -123,7 +123,7 @@ def test_the_next_backend_down_the_ladder(toy):
 
 
 @pytest.mark.parametrize("backend", ["shm", "socket", "http"])
-def test_a_masked_action_is_the_callers_mistake(backend):
+def test_a_masked_action_is_an_error_of_the_caller(backend):
     """A worker that refuses an action is not replaced: the error is the caller's, and names the mask."""
     envs = make("drmario", 2, backend, workers=1)
     try:

@@ -1,4 +1,4 @@
-"""The processes and files of a fleet: nothing outlives its owner, nobody else may look."""
+"""The processes and files of a fleet: nothing outlives its owner, and other users have no access."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_session_that_ends_without_closing_leaves_nothing(alive, backend):
 
 
 @pytest.mark.parametrize("backend", PROCESSES)
-def test_ctrl_c_is_the_sessions_business(toy, backend):
+def test_workers_ignore_ctrl_c(toy, backend):
     """A worker ignores SIGINT, and is out of the terminal's reach in a session of its own."""
     envs = make(toy("Counter"), 1, backend)
     try:
@@ -84,7 +84,7 @@ def test_ctrl_c_is_the_sessions_business(toy, backend):
 
 
 @pytest.mark.parametrize("backend", PROCESSES)
-def test_only_the_owner_may_look(toy, backend):
+def test_other_users_have_no_access(toy, backend):
     """Directories are 0700 and files 0600."""
     envs = make(toy("Counter"), 1, backend)
     try:
@@ -109,7 +109,7 @@ def small(tmp_path, monkeypatch):
     subprocess.run(["umount", tmp_path], check=True)
 
 
-def told(code: str) -> str:
+def output_of(code: str) -> str:
     """Return what a process that runs `code` says on stderr."""
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "SIGBUS" not in result.stderr
@@ -121,27 +121,27 @@ def test_shared_memory_that_is_too_small(small):
     """Where the buffer does not fit the next backend down the ladder is taken; `strict` makes it an error."""
     code = "from pac.backends import make; make('drmario', 64, 'shm', slots=33, strict={})"
     reason = f"of shared memory are needed and {small} has"
-    error = told(code.format(True))
+    error = output_of(code.format(True))
     assert "BackendUnavailable: the shm backend cannot run drmario here" in error
     assert reason in error
-    warning = told(code.format(False))
+    warning = output_of(code.format(False))
     assert f"using {BACKENDS['shm'][1]}" in warning
     assert reason in warning
     assert "Error" not in warning
     assert not list((small / f"pac-{os.getuid()}").iterdir())
 
 
-def test_more_connections_than_files_may_be_open():
+def test_more_connections_than_allowed_open_files():
     """Servers need a connection per environment; where the system allows too few, the next backend is taken."""
     limited = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (300, 300)); from pac.backends import make; "
-    warning = told(f"{limited}assert make('noop', 100, 'socket').name == 'inline'")
+    warning = output_of(f"{limited}assert make('noop', 100, 'socket').name == 'inline'")
     assert "socket cannot run noop here (it needs 356 open files, the limit is 300" in warning
     assert "Error" not in warning
 
 
 def test_a_segment_that_does_not_fit(small):
     """It is refused with a sentence, before the first write and not with SIGBUS."""
-    error = told("from pac.backends.system.segment import Segment; Segment.create('large', 1 << 21)")
+    error = output_of("from pac.backends.system.segment import Segment; Segment.create('large', 1 << 21)")
     assert "SharedMemoryFull: 2.0 MiB of shared memory are needed" in error
     assert f"{small} has" in error
 
@@ -172,14 +172,14 @@ def cores_of(toy: Callable[..., Task], environments: int, workers: int) -> list[
         envs.close()
 
 
-@pytest.mark.skipif(not own_cores(usable_cores()), reason="the cores that may be used cannot be told apart here")
-def test_workers_that_take_all_cores_keep_to_one_each(toy):
+@pytest.mark.skipif(not own_cores(usable_cores()), reason="the usable cores are not known here")
+def test_as_many_workers_as_cores_are_pinned(toy):
     """The scheduler may leave two of them on one core for long, while the other is idle."""
     found = cores_of(toy, 2 * usable_cores(), usable_cores())
     assert sorted(found, key=min) == [{core} for core in sorted(os.sched_getaffinity(0))]
 
 
 @pytest.mark.skipif(usable_cores() < 2, reason="a single core has room for one worker only")
-def test_fewer_workers_go_where_there_is_room(toy):
+def test_fewer_workers_than_cores_are_not_pinned(toy):
     """Others may need the cores more."""
     assert cores_of(toy, 2, usable_cores() - 1)[0] == os.sched_getaffinity(0)

@@ -120,7 +120,7 @@ def test_results_of_two_seats():
 
 
 def test_eight_results_carry_each_seats_own_numbers():
-    """Rank, life, gold and level are those of the game's state, and at the end each place is told once."""
+    """Rank, life, gold and level are those of the game's state, and at the end each rank occurs once."""
     task = find("autochess:players=8")
     host, choose, words = HostedEnvironment(task, 0, 3), np.random.default_rng(3), (RANK, LIFE, GOLD, LEVEL)
     answers, differed = Responses(host, Sizes(task)), [False] * len(words)
@@ -131,14 +131,14 @@ def test_eight_results_carry_each_seats_own_numbers():
         ends = range(SIZES.result, len(data) + 1, SIZES.result)
         tails = [TAIL.unpack(data[end - TAIL.size : end]) for end in ends]
         for index, (at, word) in enumerate(zip((2, 3, 4, 7), words, strict=True)):
-            told = [tail[at] for tail in tails]
-            assert host.ended or told == [host.rows["state"][player(seat) + word] for seat in range(8)]
-            differed[index] |= len(set(told)) > 1
+            numbers = [tail[at] for tail in tails]
+            assert host.ended or numbers == [host.rows["state"][player(seat) + word] for seat in range(8)]
+            differed[index] |= len(set(numbers)) > 1
     assert all(differed)
     assert sorted(tail[2] for tail in tails) == list(range(1, 9))
 
 
-def test_a_number_of_the_environment_is_told_to_every_seat():
+def test_a_number_of_the_environment_is_sent_to_every_seat():
     """A task may have a number once for all seats."""
     task = replace(TWO, info=(Field("life", "int32"),))
     host = HostedEnvironment(replace(task, factory="faulty:Still"))
@@ -170,7 +170,7 @@ def test_a_result_is_decoded(host):
 
 @pytest.mark.parametrize(("end", "done"), [("terminated", 1), ("truncated", 2)])
 def test_an_end_is_decoded(host, end, done):
-    """The last observation becomes the final one; the two kinds of ends are told apart."""
+    """The last observation becomes the final one; termination and truncation are different."""
     buffer = Layout(TASK, 1, 1).map()
     lines = SocketConnections(TASK, 1, buffer)
     host.ended = True
@@ -223,13 +223,13 @@ def test_an_error_frame():
 
 
 def test_a_greeting():
-    """It tells the sizes of what will come, and a checksum that another task does not have."""
+    """It contains the sizes of later frames, and a checksum that differs for another task."""
     found = HELLO_RESP.unpack(greeting(TASK, SIZES, 3, 5))
     assert found == (VERSION, 3, 5, 1, 2448, SIZES.record, SIZES.board, SIZES.checksum)
     assert Sizes(find("autochess:players=8")).checksum != SIZES.checksum != Sizes(find("drmario")).checksum
 
 
-def test_numbers_that_do_not_fit_are_cut(host):
+def test_large_numbers_are_clipped(host):
     """A number beyond its type is the type's largest; a negative one is 0."""
     for name in NUMBERS:
         host.rows[name][...] = 1 << 20

@@ -1,4 +1,4 @@
-"""Environments of a server that somebody else started: one of this program, or one that knows the plain types only."""
+"""Environments of a running server, either of this program or one that knows only the plain types."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ def test_a_server_of_this_program(served):
 
 @pytest.mark.parametrize("manner", ["refuse_more", "ignore_more"])
 @pytest.mark.parametrize("spec", ["CartPole-v1", "drmario:level=1"])
-def test_a_server_that_knows_the_plain_types_only(served, manner, spec):
-    """What it tells is as from `inline` with the server's seed, and what can be counted is counted."""
+def test_a_server_with_only_the_plain_types(served, manner, spec):
+    """Its results equal those of `inline` with the server's seed, including returns, lengths and episodes."""
     task = find(spec)
     names = ["observation", "final_observation", "reward", "terminated", "truncated", "active", "episode", "heartbeat"]
     names += ["episode_return", "episode_length"] + (["action_mask"] if task.masked else ["outcome", "frames"])
@@ -104,8 +104,8 @@ def test_a_server_that_knows_the_plain_types_only(served, manner, spec):
     envs.close()
 
 
-def test_numbers_of_every_seat_come_by_the_plain_types(served):
-    """What stands in a result is each seat's own, as from `inline`."""
+def test_plain_types_carry_the_numbers_of_every_seat(served):
+    """Each seat's numbers equal those of `inline`."""
     task = find("autochess:players=8")
     envs = RemoteBackend(task, ENVS, served(task, "refuse_more"), slots=2)
     reference = make(task, ENVS, "inline", slots=2, seed=SEED)
@@ -128,14 +128,14 @@ def test_more_environments_than_there_are(served):
         RemoteBackend(find("CartPole-v1"), ENVS + 1, path)
 
 
-def test_nobody_there(tmp_path):
-    """Where nobody listens, the error names the path."""
+def test_a_missing_server(tmp_path):
+    """Without a server, the error has the path."""
     with pytest.raises(BackendUnavailable, match="nobody"):
         RemoteBackend(find("CartPole-v1"), 1, tmp_path / "nobody")
 
 
 def test_a_partial_reset(served):
-    """Only the masked environments begin anew; the others' counts go on."""
+    """Only the masked environments are reset; the others' counts continue."""
     envs = RemoteBackend(find("CartPole-v1"), ENVS, served(find("CartPole-v1"), "refuse_more"))
     envs.reset()
     envs.step(np.zeros(ENVS, np.int64))

@@ -9,7 +9,7 @@ from pac.backends import make
 from pac.envs.errors import ImpossibleState
 
 
-def test_a_backend_goes_on_as_if_it_had_not_been_asked():
+def test_an_impossible_state_changes_nothing():
     """A refused state leaves no trace in what is played after it."""
     asked, other = (make("drmario", 3, "inline", seed=9, strict=True) for _ in range(2))
     for backend in (asked, other):

@@ -32,23 +32,23 @@ def refused(tmp_path, monkeypatch):
     return str(caught.value)
 
 
-def test_a_runtime_directory_of_another_user_is_not_ours_to_remove(tmp_path, monkeypatch):
+def test_a_runtime_directory_of_another_user_is_refused(tmp_path, monkeypatch):
     """The sentence names its owner, and the variable that leads elsewhere."""
     path = tmp_path / f"pac-{os.getuid()}"
     path.mkdir(0o700)
     if os.getuid():
         pytest.skip("only root can give a directory away")
     os.chown(path, 12345, -1)
-    told = refused(tmp_path, monkeypatch)
-    assert "belongs to user 12345: set PAC_RUNTIME_DIR" in told
-    assert "remove" not in told
+    message = refused(tmp_path, monkeypatch)
+    assert "belongs to user 12345: set PAC_RUNTIME_DIR" in message
+    assert "remove" not in message
 
 
 def test_a_runtime_directory_that_others_may_enter_is_refused(tmp_path, monkeypatch):
     """Its own user can remove it, or choose another."""
     (tmp_path / f"pac-{os.getuid()}").mkdir(0o755)
-    told = refused(tmp_path, monkeypatch)
-    assert "mode 0700: remove it, or set PAC_RUNTIME_DIR" in told
+    message = refused(tmp_path, monkeypatch)
+    assert "mode 0700: remove it, or set PAC_RUNTIME_DIR" in message
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_bytes_have_binary_units(count, text):
     assert human_bytes(count) == text
 
 
-def test_a_directory_is_its_processes_own():
+def test_every_process_has_its_own_directory():
     """It is known by process and start, and goes when it is removed."""
     path = new_directory()
     assert owner_of(path) == os.getpid()
@@ -77,23 +77,23 @@ def test_a_directory_is_its_processes_own():
 
 
 def test_a_directory_of_a_dead_process_is_removed(elsewhere):
-    """Nobody is known by that number, and nobody holds it."""
+    """There is no process of that number, and no lock."""
     assert not is_owned(elsewhere)
     assert elsewhere in remove_stale()
     assert not elsewhere.exists()
 
 
-def test_what_a_dead_process_told_of_itself_is_left_to_who_keeps_it(elsewhere):
+def test_telemetry_of_a_dead_process_is_kept(elsewhere):
     """A second session's restart must not take the last state of one that was killed just now."""
-    told = elsewhere / "telemetry.1"
-    told.touch()
+    telemetry = elsewhere / "telemetry.1"
+    telemetry.touch()
     assert elsewhere not in remove_stale()
-    told.unlink()
+    telemetry.unlink()
     assert elsewhere in remove_stale()
 
 
 @pytest.mark.session
-def test_who_has_ended_owns_nothing_though_its_parent_has_not_noticed():
+def test_a_zombie_owns_no_directory():
     """A killed process keeps its number until its parent asks how it ended."""
     code = "from pac.backends.system.segment import new_directory; print(new_directory(), flush=True); input()"
     with subprocess.Popen(
@@ -108,7 +108,7 @@ def test_who_has_ended_owns_nothing_though_its_parent_has_not_noticed():
     assert path in remove_stale()
 
 
-def test_a_locked_directory_is_somebodys(elsewhere):
+def test_a_locked_directory_is_kept(elsewhere):
     """A process of another container cannot be seen, and lives all the same."""
     descriptor = os.open(elsewhere, os.O_RDONLY)
     try:

@@ -25,7 +25,7 @@ def tally():
 
 @pytest.mark.parametrize("backend", ["inline", "shm"])
 def test_all_write_into_one_table(tally, backend):
-    """What environments of two workers add stands in one table, and each was told what to add."""
+    """Environments of two workers add to one table, each the given number."""
     envs = make(tally, backend=backend, workers=2, slots=4)
     try:
         assert envs.environments == 3
@@ -40,7 +40,7 @@ def test_all_write_into_one_table(tally, backend):
         envs.close()
 
 
-def test_a_dressed_task_remembers_what_made_it(tally):
+def test_a_transformed_task_has_its_transform(tally):
     """So another process makes an equal one; without a dress a task stays as it is."""
     assert tally.transform == TALLY
     assert transformed(find("noop"), tally.transform) == tally
@@ -49,7 +49,7 @@ def test_a_dressed_task_remembers_what_made_it(tally):
 
 
 @pytest.mark.parametrize("backend", ["socket", "http"])
-def test_no_connection_carries_a_table(tally, backend):
+def test_connections_cannot_share_tables(tally, backend):
     """Servers cannot share memory: the next backend that can is taken and says so, or it is an error."""
     with pytest.raises(BackendUnavailable, match="environments share tables"):
         make(tally, 2, backend, strict=True)
@@ -82,7 +82,7 @@ def test_a_table_that_is_too_large_is_refused(monkeypatch):
 
 
 def test_the_table_outlives_a_reset(tally):
-    """Beginning episodes anew leaves what was written together."""
+    """A reset keeps the shared table."""
     envs = make(tally, 2, "inline")
     envs.start()
     envs.buffer["weight"][0] = 1

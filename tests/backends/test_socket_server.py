@@ -57,7 +57,7 @@ def test_health_and_spaces_take_no_environment(server):
 
 
 def test_a_connection_gets_a_free_environment(server):
-    """The first three play different ones, the fourth is told that there is none; one that leaves makes room."""
+    """Three connections get different environments, the fourth an error; a closed connection frees one."""
     with ExitStack() as stack:
         peers = [stack.enter_context(Peer(server)) for _ in range(ENVS)]
         first = [bytes(peer.ask(Kind.RESET_REQ).body) for peer in peers]
@@ -78,9 +78,9 @@ def test_hello_picks_the_environment_and_the_seed(server):
     host = HostedEnvironment(TASK, 2, 99)
     host.reset()
     with Peer(server) as peer:
-        told = HELLO_RESP.unpack(peer.ask(Kind.HELLO_REQ, HELLO_REQ.pack(VERSION, 2, 99)).body)
-        assert told[:3] == (VERSION, 2, 99)
-        assert told[-1] == SIZES.checksum
+        greeting = HELLO_RESP.unpack(peer.ask(Kind.HELLO_REQ, HELLO_REQ.pack(VERSION, 2, 99)).body)
+        assert greeting[:3] == (VERSION, 2, 99)
+        assert greeting[-1] == SIZES.checksum
         assert peer.ask(Kind.RESET_REQ).body[:16] == host.stored("observation").tobytes()
         record = peer.hear()
         assert record is not None
@@ -89,8 +89,8 @@ def test_hello_picks_the_environment_and_the_seed(server):
             assert other.refusal(frame(Kind.HELLO_REQ, 1, HELLO_REQ.pack(VERSION, 2, 99))) == Code.BUSY
 
 
-def test_boards_come_to_those_who_look(server):
-    """After LOOK a BOARD follows every RECORD, until nobody looks."""
+def test_boards_are_sent_on_request(server):
+    """After LOOK 1 a BOARD follows every RECORD, until LOOK 0."""
     with Peer(server) as peer:
         peer.ask(Kind.HELLO_REQ, HELLO_REQ.pack(VERSION, ANY, 0))
         peer.say(frame(Kind.LOOK, 1, b"\x01"))
@@ -103,7 +103,7 @@ def test_boards_come_to_those_who_look(server):
         assert peer.ask(Kind.HEALTH_REQ).kind == Kind.HEALTH_RESP
 
 
-def test_an_observation_can_be_asked_for(server):
+def test_an_observation_can_be_requested(server):
     """It is the one of the last result, with its mask."""
     with Peer(server) as peer:
         result = peer.ask(Kind.RESET_REQ).body
@@ -122,7 +122,7 @@ def test_requests_need_not_wait_for_answers(server):
         assert found.ident == 6
 
 
-def test_an_action_that_cannot_be_taken(server):
+def test_an_invalid_action(server):
     """It is refused by an ERROR, and the episode goes on."""
     with Peer(server) as peer:
         peer.ask(Kind.RESET_REQ)
@@ -147,7 +147,7 @@ def test_an_action_that_cannot_be_taken(server):
         (frame(Kind.HELLO_REQ, 1, HELLO_REQ.pack(VERSION, -2, 0)), Code.BUSY),
     ],
 )
-def test_what_cannot_be_answered(server, data, code):
+def test_invalid_requests(server, data, code):
     """It gets an ERROR that says why, and a closed connection; others are served."""
     with Peer(server) as peer:
         assert peer.refusal(data) == code
@@ -226,7 +226,7 @@ def test_many_connections(server):
 
 
 def test_an_environment_that_fails(runtime_directory):
-    """Its client is told and let go, the next one gets a new environment, and the server lives."""
+    """Its client gets an error and is disconnected, the next one gets a new environment, and the server continues."""
     running = Running("faulty:Fragile:how=raise,at=0", runtime_directory / "fragile")
     try:
         for _ in range(2):
@@ -260,7 +260,7 @@ def test_the_socket_of_a_dead_server_is_replaced(runtime_directory):
     path.unlink()
 
 
-def test_a_path_that_is_taken(server, tmp_path):
+def test_an_occupied_path(server, tmp_path):
     """A live server, another file, and a folder that does not exist are each refused with a sentence."""
     with pytest.raises(BackendUnavailable, match="is served by another process"):
         listen(server)

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.session
 
 @pytest.fixture
 def reserve():
-    """Return a function that starts a reserve; all are let go at the end."""
+    """Return a function that starts spare workers; all are closed at the end."""
     started = []
 
     def start(kernels: str, count: int) -> SpareWorkers:
@@ -34,11 +34,11 @@ def reserve():
 
 
 def pids() -> set[int]:
-    """Return the processes that wait to be told what to do."""
+    """Return the spare processes."""
     return {process.pid for process, _ in spawned._spares}
 
 
-def test_a_backend_takes_the_workers_that_stand_ready(reserve) -> None:
+def test_a_backend_takes_spare_workers(reserve) -> None:
     """They step like any other, and those that are missing are started."""
     prepared = reserve("time:localtime", 2)
     assert prepared.loaded(LIMIT)
@@ -50,7 +50,7 @@ def test_a_backend_takes_the_workers_that_stand_ready(reserve) -> None:
         assert not pids()
 
 
-def test_those_that_nobody_took_are_gone(alive) -> None:
+def test_unused_spare_workers_are_killed(alive) -> None:
     """No process and no file is left of them."""
     prepared = SpareWorkers("time:localtime", 2)
     waiting = pids()
@@ -60,8 +60,8 @@ def test_those_that_nobody_took_are_gone(alive) -> None:
     assert not list(own_directory().glob("reserve-*"))
 
 
-def test_what_cannot_be_loaded_is_told_when_it_is_needed(reserve) -> None:
-    """An error while loading ahead keeps no worker from what it is told later."""
+def test_a_spare_worker_that_failed_to_load_still_works(reserve) -> None:
+    """A spare worker that failed to load kernels still works."""
     assert reserve("nowhere:at_all", 2).loaded(LIMIT)
     with closing(make("noop", 2, "shm", workers=2)) as envs:
         envs.reset()
@@ -80,7 +80,7 @@ sys.stdin.read()
 
 
 def test_they_do_not_outlive_a_killed_parent(alive) -> None:
-    """After kill -9 of the session nobody waits for orders that never come."""
+    """Spare workers end after kill -9 of the session."""
     command = [sys.executable, "-c", PARENT]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None

@@ -84,7 +84,7 @@ def test_a_worker_killed_in_the_middle_of_training(toy, backend, slots):
         ("hang", "no sign of life"),
     ],
 )
-def test_a_failure_in_a_step_is_reported_with_its_place(toy, backend, tmp_path, how, reason):
+def test_a_failure_in_a_step_names_the_environment(toy, backend, tmp_path, how, reason):
     """The event names the environment, the action and what happened; the only worker's return is waited for."""
     limit = 3.0 if how == "hang" else 60.0  # no step of a starved worker may pass for one that hangs
     envs = make(toy("Fragile", how=how, flag=tmp_path / how), 3, backend, workers=1, slots=2, hang_timeout=limit)
@@ -116,7 +116,7 @@ def test_a_failure_in_a_step_is_reported_with_its_place(toy, backend, tmp_path, 
         envs.close()
 
 
-def test_a_worker_that_fails_again_and_again(toy, backend):
+def test_a_worker_that_fails_repeatedly(toy, backend):
     """The third failure within a minute is an error with everything a person needs; then only closing is left."""
     envs = make(toy("Fragile", how="print"), 2, backend, workers=1, seed=21)
     try:
@@ -211,7 +211,7 @@ def test_closing_does_not_wait_for_a_hung_worker(toy, backend, alive):
     assert not alive(pid)
 
 
-def test_a_game_of_numbers_that_are_none(toy, monkeypatch):
+def test_nan_and_infinity_are_reported(toy, monkeypatch):
     """A reward or an observation that is not finite is one warning that names the environment, not an end."""
     monkeypatch.setattr("pac.backends.core.finite.REPORT_INTERVAL", 0.0)
     for what, slots in (("reward", 1), ("observation", 1), ("reward", 4), ("observation", 4)):

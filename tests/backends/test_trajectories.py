@@ -48,7 +48,7 @@ def play(task: Task, backend: str, num_envs: int, workers: int | None = None, sl
         pytest.param("shm", 7, 3, marks=pytest.mark.slow),
     ],
 )
-def test_a_native_game_plays_alike(backend, num_envs, workers):
+def test_a_native_game_is_equal_on_all_backends(backend, num_envs, workers):
     """The built-in game's trajectories don't depend on backend and slices."""
     task = find("drmario:level=2")
     assert play(task, backend, num_envs, workers) == play(task, "inline", num_envs)
@@ -56,7 +56,7 @@ def test_a_native_game_plays_alike(backend, num_envs, workers):
 
 @pytest.mark.parametrize("backend", ["socket", "http"])
 @pytest.mark.parametrize("spec", ["autochess", "autochess:players=8"])
-def test_eight_seats_play_alike_behind_servers(spec, backend):
+def test_eight_seats_are_equal_behind_servers(spec, backend):
     """What a game of eight seats publishes comes over the wire whole."""
     task = find(spec)
     assert play(task, backend, 3, 2) == play(task, "inline", 3)
@@ -64,7 +64,7 @@ def test_eight_seats_play_alike_behind_servers(spec, backend):
 
 @pytest.mark.parametrize("backend", ["shm", "socket", "http"])
 @pytest.mark.parametrize(("name", "workers", "slots"), [("Counter", 2, SLOTS), ("Masked", 3, 1), ("MaskMethod", 1, 2)])
-def test_a_python_environment_plays_alike(toy, backend, name, workers, slots):
+def test_a_python_environment_is_equal_on_all_backends(toy, backend, name, workers, slots):
     """A Gymnasium environment's trajectories, its masks included, don't depend on backend and slices."""
     task = toy(name)
     assert play(task, backend, 5, workers, slots) == play(task, "inline", 5, slots=slots)
@@ -72,14 +72,14 @@ def test_a_python_environment_plays_alike(toy, backend, name, workers, slots):
 
 @pytest.mark.parametrize("backend", ["shm", "socket", "http"])
 @pytest.mark.parametrize("name", ["Arm", "Levers", "Camera", "Blind", "Tag"])
-def test_every_kind_of_environment_plays_alike(backend, name):
+def test_every_kind_of_environment_is_equal_on_all_backends(backend, name):
     """Whatever its actions and observations are, and however many play it, one elsewhere is one in this process."""
     task = find(f"kinds:{name}")
     assert play(task, backend, 3, 2) == play(task, "inline", 3)
 
 
 @pytest.mark.parametrize("backend", ["inline", "threads", "shm", "socket", "http"])
-def test_a_seed_begins_anew(toy, backend):
+def test_a_seed_restarts_the_episodes(toy, backend):
     """Resetting with a seed begins at episode 0 of that seed, whatever was played before."""
     task = toy("Counter") if backend in {"shm", "socket", "http"} else find("drmario")
     envs = make(task, 3, backend, seed=1, workers=2)

@@ -2,7 +2,7 @@
  *
  *     client PATH STEPS
  *
- * asks for health and spaces, then takes the first legal action STEPS times, begins the next episode where one ended,
+ * asks for health and spaces, then takes the first legal action STEPS times, starts the next episode after an end,
  * and prints the number of episodes that ended and a checksum (FNV-1a) of every answer's body.
  */
 #include <stdint.h>
@@ -100,7 +100,7 @@ int main(int count, char **words)
     strcpy(address.sun_path, words[1]);
     steps = atol(words[2]);
     if (wire < 0 || connect(wire, (struct sockaddr *)&address, sizeof address) != 0)
-        fail("nobody listens there");
+        fail("there is no server");
 
     if (ask(wire, HEALTH_REQ, NULL, 0, HEALTH_RESP) != 1 || body[0] != 1)
         fail("the server is not healthy");

@@ -73,16 +73,16 @@ def expected(spec: str) -> str:
 
 @pytest.mark.parametrize("spec", ["CartPole-v1", "autochess"])
 def test_a_client_in_c(client, runtime_directory, spec):
-    """Its checksum of all it was told, ends of episodes included, is the one computed here from the same episodes."""
+    """Its checksum of all answers, with the ends of episodes, equals the one computed here."""
     path = runtime_directory / "conformance"
     server = subprocess.Popen([sys.executable, "-c", SERVER, spec, path, str(SEED)], stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None
         assert server.stdout.readline() == "ready\n"
-        told = subprocess.run([client, path, str(STEPS)], capture_output=True, text=True, timeout=120, check=False)
-        assert told.stderr == ""
-        assert told.stdout == expected(spec)
-        assert spec != "CartPole-v1" or int(told.stdout.split()[0]) > 10
+        done = subprocess.run([client, path, str(STEPS)], capture_output=True, text=True, timeout=120, check=False)
+        assert done.stderr == ""
+        assert done.stdout == expected(spec)
+        assert spec != "CartPole-v1" or int(done.stdout.split()[0]) > 10
     finally:
         server.send_signal(signal.SIGTERM)
         server.communicate(timeout=120)

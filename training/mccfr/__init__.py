@@ -1,1 +1,1 @@
-"""Solving two-player zero-sum games by counterfactual regret minimisation, sampled and exact."""
+"""Solving two-player zero-sum games by counterfactual regret minimization, sampled and exact."""

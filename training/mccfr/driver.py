@@ -1,4 +1,4 @@
-"""Workers of the solver, as environments: a step makes a batch of iterations, on tables that all workers share."""
+"""The solver's workers as environments: a step is a batch of iterations on tables that all workers share."""
 
 from __future__ import annotations
 
@@ -23,43 +23,43 @@ from .solving.sampling import IterationStats, SamplingSolver
 from .task import INFO
 
 SHARE = 0.01
-"""Of a worker's time, the most that counting takes."""
+"""Maximum share of a worker's time spent on counting visited rows."""
 PIECE = 4096
-"""Iterations until the first sign of life."""
+"""Iterations before the first heartbeat."""
 PIECE_SECONDS = 0.5
-"""Between two signs of life, where a batch takes longer."""
+"""Seconds between two heartbeats, if a batch takes longer."""
 
 
 class TableSolver(Protocol):
-    """What makes iterations."""
+    """An algorithm that improves the tables iteration by iteration."""
 
     def run(self, first: int, count: int) -> IterationStats:
-        """Make `count` iterations, the first of which has the number `first`, and learn in place."""
+        """Make `count` iterations, the first of which has the number `first`, and update the tables in place."""
 
     def reach(self, iteration: int) -> None:
-        """Do to its share of the tables what is due before an iteration, whoever makes it."""
+        """Apply to this worker's share of the tables all discounts that are due before an iteration."""
 
 
 class ExactSolver:
-    """Makes exact iterations, and writes what they come to into the tables.
+    """Makes exact iterations and copies their results into the tables.
 
     Args:
         game: The game.
-        tables: Where to learn, in float64.
-        method: Which algorithm.
+        tables: The tables, in float64.
+        method: The algorithm.
     """
 
     def __init__(self, game: PokerGame, tables: SolverTables, method: str) -> None:
         self._game, self._cfr = game, Cfr(game, method)
         self._tables, self._nodes = tables, int(game.tree.decisions.sum())
-        self._begun = False
+        self._loaded = False
 
     def run(self, first: int, count: int) -> IterationStats:
-        """Go on from what stands in the tables, `first` iterations after nothing."""
+        """Make `count` iterations. The first call continues from the tables, which contain `first` iterations."""
         table, updates = self._tables
-        if not self._begun:
-            self._cfr.go_on(table[:, 0], table[:, 1], first)
-            self._begun = True
+        if not self._loaded:
+            self._cfr.load(table[:, 0], table[:, 1], first)
+            self._loaded = True
         self._cfr.iterate(count)
         table[:, 0], table[:, 1] = self._cfr.regrets, self._cfr.sums
         updates += np.uint32(count)
@@ -67,31 +67,31 @@ class ExactSolver:
         return IterationStats(utility, 2 * count * self._nodes, count * len(updates))
 
     def reach(self, iteration: int) -> None:
-        """Nothing is due between two iterations."""
+        """Do nothing: exact iterations discount by themselves."""
 
 
 class SolverTables(NamedTuple):
-    """What is learned: `(entries, 2)` regrets and sums of the average strategy, and `(rows,)` counts of updates."""
+    """The learned tables: `(entries, 2)` regrets and sums of the average strategy, and `(rows,)` counts of updates."""
 
     table: Array
     updates: NDArray[np.uint32]
 
     @classmethod
     def private(cls, game: PokerGame, settings: MccfrSettings) -> SolverTables:
-        """Return tables of this process's own; of large ones only the pages exist that somebody touches."""
+        """Return tables in private memory. The system allocates only the pages that are used."""
         kind = np.float32 if settings.sampled else np.float64
         return cls(np.zeros((game.entries, 2), kind), np.zeros(game.rows, np.uint32))
 
 
 class Partition(NamedTuple):
-    """The rows and the entries that one worker counts and discounts, first and one after the last."""
+    """The ranges of rows and of entries that one worker counts and discounts, as `[first, end)`."""
 
     rows: tuple[int, int]
     entries: tuple[int, int]
 
     @classmethod
     def of(cls, game: PokerGame, worker: int, workers: int) -> Partition:
-        """Return the share of one of so many workers."""
+        """Return the share of one worker of `workers`."""
 
         def part(count: int) -> tuple[int, int]:
             return count * worker // workers, count * (worker + 1) // workers
@@ -100,20 +100,20 @@ class Partition(NamedTuple):
 
 
 class SolverWorker:
-    """One row of the buffers.
+    """One worker, which is one row of the buffers.
 
     Args:
         solver: Makes its iterations.
-        rows: Its partition of the tables, first row and one after the last.
+        rows: The first row of its partition, and one after the last.
         updates: `(rows,)` updates of all rows.
-        beats: `(1,)` uint64, its signs of life.
+        beats: `(1,)` uint64, its heartbeat.
 
     Attributes:
         solver: Makes its iterations.
         rows: Its partition.
-        made: What it has made of the step's iterations.
-        count: How many these were.
-        seconds: How long it took.
+        made: Statistics of the iterations that it made in this step.
+        count: Number of these iterations.
+        seconds: Time that they took.
     """
 
     def __init__(
@@ -126,19 +126,19 @@ class SolverWorker:
         self.begin()
 
     def begin(self) -> None:
-        """Forget what the step before was."""
+        """Reset the statistics for a new step."""
         self.made, self.count, self.seconds = IterationStats(0.0, 0, 0), 0, 0.0
 
-    def work(self, orders: Assignments, of: int) -> None:
-        """Make what is left of a worker's order, be it this one's or another's."""
+    def work(self, assignments: Assignments, of: int) -> None:
+        """Make the iterations that nobody has claimed of worker `of`, which may be this one or another."""
         while True:
-            first, count = orders.take(of, self._piece)
+            first, count = assignments.claim(of, self._piece)
             if not count:
                 return
             self._make(first, count)
 
     def _make(self, first: int, count: int) -> None:
-        """Make some iterations, give a sign of life, and find out how much can be done until the next."""
+        """Make some iterations, increment the heartbeat, and adapt the number of iterations until the next one."""
         begun = time.perf_counter()
         made = self.solver.run(first, count)
         self._beats += np.uint64(1)
@@ -148,8 +148,8 @@ class SolverWorker:
         self.made = self.made.and_then(made)
         self.count, self.seconds = self.count + count, self.seconds + seconds
 
-    def told(self) -> list[float]:
-        """Return the values of `INFO`."""
+    def info(self) -> list[float]:
+        """Return the values of the fields `INFO`."""
         self._count()
         seconds = max(self.seconds, 1e-9)
         rates = [number / seconds for number in (self.count, self.made.nodes, self.made.updates)]
@@ -157,7 +157,7 @@ class SolverWorker:
         return [*rates, self.seconds, self._visited, first, end - first]
 
     def _count(self) -> None:
-        """Count the rows of the partition that anybody has visited, if it is time to."""
+        """Count the visited rows of the partition, unless that was done recently."""
         begun = time.perf_counter()
         if begun >= self._due:
             self._visited = int(np.count_nonzero(self._mine))
@@ -166,14 +166,14 @@ class SolverWorker:
 
 
 class SolverEnvironments:
-    """Workers `lo..hi` of a solver; see `Environments`."""
+    """The workers `lo..hi` of a solver, as `Environments`."""
 
     def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
         game = game_of(task)
         settings = MccfrSettings.read("mccfr", task.settings["mccfr"])
         tables, workers = SolverTables(buffers["table"][0, 0], buffers["updates"][0, 0]), buffers["first"].shape[1]
         self._span, self._all, self._shared = range(lo, hi), range(workers), hi - lo < workers
-        self._orders: dict[str, Array] = {name: buffers[name] for name in ("action", "first", "taken")}
+        self._assigned: dict[str, Array] = {name: buffers[name] for name in ("action", "first", "taken")}
         lock = buffers["lock"][0, 0] if self._shared else None
         own = [item.name for item in task.fields if item.per != "all"]
         self._part: dict[str, Array] = {name: buffers[name][:, lo:hi] for name in own}
@@ -188,7 +188,7 @@ class SolverEnvironments:
         warm_up(game, settings)
 
     def reset(self, mask: NDArray[np.bool_], slot: int) -> None:
-        """Begin; nothing is forgotten."""
+        """Start; the tables stay as they are."""
         part = self._part
         for name in ("reward", "terminated", "truncated", "outcome", "frames", "episode_return", "episode_length"):
             part[name][slot, mask] = 0
@@ -197,26 +197,26 @@ class SolverEnvironments:
         self._boards.draw()
 
     def step(self, slot: int) -> None:
-        """Make every worker's batch, `action` iterations from number `first` on, and help others with theirs."""
+        """Make every worker's batch: `action` iterations from number `first` on. Then help the others."""
         part, target = self._part, next_slot(slot, self._slots)
         part["active"][target], part["terminated"][target], part["truncated"][target] = DECIDES, 1, 0
         part["outcome"][target], part["episode_length"][target] = 0, 1
-        action, first, taken = (self._orders[name] for name in ("action", "first", "taken"))
-        orders = Assignments(first[0], action[slot, :, 0], taken[0], self._shared)
+        action, first, taken = (self._assigned[name] for name in ("action", "first", "taken"))
+        assignments = Assignments(first[0], action[slot, :, 0], taken[0], self._shared)
         for worker, own in zip(self._workers, self._span, strict=True):
             worker.begin()
-            worker.solver.reach(orders.begin)
-            worker.work(orders, own)
+            worker.solver.reach(assignments.begin)
+            worker.work(assignments, own)
         for worker in self._workers:
             for other in self._all:
-                worker.work(orders, other)
-            # All shares at the end of the step, or a resumed run could not tell for whose share that was done.
-            worker.solver.reach(orders.end - 1)
+                worker.work(assignments, other)
+            # All shares are discounted at the end of the step, since a resumed run does not know which shares were.
+            worker.solver.reach(assignments.end - 1)
         for index, worker in enumerate(self._workers):
             part["frames"][target, index] = worker.count
             utility = worker.made.utility_sum / max(1, worker.count)
             part["reward"][target, index] = part["episode_return"][target, index] = utility
-            for item, value in zip(INFO, worker.told(), strict=True):
+            for item, value in zip(INFO, worker.info(), strict=True):
                 part[item.name][target, index] = value
             part["episode"][0, index] += 1
         self._boards.draw()
@@ -224,7 +224,7 @@ class SolverEnvironments:
     def close(self) -> None:
         """Release the buffers."""
         self._part.clear()
-        self._orders.clear()
+        self._assigned.clear()
         self._workers.clear()
         del self._boards
 
@@ -253,29 +253,29 @@ def _solver(
 
 
 def warm_up(game: PokerGame, settings: MccfrSettings) -> None:
-    """Make an iteration for nothing: the kernels are then there."""
+    """Compile the kernels, or load them from disk, by an iteration on private tables."""
     _solver(game, SolverTables.private(game, settings), 0, settings, lock=np.zeros(1, np.int32)).run(0, 1)
     nothing = np.zeros(1, np.int64)
-    Assignments(nothing, np.zeros(1, np.float32), nothing, shared=True).take(0, 1)
+    Assignments(nothing, np.zeros(1, np.float32), nothing, shared=True).claim(0, 1)
 
 
 def compile_external() -> None:
-    """Compile what external sampling needs."""
+    """Compile the kernels of external sampling."""
     _compile(MccfrSettings(method="external"))
 
 
 def compile_outcome() -> None:
-    """Compile what outcome sampling needs."""
+    """Compile the kernels of outcome sampling."""
     _compile(MccfrSettings(method="outcome"))
 
 
 def compile_exact() -> None:
-    """Compile what exact iterations need."""
+    """Compile the kernels of exact iterations."""
     _compile(MccfrSettings(method="cfr"))
 
 
 def _compile(settings: MccfrSettings) -> None:
-    """Compile a method's kernels on the smallest game, those that judge a strategy, and those of hands shown."""
+    """Compile the kernels of a method, of NashConv, and of the hands that are displayed, on the smallest game."""
     game = game_of(find("kuhn"))
     warm_up(game, settings)
     nash_conv(game, average_strategy(game, SolverTables.private(game, settings).table))

@@ -1,4 +1,4 @@
-"""How far a training is where no best response can be had: what is regretted per iteration."""
+"""The average regret: the measure of convergence for games that are too large for a best response."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from ...envs.poker.tree import DECISION
 from .settings import MccfrSettings
 from .solving.discounting import weight_of
 
-MOST = 1 << 20
-"""Entries that are looked at: of larger tables those of evenly spread buckets."""
+MAX_ENTRIES = 1 << 20
+"""The most entries that are read. Of a larger table, those of evenly spaced buckets are read."""
 
 
 def average_regret(game: PokerGame, table: NDArray[np.float32], weight: float) -> float:
-    """Return the sum of all information sets' largest regret, if it is above 0, per iteration, in chips per hand.
+    """Return the sum of the largest positive regret of every information set, per iteration, in chips per hand.
 
-    Where players forget nothing it bounds NashConv from above, on average over the samples (Zinkevich et al., 2008).
+    With perfect recall it is an upper bound of NashConv, on average over the samples (Zinkevich et al., 2008).
 
     Args:
         game: The game.
         table: `(entries, 2)` regrets and sums of the average strategy.
-        weight: What the iterations weigh together, see `iterations_weight`.
+        weight: The sum of the weights of all iterations, see `iterations_weight`.
     """
-    step, total = -(-game.entries // MOST), 0.0
+    step, total = -(-game.entries // MAX_ENTRIES), 0.0
     for street, player in np.argwhere(game.tree.width > 0):
         buckets, width = game.buckets[street], int(game.tree.width[street, player])
         first = int(game.entry_base[street, player])
@@ -36,7 +36,7 @@ def average_regret(game: PokerGame, table: NDArray[np.float32], weight: float) -
 
 
 def iterations_weight(settings: MccfrSettings, iterations: int) -> float:
-    """Return what so many iterations of sampling weigh together, as their regrets stand in the table."""
+    """Return the sum of the weights of so many iterations in the regrets of the table."""
     if settings.weighting == "linear":
         return iterations * (iterations + 1) / 2
     if settings.weighting == "discounted":

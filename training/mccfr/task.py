@@ -1,7 +1,7 @@
-"""Dresses a game for the solver: what is stepped are workers, which learn from hands that they deal themselves.
+"""The task that a session steps for the solver: its environments are workers, which deal their own hands.
 
-A row is a worker and a step a batch of iterations, so N, fps, pause, supervision and the like mean of a solver what
-they mean of environments. What is learned stands in tables that all workers write where the trainer reads.
+A row is a worker and a step is a batch of iterations. So N, fps, pause and supervision work for a solver as for
+environments. The learned tables are in shared memory, where all workers write and the trainer reads.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from .pictures.boards import shown
 from .settings import MccfrSettings
 
 LARGEST = 1 << 24
-"""Iterations of a batch; as many as an action, a float32, can tell exactly."""
+"""The most iterations of a batch: larger numbers are not exact in an action, which is float32."""
 FEW = 64
-"""Information sets below which workers are in each other's way more than they help."""
+"""Number of information sets below which several workers are slower than one."""
 INFO = (
     Field("batch_it_per_second", "float32", low=0),
     Field("nodes_per_second", "float32", low=0),
@@ -31,16 +31,16 @@ INFO = (
     Field("first_row", "float32", low=0),
     Field("rows", "float32", low=0),
 )
-"""Of the last batch; `visited` are the information sets that anybody has visited, of the `rows` of its partition.
+"""About the last batch. `visited` is how many of the `rows` of the worker's partition were ever visited.
 
-A partition is a range of rows that a worker counts and discounts; it learns in all of them.
+A partition is a range of rows that the worker counts and discounts. It updates rows of all partitions.
 """
 
 
 def most_workers(game: PokerGame, settings: MccfrSettings) -> tuple[int, str]:
-    """Return how many workers can share the tables of a game, and why no more; 0 where there is no limit."""
+    """Return how many workers can share the tables of a game and the reason; 0 if there is no limit."""
     if not settings.sampled:
-        return 1, f"{settings.method} goes over the whole tree, which one worker does alone"
+        return 1, f"{settings.method} traverses the whole tree, which only one worker can do"
     if game.rows < FEW:
         return 1, f"{game.name} has {game.rows} information sets, too few for workers to share"
     return 0, ""
@@ -54,7 +54,7 @@ def traversals(task: Task, given: Mapping[str, Any]) -> Task:
         given: Settings of the solver.
 
     Raises:
-        BadParameter: The task is no game that can be solved.
+        BadParameter: The task is not a game that can be solved.
     """
     game, settings = game_of(task), MccfrSettings.read("mccfr", given)
     panels, boards = shown(task)

@@ -1,4 +1,4 @@
-"""Wires workers and tables into a trainer."""
+"""The trainer: it assigns iterations to workers and measures the strategy in their tables."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from .task import LARGEST, most_workers
 
 TABLES = ("table", "updates")
 STEPS = 16
-"""Batches between two looks, where the size of a batch is found out."""
+"""Batches per call of `iterate`, if the size of a batch is adapted."""
 BATCH_SECONDS = 0.03
-"""What a batch takes: long beside a wake-up, short enough for whoever pauses or saves."""
+"""Time of a batch: long compared with waking a worker up, and short enough for a pause or a checkpoint."""
 FIRST_BATCH = 64
 MOST_EXACT = 1 << 20
-"""Entries up to which a best response is computed while the training goes on."""
+"""The most entries for which NashConv is computed during the training."""
 SHARE = 0.01
-"""Of the training's time, the most that looking how good the strategy is takes."""
+"""Maximum share of the training's time spent on measuring the strategy."""
 
 
 class MCCFR(Trainer):
-    """Counterfactual regret minimisation, sampled by N workers or exact.
+    """Counterfactual regret minimization, sampled by N workers or exact.
 
-    Iterations are numbered, and number k draws from stream k of the seed, whoever makes it. The tables are the
-    environments' own; this class only says who makes which iterations next.
+    Iterations are numbered, and iteration k draws from stream k of the seed on any worker. The environments own the
+    tables. This class assigns the next iterations to workers.
 
     Attributes:
-        iterations: Iterations made; those that died with a worker do not count.
+        iterations: Iterations made, without those that were lost with a worker.
 
     Raises:
         TooManyEnvironments: The tables are larger than the memory.
@@ -56,51 +56,51 @@ class MCCFR(Trainer):
         self._envs: Envs | None = None
         self._kept: dict[str, Array] = {}
         self._exact = self._game.deals is not None and self._game.entries <= MOST_EXACT
-        self._looked: Metrics = {}
+        self._measures: Metrics = {}
         self._due = 0.0
         size = sum(item.row_bytes for item in context.task.shared if item.per == "all")
         rows, entries = self._game.rows, self._game.entries
         context.notify(f"table: {human_bytes(size)} for {rows:,} information sets with {entries:,} actions in all")
-        self._untold = most_workers(self._game, self._settings)[1]
+        self._unreported = most_workers(self._game, self._settings)[1]
         check_memory(context.task, 1, 1)  # what is prepared may take minutes
         prepare(self._game, context.notify, context.progress)
         self._marks = fingerprints_of(self._game, self._settings)
 
     def start(self, num_envs: int) -> None:
-        """Let `num_envs` workers begin, on the tables that there were.
+        """Start `num_envs` workers on the present tables.
 
         Raises:
-            TooManyEnvironments: So many cannot share this game's tables.
+            TooManyEnvironments: Fewer workers can share the tables of this game.
         """
         most, reason = most_workers(self._game, self._settings)
-        untold, self._untold = self._untold, ""
+        unreported, self._unreported = self._unreported, ""
         if most and num_envs > most:
-            raise TooManyEnvironments(reason, most)  # who asked for more tells why it is less
-        if untold:
-            self._context.notify(f"one worker: {untold}")
+            raise TooManyEnvironments(reason, most)  # the caller reports the reason
+        if unreported:
+            self._context.notify(f"one worker: {unreported}")
         self._envs = self._context.make_envs(num_envs, 1)
         for name, kept in self._kept.items():
             self._table(name)[...] = kept
         self._kept.clear()
         self._counts = np.full(num_envs, self._settings.batch or FIRST_BATCH, np.int64)
-        self._look()
-        self._due = 0.0  # the first look loaded the kernels
+        self._measure()
+        self._due = 0.0  # the first measurement also loaded the kernels
         self._envs.start(0)
 
     def resize(self, num_envs: int) -> None:
-        """Go on with another number of workers; the tables stay."""
+        """Continue with another number of workers and the same tables."""
         self._keep()
         super().resize(num_envs)
 
     def iterate(self) -> Metrics:
-        """Let the workers make some batches.
+        """Let the workers make some batches; return the metrics.
 
-        What is learned is learned at once: an iteration that is to be interrupted ends there, and counts.
+        Batches update the tables at once. So an interruption ends this call early and what was done counts.
         """
         assert self._envs is not None
         buffer, utility, made = self._envs.buffer, 0.0, 0
         for done in range(1 if self._settings.batch else STEPS):
-            self._order()
+            self._assign()
             try:
                 self._envs.advance(0)
             except (Interrupted, Stopped):
@@ -109,25 +109,25 @@ class MCCFR(Trainer):
                 break
             frames = buffer["frames"][0]
             utility += float(buffer["reward"][0] @ frames)
-            made += self._take(frames)
+            made += self._count(frames)
             self._context.timer.lap("python")
         metrics = {"information_sets": float(buffer["visited"][0].sum())}
         if made:
             metrics["utility"] = utility / made
         if time.perf_counter() >= self._due:
-            self._look()
+            self._measure()
             self._context.timer.lap("learner")
-        return metrics | self._looked
+        return metrics | self._measures
 
-    def _order(self) -> None:
-        """Say who makes which iterations; who is done takes over what others have not begun."""
+    def _assign(self) -> None:
+        """Assign iterations to the workers."""
         assert self._envs is not None
         self._envs.buffer["action"][0, :, 0] = self._counts
         self._envs.buffer["first"][0] = self._next + np.cumsum(self._counts) - self._counts
         self._envs.buffer["taken"][0] = 0
 
-    def _take(self, frames: NDArray[np.int32]) -> int:
-        """Count what was made, give every worker as many iterations as it makes in time, and return how many were."""
+    def _count(self, frames: NDArray[np.int32]) -> int:
+        """Count the iterations that were made, adapt each worker's next number, and return the count."""
         assert self._envs is not None
         self._next += int(self._counts.sum())
         made = int(frames.sum())
@@ -138,14 +138,14 @@ class MCCFR(Trainer):
             self._counts = np.clip(wanted, self._counts // 2, 2 * self._counts).clip(1, LARGEST).astype(np.int64)
         return made
 
-    def _look(self) -> None:
-        """See how far the training is; not again before it was worth the time."""
+    def _measure(self) -> None:
+        """Measure the strategy, and set when to do so again."""
         begun, table = time.perf_counter(), self._table("table")
         if self._exact:
-            self._looked = {"nash_conv": nash_conv(self._game, average_strategy(self._game, table))}
+            self._measures = {"nash_conv": nash_conv(self._game, average_strategy(self._game, table))}
         elif self.iterations and self._settings.sampled:
             weight = iterations_weight(self._settings, self.iterations)
-            self._looked = {"regret": average_regret(self._game, table, weight)}
+            self._measures = {"regret": average_regret(self._game, table, weight)}
         now = time.perf_counter()
         self._due = now + (now - begun) / SHARE
 
@@ -155,12 +155,12 @@ class MCCFR(Trainer):
         return found
 
     def _keep(self) -> None:
-        """Copy the tables out of memory that is about to go."""
+        """Copy the tables, before their memory is released."""
         if self._envs is not None:
             self._kept = {name: self._table(name).copy() for name in TABLES}
 
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the tables, to be handed over between two batches, and the counters of when the last row was."""
+        """Return the tables as streams, which are saved in slices between batches, and the counters."""
         data = {**self._counters(), "marks": self._marks}
         if self._envs is None:
             return dict(self._kept), data
@@ -177,8 +177,7 @@ class MCCFR(Trainer):
         """Continue from what `state` returned, with any number of workers.
 
         Raises:
-            BadParameter: It was learned on another betting tree, with other buckets, or by another kind of method, or
-            holds no table of this game.
+            BadParameter: It has another betting tree, other buckets, another kind of method or no table of this game.
         """
         check_fingerprints(data.get("marks", {}), self._marks, self._context.task.spec)
         table = table_of(tensors, self._game, self._context.task.spec)
@@ -186,11 +185,11 @@ class MCCFR(Trainer):
         self.iterations, self._next = int(data["iterations"]), int(data["next"])
 
     def finish(self) -> Metrics:
-        """Look how good the strategy is that is kept."""
+        """Return a measurement of the final strategy."""
         if self._envs is None:
             return {}
-        self._look()
-        return self._looked
+        self._measure()
+        return self._measures
 
     def close(self) -> None:
         """Stop the workers."""

@@ -1,1 +1,1 @@
-"""What any learner uses: decoding of observations and masks, torsos, distributions over actions, weights, Adam."""
+"""What any learner can use: the device buffer, decoding, torsos, action distributions, gradient steps, weights."""

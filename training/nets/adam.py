@@ -1,4 +1,4 @@
-"""The optimiser. `torch.optim.Adam` would load PyTorch's compiler, which takes as long as PyTorch itself."""
+"""The optimizer. `torch.optim.Adam` would load PyTorch's compiler, which takes as long as PyTorch itself."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ EPSILON = 1e-5
 
 
 class Adam:
-    """Adam (Kingma and Ba, 2015) over the parameters of a network, by PyTorch's own kernels.
+    """Adam (Kingma and Ba, 2015) over the parameters of a network, with PyTorch's kernels.
 
     Args:
-        network: What is optimised.
-        fused: Whether one kernel does all; the CPU and CUDA have it.
+        network: The network.
+        fused: Whether to use the fused kernel, which the CPU and CUDA have.
 
     Attributes:
-        learning_rate: Of the steps to come.
+        learning_rate: The learning rate of the next steps.
     """
 
     def __init__(self, network: nn.Module, *, learning_rate: float = 0.0, fused: bool = True) -> None:
@@ -36,7 +36,7 @@ class Adam:
 
     @torch.no_grad()
     def step(self) -> None:
-        """Take a step against the parameters' gradients, which lie in memory as the parameters do."""
+        """Take a step. Each gradient must have the memory layout of its parameter."""
         adam(
             self._parameters,
             [torch.as_tensor(each.grad) for each in self._parameters],
@@ -55,7 +55,7 @@ class Adam:
         )
 
     def state(self) -> dict[str, Tensor]:
-        """Return the moments and the number of steps, by the parameter's name and their own."""
+        """Return the moments and the number of steps, named `parameter.key`."""
         return {
             f"{name}.{key}": value
             for key, values in self._moments.items()
@@ -63,7 +63,7 @@ class Adam:
         }
 
     def load_state(self, tensors: Mapping[str, Tensor]) -> None:
-        """Continue from what `state` returned; what is missing begins anew."""
+        """Continue from what `state` returned; what is missing becomes 0."""
         for key, values in self._moments.items():
             for name, value in zip(self._names, values, strict=True):
                 value.copy_(tensors.get(f"{name}.{key}", torch.zeros(())))

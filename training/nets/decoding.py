@@ -1,4 +1,4 @@
-"""Decodes what the buffer stores small, on the device of the network."""
+"""Decodes packed observations and masks on the device of the network."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from torch import Tensor, nn
 from ...envs import Field, Task
 
 FORBIDDEN = -1e9
-"""Added to an illegal action's logit or value: finite, so that a row without legal actions is uniform and not NaN."""
+"""Added to the logits of illegal actions. It is finite, so a row without legal actions is uniform and not NaN."""
 
 
 class DecodeBits(nn.Module):
-    """Rows of packed bits `(rows, bytes)` to float32 `(rows, *shape)`, by one table look-up per byte."""
+    """Rows of packed bits `(rows, bytes)` to float32 `(rows, *shape)`, with one table look-up per byte."""
 
     table: Tensor
 
@@ -33,7 +33,7 @@ class DecodeBits(nn.Module):
 
 
 class DecodeNumbers(nn.Module):
-    """Rows of any number type to float32, bytes divided by their largest value, images with their channels first."""
+    """Rows of any number type to float32; bytes are divided by their maximum, images get their channels first."""
 
     def __init__(self, observation: Field) -> None:
         super().__init__()
@@ -56,12 +56,12 @@ def decoder(observation: Field) -> DecodeBits | DecodeNumbers:
 
 
 def mask_decoder(task: Task) -> DecodeBits | None:
-    """Return the module that decodes stored masks to what is added to the logits; None if all actions are legal."""
+    """Return the module that decodes stored masks to 0 or `FORBIDDEN`; None if all actions are legal."""
     return DecodeBits((task.num_actions,), zero=FORBIDDEN, one=0.0) if task.masked else None
 
 
 def bit_table(zero: float, one: float) -> Tensor:
-    """Return `(256, 8)`: for each byte its bits, lowest first, as `zero` or `one`."""
+    """Return `(256, 8)`: the bits of each byte, lowest first, as `zero` or `one`."""
     bits = torch.arange(256).unsqueeze(1) >> torch.arange(8) & 1
     return torch.where(bits.bool(), one, zero)
 

@@ -1,6 +1,6 @@
-"""Distributions over actions, as functions of a network's outputs: nothing is built or validated per step.
+"""Distributions over actions as functions of a network's outputs, without objects that are built or validated per step.
 
-A task's kind of action decides: one choice, several at once, or numbers.
+There is one for each kind of action: one choice, several choices at once, or numbers.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def sample(logits: Tensor, uniform: Tensor) -> tuple[Tensor, Tensor]:
 def log_probability_and_entropy(logits: Tensor, action: Tensor) -> tuple[Tensor, Tensor]:
     """Return the log-probability of each row's action, and each row's entropy in nats."""
     log_p = logits.log_softmax(-1)
-    # Not exp(log_p): exponentials of what is forbidden take a slow path.
+    # Not exp(log_p): the exponential of -1e9 is slow.
     entropy = -(logits.softmax(-1) * log_p).sum(-1)
     return log_p.gather(-1, action.unsqueeze(-1)).squeeze(-1), entropy
 
@@ -67,16 +67,16 @@ class Categorical:
     log_probability_and_entropy = staticmethod(log_probability_and_entropy)
 
     def best(self, outputs: Tensor) -> Tensor:
-        """Return each row's likeliest action."""
+        """Return each row's most probable action."""
         return outputs.argmax(-1)
 
 
 @dataclass(frozen=True)
 class Product:
-    """Several choices at once, independent of each other; the outputs are their masked logits in a row.
+    """Several independent choices; the outputs are their masked logits, concatenated.
 
     Attributes:
-        choices: How many choices each component has.
+        choices: The number of choices of each component.
     """
 
     choices: tuple[int, ...]
@@ -103,7 +103,7 @@ class Product:
         return torch.stack(logprobs, -1).sum(-1), torch.stack(entropies, -1).sum(-1)
 
     def best(self, outputs: Tensor) -> Tensor:
-        """Return each component's likeliest choice."""
+        """Return each component's most probable choice."""
         return torch.stack([logits.argmax(-1) for logits in self.parts(outputs)], -1)
 
 

@@ -1,4 +1,4 @@
-"""The first layer over boards: convolutions along rows and columns, cheap where planes are uniform."""
+"""The first layer over boards: convolutions along rows and columns, with uniform planes as scalars."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from ...envs import Field
 from .decoding import image_shape
 
 REACH = 4
-"""Cells that a line looks in each direction: a pill's two halves and three more make four of one."""
+"""Cells in each direction: enough to see that a pill completes a line of four."""
 
 
 class LineConvolution(nn.Conv2d):
-    """Each cell's line, up to `REACH` cells to both sides: a convolution that takes uniform planes as scalars.
+    """A convolution along a line, up to `REACH` cells to both sides, which takes uniform planes as scalars.
 
-    What such a plane adds to a cell is its value times those weights that fall on the board.
+    A uniform plane adds its value times the sum of the weights inside the board.
 
     Args:
-        planes: All planes, uniform ones included.
+        planes: Number of planes, including uniform ones.
         channels: Outputs per cell.
         length: Cells of a line.
         axis: The axis of `(rows, H, W)` that the line runs along: 1 for columns, 2 for rows.
@@ -33,7 +33,7 @@ class LineConvolution(nn.Conv2d):
         kernel, padding = ((size, 1), (REACH, 0)) if axis == 1 else ((1, size), (0, REACH))
         super().__init__(planes, channels, kernel, padding=padding)
         self.across, self.uniform = 3 - axis, uniform
-        self._kept: tuple[tuple[int, int], tuple[Tensor, Tensor | None]] | None = None
+        self._cached: tuple[tuple[int, int], tuple[Tensor, Tensor | None]] | None = None
         seen = torch.arange(length).unsqueeze(1) + torch.arange(-REACH, REACH + 1)
         self.register_buffer("inside", ((seen >= 0) & (seen < length)).float(), persistent=False)
 
@@ -47,20 +47,20 @@ class LineConvolution(nn.Conv2d):
         return cells + added.unsqueeze(self.across)
 
     def _parts(self) -> tuple[Tensor, Tensor | None]:
-        """Return the kernel of the varying planes, and what each uniform plane adds to the cells of a line.
+        """Return the kernel of the varying planes, and the contribution of each uniform plane to the cells of a line.
 
-        A rollout takes them many times from the same weights: they are kept until those change. A gradient step may
-        leave the version as it is (the fused one does), but not without gradients taken before it.
+        A rollout needs them many times for the same weights, so they are cached in inference mode. The fused gradient
+        step changes weights without changing their version, so computing gradients clears the cache.
         """
         if not torch.is_inference_mode_enabled():
-            self._kept = None
-            return self._taken_apart()
+            self._cached = None
+            return self._split()
         state = self.weight.data_ptr(), self.weight._version  # noqa: SLF001
-        if self._kept is None or self._kept[0] != state:
-            self._kept = state, self._taken_apart()
-        return self._kept[1]
+        if self._cached is None or self._cached[0] != state:
+            self._cached = state, self._split()
+        return self._cached[1]
 
-    def _taken_apart(self) -> tuple[Tensor, Tensor | None]:
+    def _split(self) -> tuple[Tensor, Tensor | None]:
         lo, hi = self.uniform
         if lo == hi:
             return self.weight, None
@@ -69,14 +69,14 @@ class LineConvolution(nn.Conv2d):
 
 
 def without(planes: Tensor, lo: int, hi: int) -> Tensor:
-    """Return what is left without `lo..hi` of the second axis."""
+    """Return the planes without `lo..hi` of the second axis."""
     return torch.cat((planes[:, :lo], planes[:, hi:]), 1) if lo < hi else planes
 
 
 class CrossConvolution(nn.Module):
-    """Each cell's row and column up to `REACH` cells away, each by half of the channels.
+    """Convolutions along each cell's row and column, each with half of the channels.
 
-    At the cost of one 3x3 convolution it sees what games of lines are about; in `drmario` it learns twice as fast.
+    For the cost of a 3x3 convolution it sees whole lines. In `drmario` it learns twice as fast as that.
     """
 
     def __init__(self, observation: Field, channels: int) -> None:

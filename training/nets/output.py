@@ -1,4 +1,4 @@
-"""What the policy thought of one row, for a person."""
+"""The policy's output for one row, as the app shows it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SHOWN = 5
 
 
 def policy_output(distribution: Distribution, scale: ActionScale, outputs: Tensor, value: Tensor) -> PolicyOutput:
-    """Return what one row's outputs mean: the likeliest actions or the numbers expected, the entropy and the value."""
+    """Return the most probable actions or the expected numbers of one row, with the entropy and the value."""
     row = outputs.float().unsqueeze(0)
     best = distribution.best(row)
     entropy = distribution.log_probability_and_entropy(row, best)[1]

@@ -1,6 +1,6 @@
-"""Torsos: the layers from a decoded observation to features, on which an algorithm puts its own last layers.
+"""Torsos: the layers from a decoded observation to features. An algorithm adds its own last layers.
 
-A torso is a base class and no part of a network, so that the names of saved weights do not contain it.
+A torso is a base class and not a submodule, so the names of saved weights do not contain it.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from .decoding import image_shape, is_image
 from .line_convolution import CrossConvolution
 
 LARGE_IMAGE = 36
-"""Images with at least this side are strided down, which takes so much; smaller ones keep their resolution."""
+"""Images of at least this side are for strided convolutions; smaller ones keep their resolution."""
 REDUCED = 80
-"""Large images are reduced by a whole number so that their shorter side is at least this."""
+"""Large images are reduced by the largest integer factor that leaves their shorter side at least this long."""
 PIXEL_FEATURES = 512
 
 
 class BoardTorso(nn.Module):
-    """The row and column through each cell, then layers cell by cell; for small images and bit planes."""
+    """Convolutions along rows and columns, then layers cell by cell; for small images and bit planes."""
 
     def __init__(self, observation: Field, channels: int, layers: int) -> None:
         super().__init__()
         self.lines = CrossConvolution(observation, channels)
-        # Channels last, a 1x1 convolution is a matrix product, which is several times faster on the way back.
+        # Channels last, a 1x1 convolution is a matrix product, whose backward pass is several times faster.
         self.mixing = nn.ModuleList(nn.Linear(channels, channels) for _ in range(layers - 1))
 
     def features(self, board: Tensor) -> Tensor:
@@ -42,7 +42,7 @@ class BoardTorso(nn.Module):
 
 
 class PixelTorso(nn.Module):
-    """The convolutions of Mnih et al. (2015), over a picture reduced to about the size that they were made for."""
+    """The convolutions of Mnih et al. (2015), on an image that is reduced to about their input size."""
 
     def __init__(self, observation: Field) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ def initialize(network: nn.Module, gains: Mapping[nn.Module, float], generator: 
     Args:
         network: The network.
         gains: The gain of each layer whose gain is not sqrt(2).
-        generator: What draws the weights.
+        generator: Draws the weights.
     """
     for layer in network.modules():
         if isinstance(layer, nn.Linear | nn.Conv2d):

@@ -1,1 +1,1 @@
-"""Maskable proximal policy optimisation: read `trainer`, then `rollout`, `gae`, `update` and `policy`."""
+"""Proximal policy optimization with action masks: start with `trainer`, then `rollout`, `gae`, `update`, `policy`."""

@@ -20,8 +20,9 @@ def gae(
 ) -> tuple[Tensor, Tensor]:
     """Return advantages and returns, both `(T, R)`.
 
-    A terminated episode is worth nothing more; a truncated one is worth the value of its last observation. A row that
-    is not active takes no decision: it passes on what follows, undiscounted, and its own advantage means nothing.
+    The return bootstraps from 0 after a termination and from the value of the last observation after a truncation. A
+    row that is not active took no decision. Its advantage is meaningless, and the advantage of its next decision is
+    passed on undiscounted.
 
     Args:
         rewards: `(T, R)`.
@@ -33,15 +34,15 @@ def gae(
         discounts: `(T, R)`, the discount of each decision.
         gae_lambda: The decay of the estimator.
     """
-    goes_on = (~(terminated | truncated)).float()
+    continues = (~(terminated | truncated)).float()
     ending = torch.where(truncated, final_values, 0.0)
-    decay = discounts * gae_lambda * goes_on
+    decay = discounts * gae_lambda * continues
     advantages = torch.empty_like(rewards)
     next_value, next_advantage = values[-1], torch.zeros_like(values[-1])
     for t in range(len(rewards) - 1, -1, -1):
-        after = goes_on[t] * next_value + ending[t]
+        after = continues[t] * next_value + ending[t]
         delta = rewards[t] + discounts[t] * after - values[t]
         advantages[t] = delta + decay[t] * next_advantage
         next_value = torch.where(active[t], values[t], rewards[t] + after)
-        next_advantage = torch.where(active[t], advantages[t], goes_on[t] * next_advantage)
+        next_advantage = torch.where(active[t], advantages[t], continues[t] * next_advantage)
     return advantages, advantages + values[:-1]

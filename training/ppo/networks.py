@@ -1,4 +1,4 @@
-"""Actor-critic networks: float32 observations to logits and values. `build_network` chooses one by the observation."""
+"""Actor-critic networks: float32 observations to logits and values. `build_network` chooses one for a task."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ VALUE_CHANNELS = 4
 
 
 class ActorCritic(nn.Module):
-    """Observations to logits `(rows, num_actions)` and values `(rows,)`.
+    """A network from observations to logits `(rows, num_actions)` and values `(rows,)`.
 
     Attributes:
-        rows_at_once: Rows whose activations stay in a core's cache, forward and backward.
+        rows_at_once: The number of rows whose activations fit into a core's cache, forward and backward.
     """
 
     rows_at_once: ClassVar[int]
 
     def initial_gains(self) -> dict[nn.Module, float]:
-        """Return the gain of each layer's first weights that is not sqrt(2)."""
+        """Return the initial gain of each layer whose gain is not sqrt(2)."""
         raise NotImplementedError
 
 
 class BoardNetwork(BoardTorso, ActorCritic):
-    """From each cell's features its logits, and a few features for the value.
+    """Logits and a few features for the value from the features of each cell.
 
-    Where the actions are cells of the board, a move's logits depend on its surroundings and not on where on the board
-    they are. Where they are not, a fully connected layer over all cells gives the logits.
+    If the actions are cells of the board, the logits of a move depend on its surroundings and not on its position. If
+    not, a fully connected layer over all cells gives the logits.
     """
 
     rows_at_once = 64
@@ -55,7 +55,7 @@ class BoardNetwork(BoardTorso, ActorCritic):
     def forward(self, board: Tensor) -> tuple[Tensor, Tensor]:
         """Return logits and values of `(rows, C, H, W)`."""
         features = self.features(board)
-        # Few outputs times many cells is quick with the cells last: `(outputs, rows, cells)`.
+        # A product with few outputs and many cells is fastest with the cells last: `(outputs, rows, cells)`.
         product = torch.addmm(self.cell.bias.unsqueeze(1), self.cell.weight, features.t())
         cells = product.view(len(product), len(board), -1).transpose(0, 1)
         logits = self.action(cells[:, : self.per_cell].flatten(1))
@@ -63,7 +63,7 @@ class BoardNetwork(BoardTorso, ActorCritic):
         return logits, value.squeeze(-1)
 
     def initial_gains(self) -> dict[nn.Module, float]:
-        """The first policy is nearly uniform."""
+        """Return gains for which the initial policy is nearly uniform."""
         return {self.action if not self.spatial else self.cell: 0.01, self.value[-1]: 1.0}
 
 
@@ -83,12 +83,12 @@ class PixelNetwork(PixelTorso, ActorCritic):
         return self.action(features), self.value(features).squeeze(-1)
 
     def initial_gains(self) -> dict[nn.Module, float]:
-        """The first policy is nearly uniform."""
+        """Return gains for which the initial policy is nearly uniform."""
         return {self.action: 0.01, self.value: 1.0}
 
 
 class VectorNetwork(ActorCritic):
-    """Two towers, for action and value, which share nothing but the observation."""
+    """Separate fully connected networks for policy and value."""
 
     rows_at_once = 256
 
@@ -104,7 +104,7 @@ class VectorNetwork(ActorCritic):
         return self.action(flat), self.value(flat).squeeze(-1)
 
     def initial_gains(self) -> dict[nn.Module, float]:
-        """The first policy is nearly uniform."""
+        """Return gains for which the initial policy is nearly uniform."""
         return {self.action[-1]: 0.01, self.value[-1]: 1.0}
 
 

@@ -1,4 +1,4 @@
-"""The policy: stored observations and masks in, masked logits and values out."""
+"""The policy: a network from stored observations and masks to masked logits and values."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from ..nets.torsos import initialize
 from .networks import build_network
 from .settings import PpoSettings
 
-FIRST_DEVIATION = 0.5
-"""Of a continuous action before anything is learned, in units of its reach (Andrychowicz et al., 2021)."""
+INITIAL_DEVIATION = 0.5
+"""The initial standard deviation of continuous actions, in the policy's unit (Andrychowicz et al., 2021)."""
 
 
 class Policy(nn.Module):
-    """Decodes what the buffer stores, and applies the network.
+    """Decodes stored rows and applies the network.
 
     Attributes:
         distribution: What the outputs mean.
-        log_std: Logarithms of a continuous action's standard deviations, the same for every observation; else None.
-        decode: Stored rows to float32.
-        mask: Stored masks to what is added to the logits; None if every action is always legal.
-        network: Float32 rows to logits and values.
+        log_std: Logarithms of the standard deviations of continuous actions, for all observations; else None.
+        decode: Decodes stored rows to float32.
+        mask: Decodes stored masks to what is added to the logits; None if every action is always legal.
+        network: Maps float32 rows to logits and values.
         observations: Moments of the decoded observations, which normalize them; None if they are not normalized.
         rewards: Moments of the discounted returns, whose deviation scales rewards; None if they are not scaled.
     """
@@ -35,7 +35,7 @@ class Policy(nn.Module):
     def __init__(self, task: Task, settings: PpoSettings, generator: torch.Generator) -> None:
         super().__init__()
         self.distribution = distribution_of(task)
-        first = torch.full((len(task.bounds),), math.log(FIRST_DEVIATION))
+        first = torch.full((len(task.bounds),), math.log(INITIAL_DEVIATION))
         self.log_std = nn.Parameter(first) if task.bounds else None
         self.decode = decoder(task.observation)
         self.mask = mask_decoder(task)

@@ -1,4 +1,4 @@
-"""Wires policy, rollout, estimator and update into a trainer."""
+"""The trainer: it collects a rollout, estimates advantages and updates the policy, again and again."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ REWARD_SUMS = "reward_sums"
 
 
 class PPO(PolicyTrainer[Policy]):
-    """Maskable PPO.
+    """PPO with action masks.
 
     Attributes:
-        decisions: Decisions learned from so far, those of all active rows.
+        decisions: Decisions of active rows that were learned from so far.
         updates: Updates so far.
         steps: Steps of each environment so far, without those of rollouts that were discarded.
     """
@@ -65,7 +65,7 @@ class PPO(PolicyTrainer[Policy]):
         self.decisions = 0
         self.updates = 0
         self.steps = 0
-        self._begun = False
+        self._has_rollout = False
         self._shuffle_state = self._shuffle.get_state()
 
     def start(self, num_envs: int) -> None:
@@ -73,7 +73,7 @@ class PPO(PolicyTrainer[Policy]):
         rows = num_envs * self._context.task.players * self._context.ranks.size
         buffer = self._open(num_envs, self._settings.steps(rows) + 1)
         self._storage = RolloutStorage(self._context.task, buffer)
-        self._begun = False
+        self._has_rollout = False
 
     def iterate(self) -> Metrics:
         """Collect a rollout and learn from it."""
@@ -81,9 +81,9 @@ class PPO(PolicyTrainer[Policy]):
         assert self._storage is not None
         assert self._noise is not None
         timer = self._context.timer
-        if self._begun:
+        if self._has_rollout:
             self._envs.carry()
-        self._begun = True
+        self._has_rollout = True
         timer.lap("python")
         uniform = self._noise.uniform(self.steps, self._storage.steps)
         rollout(self._actor, self._envs, self._storage, uniform, timer=timer, on_decision=self._on_decision)

@@ -50,14 +50,14 @@ def test_other_buckets_have_another_checksum(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("mark", "sentence"), [(BETTING, "other bets"), (CARDS, "other buckets"), (NUMBERS, "another method")]
+    ("mark", "sentence"), [(BETTING, "other bet sizes"), (CARDS, "other card buckets"), (NUMBERS, "another method")]
 )
-def test_what_differs_is_told(mark, sentence):
-    """With the task, and with what to do; marks of which only one side knows are no matter."""
+def test_the_error_names_what_differs(mark, sentence):
+    """It names the task and what to do; fingerprints that only one side has are ignored."""
     ours = {BETTING: "1", CARDS: "2", NUMBERS: "3"}
     check_fingerprints({}, ours, "holdem")
     check_fingerprints(ours, {BETTING: "1"}, "holdem")
-    with pytest.raises(BadParameter, match=f"holdem was learned with {sentence}.*start a new run"):
+    with pytest.raises(BadParameter, match=f"holdem was trained with {sentence}.*start a new run"):
         check_fingerprints({**ours, mark: "4"}, ours, "holdem")
 
 
@@ -67,7 +67,7 @@ def test_a_solver_goes_on_with_its_own_tables_only():
         trainer.iterate()
         tensors, data = trainer.state()
         assert {BETTING, NUMBERS} == data["marks"].keys()
-        with pytest.raises(BadParameter, match="other bets"):
+        with pytest.raises(BadParameter, match="other bet"):
             trainer.load_state(tensors, {**data, "marks": {**data["marks"], BETTING: "another"}})
 
 
@@ -77,16 +77,16 @@ def test_a_run_whose_bets_are_others_now_is_not_evaluated(tmp_path):
     found = load_newest(run.checkpoints)
     facts: dict[str, Any] = {**found.data, "data": {**found.data["data"], "marks": {BETTING: "another"}}}
     save(run.checkpoints, found.step, dict(found.tensors), facts)
-    with pytest.raises(BadParameter, match="kuhn was learned with other bets"):
+    with pytest.raises(BadParameter, match="kuhn was trained with other bet"):
         trained(run)
 
 
 @pytest.mark.parametrize(
     ("table", "sentence"),
     [
-        (np.zeros((4, 2)), r"kuhn has a table of 24 x 2 numbers, and one of \(4, 2\) was saved"),
+        (np.zeros((4, 2)), r"kuhn needs a table of 24 x 2 numbers, the checkpoint has \(4, 2\)"),
         (np.zeros((24, 2), np.int64), "24 x 2 numbers"),
-        (np.full((24, 2), np.nan), "no finite number"),
+        (np.full((24, 2), np.nan), "NaN or infinite"),
     ],
 )
 def test_a_table_of_another_size_is_not_read(tmp_path, table, sentence):

@@ -45,7 +45,7 @@ def test_of_a_large_table_some_buckets_stand_for_all(monkeypatch):
         part = table[first : first + game.buckets[street] * width, 0].reshape(game.buckets[street], width)
         part[...] = generator.normal(size=width)
     whole = average_regret(game, table, 1)
-    monkeypatch.setattr(regret, "MOST", 300)
+    monkeypatch.setattr(regret, "MAX_ENTRIES", 300)
     assert average_regret(game, table, 1) == pytest.approx(whole)
 
 

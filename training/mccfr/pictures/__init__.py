@@ -1,1 +1,1 @@
-"""What a worker of the solver shows: strategies as grids of shares, and a hand that is played by them."""
+"""The boards of a solver's worker: strategies as grids, and a hand that is played with them."""

@@ -1,4 +1,4 @@
-"""How the actions of a game look: a letter and a colour for each, the same wherever a strategy is shown."""
+"""The letter and the color of each action of a game."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ RAISES, RAISE_LETTERS = ("#f0b27a", "#c0392b"), "rstuvwxyz"
 BIDS, BID_LETTERS = ("#2f4b7c", "#e3c567"), "123456abcdef"
 DARK, LIGHT = "#10141b", "#f4f6f8"
 BRIGHT = 1200
-"""From this brightness of a ground on, letters on it are dark."""
+"""Letters are dark on backgrounds of at least this brightness."""
 
 
 def glyphs_of(task: Task) -> tuple[Glyph, ...]:
-    """Return the look of every action of a game, by its number."""
+    """Return the glyph of every action of a game, by its number."""
     others = [name for name in task.action_names if name not in FIXED]
     bids = LIAR in task.action_names
     colors = ramp(*(BIDS if bids else RAISES), len(others))
@@ -28,7 +28,7 @@ def glyphs_of(task: Task) -> tuple[Glyph, ...]:
 
 
 def ramp(first: str, last: str, count: int) -> list[str]:
-    """Return `count` colours from one `#rrggbb` to another."""
+    """Return `count` colors from one `#rrggbb` to another."""
     pairs = list(zip(bytes.fromhex(first[1:]), bytes.fromhex(last[1:]), strict=True))
     shares = [at / max(1, count - 1) for at in range(count)]
     return ["#" + bytes(round((1 - share) * one + share * other) for one, other in pairs).hex() for share in shares]
@@ -41,7 +41,7 @@ def _glyph(name: str, letter: str, ground: str) -> Glyph:
 
 
 def history(names: Sequence[str]) -> str:
-    """Return actions in short: `kbr` for check, bet, raise; bids as they are, and a dot for nothing yet."""
+    """Return actions in short: `kbr` for check, bet, raise; bids in full; a dot if there are none."""
     if any("x" in name for name in names):
         return " ".join(names)
     return "".join("k" if name == "check" else name[0] for name in names) or "·"

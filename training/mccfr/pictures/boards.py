@@ -1,4 +1,4 @@
-"""Boards of a solver's workers: the strategy, and a hand that is played by it."""
+"""The boards of a solver's workers: the strategy, and a hand that is played with it."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from .actions import glyphs_of
 from .grids import SIDE, BucketLookup, DecisionStrategy, HoldemBuckets, SmallGameBuckets, StreetStrategy
 
 PACE = 1.0
-"""Seconds between two actions of a hand that somebody watches."""
+"""Seconds between two actions of the displayed hand."""
 SAMPLE = 1 << 18
-"""Rows that are looked at for what is said of a street; of larger tables evenly spread ones."""
+"""The most rows that are read for the statistics of a street; of larger tables, evenly spaced ones."""
 STATISTICS = ("seen", "rows", "bkts", "upds")
-"""Of every street: the share of its rows that were visited, their number, buckets, and updates of a row on average."""
+"""Of every street: the share of visited rows, the number of rows, buckets, and the mean updates per row."""
 OPEN_CARDS = (0, 3, 4, 5)
-"""Cards of hold'em's board, by street."""
+"""The number of board cards in hold'em, by street."""
 HERE, OPENING = "grid", "opening"
 
 
 class StrategyGrid(NamedTuple):
-    """A grid of shares: the field that holds it, its title, and the names of its rows and columns, or of its cells."""
+    """A grid of action probabilities: its field, its title, and the names of its rows and columns, or of its cells."""
 
     field: str
     title: str
@@ -54,17 +54,17 @@ def _grids(task: Task, wholes: list[StreetStrategy]) -> list[StrategyGrid]:
 
 
 def _wholes(task: Task, game: PokerGame) -> list[StreetStrategy]:
-    """The whole strategy by street, of a game whose deals are few."""
+    """The complete strategy of every street; empty for games whose deals are not listed."""
     if game.deals is None:
         return []
     return [StreetStrategy(game, street, len(task.action_names)) for street in range(game.tree.streets)]
 
 
 def shown(task: Task) -> tuple[tuple[Panel, ...], tuple[Field, ...]]:
-    """Return what can be drawn of a solver's workers, and the fields that they draw into.
+    """Return the panels of a solver's workers and the fields that they draw into.
 
     Args:
-        task: The game, as it is stepped.
+        task: The game.
     """
     game, glyphs, actions = game_of(task), glyphs_of(task), len(task.action_names)
     grids = _grids(task, _wholes(task, game))
@@ -92,10 +92,10 @@ def shown(task: Task) -> tuple[tuple[Panel, ...], tuple[Field, ...]]:
 
 
 class DisplayedHand:
-    """A hand of the game, played as somebody says.
+    """A hand of the game that is played for display.
 
     Attributes:
-        picture: How it looks.
+        picture: Its board, as the game draws it.
     """
 
     def __init__(self, task: Task, game: PokerGame, seed: int) -> None:
@@ -108,17 +108,17 @@ class DisplayedHand:
 
     @property
     def node(self) -> int:
-        """The decision that it stands at."""
+        """The present decision."""
         return int(self._state[NODE])
 
     @property
     def board(self) -> tuple[int, ...]:
-        """The open cards of hold'em."""
+        """The board cards of hold'em."""
         return tuple(self._state[BOARD:][: OPEN_CARDS[self._game.tree.street[self.node]]].tolist())
 
     @property
     def held(self) -> int:
-        """Which of all hands that can be held is that of who decides: a bucket of a small game, a pair of hold'em."""
+        """The index of the deciding player's hand: a bucket of a small game, a pair of cards in hold'em."""
         tree, player = self._game.tree, int(self._game.tree.player[self.node])
         if self._game.deals is not None:
             return int(self._game.deals.bucket[self._state[DEAL], tree.street[self.node], player])
@@ -126,7 +126,7 @@ class DisplayedHand:
         return int(other * (other - 1) // 2 + one)
 
     def act(self, number: int) -> None:
-        """Take an action; the next hand follows the last action of one."""
+        """Take an action. After the last action of a hand the next hand starts."""
         self._buffers["action"][0, int(self._game.tree.player[self.node])] = number
         self._hands.step(0)
 
@@ -135,10 +135,10 @@ class WorkerBoards:
     """Draws one worker's boards.
 
     Args:
-        task: The game, as it is stepped.
+        task: The game.
         table: `(entries, 2)` regrets and sums of the average strategy.
         updates: `(rows,)` updates of every row.
-        seed: Of the hands.
+        seed: Seed of the hands.
     """
 
     def __init__(self, task: Task, table: Array, updates: Array, seed: int) -> None:
@@ -152,7 +152,7 @@ class WorkerBoards:
         self._due = 0.0
 
     def draw(self, out: dict[str, Array]) -> None:
-        """Write the boards into `out`, by field; the hand goes on where it is time to."""
+        """Write the boards into `out`, by field, and play the next action if it is due."""
         decision = self._decision()
         if time.monotonic() >= self._due:
             self._due = time.monotonic() + PACE
@@ -187,14 +187,14 @@ class WorkerBoards:
 
 
 class SolverBoards:
-    """Draws the boards of workers `lo..hi` that somebody asks for.
+    """Draws the boards of workers `lo..hi` that a viewer displays.
 
     Args:
-        task: What is stepped: the game, dressed.
+        task: The transformed task.
         lo: First worker.
         hi: One past the last.
         buffers: The arrays of the task's fields, for all workers.
-        seed: The run's.
+        seed: The run's seed.
     """
 
     def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
@@ -205,7 +205,7 @@ class SolverBoards:
         self._workers: dict[int, WorkerBoards] = {}
 
     def draw(self) -> None:
-        """Draw what was asked for."""
+        """Draw the boards that were requested."""
         if not self._asked.any():
             return
         for at in np.flatnonzero(self._asked).tolist():

@@ -1,4 +1,4 @@
-"""Strategies as grids of shares: the whole of a small game's street, or a decision of hold'em by starting hands."""
+"""Strategies as grids of probabilities: a street of a small game, or a decision of hold'em by starting hands."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ SIDE = len(RANKS)
 
 
 HeldBuckets: TypeAlias = tuple[NDArray[np.int64], NDArray[np.bool_]]
-"""Every hand's bucket, `(hands,)`, and whether it can be held."""
+"""The bucket of every hand, `(hands,)`, and whether the hand is possible."""
 
 
 class BucketLookup(Protocol):
-    """What tells who knows what."""
+    """Finds the buckets of all hands."""
 
     def of(self, street: int, board: tuple[int, ...]) -> HeldBuckets:
-        """Return every hand's bucket on a street, and whether it can be held with that board."""
+        """Return every hand's bucket on a street, and whether the hand is possible with that board."""
 
 
 def shares(sums: Array) -> Array:
@@ -42,7 +42,7 @@ def shares(sums: Array) -> Array:
 
 
 def names_of(game: PokerGame, street: int) -> list[str]:
-    """Return the name of every bucket of a small game: the hand's rank, and behind a bar the board's."""
+    """Return the name of every bucket of a small game: the rank of the hand, a bar, and the rank of the board."""
     assert game.deals is not None
     names = [""] * game.buckets[street]
     for deal, hands in enumerate(game.deals.hands.tolist()):
@@ -53,16 +53,16 @@ def names_of(game: PokerGame, street: int) -> list[str]:
 
 
 def _rank(name: str) -> str:
-    """Return a card's rank, or a die's number."""
+    """Return the rank of a card, or the number of a die."""
     return str("⚀⚁⚂⚃⚄⚅".index(name) + 1) if name in "⚀⚁⚂⚃⚄⚅" else name[0]
 
 
 class StreetStrategy:
-    """The strategy of a street of a small game: a row for each hand up to suits, a column for each history.
+    """The strategy of a street of a small game: a row for each hand without suits, a column for each history.
 
     Attributes:
         rows: Names of the rows.
-        columns: Names of the columns; of many only the shortest histories have one.
+        columns: Names of the columns, at most `MOST_COLUMNS` of the shortest histories.
     """
 
     def __init__(self, game: PokerGame, street: int, actions: int) -> None:
@@ -90,27 +90,27 @@ class StreetStrategy:
         *self._cells, self._entries = map(np.array, zip(*cells, strict=True))
 
     def write(self, table: Array, out: Array) -> None:
-        """Write the shares of the average strategy, `(rows, columns, actions)` uint8."""
+        """Write the probabilities of the average strategy, `(rows, columns, actions)` uint8."""
         sums = np.zeros(self._shape)
         np.add.at(sums, tuple(self._cells), table[self._entries, 1])
         out[:] = np.rint(WHOLE * shares(sums))
 
 
 def _shortest(histories: list[tuple[list[list[str]], int]]) -> list[tuple[list[list[str]], int]]:
-    """Return all histories up to a length, the largest for which they are not too many."""
+    """Return all histories up to the largest length with at most `MOST_COLUMNS` of them."""
     lengths = sorted(sum(map(len, streets)) for streets, _ in histories)
     longest = lengths[-1] if len(lengths) <= MOST_COLUMNS else lengths[MOST_COLUMNS] - 1
     return [item for item in histories if sum(map(len, item[0])) <= longest]
 
 
 def _order(item: tuple[list[list[str]], int]) -> tuple[list[tuple[int, list[str]]], int, int]:
-    """What came on earlier streets first, shorter histories before longer ones."""
+    """A sort key: by earlier streets, then by length."""
     (*earlier, last), node = item
     return [(len(names), names) for names in earlier], len(last), node
 
 
 def _streets(names: list[str]) -> list[list[str]]:
-    """Return actions by street."""
+    """Return the actions of each street."""
     streets: list[list[str]] = [[]]
     for name in names:
         streets[-1].append(name) if name != "deal" else streets.append([])
@@ -118,7 +118,7 @@ def _streets(names: list[str]) -> list[list[str]]:
 
 
 class SmallGameBuckets:
-    """Buckets of a small game's hands, which are its buckets."""
+    """The buckets of a small game, whose hands are its buckets."""
 
     def __init__(self, game: PokerGame) -> None:
         self._counts = game.buckets
@@ -130,7 +130,7 @@ class SmallGameBuckets:
 
 
 class HoldemBuckets:
-    """Buckets of all pairs of cards on the streets of hold'em."""
+    """The buckets of all pairs of cards in hold'em."""
 
     def __init__(self, tables: BucketTables) -> None:
         flop, turn, river = ((tables.flops, tables.flop), (tables.turns, tables.turn), (tables.rivers, tables.river))
@@ -162,11 +162,11 @@ HOLE_CLASSES = _classes()
 
 
 class DecisionStrategy:
-    """The strategy at one decision, for all hands that can be held there.
+    """The strategy at one decision for all hands.
 
     Attributes:
-        hands: `(hands, actions)` shares; zeros for hands that nothing was learned of.
-        free: `(hands,)`, which can be held.
+        hands: `(hands, actions)` probabilities; 0 for hands that were never visited.
+        free: `(hands,)`, whether a hand is possible.
     """
 
     def __init__(self, game: PokerGame, table: Array, node: int, held: HeldBuckets, count: int) -> None:
@@ -180,12 +180,12 @@ class DecisionStrategy:
 
     @property
     def overall(self) -> Array:
-        """`(actions,)` shares over all hands, each as likely as the others."""
+        """`(actions,)` mean probabilities over all hands."""
         found: Array = shares(self.hands.sum(axis=0))
         return found
 
     def write_classes(self, out: Array) -> None:
-        """Write the shares by starting hand, `(13, 13, actions)` uint8."""
+        """Write the probabilities by starting hand, `(13, 13, actions)` uint8."""
         sums = np.zeros((len(CLASSES), self.hands.shape[1]))
         np.add.at(sums, HOLE_CLASSES, self.hands)
         out[:] = np.rint(WHOLE * shares(sums)).reshape(out.shape)

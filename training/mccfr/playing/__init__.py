@@ -1,1 +1,1 @@
-"""What was learned, played: against others, against somebody who knows it, thinking again; and what that is worth."""
+"""Plays and evaluates trained strategies: matches, local best response, resolving."""

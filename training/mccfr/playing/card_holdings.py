@@ -1,4 +1,4 @@
-"""Hold'em's hands, seen as a whole: 1,326 pairs of cards."""
+"""The hands of hold'em as arrays over all 1,326 pairs of cards."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ compiled = compiler(Path(__file__).parent, Path(dealing.__file__).parent)
 SHOWN: tuple[int, ...] = (0, 3, 4, 5)
 RIVER = SHOWN[-1]
 RUNOUTS = 64
-"""Boards that are imagined to see how a hand fares before the turn; from the turn on there are no more than 46."""
+"""Boards that are sampled for the equity of a hand before the turn; from the turn on there are at most 46."""
 TRIES = 100
 
 
@@ -40,7 +40,7 @@ class CardHoldings:
         self._tables = tables
 
     def buckets(self, player: int, board: Board) -> Array:
-        """Return `(1326,)` int32: the bucket of each pair on a board, -1 for one that clashes with it."""
+        """Return `(1326,)` int32: the bucket of each pair on a board, -1 for one with a card of the board."""
         del player
         found = np.empty(HOLES, np.int32)
         look_up_all(self._tables, np.array(board, np.int64), found)
@@ -51,7 +51,7 @@ class CardHoldings:
         return int(hole_of(*cards))
 
     def boards(self, street: int) -> tuple[Board, ...]:
-        """Return the board before the flop; those of other streets are too many.
+        """Return the board before the flop; other streets have too many.
 
         Raises:
             ValueError: It is another street.
@@ -61,14 +61,14 @@ class CardHoldings:
         return ((),)
 
     def against(self, player: int, hand: int, board: Board) -> Array:
-        """Return `(1326,)` bool: what the other player can hold."""
+        """Return `(1326,)` bool: the hands that the other player can have."""
         del player
         known = int(HOLE_WORDS[hand]) | _word(board)
         free: Array = (HOLE_WORDS & known) == 0
         return free
 
     def equities(self, player: int, hand: int, board: Board, random: np.random.Generator) -> Array:
-        """Return `(1326,)` float64 from -1 to 1: the mean over the boards to come, or over `RUNOUTS` of them."""
+        """Return `(1326,)` float64 from -1 to 1: the mean over all remaining boards, or over `RUNOUTS` of them."""
         del player
         won, met = np.zeros(HOLES), np.zeros(HOLES)
         known = int(HOLE_WORDS[hand]) | _word(board)
@@ -83,15 +83,15 @@ class CardHoldings:
         return won / np.maximum(met, 1)
 
     def draw(self, random: np.random.Generator) -> tuple[int, Board]:
-        """Return a player's hand and all cards that both will see."""
+        """Return a player's hand and all five board cards."""
         one, other, *board = random.permutation(DECK)[: 2 + RIVER].tolist()
         return int(hole_of(one, other)), tuple(board)
 
     def deals(self, board: Board, ranges: Array, most: int, random: np.random.Generator) -> Sample:
-        """Return about `most` deals that fit a board and ranges, all as likely; at least one.
+        """Return about `most` deals that fit a board and ranges, with equal weights; at least one.
 
         Raises:
-            ValueError: No pair of one range goes with one of the other.
+            ValueError: All hands of one range clash with those of the other.
         """
         hands = np.zeros((0, PLAYERS), np.int64)
         for _ in range(TRIES):
@@ -100,7 +100,7 @@ class CardHoldings:
             if len(hands):
                 break
         else:
-            raise ValueError(f"the ranges have no two hands that go together on {board}")
+            raise ValueError(f"all hands of the two ranges clash on {board}")
         bucket = np.zeros((len(hands), STREETS, PLAYERS), np.int32)
         sign = np.zeros((len(hands), 1), np.int8)
         state = random.integers(1 << 62, size=1)
@@ -119,7 +119,7 @@ def look_up_all(tables: BucketTables, board: Array, found: Array) -> None:
     Args:
         tables: Of a card abstraction.
         board: `(n,)` int64, no, three, four or five cards.
-        found: `(1326,)` int32, written; -1 for pairs that clash with the board.
+        found: `(1326,)` int32, written; -1 for pairs with a card of the board.
     """
     word = 0
     for card in board:
@@ -145,9 +145,9 @@ def compare(hand: int, board: int, runouts: Array, won: Array, met: Array) -> No
     """Compare a hand with all others on some boards.
 
     Args:
-        hand: Its cards, a word.
-        board: The cards that are there, a word.
-        runouts: `(boards, cards)` int64, the cards that come.
+        hand: Its cards, as a word.
+        board: The board so far, as a word.
+        runouts: `(boards, cards)` int64, the remaining cards.
         won: `(1326,)` float64, added to: 1 for a showdown won, -1 for one lost.
         met: `(1326,)` float64, added to: showdowns.
     """
@@ -166,12 +166,12 @@ def compare(hand: int, board: int, runouts: Array, won: Array, met: Array) -> No
 
 @compiled
 def deal_onto(tables: BucketTables, hands: Array, board: Array, random: Array, buckets: Array, signs: Array) -> None:
-    """Deal the rest of a board to pairs of hands, and find their buckets and who wins.
+    """Deal the rest of the board for pairs of hands; write their buckets and the winners.
 
     Args:
         tables: Of a card abstraction.
         hands: `(deals, 2)` pairs of cards.
-        board: `(n,)` int64, the cards that are there.
+        board: `(n,)` int64, the board so far.
         random: `(1,)` int64, a generator's state, advanced.
         buckets: `(deals, 4, 2)` int32, written.
         signs: `(deals, 1)` int8, written.

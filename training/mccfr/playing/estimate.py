@@ -1,4 +1,4 @@
-"""A mean that was measured, in parts that threads measure, and how far it may be off."""
+"""Estimates of means with confidence intervals, measured by threads in parts."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import numpy as np
 from ....envs.fields import Array
 
 OnProgress: TypeAlias = Callable[[float], None]
-"""Is told the share that is done."""
+"""Called with the share that is done."""
 
 Z_95 = 1.959964
-"""Standard deviations to either side that hold 95 % of a normal distribution."""
+"""95 % of a normal distribution is within so many standard deviations of its mean."""
 
 
 FEW = 30
-"""Results of which no line is drawn: it would follow them, and make the margin too small."""
+"""Up to so many results no regression is made: it would fit noise and make the margin too small."""
 
 
 class Estimate(NamedTuple):
-    """What something is worth.
+    """A mean with its confidence interval.
 
     Attributes:
         mean: The mean, in chips per hand.
-        margin: The true mean lies within this of it with 95 % confidence; 0 where it was computed exactly.
-        hands: Hands that were played; 0 where it was computed exactly.
+        margin: Half of the 95 % confidence interval; 0 if the mean was computed exactly.
+        hands: Hands that were played; 0 if the mean was computed exactly.
     """
 
     mean: float
@@ -40,9 +40,9 @@ class Estimate(NamedTuple):
 
         Args:
             results: `(n,)` chips per hand.
-            each: Hands that each of them took.
-            luck: `(n,)` what is 0 on average and goes up and down with the results: what they share is taken out, as
-                far as a straight line through them tells it (a control variate).
+            each: Hands per result.
+            luck: `(n,)` a control variate: numbers with mean 0 that correlate with the results. Their linear
+                regression is subtracted from the results.
         """
         if luck is not None and len(results) > FEW and luck.any():
             results = results - np.cov(results, luck)[0, 1] / luck.var(ddof=1) * luck
@@ -51,17 +51,17 @@ class Estimate(NamedTuple):
 
 
 def no_progress(share: float) -> None:
-    """Tell nobody."""
+    """Report nothing."""
 
 
 def measure_parts(measure: Callable[[int], Array], parts: int, threads: int, on_progress: OnProgress) -> Array:
-    """Return what all parts of a measurement bring, in their order, whichever is done first.
+    """Return the results of all parts of a measurement, in order.
 
     Args:
         measure: Returns the results of a part, `(n,)`; called by several threads.
-        parts: How many there are.
-        threads: How many are measured at once.
-        on_progress: Is told the share that is done.
+        parts: Number of parts.
+        threads: How many parts are measured at once.
+        on_progress: Called with the share that is done.
     """
     results = []
     with ThreadPoolExecutor(threads) as pool:

@@ -1,4 +1,4 @@
-"""Measures a strategy that was trained: against another one, and against who knows it."""
+"""Evaluates a trained strategy against another one and against a best responder."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from .resolving import Resolver, ResolverSettings
 from .trained import Trained, holdings_of, learned, trained
 
 RESPONSES = 500
-"""Of so many hands of a match, one is played against a local best response: it takes ten thousand times as long."""
+"""One of so many hands of a match is also played by a local best responder, which takes ten thousand times as long."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How good a strategy is; what is won is chips per hand, the mean of both seats.
+    """How good a strategy is. Winnings are chips per hand, the mean of both seats.
 
     Attributes:
-        run: Its run.
-        task: What it was trained on.
-        iterations: How long.
-        against: Who it was measured against.
-        resolved: Whether it thought again at its decisions.
-        unit: Chips of a big blind; 1 where there are no blinds.
-        hands_requested: Hands that were asked for.
-        hands_played: Hands that were played against the opponent; 0 where all deals were gone through instead.
-        won: What it wins of the opponent.
-        nash_conv: What best responses gain against it together, twice the exploitability; None for large games.
-        local_best_response: What a local best response wins of it, a lower bound of the exploitability; None for small
-            games, whose exploitability is known, and where it thought again.
-        skipped: What was wrong with newer checkpoints.
+        run: The run's name.
+        task: The task that it was trained on.
+        iterations: Iterations of the training.
+        against: The opponent.
+        resolved: Whether it resolved its decisions.
+        unit: Chips of a big blind; 1 if there are no blinds.
+        hands_requested: Hands that were requested.
+        hands_played: Hands played against the opponent; 0 if all deals were enumerated instead.
+        won: Winnings against the opponent.
+        nash_conv: The sum of the gains of best responses, twice the exploitability; None for large games.
+        local_best_response: Winnings of a local best responder, a lower bound of the exploitability; None for small
+            games, whose exploitability is known, and with resolving.
+        skipped: A sentence for each newer checkpoint that is damaged.
     """
 
     run: str
@@ -60,7 +60,7 @@ class Evaluation:
     skipped: tuple[str, ...]
 
     def plain(self) -> dict[str, Any]:
-        """Return it as JSON data; estimates are mean, margin of 95 % and hands, 0 hands where nothing was sampled."""
+        """Return JSON data; an estimate has its mean, 95 % margin and hands, 0 hands if nothing was sampled."""
         response = self.local_best_response
         return asdict(self) | {
             "won": self.won._asdict(),
@@ -78,20 +78,20 @@ def evaluate(
     seed: int = 0,
     on_progress: Progress = no_progress,
 ) -> Evaluation:
-    """Measure what a run has learned.
+    """Evaluate the strategy of a run.
 
     Args:
         run: The run.
-        runs_dir: Where other runs are looked for.
-        hands: Hands to play, where not all are gone through.
+        runs_dir: The folder with other runs.
+        hands: Hands to play, if deals are not enumerated.
         against: One of `matches.BOTS`, or another run of the same game.
-        resolver: Settings with which the run's strategy thinks again at its decisions; None if it does not.
+        resolver: Settings for resolving the decisions of the run's strategy; None to play the strategy itself.
         seed: Seed of the deals.
-        on_progress: Is told what is done, and the share of it that is done.
+        on_progress: Called with what is being done and the share that is done.
 
     Raises:
-        BadParameter: The run is none of a solver, the other one's game is another, a setting does not fit, or hands are
-            played and their number is odd or less than four.
+        BadParameter: The run is not of a solver, the opponent's run is of another game, a setting does not fit, or the
+            number of hands to play is odd or less than four.
         UnknownName: There is no such opponent or setting.
         NoCheckpoint: A run has no checkpoint that verifies.
     """
@@ -124,7 +124,7 @@ def evaluate(
 
 
 class Measurement(NamedTuple):
-    """What is to be measured; see `evaluate`."""
+    """What to measure, see `evaluate`."""
 
     game: PokerGame
     strategy: Strategy
@@ -140,15 +140,15 @@ Measured = tuple[Estimate, float | None, Estimate | None]
 
 
 def _exactly(job: Measurement) -> Measured:
-    """Go through all deals."""
+    """Enumerate all deals."""
     strategy = job.strategy
     if job.resolver is not None:
-        strategy = job.resolver.strategy_with(lambda share: job.on_progress("thinking", share))
+        strategy = job.resolver.strategy_with(lambda share: job.on_progress("resolving", share))
     return exact_match(job.game, strategy, job.other), nash_conv(job.game, strategy), None
 
 
 def _by_playing(job: Measurement) -> Measured:
-    """Play hands, and let a local best response play some, if its opponent does not think."""
+    """Play hands; without resolving, also play some hands with a local best responder."""
     game, strategy, holdings = job.game, job.strategy, job.holdings
     threads = usable_cores()
 
@@ -193,14 +193,14 @@ def _opponent(mine: Trained, runs_dir: Path, against: str) -> Strategy:
     other = trained(RunFolder.find(runs_dir, against))
     if other.game is not mine.game:
         raise BadParameter(
-            f"two runs of the same game were expected, and {mine.run} played {mine.task.spec}, "
-            f"{other.run} {other.task.spec}"
+            f"both runs must be of the same game, but {mine.run} was trained on {mine.task.spec} and {other.run} on "
+            f"{other.task.spec}"
         )
     return other.strategy
 
 
 def _plays(run: RunFolder, task: Task) -> bool:
-    """Whether a run has learned the game of a task; one that cannot be read has not."""
+    """Whether a run was trained on the game of a task; False if it cannot be read."""
     with suppress(PacError):
         other = learned(run, task.name)
         return other is not None and other.values == task.values

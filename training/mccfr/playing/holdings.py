@@ -1,4 +1,4 @@
-"""What players of a game can hold, seen as a whole: the buckets of all hands on a board, deals drawn from ranges."""
+"""The hands of a game as arrays: buckets of all hands on a board, and deals drawn from ranges."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from ....envs.fields import Array
 from ....envs.poker.game import Deals, PokerGame
 
 Board: TypeAlias = tuple[int, ...]
-"""The cards that both see."""
+"""The board: cards that both players see."""
 
 
 class Sample(NamedTuple):
-    """Deals that are possible.
+    """Some deals.
 
     Attributes:
-        hands: `(deals, 2)` int64, what each player holds, as an index of hands.
+        hands: `(deals, 2)` int64, the index of each player's hand.
         bucket: `(deals, streets, 2)` int32.
         sign: `(deals, results)` int8, who wins a showdown, as in `Deals`.
-        weight: `(deals,)` float64, how likely each is beside the others; they sum to 1.
+        weight: `(deals,)` float64, the relative probability of each; they sum to 1.
     """
 
     hands: Array
@@ -33,9 +33,9 @@ class Holdings(Protocol):
     """The hands of a game.
 
     Attributes:
-        names: How each hand is called.
-        shown: For each street, how many cards both see.
-        exact: Whether `deals` returns all deals that are possible, and not a sample of them.
+        names: The name of each hand.
+        shown: The number of board cards on each street.
+        exact: Whether `deals` returns all possible deals instead of a sample.
     """
 
     names: tuple[str, ...]
@@ -43,39 +43,39 @@ class Holdings(Protocol):
     exact: bool
 
     def buckets(self, player: int, board: Board) -> Array:
-        """Return `(hands,)` int32: the bucket of each hand of a player on a board, -1 for one that clashes with it."""
+        """Return `(hands,)` int32: the bucket of each hand of a player on a board, -1 for one with a board card."""
 
     def number(self, cards: Board) -> int:
-        """Return the index of the hand that consists of some cards, or dice."""
+        """Return the index of the hand with these cards or dice."""
 
     def boards(self, street: int) -> tuple[Board, ...]:
-        """Return all boards of a street, of a game that is `exact`."""
+        """Return all boards of a street, if `exact`."""
 
     def against(self, player: int, hand: int, board: Board) -> Array:
-        """Return `(hands,)` bool: what the other player can hold."""
+        """Return `(hands,)` bool: the hands that the other player can have."""
 
     def equities(self, player: int, hand: int, board: Board, random: np.random.Generator) -> Array:
-        """Return `(hands,)` float64 from -1 to 1: how a hand fares against every other when all cards are shown."""
+        """Return `(hands,)` float64 from -1 to 1: the equity of a hand against every other at showdown."""
 
     def draw(self, random: np.random.Generator) -> tuple[int, Board]:
-        """Return a player's hand and all cards that both will see, drawn from a shuffled deck."""
+        """Return a hand of a player and the complete board, drawn from a shuffled deck."""
 
     def deals(self, board: Board, ranges: Array, most: int, random: np.random.Generator) -> Sample:
         """Return deals that fit a board and ranges.
 
         Args:
-            board: What both see.
-            ranges: `(2, hands)` how likely each player holds each hand, but for cards that are the other's.
-            most: Deals to draw, where not all are returned.
-            random: Draws them.
+            board: The board.
+            ranges: `(2, hands)` the probability of each player's hands, regardless of the other's cards.
+            most: Deals to draw, if not `exact`.
+            random: Draws the deals.
 
         Returns:
-            The deals; none if no hand of one range goes with one of the other.
+            The deals; none if all hands of one range clash with those of the other.
         """
 
 
 class SmallHoldings:
-    """The hands of a game whose deals are all known; the `Holdings` of such a game."""
+    """The `Holdings` of a game whose deals are listed."""
 
     exact = True
 
@@ -86,21 +86,21 @@ class SmallHoldings:
         self._deals: Deals = game.deals
 
     def buckets(self, player: int, board: Board) -> Array:
-        """Return `(hands,)` int32: the bucket of each hand of a player on a board, -1 for one that clashes."""
+        """Return `(hands,)` int32: the bucket of each hand of a player on a board, -1 for one with a board card."""
         fits = self._fits(board)
         found = np.full(len(self.names), -1, np.int32)
         found[self._deals.hands[fits, player]] = self._deals.bucket[fits, self.shown.index(len(board)), player]
         return found
 
     def against(self, player: int, hand: int, board: Board) -> Array:
-        """Return `(hands,)` bool: what the other player can hold."""
+        """Return `(hands,)` bool: the hands that the other player can have."""
         fits = self._fits(board) & (self._deals.hands[:, player] == hand)
         found = np.zeros(len(self.names), np.bool_)
         found[self._deals.hands[fits, 1 - player]] = True
         return found
 
     def equities(self, player: int, hand: int, board: Board, random: np.random.Generator) -> Array:
-        """Return `(hands,)` float64 from -1 to 1: the mean over all boards to come, 0 for hands that cannot be."""
+        """Return `(hands,)` float64 from -1 to 1: the mean over all remaining boards, 0 for impossible hands."""
         del random
         fits = self._fits(board) & (self._deals.hands[:, player] == hand)
         other = self._deals.hands[fits, 1 - player]
@@ -109,7 +109,7 @@ class SmallHoldings:
         return np.bincount(other, signs, len(self.names)) / np.maximum(count, 1)
 
     def draw(self, random: np.random.Generator) -> tuple[int, Board]:
-        """Return a player's hand and all cards that both will see."""
+        """Return a hand of player 0 and the complete board."""
         deal = int(random.integers(len(self._deals.hands)))
         return int(self._deals.hands[deal, 0]), (int(self._deals.board[deal]),) * max(self.shown)
 
@@ -123,7 +123,7 @@ class SmallHoldings:
         return Sample(hands[kept], self._deals.bucket[kept], self._deals.sign[kept], likely)
 
     def number(self, cards: Board) -> int:
-        """Return the index of a hand: its one card, or die."""
+        """Return the index of a hand, which is its only card or die."""
         return cards[0]
 
     def boards(self, street: int) -> tuple[Board, ...]:

@@ -1,13 +1,14 @@
-"""How much a strategy gives away at least: local best response, as by Lisy and Bowling (2017).
+"""Local best response (Lisy and Bowling, 2017): a lower bound of the exploitability of a strategy.
 
-One player knows the strategy of the other, and keeps track of what that one may hold. At each decision it takes the
-action that is best if both only check and call from there on, but for the answer to its own raise, where hands that
-would fold do. What it wins is a lower bound of what the best response would win. It bets as the strategy's own tree
-allows, with the hands as they are: it sees what is lost by abstracting cards, and not what is lost by abstracting bets.
+The responder knows the opponent's strategy and tracks the opponent's range. At each decision it takes the action that
+is best if both players only check and call afterwards, except that the opponent may fold to the responder's raise. Its
+winnings are a lower bound of those of a best response. It uses the bet sizes of the strategy's tree and exact hands. So
+the result includes losses by card abstraction, but not those by bet abstraction.
 
-The opponent's hand is never dealt: its range is what plays, all that it may do is followed, and at the end all of it is
-compared; once nobody decides any more, so are all boards that may come, or many. What is left to luck is which hand is
-dealt on which board: the more it wins if both follow the strategy, the more it wins here, so that much is taken out.
+The opponent's hand is not dealt. All actions of its range are followed, and showdowns are against the whole range. When
+no decisions are left, the mean is over all remaining boards, or over a sample. So only the responder's hand and the
+board are random. The hand's winnings if both players follow the strategy correlate with the result and are a control
+variate.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from .rollout import Nodes, nodes_of, played_below
 
 PLAYERS = 2
 PLAYED = 512
-"""Hands by which it is seen what a hand is worth, in each seat."""
+"""Deals with which the control variate of a hand is computed, in each seat."""
 
 
 class Seat(NamedTuple):
-    """Who responds, with which hand, and all cards that both will see by the end."""
+    """The responder, its hand and the complete board."""
 
     player: int
     hand: int
@@ -48,22 +49,22 @@ def local_best_response(
     threads: int = 1,
     on_progress: OnProgress = no_progress,
 ) -> Estimate:
-    """Return what a local best response wins against a strategy, the mean of both seats, in chips per hand.
+    """Return the winnings of a local best responder against a strategy, the mean of both seats, in chips per hand.
 
     Args:
         game: A game of poker.
         strategy: `(entries,)` probabilities.
-        holdings: The game's hands; where they are `exact`, nothing is sampled.
+        holdings: The game's hands; if they are `exact`, nothing is sampled.
         hands: Hands to play; two at a time, one from each seat with the same cards.
         seed: Seed of the cards; the result does not depend on the number of threads.
         threads: How many hands are played at once.
-        on_progress: Is told the share that is done.
+        on_progress: Called with the share that is done.
 
     Raises:
-        BadParameter: In this game nobody can check and call to the end.
+        BadParameter: In this game players cannot check and call to the end.
     """
     if game.tree.result.any():
-        raise BadParameter(f"a local best response checks and calls to the end, which {game.name} does not have")
+        raise BadParameter(f"a local best responder checks and calls to the end, which is impossible in {game.name}")
     if holdings.exact:
         return Estimate(_exactly(game, strategy, holdings))
 
@@ -82,7 +83,7 @@ def local_best_response(
 
 
 def _worth(nodes: Nodes, strategy: Array, holdings: Holdings, seat: Seat, random: np.random.Generator) -> float:
-    """Return what a hand wins on its board if both follow the strategy: over all hands and both seats nothing."""
+    """Return a hand's winnings on its board if both follow the strategy. The mean over hands and seats is 0."""
     own, other = np.zeros(len(holdings.names)), holdings.against(seat.player, seat.hand, seat.board)
     own[seat.hand] = 1
     ranges = np.array([own, other] if seat.player == 0 else [other, own], np.float64)
@@ -108,14 +109,14 @@ def _exactly(game: PokerGame, strategy: Array, holdings: Holdings) -> float:
 
 
 class LocalResponder:
-    """One hand of a player who responds locally.
+    """A local best responder with one hand.
 
     Args:
         game: The game.
         strategy: `(entries,)` probabilities by which the opponent acts.
         holdings: The game's hands.
-        seat: Who responds, and the cards.
-        random: Draws what cards may come; nothing is drawn where the holdings are `exact`.
+        seat: The responder and the cards.
+        random: Draws remaining cards; not used if the holdings are `exact`.
     """
 
     def __init__(
@@ -127,11 +128,11 @@ class LocalResponder:
         self._true = holdings.against(seat.player, seat.hand, seat.board)
 
     def wins(self) -> float:
-        """Return what the hand wins, in chips."""
+        """Return the winnings of the hand in chips."""
         return self._value(0, self._holdings.against(self._seat.player, self._seat.hand, ()).astype(np.float64))
 
     def _value(self, node: int, held: Array) -> float:
-        """Return what a node is worth; `held` is what the opponent may hold but for the cards on the board."""
+        """Return the value of a node; `held` is the opponent's range before removing hands with board cards."""
         tree, player = self._game.tree, self._seat.player
         kind = tree.kind[node]
         if kind == FOLD:
@@ -148,9 +149,9 @@ class LocalResponder:
         return self._answered(node, held)
 
     def _settled(self, node: int, held: Array) -> float | None:
-        """Return what is won on average over all cards to come, if nobody decides any more.
+        """Return the mean winnings over the remaining cards if no decisions are left; None otherwise.
 
-        The cards are imagined anew: those by which the decisions were chosen flatter them.
+        The cards are sampled again. The cards with which decisions were chosen would bias the result upwards.
         """
         tree, player, hand = self._game.tree, self._seat.player, self._seat.hand
         board, end = self._shown(node), node
@@ -163,14 +164,14 @@ class LocalResponder:
         return float(tree.paid[end].min() * (may @ fares) / may.sum())
 
     def _answered(self, node: int, held: Array) -> float:
-        """Return what a decision of the opponent is worth, over all that its range does."""
+        """Return the value of a decision of the opponent, the mean over the actions of its range."""
         acts, true = self._acts(node), held * self._true
         likely = true @ acts / true.sum()
         below = ((action, self._game.tree.below(node, action)) for action in map(int, np.flatnonzero(likely > 0)))
         return sum(float(likely[action]) * self._value(child, held * acts[:, action]) for action, child in below)
 
     def _best(self, node: int, held: Array) -> int:
-        """Return the action that is best if after the answer to it both check and call to the end."""
+        """Return the best action if both players only check and call after the opponent's answer."""
         game, tree, player = self._game, self._game.tree, self._seat.player
         board = self._shown(node)
         may = held * self._holdings.against(player, self._seat.hand, board)
@@ -189,14 +190,14 @@ class LocalResponder:
         return int(values.argmax())
 
     def _folding(self, node: int) -> Array:
-        """Return `(hands,)` how often the opponent folds at a decision."""
+        """Return `(hands,)` the probability that the opponent folds at a decision."""
         acts = self._acts(node)
         giving = [action for action in range(acts.shape[1]) if folds(self._game, node, action)]
         folded: Array = acts[:, giving].sum(axis=1)
         return folded
 
     def _acts(self, node: int) -> Array:
-        """Return `(hands, actions)` what the opponent does at a decision."""
+        """Return `(hands, actions)` probabilities of the opponent's actions at a decision."""
         buckets = self._holdings.buckets(1 - self._seat.player, self._shown(node))
         return probabilities(self._game, self._strategy, node, buckets)
 
@@ -204,7 +205,7 @@ class LocalResponder:
         return self._seat.board[: self._holdings.shown[self._game.tree.street[node]]]
 
     def _against(self, board: Board) -> Array:
-        """Return `(hands,)` how the hand fares against every other, as far as a board tells."""
+        """Return `(hands,)` the equity of the hand against every other on a board."""
         if board not in self._fares:
             self._fares[board] = self._holdings.equities(self._seat.player, self._seat.hand, board, self._random)
         return self._fares[board]

@@ -1,4 +1,4 @@
-"""Matches of two strategies: every deal is played from both seats, so that the better cards decide nothing."""
+"""Matches of two strategies. Every deal is played from both seats, so that better cards favor nobody."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from .resolving import Resolver
 from .rollout import Nodes, duel, expected, nodes_of
 
 BOTS = ("uniform", "call", "fold", "allin")
-"""Opponents that need no training: all actions alike; check and call; check and fold; the largest raise, else call."""
-REMEMBERED = 16
-"""Decisions."""
+"""Opponents without training: uniform random; check and call; check and fold; the largest raise, else call."""
+CACHED = 16
+"""The most resolved decisions that a player keeps."""
 BLOCK = 4096
-"""Deals that a thread plays at once."""
+"""Deals per part of a match."""
 PLAYERS = 2
 
 
 class MatchPlayer(Protocol):
-    """Decides in one seat or the other."""
+    """Chooses actions in either seat."""
 
     def acts(self, node: int, board: Board, hand: int) -> Array:
         """Return `(actions,)` probabilities."""
@@ -54,10 +54,10 @@ class StrategyPlayer:
 
 
 class ResolvingPlayer:
-    """A `MatchPlayer` that thinks again at every decision, but once only if it is asked again at once."""
+    """A `MatchPlayer` that resolves every decision, and caches the last ones."""
 
     def __init__(self, resolver: Resolver) -> None:
-        self._resolve = lru_cache(REMEMBERED)(resolver.resolve)
+        self._resolve = lru_cache(CACHED)(resolver.resolve)
 
     def acts(self, node: int, board: Board, hand: int) -> Array:
         """Return `(actions,)` probabilities."""
@@ -99,7 +99,7 @@ def _shares(game: PokerGame, node: int, name: str) -> Array:
 
 
 def exact_match(game: PokerGame, one: Strategy, other: Strategy) -> Estimate:
-    """Return what one strategy wins of another per hand in a game whose deals are known, as the mean of both seats."""
+    """Return the winnings of one strategy against another per hand, the mean over all deals and both seats."""
     deals = game.deals
     assert deals is not None
     nodes, value = nodes_of(game), np.zeros(len(game.tree.kind))
@@ -123,17 +123,17 @@ def match(
     threads: int = 1,
     on_progress: OnProgress = no_progress,
 ) -> Estimate:
-    """Return what one strategy wins of another per hand, from hands that are played.
+    """Return the winnings of one strategy against another per hand, estimated by playing hands.
 
     Args:
         game: The game.
         one: `(entries,)` probabilities.
-        other: Likewise.
+        other: The same for the opponent.
         holdings: The game's hands.
         hands: Hands to play, two for each deal.
         seed: Seed of the deals; the result does not depend on the number of threads.
         threads: How many blocks of deals are played at once.
-        on_progress: Is told the share that is done.
+        on_progress: Called with the share that is done.
 
     Raises:
         BadParameter: The number of hands is odd, or less than four.
@@ -152,22 +152,22 @@ def match(
 
 
 def deals_of(hands: int) -> int:
-    """Return the number of deals that so many hands take.
+    """Return the number of deals for so many hands.
 
     Raises:
-        BadParameter: The number is odd, or less than four: one deal says nothing about how far the mean may be off.
+        BadParameter: The number is odd, or less than four: one deal gives no confidence interval.
     """
     if hands < 2 * PLAYERS or hands % PLAYERS:
         least = max(2 * PLAYERS, hands + hands % PLAYERS)
         raise BadParameter(
-            f"every deal is played from both seats, so the number of hands must be an even number from 4 on, "
-            f"got {hands}: {least} would do"
+            f"the number of hands must be even and at least 4, as every deal is played from both seats, got {hands}: "
+            f"use {least}"
         )
     return hands // PLAYERS
 
 
 def _dealt(holdings: Holdings, deals: int, random: np.random.Generator) -> tuple[Array, Array]:
-    """Return `(deals, streets, 2)` buckets and `(deals, results)` signs; where drawn hands clash, more are drawn."""
+    """Return `(deals, streets, 2)` buckets and `(deals, results)` signs. Deals whose hands clash are drawn again."""
     anything = np.ones((PLAYERS, len(holdings.names)))
     drawn = [holdings.deals((), anything, deals, random)]
     while (missing := deals - sum(len(sample.sign) for sample in drawn)) > 0:
@@ -187,23 +187,23 @@ def player_match(
     threads: int = 1,
     on_progress: OnProgress = no_progress,
 ) -> Estimate:
-    """Return what one player wins of another per hand, where they decide as they go; other arguments as in `match`.
+    """Return the winnings of one player against another per hand; arguments as in `match`.
 
-    What a deal is worth after each action is guessed, and what the action that is drawn brings beyond the mean of all
-    that might have been is taken out as luck (Burch et al., 2018). Any guess leaves the mean what it is.
+    After each action, the difference of the deal's estimated value and its mean over all actions is subtracted as luck
+    (AIVAT, Burch et al., 2018). The estimates do not bias the mean.
 
-    Not for liar's dice: its showdowns have more than one result.
+    This is not for liar's dice, whose showdowns have more than one result.
 
     Args:
         game: The game.
-        one: Decides.
-        other: Likewise.
+        one: The player.
+        other: The same for the opponent.
         holdings: The game's hands.
         hands: Hands to play, two for each deal.
-        guess: `(entries,)` probabilities near those of both: hands are worth what they win if both follow them.
+        guess: `(entries,)` probabilities close to those of both players, for the estimated values.
         seed: Seed of the deals.
         threads: How many hands are played at once.
-        on_progress: Is told the share that is done.
+        on_progress: Called with the share that is done.
 
     Raises:
         BadParameter: The number of hands is odd, or less than four.
@@ -225,7 +225,7 @@ def player_match(
 
 
 class Deal(NamedTuple):
-    """What both hold, what both will see, and whether player 0 wins (1) or loses (-1) if all is shown."""
+    """Both hands, the complete board, and whether player 0 wins (1) or loses (-1) a showdown."""
 
     hands: tuple[int, int]
     board: Board
@@ -233,7 +233,7 @@ class Deal(NamedTuple):
 
 
 def _worth(nodes: Nodes, strategy: Strategy, holdings: Holdings, deal: Deal) -> Array:
-    """Return `(nodes,)` what a deal is worth to player 0 everywhere if both follow a strategy."""
+    """Return `(nodes,)` the values of all nodes to player 0 for a deal if both follow a strategy."""
     boards = [deal.board[:shown] for shown in holdings.shown]
     held = [[holdings.buckets(player, board)[deal.hands[player]] for player in range(PLAYERS)] for board in boards]
     worth = np.empty(len(nodes.kind))
@@ -249,7 +249,7 @@ def _played(
     worth: Array,
     random: np.random.Generator,
 ) -> float:
-    """Play a deal; return what player 0 wins, but for luck."""
+    """Play a deal; return the winnings of player 0 without luck."""
     tree, node, luck = game.tree, 0, 0.0
     while tree.kind[node] in {DECISION, STREET}:
         action = 0

@@ -1,4 +1,4 @@
-"""A trained strategy as somebody to play against."""
+"""A trained strategy as an opponent."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from .trained import Trained, holdings_of, learned
 
 
 class Opponent:
-    """Plays hands as they are played for real; a `pac.envs.poker.live.Policy`.
+    """Plays dealt hands; a `pac.envs.poker.live.Policy`.
 
     Args:
-        player: Decides.
+        player: Chooses the actions.
         holdings: The game's hands.
     """
 
@@ -33,7 +33,7 @@ class Opponent:
         self._player, self._holdings = player, holdings
 
     def __call__(self, hand: LiveHand, seat: int) -> Array:
-        """Return probabilities of the actions at the node that stands for the hand."""
+        """Return probabilities of the actions at the node of the hand."""
         assert hand.node is not None
         return self._player.acts(hand.node, hand.board, self._holdings.number(hand.hands[seat]))
 
@@ -41,12 +41,12 @@ class Opponent:
 def opponent_of(
     found: Trained, resolver: Mapping[str, Any] | None = None, *, on_progress: Progress = no_progress
 ) -> Opponent:
-    """Return who plays what was trained.
+    """Return an opponent that plays a trained strategy.
 
     Args:
-        found: What was trained.
-        resolver: Settings with which to think again at every decision; None to play what was trained.
-        on_progress: Is told what takes long, and the share of it that is done.
+        found: The trained strategy.
+        resolver: Settings for resolving every decision; None to play the strategy itself.
+        on_progress: Called with what takes long and the share that is done.
 
     Raises:
         UnknownName: A setting is unknown.
@@ -66,7 +66,7 @@ def opponent_of(
 
 
 def run_for(task: Task, name: str, runs_dir: Path) -> RunFolder:
-    """Return a run that has learned to play a task's game.
+    """Return a run that was trained on a task's game.
 
     Args:
         task: The game; its parameters are the run's.
@@ -74,16 +74,16 @@ def run_for(task: Task, name: str, runs_dir: Path) -> RunFolder:
         runs_dir: Where runs are kept.
 
     Raises:
-        BadParameter: There is none, or it learned another game.
+        BadParameter: There is none, or it was trained on another game.
     """
     advice = f"pac-tui run --task {task.spec} --headless --seconds {60 if task.name == 'holdem' else 10} trains one"
     if name != LATEST:
         run = RunFolder.find(runs_dir, name)
         if learned(run, task.name) is None:
-            raise BadParameter(f"{run.name} has no checkpoint of a solver that played {task.name}: {advice}")
+            raise BadParameter(f"{run.name} has no checkpoint of a solver of {task.name}: {advice}")
         return run
     for run in reversed(RunFolder.all(runs_dir)):
-        with suppress(PacError):  # a damaged run is no opponent, and the others are
+        with suppress(PacError):  # a damaged run is skipped
             if learned(run, task.name) is not None:
                 return run
-    raise BadParameter(f"no run in {runs_dir} has learned {task.name}: {advice}")
+    raise BadParameter(f"no run in {runs_dir} was trained on {task.name}: {advice}")

@@ -1,4 +1,4 @@
-"""Where a hand has come to in a game's tree, and what that says about the cards: Bayes' rule over what was done."""
+"""Ranges at a node of a game's tree, by Bayes' rule from the actions on the way there."""
 
 from __future__ import annotations
 
@@ -49,18 +49,18 @@ def probabilities(game: PokerGame, strategy: Array, node: int, bucket: Array) ->
 
 
 def ranges(game: PokerGame, strategy: Array, hands: Holdings, node: int, board: Board) -> Array:
-    """Return what each player may hold at a node, by Bayes' rule from what a strategy would have done on the way.
+    """Return each player's range at a node, by Bayes' rule from a strategy's probabilities of the actions before it.
 
     Args:
         game: The game.
         strategy: `(entries,)` probabilities.
         hands: The game's hands.
         node: The node.
-        board: The cards that both see there.
+        board: The board there.
 
     Returns:
-        `(2, hands)`, each player's summing to 1 over the hands that the board leaves. The cards of the other player are
-        not known to a range: deals drawn from both say what goes together. Zeros for a player who would not be here.
+        `(2, hands)`, of which each player's sum to 1 over the hands without board cards. A range ignores the other
+        player's cards. It is 0 for a player whose strategy never reaches the node.
     """
     found = np.stack([hands.buckets(player, board) >= 0 for player in range(2)]).astype(np.float64)
     for before, action in history(game, parents(game), node):
@@ -73,10 +73,10 @@ def ranges(game: PokerGame, strategy: Array, hands: Holdings, node: int, board: 
 
 
 def folds(game: PokerGame, node: int, action: int) -> bool:
-    """Tell whether an action of a decision gives up."""
+    """Whether an action of a decision folds."""
     return bool(game.tree.kind[game.tree.below(node, action)] == FOLD)
 
 
 def raises(game: PokerGame, node: int, action: int) -> bool:
-    """Tell whether an action of a decision puts in more chips than anybody has."""
+    """Whether an action of a decision bets or raises."""
     return bool(game.tree.actions_of(node)[action].chips > game.tree.paid[node].max())

@@ -1,16 +1,15 @@
-"""Thinks again where a hand stands: solves the next decisions anew, for the ranges that the play so far has left.
+"""Resolving: during play, solves the next decisions again for the present board and ranges.
 
-The strategy that training made, the *blueprint*, was made for all hands and boards at once. A resolver takes what both
-players may hold at one decision, the board as it is, and the decisions that follow on this street; it solves these by
-CFR+ in vector form, over buckets of hands, with the blueprint's own play as what follows below them.
+The trained strategy, the *blueprint*, was computed for all hands and boards at once. A resolver takes both players'
+ranges at one decision, the board, and the next decisions on this street. It solves these by CFR+ in vector form over
+buckets of hands. The values of the leaves are those of the blueprint.
 
-How far to trust the ranges is `range_update_mode`. `bayes` takes both players to have come here by the blueprint, and
-answers that alone: an opponent who did not may gain from it what the blueprint would not have given. `bayes_light`
-takes only the player who thinks to have done so. The opponent may hold whatever cards allow, and each of these hands
-may leave the subgame for the best that it can get from the blueprint (the CFR-D gadget of Burch, Johanson and Bowling,
-2014), so that none is given more. Both are weak where the blueprint's play below the leaves is: an opponent may play
-otherwise there. That is why the first of several streets, far from all that counts, is left to the blueprint, and why
-`policy_blend_alpha` mixes what was found with the blueprint.
+`range_update_mode` says which ranges are assumed. With `bayes`, both players followed the blueprint so far. An opponent
+who did not may exploit this more than the blueprint. With `bayes_light`, only the resolving player did. The opponent
+may have any hand, and each hand may leave the subgame for its best response to the blueprint (the CFR-D gadget of
+Burch, Johanson and Bowling, 2014), so no hand gains more than that. Both modes are weak where the blueprint is weak
+below the leaves, since an opponent may play differently there. So the first of several streets is not resolved, and
+`policy_blend_alpha` mixes the result with the blueprint.
 """
 
 from __future__ import annotations
@@ -34,39 +33,38 @@ from .rollout import expected_below, nodes_of, played_below
 from .subgame import Subgame, Subtree, matched, subtree
 
 CHUNK = 256
-"""Deals that are rolled out between two looks at the clock."""
+"""Deals that are evaluated between two checks of the clock."""
 DOUBT = 0.01
-"""The share of a player's range that is taken to be any hand: who thinks may hold what the blueprint would not."""
+"""The share of a player's range that is uniform: the resolving player may have hands that the blueprint would not."""
 
 
 class ResolverSettings(TrainerSettings):
     """Settings of the resolver."""
 
     time_budget_ms: float = Field(300, gt=0, description="time for a decision, in milliseconds")
-    iterations: int = Field(200, gt=0, description="most iterations of CFR+ for a decision")
-    deals: int = Field(4096, gt=0, description="most deals that are rolled out for a decision, where not all can be")
-    max_depth: int = Field(2, gt=0, description="decisions, one after the other on this street, that are solved anew")
-    max_raises_per_street: int = Field(4, ge=0, description="bets and raises of a street that are thought of")
+    iterations: int = Field(200, gt=0, description="maximum iterations of CFR+ for a decision")
+    deals: int = Field(4096, gt=0, description="maximum deals that are evaluated for a decision")
+    max_depth: int = Field(2, gt=0, description="maximum depth of the subgame, in decisions on this street")
+    max_raises_per_street: int = Field(4, ge=0, description="maximum bets and raises of a street in the subgame")
     leaf_value_mode: Literal["blueprint_rollout"] = Field(
-        "blueprint_rollout", description="what follows below: both play the blueprint to the end"
+        "blueprint_rollout", description="values of leaves: both players play the blueprint to the end"
     )
     range_update_mode: Literal["bayes", "bayes_light"] = Field(
-        "bayes_light", description="what the opponent may hold: what the blueprint would, or anything, with a way out"
+        "bayes_light", description="range of the opponent: by the blueprint, or any hand with a safe alternative"
     )
-    policy_blend_alpha: float = Field(0.35, ge=0, le=1, description="share of what is found; the rest is the blueprint")
-    seed: int = Field(0, ge=0, description="seed of the deals that are drawn")
+    policy_blend_alpha: float = Field(0.35, ge=0, le=1, description="share of the result; the rest is the blueprint")
+    seed: int = Field(0, ge=0, description="seed of the drawn deals")
 
 
 @dataclass(frozen=True)
 class ResolvedDecision:
-    """What a resolver found for a decision.
+    """The result of a resolver for a decision.
 
     Attributes:
-        probabilities: `(hands, actions)` what to do with each hand, mixed with the blueprint; zeros for hands that
-            clash with the board.
-        blueprint: `(hands, actions)` what the blueprint does.
-        iterations: Iterations made; 0 where the blueprint was left as it is.
-        deals: Deals rolled out.
+        probabilities: `(hands, actions)` the result mixed with the blueprint; 0 for hands with board cards.
+        blueprint: `(hands, actions)` probabilities of the blueprint.
+        iterations: Iterations made; 0 if the blueprint was not changed.
+        deals: Deals evaluated.
     """
 
     probabilities: Array
@@ -76,14 +74,14 @@ class ResolvedDecision:
 
 
 class Resolver:
-    """Thinks again about decisions of a game.
+    """Resolves decisions of a game.
 
     Args:
         game: The game.
         strategy: `(entries,)` probabilities, the blueprint.
         holdings: The game's hands.
-        settings: How to think.
-        clock: Tells the time in seconds.
+        settings: The settings.
+        clock: Returns the time in seconds.
     """
 
     def __init__(
@@ -100,11 +98,11 @@ class Resolver:
         self._nodes, self._ends = nodes_of(game), ends(game)
 
     def resolve(self, node: int, board: Board = ()) -> ResolvedDecision:
-        """Return what to do at a decision, for every hand that its player may hold.
+        """Return the strategy at a decision for every hand.
 
         Args:
             node: The decision.
-            board: The cards that both see there.
+            board: The board there.
         """
         begun, player = self._clock(), int(self.game.tree.player[node])
         buckets = [self.holdings.buckets(who, board) for who in range(2)]
@@ -127,10 +125,10 @@ class Resolver:
         return ResolvedDecision(self._mixed(tree, blueprint, found), blueprint, made, deals)
 
     def strategy_with(self, on_progress: OnProgress = no_progress) -> Array:
-        """Return `(entries,)` what is done at every decision of a small game if each is thought about.
+        """Return `(entries,)` the strategy of a small game with every decision resolved.
 
         Args:
-            on_progress: Is told the share that is done.
+            on_progress: Called with the share that is done.
         """
         game, found = self.game, self.strategy.copy()
         nodes = np.flatnonzero(game.tree.kind == DECISION)
@@ -145,7 +143,7 @@ class Resolver:
         return found
 
     def _ranges(self, node: int, board: Board) -> Array:
-        """Return `(2, hands)` what both players may hold, as far as the blueprint is trusted."""
+        """Return `(2, hands)` both players' ranges, according to `range_update_mode`."""
         held = ranges(self.game, self.strategy, self.holdings, node, board)
         anything = np.stack([self.holdings.buckets(player, board) >= 0 for player in range(2)]).astype(np.float64)
         anything /= anything.sum(axis=1, keepdims=True)
@@ -155,7 +153,7 @@ class Resolver:
         return (1 - doubt) * held + doubt * anything
 
     def _payoff(self, tree: Subtree, board: Board, keys: tuple[Array, Array], begun: float) -> tuple[Array, int]:
-        """Return what leaves are worth to player 0 for all keys, `(leaves, keys, keys)`, and from how many deals."""
+        """Return the values of leaves to player 0, `(leaves, keys, keys)`, and the number of deals behind them."""
         random = np.random.default_rng((self.settings.seed, tree.decisions[0], *board))
         held = self._ranges(tree.decisions[0], board)
         shape = len(tree.leaves), int(keys[0].max()) + 1, int(keys[1].max()) + 1
@@ -170,7 +168,7 @@ class Resolver:
         return payoff, done
 
     def _leaves(self, tree: Subtree, sample: Sample, random: np.random.Generator) -> Array:
-        """Return `(deals, leaves)` what player 0 wins where both follow the blueprint from the leaves on."""
+        """Return `(deals, leaves)` the winnings of player 0 if both follow the blueprint from the leaves on."""
         leaves = np.array(tree.leaves)
         values = np.zeros((len(sample.hands), len(leaves)))
         if self.holdings.exact:
@@ -181,7 +179,7 @@ class Resolver:
         return values
 
     def _acts(self, tree: Subtree, decision: int, bucket: Array) -> Array:
-        """Return `(keys, choices)` what the blueprint does of the actions that a decision of the subtree keeps."""
+        """Return `(keys, choices)` the blueprint's probabilities of the actions that the subtree keeps."""
         kept = [choice.action for choice in tree.choices[decision]]
         return matched(probabilities(self.game, self.strategy, tree.decisions[decision], bucket)[:, kept])
 
@@ -192,5 +190,5 @@ class Resolver:
         return np.where(blueprint.sum(axis=1, keepdims=True) > 0, (1 - alpha) * blueprint + alpha * whole, 0.0)
 
     def _left(self, begun: float, share: float = 1.0) -> float:
-        """Seconds that are left of a share of the time budget."""
+        """Return the remaining seconds of a share of the time budget."""
         return begun + share * self.settings.time_budget_ms / 1000 - self._clock()

@@ -1,4 +1,4 @@
-"""What hands are worth when both players follow given strategies: exactly, or by playing them once."""
+"""Values of deals if both players follow given strategies: exactly, or by playing once."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Nodes(NamedTuple):
 
     Attributes:
         kind: As in `Tree`.
-        player: Who decides.
+        player: The player who decides.
         street: As in `Tree`.
-        result: Which result of a showdown counts.
+        result: The index of the result of a showdown.
         stake: float64 chips: of a `FOLD` what player 0 wins (or loses), of a `SHOWDOWN` what the winner wins.
         first: The first edge.
         degree: Number of edges.
@@ -69,14 +69,14 @@ def entry_of(nodes: Nodes, node: int, bucket: Array) -> int:
 def expected(
     nodes: Nodes, first: Array, second: Array, bucket: Array, sign: Array, root: int, end: int, value: Array
 ) -> None:
-    """Write what a deal is worth to player 0 at every node from `root` to `end - 1`, over all that both may do.
+    """Write the expected value of a deal to player 0 at every node from `root` to `end - 1`.
 
     Args:
         nodes: The tree.
         first: `(entries,)` probabilities by which player 0 acts.
-        second: Likewise of player 1.
+        second: The same of player 1.
         bucket: `(streets, 2)` the deal's buckets.
-        sign: `(results,)` who wins a showdown.
+        sign: `(results,)` the winner of a showdown.
         root: A node.
         end: One after the last node below it.
         value: `(nodes,)` float64 chips, written.
@@ -100,14 +100,14 @@ def expected(
 
 @compiled
 def played(nodes: Nodes, first: Array, second: Array, bucket: Array, sign: Array, root: int, random: Array) -> float:
-    """Play a deal once from a node on; return what player 0 wins, in chips.
+    """Play a deal once from a node on; return the winnings of player 0 in chips.
 
     Args:
         nodes: The tree.
         first: `(entries,)` probabilities by which player 0 acts.
-        second: Likewise of player 1.
+        second: The same of player 1.
         bucket: `(streets, 2)` the deal's buckets.
-        sign: `(results,)` who wins a showdown.
+        sign: `(results,)` the winner of a showdown.
         root: The node.
         random: `(1,)` uint64, a generator's state, advanced.
     """
@@ -132,7 +132,7 @@ def played(nodes: Nodes, first: Array, second: Array, bucket: Array, sign: Array
 def expected_below(
     nodes: Nodes, strategy: Array, buckets: Array, signs: Array, leaves: Array, ends: Array, values: Array
 ) -> None:
-    """Write what deals are worth to player 0 at some nodes when both follow `strategy`.
+    """Write the expected values of deals to player 0 at some nodes if both follow `strategy`.
 
     Args:
         nodes: The tree.
@@ -155,7 +155,7 @@ def expected_below(
 def played_below(
     nodes: Nodes, strategy: Array, buckets: Array, signs: Array, leaves: Array, random: Array, values: Array
 ) -> None:
-    """Write what player 0 won when deals were played once from each of some nodes on; arguments as `expected_below`."""
+    """Write the winnings of player 0 in deals played once from some nodes on; arguments as in `expected_below`."""
     for deal in range(len(buckets)):
         for leaf in range(len(leaves)):
             values[deal, leaf] = played(nodes, strategy, strategy, buckets[deal], signs[deal], leaves[leaf], random)
@@ -163,12 +163,12 @@ def played_below(
 
 @compiled
 def duel(nodes: Nodes, one: Array, other: Array, buckets: Array, signs: Array, random: Array, results: Array) -> None:
-    """Play deals twice, from each seat once, and write what the one strategy wins of the other per hand.
+    """Play deals once from each seat; write the winnings of one strategy against the other per hand.
 
     Args:
         nodes: The tree.
         one: `(entries,)` probabilities.
-        other: Likewise.
+        other: The same of the opponent.
         buckets: `(deals, streets, 2)`.
         signs: `(deals, results)`.
         random: `(1,)` uint64, a generator's state, advanced.

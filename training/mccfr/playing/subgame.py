@@ -1,4 +1,4 @@
-"""A few decisions of a game, on one board and for given ranges, and CFR+ over them in vector form."""
+"""Some decisions of a game for one board and given ranges, solved by CFR+ in vector form."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ....envs.poker.tree import DECISION
 from .ranges import history, parents, raises
 
 FORCED = 0.05
-"""The share of the opponent's hands that stays in any case: where all would leave, nothing else would be answered."""
+"""The share of the opponent's hands that always stays: if all left, the strategy against them would be undefined."""
 
 
 class Choice(NamedTuple):
     """An action that a subtree keeps.
 
     Attributes:
-        action: Its place among the decision's actions.
+        action: Its index among the decision's actions.
         decision: The decision of the subtree that it leads to, or -1.
         leaf: The leaf that it leads to, or -1.
     """
@@ -32,11 +32,11 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True)
 class Subtree:
-    """Decisions of a tree that lie below one of them.
+    """A decision of a tree and some of the decisions below it.
 
     Attributes:
         decisions: Their nodes, the root first.
-        choices: What each of them keeps of its actions.
+        choices: The actions that each of them keeps.
         leaves: Nodes at which the subtree ends.
     """
 
@@ -51,8 +51,8 @@ def subtree(game: PokerGame, root: int, depth: int, most_raises: int) -> Subtree
     Args:
         game: The game.
         root: A decision.
-        depth: Most decisions one after the other.
-        most_raises: Bets and raises of the street, those before the root included, above which none is kept.
+        depth: Maximum number of consecutive decisions.
+        most_raises: Maximum bets and raises of the street, including those before the root.
     """
     tree = game.tree
     before = sum(
@@ -84,16 +84,16 @@ def subtree(game: PokerGame, root: int, depth: int, most_raises: int) -> Subtree
 
 
 class Subgame:
-    """A subtree with what its leaves are worth, solved by CFR+ with alternating updates and linear averaging.
+    """A subtree with values of its leaves, solved by CFR+ with alternating updates and linear averaging.
 
-    With a `blueprint` the hands of the root's opponent may leave for the best that each can get from it, as in the
-    CFR-D gadget of Burch, Johanson and Bowling (2014): what is found gives none of them more, `FORCED` aside.
+    With a `blueprint`, the hands of the root's opponent may leave for their best responses to it, as in the CFR-D
+    gadget of Burch, Johanson and Bowling (2014). So none of them gains more from the result, except for `FORCED`.
 
     Args:
         game: The game.
         tree: Its decisions here.
-        payoff: `(leaves, keys of player 0, keys of player 1)` chips for player 0, times how likely both hold these.
-        blueprint: For each decision `(keys, choices)`, what its player does otherwise; None if nobody may leave.
+        payoff: `(leaves, keys of player 0, keys of player 1)` chips for player 0, times the probability of both hands.
+        blueprint: For each decision `(keys, choices)` probabilities; None if no hand may leave.
     """
 
     def __init__(self, game: PokerGame, tree: Subtree, payoff: Array, blueprint: list[Array] | None) -> None:
@@ -138,15 +138,15 @@ class Subgame:
         update: bool = False,
         best: bool = False,
     ) -> Array:
-        """Return `(keys,)` what a decision is worth to a player's hands, against an opponent who reaches it so.
+        """Return `(keys,)` the value of a decision to a player's hands.
 
         Args:
             player: The player.
             decision: The decision.
-            reach: `(keys,)` how the opponent's hands reach it.
-            strategy: What both do.
-            update: Whether the player's regrets learn from it.
-            best: Whether the player does the best instead.
+            reach: `(keys,)` the probability with which the opponent's hands reach it.
+            strategy: Both players' strategy, by decision.
+            update: Whether to update the player's regrets.
+            best: Whether the player takes the best actions instead.
         """
         acts = strategy[decision]
         mine = self._players[decision] == player
@@ -183,7 +183,7 @@ class Subgame:
 
 
 def matched(regret: Array) -> Array:
-    """Return the strategy that regrets, none below zero, ask for: in proportion to them, uniform where all are zero."""
+    """Return the strategy in proportion to regrets, none of which is negative; uniform where all are 0."""
     total = regret.sum(axis=1, keepdims=True)
     found: Array = np.where(total > 0, regret / np.where(total > 0, total, 1.0), 1 / regret.shape[1])
     return found

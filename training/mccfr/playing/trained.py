@@ -1,4 +1,4 @@
-"""What a solver's run has learned, from its newest checkpoint."""
+"""The strategy of a solver's run, from its newest checkpoint."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from .holdings import Holdings, SmallHoldings
 
 @dataclass(frozen=True)
 class Trained:
-    """A strategy that was trained.
+    """A trained strategy.
 
     Attributes:
         run: The run's name.
-        task: What it was trained on.
+        task: The task that it was trained on.
         strategy: `(entries,)` probabilities, the average strategy.
-        iterations: Iterations that it took.
-        marks: What it belongs to, see `marks`.
-        skipped: A sentence for each newer checkpoint that does not verify.
+        iterations: Iterations of the training.
+        marks: What it depends on, see `fingerprints`.
+        skipped: A sentence for each newer checkpoint that is damaged.
     """
 
     run: str
@@ -45,7 +45,7 @@ class Trained:
 
 
 def learned(run: RunFolder, name: str) -> Task | None:
-    """Return the task that a run has learned; None if that is not called `name`, or nothing can play it.
+    """Return the task that a run was trained on; None if it has another name, or no checkpoint of the solver.
 
     Args:
         run: Any run.
@@ -62,18 +62,18 @@ def learned(run: RunFolder, name: str) -> Task | None:
 
 
 def trained(run: RunFolder) -> Trained:
-    """Return what a run has learned.
+    """Return the strategy of a run.
 
     Raises:
-        BadParameter: The run is none of a solver, or its task's bets are no more what they were, or its table is none.
+        BadParameter: The run is not of a solver, the bet sizes of its task have changed, or its table is invalid.
         NoCheckpoint: It has no checkpoint that verifies.
     """
     config = run.metadata().get("config", {})
     if config.get("trainer") != "mccfr":
-        raise BadParameter(f"a run of the solver was expected, and {run.name} was trained by {config.get('trainer')}")
+        raise BadParameter(f"{run.name} must be a run of the solver, and was trained by {config.get('trainer')}")
     spec = str(config.get("task", ""))
-    if split_spec(spec)[0] not in families():  # it would run code that the run names
-        raise BadParameter(f"only built-in games can be solved, and {run.name} names the task {spec!r}")
+    if split_spec(spec)[0] not in families():  # it would import code that the file names
+        raise BadParameter(f"{run.name} must be of a built-in game, and is of the task {spec!r}")
     task = find(spec)
     found = load_newest(run.checkpoints, {"task": task.spec, "trainer": "mccfr"}, {"data": dict})
     data = found.data["data"]
@@ -87,11 +87,11 @@ def holdings_of(found: Trained, on_progress: Progress = no_progress) -> Holdings
     """Return the hands of the game that was trained.
 
     Args:
-        found: What was trained.
-        on_progress: Is told what is built for hold'em if the cache has no card abstraction, and the share that is done.
+        found: The trained strategy.
+        on_progress: Called with what is built if the cache has no card abstraction, and the share that is done.
 
     Raises:
-        BadParameter: It was trained with other buckets of cards than the cache has.
+        BadParameter: The card buckets in the cache are not those of the training.
     """
     game = found.game
     if game.deals is not None:

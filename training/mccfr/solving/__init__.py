@@ -1,1 +1,1 @@
-"""The algorithms: counterfactual regret minimisation by sampling, on tables that workers share, and on whole trees."""
+"""The algorithms: counterfactual regret minimization by sampling, on tables that workers share, and on whole trees."""

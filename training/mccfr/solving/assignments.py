@@ -1,6 +1,7 @@
-"""What workers are told to do, taken piece by piece: one that is done takes over what others have not begun.
+"""The iterations assigned to each worker of a step, which workers claim piece by piece.
 
-So all are done at nearly the same time, and nobody waits for one that a busy machine slows down.
+A worker that is done claims iterations of the others. So all are done at nearly the same time, even if a busy machine
+slows one down.
 """
 
 from __future__ import annotations
@@ -13,18 +14,18 @@ from numpy.typing import NDArray
 from ..compiled import compiled
 from .sharing import swap
 
-LEAST = 64
-"""Iterations that are worth being taken alone."""
+MIN_CLAIM = 64
+"""The smallest piece of iterations that is worth a claim."""
 
 
 class Assignments(NamedTuple):
-    """The order of every worker; `(workers,)` each, in shared memory.
+    """The iterations of every worker in a step; `(workers,)` each, in shared memory.
 
     Attributes:
         first: int64, the number of its first iteration.
-        wanted: How many it is told to make.
-        taken: int64, how many of these somebody has made or is making; 0 when the order is given.
-        shared: Whether other processes take of them, too.
+        wanted: How many iterations it was assigned.
+        taken: int64, how many of these were claimed; 0 at the start of a step.
+        shared: Whether other processes claim iterations, too.
     """
 
     first: NDArray[np.int64]
@@ -42,22 +43,22 @@ class Assignments(NamedTuple):
         """The number after that of the last iteration of all."""
         return int((self.first + self.wanted.astype(np.int64)).max())
 
-    def take(self, worker: int, most: int) -> tuple[int, int]:
-        """Take a piece of a worker's order, if it is shared half of what is left; return its first iteration and size.
+    def claim(self, worker: int, most: int) -> tuple[int, int]:
+        """Claim some iterations of a worker, half of the rest if they are shared; return the first one and how many.
 
         Args:
-            worker: Whose order.
-            most: The largest size.
+            worker: Whose iterations.
+            most: The most iterations to claim.
         """
-        taken, size = _take(self.taken[worker : worker + 1], int(self.wanted[worker]), most, self.shared)
+        taken, size = _claim(self.taken[worker : worker + 1], int(self.wanted[worker]), most, self.shared)
         return int(self.first[worker]) + taken, size
 
 
 @compiled
-def _take(taken: NDArray[np.int64], wanted: int, most: int, shared: bool) -> tuple[int, int]:
+def _claim(taken: NDArray[np.int64], wanted: int, most: int, shared: bool) -> tuple[int, int]:
     while True:
         done = taken[0]
         left = max(wanted - done, 0)
-        size = min(left, most, max(LEAST, left // 2) if shared else left)
+        size = min(left, most, max(MIN_CLAIM, left // 2) if shared else left)
         if not size or swap(taken, done, done + size):
             return done, size

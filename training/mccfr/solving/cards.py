@@ -1,4 +1,4 @@
-"""Deals hold'em hands for the sampling kernels, by a card abstraction that all workers map into their memory."""
+"""Deals hold'em hands for the sampling kernels, with a card abstraction whose file all workers map into memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class CardDealer:
 
     Args:
         game: Hold'em, with the buckets of the abstraction.
-        abstraction: Tells the bucket of a hand.
+        abstraction: Gives the bucket of a hand.
     """
 
     block = 256
@@ -38,7 +38,7 @@ class CardDealer:
         self._chosen = np.arange(self.block, dtype=np.uint32)
 
     def deal(self, seed: int, first: int, count: int) -> tuple[DealtHands, NDArray[np.uint32]]:
-        """Deal anew for each iteration."""
+        """Deal new cards for each iteration."""
         cards, buckets, signs = self._cards[:count], self._buckets[:count], self._signs[:count]
         deal_many(np.uint64(seed), np.uint64(first), cards)
         look_up_many(self._tables, cards, buckets, signs)
@@ -49,13 +49,13 @@ class CardDealer:
 
 @compiled
 def place(bases: NDArray[np.uint64], sizes: NDArray[np.uint64], buckets: NDArray[np.int32], hands: DealtHands) -> None:
-    """Write where the tables of both players' buckets begin.
+    """Write the first entry and row of both players' buckets.
 
     Args:
         bases: `(2, 8)` first entries and rows of each street and player.
         sizes: `(2, 8)` entries and rows of one bucket.
         buckets: `(n, 4, 2)` of the hands.
-        hands: Written, a line per hand.
+        hands: Written, one line per deal.
     """
     for hand in range(len(buckets)):
         for seat in range(STREETS * PLAYERS):

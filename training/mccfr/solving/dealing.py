@@ -21,20 +21,20 @@ HOLDEM = "holdem"
 
 
 class Dealer(Protocol):
-    """What deals.
+    """Deals hands for a block of iterations.
 
     Attributes:
-        block: The most iterations it deals at once.
+        block: The most iterations per call.
     """
 
     block: int
 
     def deal(self, seed: int, first: int, count: int) -> tuple[DealtHands, NDArray[np.uint32]]:
-        """Return deals, and which of them each of `count` iterations takes; iteration k draws from stream k."""
+        """Return deals and the index of the deal of each of `count` iterations. Iteration k draws from stream k."""
 
 
 class ListDealer:
-    """Takes from the list of all deals of a small game."""
+    """Draws from the list of all deals of a small game."""
 
     block = 4096
 
@@ -43,19 +43,19 @@ class ListDealer:
         self._chosen = np.zeros(self.block, np.uint32)
 
     def deal(self, seed: int, first: int, count: int) -> tuple[DealtHands, NDArray[np.uint32]]:
-        """Draw one of all deals for each iteration."""
+        """Draw one deal for each iteration."""
         chosen = self._chosen[:count]
         choose_deals(np.uint64(seed), np.uint64(first), len(self._hands.entries), chosen)
         return self._hands, chosen
 
 
 def prepare(game: PokerGame, tell: Callable[[str], None], progress: Callable[[str, float], None]) -> None:
-    """Build what dealing needs, if the cache has none, on all cores; what the cache has is verified.
+    """Build the card abstraction of hold'em on all cores, or verify the one in the cache.
 
     Args:
         game: The game that will be dealt.
-        tell: Is told of what takes long.
-        progress: Is told what of it is being done, and the share that is done; what it raises ends it.
+        tell: Called with a sentence about what takes long.
+        progress: Called with what is being built and the share that is done. An exception that it raises stops this.
     """
     if game.name == HOLDEM:
         from ....envs.poker.cards.abstraction import card_abstraction, path_of
@@ -64,17 +64,17 @@ def prepare(game: PokerGame, tell: Callable[[str], None], progress: Callable[[st
         if not path_of((flop, turn, river)).exists():
             tell(f"building the card abstraction of {flop} / {turn} / {river} buckets, once")
 
-        def on_progress(what: str, share: float) -> None:
+        def report(what: str, share: float) -> None:
             progress(f"building the card abstraction: {what}", share)
 
-        card_abstraction((flop, turn, river), workers=usable_cores(), progress=on_progress)
+        card_abstraction((flop, turn, river), workers=usable_cores(), progress=report)
 
 
 def dealer_of(game: PokerGame) -> Dealer:
-    """Return what deals for a game that is prepared.
+    """Return the dealer of a prepared game.
 
     Raises:
-        ValueError: The game does not list its deals, and is not hold'em.
+        ValueError: The game is not hold'em and does not list its deals.
     """
     if game.name != HOLDEM:
         return ListDealer(game)
@@ -84,7 +84,7 @@ def dealer_of(game: PokerGame) -> Dealer:
 
 
 def abstraction_of(game: PokerGame) -> CardAbstraction:
-    """Return the card abstraction of hold'em that is prepared; all processes share its memory."""
+    """Return the prepared card abstraction of hold'em. All processes share its memory."""
     from ....envs.poker.cards.abstraction import card_abstraction, open_abstraction, path_of
 
     _, flop, turn, river = game.buckets

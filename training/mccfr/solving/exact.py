@@ -1,4 +1,4 @@
-"""How good a strategy is, exactly, for small games; a strategy is `(entries,)` probabilities beside its game."""
+"""Exact values of strategies in small games. A strategy is `(entries,)` probabilities."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Strategy = NDArray[np.float64]
 
 
 def average_strategy(game: PokerGame, table: NDArray[np.floating]) -> Strategy:
-    """Return the average strategy of a table; uniform where nothing was learned.
+    """Return the average strategy of a table; uniform where the sums are 0.
 
     Args:
         game: The game.
@@ -28,7 +28,7 @@ def average_strategy(game: PokerGame, table: NDArray[np.floating]) -> Strategy:
 
 
 def normalised(game: PokerGame, sums: NDArray[np.floating]) -> Strategy:
-    """Return `(entries,)` shares of each row's sum, the same for all where that is 0."""
+    """Return `(entries,)` shares of each row's sum, uniform where the sum is 0."""
     strategy = np.zeros(game.entries)
     tree = game.tree
     for node in map(int, np.flatnonzero(tree.kind == DECISION)):
@@ -40,7 +40,7 @@ def normalised(game: PokerGame, sums: NDArray[np.floating]) -> Strategy:
 
 @compiled
 def share_out(sums: NDArray[np.floating], strategy: Strategy, stride: int, buckets: int, degree: int) -> None:
-    """Write the strategy of one decision, for all buckets; both arrays begin with its first entry."""
+    """Write the strategy of one decision for all buckets. Both arrays start at its first entry."""
     for first in range(0, buckets * stride, stride):
         total = 0.0
         for action in range(degree):
@@ -50,7 +50,7 @@ def share_out(sums: NDArray[np.floating], strategy: Strategy, stride: int, bucke
 
 
 def game_value(game: PokerGame, strategy: Strategy) -> float:
-    """Return what player 0 wins per hand if both follow the strategy.
+    """Return the winnings of player 0 per hand if both players follow the strategy.
 
     Raises:
         TooManyDeals: The game is too large.
@@ -59,7 +59,7 @@ def game_value(game: PokerGame, strategy: Strategy) -> float:
 
 
 def nash_conv(game: PokerGame, strategy: Strategy) -> float:
-    """Return what both players together gain per hand by best responses: twice the exploitability, 0 in equilibrium.
+    """Return the sum of both players' gains per hand by a best response: twice the exploitability, 0 in equilibrium.
 
     Raises:
         TooManyDeals: The game is too large.
@@ -68,7 +68,7 @@ def nash_conv(game: PokerGame, strategy: Strategy) -> float:
 
 
 def best_response(game: PokerGame, strategy: Strategy, player: int) -> tuple[float, Strategy]:
-    """Return what a player wins per hand by the best response to a strategy, and the strategy with that response in it.
+    """Return a player's winnings per hand by a best response, and the strategy with this response in it.
 
     Raises:
         TooManyDeals: The game is too large.
@@ -85,7 +85,7 @@ def best_response(game: PokerGame, strategy: Strategy, player: int) -> tuple[flo
 
 
 def _against(public: PublicTree, strategy: Strategy, player: int, *, best: bool) -> tuple[float, NDArray[np.float64]]:
-    """Return a player's value of the game and of all nodes, `(n, b)`."""
+    """Return the value of the game to a player, and of all nodes, `(n, b)`."""
     reach = np.zeros((len(public.kind), int(public.buckets.max())))
     values = np.zeros_like(reach)
     spread(public, strategy, 1 - player, reach)

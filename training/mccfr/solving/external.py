@@ -1,7 +1,7 @@
-"""External sampling (Lanctot et al., 2009): a traversal tries all actions of one player and one of the other's.
+"""External sampling (Lanctot et al., 2009): a traversal visits all actions of one player and samples the other's.
 
-No recursion and no stack: first a list of what is visited is made, children after their parents; then values are
-computed from its end. The traverser's strategy is only needed on the way back, so each row is read and written once.
+There is no recursion and no stack. First the visited nodes are listed, children after their parents. Then values are
+computed from the end of the list. The traverser's strategy is only needed there, so each row is read and written once.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from .traversal import TraversalArrays
 def visit(
     w: TraversalArrays, deal: np.uint64, player: np.uint64, random: np.uint64, weight: np.float32
 ) -> tuple[np.uint64, int]:
-    """List what a traversal visits, with the values of terminals; return the list's length and the other's decisions.
+    """List visited nodes and values of terminals; return the list's length and the number of the other's decisions.
 
-    What the other does at a decision comes from the output of that number of the random stream. Rows are asked for
-    as soon as it is known that they will be needed; there are others to go on with until they come.
+    The other player's action at node n is drawn with output n of the random stream. Rows are prefetched as soon
+    as it is known that they are needed.
     """
     plan, hands, visits = w.plan, w.hands, w.visits
     visits.node[0] = np.uint32(0)
@@ -60,7 +60,7 @@ def visit(
 
 @inlined
 def learn(w: TraversalArrays, deal: np.uint64, count: np.uint64, weight: np.float32) -> int:
-    """Compute the values of all that was visited, from the end, and update the traverser's regrets; return how many."""
+    """Compute the values of the list from its end, and update the traverser's regrets; return the number of rows."""
     plan, hands, visits, table = w.plan, w.hands, w.visits, w.table
     learned, place = 0, count
     while place > np.uint64(0):
@@ -93,14 +93,14 @@ def learn(w: TraversalArrays, deal: np.uint64, count: np.uint64, weight: np.floa
 def sample_external(
     w: TraversalArrays, chosen: NDArray[np.uint32], seed: np.uint64, first: np.uint64, linear: bool
 ) -> tuple[float, int, int]:
-    """Make an iteration per deal: a traversal for each player, the second one against what the first has learned.
+    """Make an iteration per deal: a traversal for each player. The second one uses the updates of the first.
 
     Args:
         w: The game, its deals and the tables, read and written.
-        chosen: `(iterations,)` which deal each iteration takes.
-        seed: The run's.
+        chosen: `(iterations,)` the deal of each iteration.
+        seed: The run's seed.
         first: The number of the first iteration; iteration k draws from stream k.
-        linear: Weigh iteration k by k + 1.
+        linear: Weight iteration k by k + 1.
 
     Returns:
         The sum of player 0's utilities, decisions visited, rows updated.

@@ -1,7 +1,7 @@
 """CFR on the whole tree, in vector form: the exact reference for games whose deals can be listed.
 
-Both players in turn, as Zinkevich et al. (2007) and, for CFR+, Tammelin (2014) have it; discounted CFR is Brown and
-Sandholm's (2019). The sequence of NashConv is OpenSpiel's.
+Players are updated in turn, as by Zinkevich et al. (2007), for CFR+ by Tammelin (2014), and for discounted CFR by Brown
+and Sandholm (2019). NashConv after each iteration equals OpenSpiel's.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from .sweeps import evaluate, spread
 
 
 class Variant(NamedTuple):
-    """What is done with sums as iterations go on.
+    """How a variant of CFR weights iterations and discounts sums.
 
     Attributes:
-        floor: Let no regret fall below 0.
-        linear: Weigh the average by the iteration.
-        discounted: Let old iterations count less, by what follows.
-        alpha: Regrets above 0 keep t^alpha / (t^alpha + 1) after iteration t.
-        beta: The same for regrets below 0.
-        gamma: The average keeps (t / (t + 1))^gamma.
+        floor: Set negative regrets to 0.
+        linear: Weight iteration t by t in the average.
+        discounted: Discount earlier iterations as follows.
+        alpha: Positive regrets are multiplied by t^alpha / (t^alpha + 1) after iteration t.
+        beta: The same for negative regrets.
+        gamma: The sums of the average strategy are multiplied by (t / (t + 1))^gamma.
     """
 
     floor: bool = False
@@ -49,7 +49,7 @@ VARIANTS = {
 
 
 class Cfr:
-    """Counterfactual regret minimisation on a small game.
+    """Counterfactual regret minimization on a small game.
 
     Args:
         game: A game whose deals are listed.
@@ -58,7 +58,7 @@ class Cfr:
     Attributes:
         regrets: `(entries,)`.
         sums: `(entries,)` of the average strategy.
-        iterations: How many were made; both players learn in each.
+        iterations: How many were made; each updates both players.
 
     Raises:
         TooManyDeals: The game is too large.
@@ -75,8 +75,8 @@ class Cfr:
         self.regrets, self.sums = np.zeros(game.entries), np.zeros(game.entries)
         self.iterations = 0
 
-    def go_on(self, regrets: Strategy, sums: Strategy, iterations: int) -> None:
-        """Continue from what `regrets` and `sums` were after so many iterations."""
+    def load(self, regrets: Strategy, sums: Strategy, iterations: int) -> None:
+        """Continue from `regrets` and `sums` after so many iterations."""
         self.regrets[:], self.sums[:], self.iterations = regrets, sums, iterations
         self._strategy[:] = normalised(self._game, regrets)
 
@@ -87,12 +87,12 @@ class Cfr:
         self.iterations += count
 
     def average(self) -> Strategy:
-        """Return the average strategy, which is what converges."""
+        """Return the average strategy, which converges to an equilibrium."""
         return normalised(self._game, self.sums)
 
 
 class StrategySums(NamedTuple):
-    """What is learned, `(entries,)` each: the strategy of now, regrets, sums of the average strategy."""
+    """The learned arrays, `(entries,)` each: the present strategy, regrets, sums of the average strategy."""
 
     strategy: Strategy
     regrets: Strategy
@@ -100,11 +100,11 @@ class StrategySums(NamedTuple):
 
 
 class TreePasses(NamedTuple):
-    """What the last passes over the tree have found, n nodes and b hands.
+    """Results of the last passes over a tree of n nodes and b hands.
 
     Attributes:
-        reach: `(2, n, b)`, how much of each player's hands reaches every node.
-        value: `(n, b)`, what every node is worth to the player who learns.
+        reach: `(2, n, b)`, the probability with which each player's hands reach every node.
+        value: `(n, b)`, the value of every node to the player who is updated.
     """
 
     reach: NDArray[np.float64]
@@ -112,7 +112,7 @@ class TreePasses(NamedTuple):
 
 
 class IterationWeights(NamedTuple):
-    """What an iteration does with sums: the weight with which it counts, and what is kept of what was there."""
+    """The weight of an iteration, and the factors of positive regrets, negative regrets and sums."""
 
     weight: float
     above: float
@@ -122,7 +122,7 @@ class IterationWeights(NamedTuple):
 
 @inlined
 def weights_at(variant: Variant, iteration: int) -> IterationWeights:
-    """What iteration number `iteration` does, the first being 1."""
+    """The weights of an iteration; the first one is number 1."""
     weight = float(iteration) if variant.linear else 1.0
     if not variant.discounted:
         return IterationWeights(weight, 1.0, 1.0, 1.0)
@@ -136,7 +136,7 @@ def weights_at(variant: Variant, iteration: int) -> IterationWeights:
 def learn(
     p: PublicTree, floor: bool, step: IterationWeights, learned: StrategySums, passes: TreePasses, node: int, hand: int
 ) -> None:
-    """Update a hand's regrets, average and strategy at a decision of the player who learns."""
+    """Update a hand's regrets, average and strategy at a decision of the player who is updated."""
     at, first, degree = p.entry[node] + hand * p.stride[node], p.first[node], p.degree[node]
     reach, total = passes.reach[p.player[node], node, hand], 0.0
     for action in range(degree):
@@ -155,7 +155,7 @@ def learn(
 
 @compiled
 def improve(p: PublicTree, variant: Variant, learned: StrategySums, passes: TreePasses, first: int, count: int) -> None:
-    """Make `count` iterations from number `first` on; players learn in turn, each against what the other has then."""
+    """Make `count` iterations from number `first` on, updating each player against the other's newest strategy."""
     for iteration in range(first, first + count):
         step = weights_at(variant, iteration)
         for player in range(PLAYERS):

@@ -1,7 +1,7 @@
-"""Regret matching on the entries of one row, and the sums of which the average strategy is made.
+"""Regret matching on the entries of one row, and the sums of the average strategy.
 
-A table is flat: entry e has its regret at `2 * e` and its part of the average at `2 * e + 1`, so that one cache line
-serves both. Places are unsigned: compiled code then need not ask whether they count from the end.
+A table is flat: the regret of entry e is at `2 * e` and its part of the average at `2 * e + 1`, in the same cache line.
+Indices are unsigned, so compiled code has no branch for negative ones.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ TWO = np.uint64(2)
 UNIT = np.float32(2.0**-24)
 LOW = np.uint64(0xFF_FFFF)
 THIN = np.float32(2**18)
-"""Visits of a row, by weight, after which only some count for the average, and more each."""
+"""Weighted visits of a row after which only some visits are counted for the average, with a larger weight each."""
 
 
 @inlined
 def uniform(word: np.uint64) -> np.float32:
-    """The upper bits of a random word, as a number of [0, 1)."""
+    """The upper bits of a random word, as a number in [0, 1)."""
     return np.float32(np.int64(word >> np.uint64(40))) * UNIT
 
 
 @inlined
 def counted(had: np.float32, weight: np.float32, word: np.uint64) -> np.float32:
-    """The weight with which a visit counts for the average of a row whose sum is `had`.
+    """The weight of a visit in the average of a row whose sum is `had`.
 
-    To a sum of 2^24, float32 cannot add 1. So once a row has had `THIN` visits, one counts with a probability that
-    falls as the sum grows, and weighs as much more: the sum's expectation stays exact, and additions matter.
+    float32 cannot add 1 to a sum of 2^24. So after `THIN` visits of a row, a visit is counted with a probability that
+    falls as the sum grows, and with a weight that grows inversely. The expectation of the sum stays exact.
     """
     least = THIN * weight
     if had <= least:
@@ -61,7 +61,7 @@ def chance(
 def pick(
     table: NDArray[np.float32], at: np.uint64, degree: np.uint64, total: np.float32, share: np.float32
 ) -> np.uint64:
-    """The action at a share of [0, 1) of the row's strategy."""
+    """The action at `share`, in [0, 1), of the row's cumulative strategy."""
     if total <= ZERO:
         return np.uint64(share * np.float32(degree))
     left, chosen = share * total, np.uint64(0)
@@ -75,7 +75,7 @@ def pick(
 def follow(
     table: NDArray[np.float32], at: np.uint64, degree: np.uint64, word: np.uint64, weight: np.float32
 ) -> np.uint64:
-    """Draw an action by regret matching from a random word, and add the strategy to the row's average, by weight."""
+    """Draw an action by regret matching from a random word, and add the weighted strategy to the row's average."""
     total, had = ZERO, ZERO
     for action in range(degree):
         total += max(table[at + TWO * action], ZERO)

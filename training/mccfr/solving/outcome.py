@@ -13,14 +13,14 @@ from .sharing import exchange
 from .traversal import TraversalArrays
 
 EXPLORE = np.float32(0.6)
-"""How often the traverser tries any action instead of following its strategy."""
+"""The probability with which the traverser takes a uniformly random action."""
 
 
 @inlined
 def explore(
     table: NDArray[np.float32], at: np.uint64, degree: np.uint64, word: np.uint64
 ) -> tuple[np.uint64, np.float32]:
-    """Draw an action of the traverser; return it and the probability with which it is drawn."""
+    """Draw an action of the traverser; return it and its probability."""
     total = matched(table, at, degree)
     share = uniform(word)
     if np.float32(np.int64(word & LOW)) * UNIT < EXPLORE:
@@ -34,10 +34,10 @@ def explore(
 def play(
     w: TraversalArrays, deal: np.uint64, player: np.uint64, random: np.uint64, weight: np.float32
 ) -> tuple[np.uint64, int, np.float32]:
-    """Play one line; return how many decisions the traverser and the other made, and the line's worth to the traverser.
+    """Play one line; return how many decisions the traverser and the other made, and the value to the traverser.
 
-    The worth is divided by the probability of the traverser's explored choices. So is what the other's strategies add
-    to their average, as if the traverser had tried everything.
+    The value is divided by the probability of the traverser's actions. So are the weights with which the other's
+    strategies are added to their averages.
     """
     plan, hands, visits = w.plan, w.hands, w.visits
     node, depth, others, reach = np.uint32(0), np.uint64(0), 0, ONE
@@ -63,7 +63,7 @@ def play(
 def learn_line(
     w: TraversalArrays, deal: np.uint64, depth: np.uint64, value: np.float32, weight: np.float32
 ) -> np.float32:
-    """Update the traverser's regrets along a line, from its end; return what the game is worth by this sample."""
+    """Update the traverser's regrets along a line, from its end; return this sample of the game's value."""
     plan, hands, table = w.plan, w.hands, w.table
     while depth > np.uint64(0):
         depth -= np.uint64(1)
@@ -82,7 +82,7 @@ def learn_line(
 def sample_outcome(
     w: TraversalArrays, chosen: NDArray[np.uint32], seed: np.uint64, first: np.uint64, linear: bool
 ) -> tuple[float, int, int]:
-    """Make an iteration per deal; arguments and results are those of `sample_external`."""
+    """Make an iteration per deal. Arguments and results are those of `sample_external`."""
     utility, visited, updated = 0.0, 0, 0
     for index in range(np.uint64(len(chosen))):
         deal = np.uint64(chosen[index])

@@ -1,4 +1,4 @@
-"""Lets a core fetch memory that a kernel will write before it gets there, as its own: others may have it now."""
+"""Prefetches memory that a kernel will write: the core takes the cache line over before the kernel needs it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 TO_WRITE, KEEP, DATA = 1, 3, 1
-"""What `llvm.prefetch` is told, in this order: what for, how near to the core, of which cache."""
+"""Arguments of `llvm.prefetch`: for writing, keep in all cache levels, data cache."""
 
 
 def _prefetch(_context: Any, array: Any, place: Any) -> Any:
-    """Ask for the cache line of an array's element."""
+    """Prefetch the cache line of an array's element."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = signature.args[0]

@@ -1,7 +1,7 @@
-"""A small game in vector form: its public tree, with all hands of a player side by side at every node.
+"""A small game in vector form: its public tree, with a vector over all hands of a player at every node.
 
-A hand is what a player knows besides the betting: its bucket. Chance is in two places: dealing splits a bucket into
-those of the next street, and at the end each pair of buckets has a weight.
+A hand is a bucket: what a player knows besides the betting. Chance has two effects. Dealing splits a bucket into those
+of the next street, and at the end each pair of buckets has a weight.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from ....envs import PacError
 from ....envs.poker.game import Deals, PokerGame
 from ....envs.poker.tree import FOLD, SHOWDOWN
-from .sampling_tree import worth
+from .sampling_tree import payoffs
 
 PLAYERS = 2
 
 
 class TooManyDeals(PacError):
-    """A game cannot be gone through deal by deal."""
+    """A game has too many deals to enumerate them."""
 
     title = "No exact solution"
 
@@ -36,12 +36,12 @@ class PublicTree(NamedTuple):
         first: `(n,)` int32, its first edge.
         degree: `(n,)` int64, number of edges.
         child: `(e,)` int32.
-        amount: `(n,)` float64, of a terminal: what player 0 gets if the sign of the result is 1.
-        result: `(n,)` int32, which weights of a terminal count.
+        amount: `(n,)` float64, of a terminal: the winnings of player 0 if the sign of the result is 1.
+        result: `(n,)` int32, of a terminal: the index of its weights.
         buckets: `(streets,)` int64.
         entry: `(n,)` int64, the first entry of a decision for bucket 0.
         stride: `(n,)` int64, entries from one bucket to the next.
-        parent: `(streets, 2, b)` int32, of a player's bucket the one on the street before.
+        parent: `(streets, 2, b)` int32, the bucket on the previous street, by player and bucket.
         pairs: `(streets + 1,)` int64, where a street's pairs of buckets begin.
         hands: `(pairs, 2)` int32, the buckets of both players.
         weight: `(results + 1, pairs)` float64, the probability of a pair times the sign of a result; the last one is 1.
@@ -73,12 +73,12 @@ def public_tree(game: PokerGame) -> PublicTree:
     """
     if game.deals is None:
         raise TooManyDeals(
-            f"{game.name} has too many deals to go through them all; kuhn, leduc and liars_dice can be solved exactly"
+            f"{game.name} has too many deals to enumerate; kuhn, leduc and liars_dice can be solved exactly"
         )
     tree = game.tree
     ends = (tree.kind == FOLD) | (tree.kind == SHOWDOWN)
     amount, result = np.zeros(len(tree.kind)), np.zeros(len(tree.kind), np.int32)
-    amount[ends], result[ends] = worth(game, np.flatnonzero(ends))
+    amount[ends], result[ends] = payoffs(game, np.flatnonzero(ends))
     bounds, hands, weight = _pairs(game.deals)
     return PublicTree(
         kind=tree.kind,
@@ -108,7 +108,7 @@ def _parents(deals: Deals, buckets: tuple[int, ...]) -> NDArray[np.int32]:
 
 
 def _pairs(deals: Deals) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    """Return where each street's pairs begin, the pairs, and their weights: sums over the deals that have them."""
+    """Return where each street's pairs begin, the pairs, and their weights: sums over the deals with that pair."""
     signs = np.column_stack([deals.sign, np.ones(len(deals.sign))]) / len(deals.sign)
     hands, weights = [], []
     for street in range(deals.bucket.shape[1]):

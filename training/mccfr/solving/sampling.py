@@ -16,26 +16,26 @@ from .discounting import discount
 from .external import sample_external
 from .outcome import sample_outcome
 from .sampling_tree import sampling_tree
-from .sharing import alone, copied, exchange_surely, held
+from .sharing import copied, exchange_when_free, locked, unshared
 from .traversal import TraversalArrays, visits_for
 
 METHODS = {"external": sample_external, "outcome": sample_outcome}
 WEIGHTINGS = ("vanilla", "linear", "discounted")
 INTERVAL = 10_000
-"""Iterations from one discounting to the next, unless told otherwise."""
+"""Iterations between two discounts, by default."""
 SMALL = 1 << 14
-"""Entries of a table that several workers learn into by copies: more would cost more to exchange than it saves."""
+"""The most entries of a table of which each worker has a copy. Larger ones cost more to exchange than that saves."""
 STRETCH = 32
-"""Iterations between exchanges. The more, the older is what a worker knows of what the others have learned."""
+"""Iterations between two exchanges. With more, a worker uses older updates of the others."""
 
 
 class IterationStats(NamedTuple):
-    """What some iterations were.
+    """Statistics of some iterations.
 
     Attributes:
-        utility_sum: Player 0's winnings, in chips, summed up over the iterations.
+        utility_sum: The sum of player 0's winnings over the iterations, in chips.
         nodes: Decisions visited.
-        updates: Rows whose regrets were updated, each time counted.
+        updates: Updates of rows.
     """
 
     utility_sum: float
@@ -43,32 +43,32 @@ class IterationStats(NamedTuple):
     updates: int
 
     def and_then(self, more: IterationStats) -> IterationStats:
-        """Return what these and some more iterations were together."""
+        """Return the statistics of these and some more iterations together."""
         return IterationStats(self.utility_sum + more.utility_sum, self.nodes + more.nodes, self.updates + more.updates)
 
 
 class SamplingSolver:
-    """Makes iterations of MCCFR, each of a deal and a traversal for each player, and learns in place.
+    """Makes iterations of MCCFR, a deal and a traversal per player each, and updates the tables in place.
 
-    Iteration k draws from stream k of the seed, so what it does depends on nothing but the tables it finds. One sampler
-    alone makes the same tables however its iterations are cut into batches.
+    Iteration k draws from stream k of the seed, so it depends only on the present tables. One solver alone computes the
+    same tables for any batch size.
 
     Args:
         game: The game.
-        table: `(entries, 2)` float32, regrets and sums of the average strategy; may lie in shared memory.
+        table: `(entries, 2)` float32, regrets and sums of the average strategy; may be in shared memory.
         updates: `(rows,)` uint32, how often each row's regrets were updated.
-        seed: The run's.
+        seed: The run's seed.
         method: `external` or `outcome`.
-        weighting: `vanilla` weighs all iterations alike, `linear` iteration k by k + 1; `discounted` multiplies what is
-            there now and then.
-        dealer: Deals the hands; that of the game if None.
-        interval: Iterations from one discounting to the next.
-        share: The entries that this sampler discounts, the first and the one after the last; all if None.
-        lock: `(1,)` int32, 0 at first, common to all workers that write the tables; None if this is the only one.
+        weighting: `vanilla` weights all iterations equally, `linear` iteration k by k + 1; `discounted` multiplies the
+            tables by factors below 1 periodically.
+        dealer: Deals the hands; the dealer of the game if None.
+        interval: Iterations between two discounts.
+        share: The entries `[first, end)` that this solver discounts; all if None.
+        lock: `(1,)` int32, 0 at first, common to all workers that write the tables; None for a single worker.
 
     Raises:
         UnknownName: There is no such method or weighting.
-        ValueError: Nothing deals this game.
+        ValueError: There is no dealer for this game.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class SamplingSolver:
         self._visits = visits_for(self._plan)
         self._dealer = dealer or dealer_of(game)
         self._table = table
-        self._flat, self._updates, self._shared = table.reshape(-1), updates, alone(table, updates)
+        self._flat, self._updates, self._shared = table.reshape(-1), updates, unshared(table, updates)
         if lock is not None and len(table) <= SMALL:
             self._shared, self._flat, self._updates = copied(table, updates, lock, STRETCH)
         self._seed = seed & MASK_64
@@ -115,7 +115,7 @@ class SamplingSolver:
 
     def _exchange(self) -> None:
         if self._shared.stretch:
-            exchange_surely(self._shared, self._flat, self._updates)
+            exchange_when_free(self._shared, self._flat, self._updates)
 
     def _block(self, first: int, count: int) -> IterationStats:
         hands, chosen = self._dealer.deal(self._seed, first, count)
@@ -126,12 +126,12 @@ class SamplingSolver:
         return self._interval - iteration % self._interval if self._interval else self._dealer.block
 
     def reach(self, iteration: int) -> None:
-        """Discount for every period that has ended before an iteration, each once; those of an earlier run are done."""
+        """Discount once for every period that ended before an iteration. Those before a resume are already applied."""
         if not self._interval:
             return
         if self._periods is None:
             self._periods = max(0, iteration - 1) // self._interval
         while self._periods < iteration // self._interval:
             self._periods += 1
-            with held(self._shared) if self._shared.stretch else nullcontext():
+            with locked(self._shared) if self._shared.stretch else nullcontext():
                 discount(self._table, *self._share, self._periods)

@@ -1,4 +1,4 @@
-"""A game's betting as the sampling kernels read it: decisions, their children beside them, and what ends are worth."""
+"""A game's betting tree as the sampling kernels read it: decisions with their children, and values of terminals."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ SEATS = np.uint64(2)
 
 
 class SamplingTree(NamedTuple):
-    """The betting of a game: n decisions and t terminals, the root first. Dealing has no node.
+    """The betting tree of a game: n decisions and t terminals, the root first. Dealing has no node.
 
     Attributes:
         nodes: `(n, 4 + most actions)` int32.
-        amounts: `(t,)` float32, what player 0 gets if the sign of the result is 1.
-        results: `(t,)` uint32, the result whose sign counts; one more than the game has is a sign that is always 1.
+        amounts: `(t,)` float32, the winnings of player 0 if the sign of the result is 1.
+        results: `(t,)` uint32, the result that decides. The last one, after those of the game, always has sign 1.
     """
 
     nodes: NDArray[np.uint32]
@@ -34,7 +34,7 @@ class SamplingTree(NamedTuple):
 
 
 class DealtHands(NamedTuple):
-    """Deals as the kernels read them, one per line.
+    """Deals as the kernels read them, one per row of the arrays.
 
     Attributes:
         entries: `(deals, 2 x streets)` uint64, the first entry of each seat's bucket.
@@ -48,7 +48,7 @@ class DealtHands(NamedTuple):
 
 
 def sampling_tree(game: PokerGame) -> SamplingTree:
-    """Return the betting of `game` for the kernels."""
+    """Return the betting tree of `game` for the kernels."""
     tree = game.tree
     decisions = np.flatnonzero(tree.kind == DECISION)
     terminals = np.flatnonzero((tree.kind == FOLD) | (tree.kind == SHOWDOWN))
@@ -63,14 +63,15 @@ def sampling_tree(game: PokerGame) -> SamplingTree:
     for line, node in zip(nodes, decisions, strict=True):
         first, degree = int(tree.first[node]), int(tree.degree[node])
         line[int(CHILDREN) : int(CHILDREN) + degree] = child[first : first + degree]
-    amounts, results = worth(game, terminals)
+    amounts, results = payoffs(game, terminals)
     return SamplingTree(nodes, amounts.astype(np.float32), results.astype(np.uint32))
 
 
-def worth(game: PokerGame, terminals: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return what player 0 gets at some terminals if the sign of their result is 1, and which result that is.
+def payoffs(game: PokerGame, terminals: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the winnings of player 0 at some terminals if the sign of their result is 1, and which result that is.
 
-    Who folds loses what he has paid, whatever the cards: one result more than the game has, whose sign is always 1.
+    A player who folds loses the chips paid, whatever the cards are. Such a terminal has an additional result,
+    whose sign is always 1.
     """
     tree = game.tree
     results = 1 if game.deals is None else game.deals.sign.shape[1]
@@ -81,7 +82,7 @@ def worth(game: PokerGame, terminals: NDArray[np.int64]) -> tuple[NDArray[np.flo
 
 
 def _after_dealing(tree: Tree) -> NDArray[np.int32]:
-    """Return the child of every edge, streets skipped."""
+    """Return the child of every edge, without nodes that deal a street."""
     child = tree.child.copy()
     while True:
         dealing = tree.kind[child] == STREET

@@ -1,9 +1,8 @@
-"""Lets several workers learn into one small table without getting in each other's way.
+"""Lets several workers update one small table.
 
-Workers that all write a table of a few pages write the same cache lines all the time: two are no faster than one, and
-each now and then overwrites what another has just added. So each learns into a copy of its own, and adds what it has
-gained to the table every few iterations, one worker at a time: nothing is lost. Nobody waits for another's turn while
-there are iterations left to make.
+If all workers wrote a table of a few pages, they would write the same cache lines all the time. Two would be no faster
+than one, and would sometimes overwrite each other's updates. So each has a copy, and adds its changes to the table
+every few iterations under a lock. No update is lost. While a worker has iterations left, it does not wait for the lock.
 """
 
 from __future__ import annotations
@@ -25,19 +24,19 @@ from ..compiled import compiled, inlined
 
 FREE = np.int32(0)
 NAP = 50e-6
-"""Seconds between two tries to get the lock at the end of a batch."""
+"""Seconds between two attempts to take the lock at the end of a batch."""
 
 
 class SharedTables(NamedTuple):
-    """What all workers share, and what this one has seen of it.
+    """The shared tables, and the state in which this worker last saw them.
 
     Attributes:
         table: `(2 x entries,)` float32.
         updates: `(rows,)` uint32.
-        lock: `(1,)` int32, the process that is adding to them, 0 if none is.
+        lock: `(1,)` int32, the process that is changing them, 0 if none.
         process: This worker's process.
-        seen: `(2 x entries,)` float32, the table as it was when the worker's copy was last the same.
-        stretch: Iterations from one exchange to the next; 0 if the worker has no copy.
+        seen: `(2 x entries,)` float32, the table at the last exchange, when the copy was equal to it.
+        stretch: Iterations between two exchanges; 0 if the worker has no copy.
     """
 
     table: NDArray[np.float32]
@@ -55,7 +54,7 @@ def _first(context: Any, builder: Any, kind: Any, array: Any) -> Any:
 
 
 def _swap(_context: Any, lock: Any, _old: Any, _new: Any) -> Any:
-    """Set the first word of an array from one value to another; whether it had that value."""
+    """Compare and swap the first word of an array; whether it had the expected value."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         at = _first(context, builder, signature.args[0], arguments[0])
@@ -65,7 +64,7 @@ def _swap(_context: Any, lock: Any, _old: Any, _new: Any) -> Any:
 
 
 def _leave(_context: Any, lock: Any) -> Any:
-    """Set a lock to 0, after all that was written before."""
+    """Set a lock to 0 with release semantics."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         at = _first(context, builder, signature.args[0], arguments[0])
@@ -81,10 +80,10 @@ leave: Any = intrinsic(_leave)
 
 @inlined
 def exchange(shared: SharedTables, table: NDArray[np.float32], updates: NDArray[np.uint32]) -> bool:
-    """Add what a copy has gained to the shared tables, and take over what others have added.
+    """Add the changes of a copy to the shared tables, and copy those of the others, if the lock is free.
 
     Returns:
-        Whether that was done: nothing is while another worker does it.
+        Whether the lock was free.
     """
     if not swap(shared.lock, FREE, shared.process):
         return False
@@ -95,7 +94,7 @@ def exchange(shared: SharedTables, table: NDArray[np.float32], updates: NDArray[
 
 @inlined
 def add(shared: SharedTables, table: NDArray[np.float32], updates: NDArray[np.uint32]) -> None:
-    """Add what a copy has gained, and take over what others have added; the lock is held."""
+    """Add the changes of a copy to the shared tables, and copy those of the others. The caller has the lock."""
     for place in range(len(table)):
         now = shared.table[place] + (table[place] - shared.seen[place])
         shared.table[place] = shared.seen[place] = table[place] = now
@@ -107,27 +106,27 @@ def add(shared: SharedTables, table: NDArray[np.float32], updates: NDArray[np.ui
 def copied(
     table: NDArray[np.float32], updates: NDArray[np.uint32], lock: NDArray[np.int32], stretch: int
 ) -> tuple[SharedTables, NDArray[np.float32], NDArray[np.uint32]]:
-    """Return copies for a worker to learn into and exchange every `stretch` iterations, and what it needs for that."""
+    """Return what a worker needs to update copies and to exchange them every `stretch` iterations, and the copies."""
     copy = table.reshape(-1).copy()
     shared = SharedTables(table.reshape(-1), updates, lock, np.int32(os.getpid()), copy.copy(), np.uint64(stretch))
     return shared, copy, np.zeros_like(updates)
 
 
-def alone(table: NDArray[np.float32], updates: NDArray[np.uint32]) -> SharedTables:
-    """Return what a worker needs that learns into the tables themselves."""
+def unshared(table: NDArray[np.float32], updates: NDArray[np.uint32]) -> SharedTables:
+    """Return what a worker needs that updates the tables directly."""
     nobody = np.zeros(1, np.int32)
     return SharedTables(table.reshape(-1), updates, nobody, FREE, np.zeros(0, np.float32), np.uint64(0))
 
 
-def exchange_surely(shared: SharedTables, table: NDArray[np.float32], updates: NDArray[np.uint32]) -> None:
-    """`exchange`, as soon as no other worker does."""
-    with held(shared):
+def exchange_when_free(shared: SharedTables, table: NDArray[np.float32], updates: NDArray[np.uint32]) -> None:
+    """Wait for the lock, then do what `exchange` does."""
+    with locked(shared):
         _add(shared, table, updates)
 
 
 @contextmanager
-def held(shared: SharedTables) -> Iterator[None]:
-    """Hold the lock, as soon as no other worker does; one that died while it did is no hindrance."""
+def locked(shared: SharedTables) -> Iterator[None]:
+    """Wait for the lock and keep it during the context. A lock of a dead process is freed."""
     while not _take(shared.lock, shared.process):
         time.sleep(NAP)
         holder = shared.lock[0]

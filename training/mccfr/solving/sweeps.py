@@ -1,6 +1,6 @@
-"""Passes over a public tree, all hands at once: reaches from the root down, values from the ends up.
+"""Passes over a public tree for all hands at once: reach probabilities downwards, values upwards.
 
-Nodes come before those below them, so a pass is a loop over their numbers.
+Nodes have smaller numbers than those below them, so a pass is a loop over the numbers.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ Vector = NDArray[np.float64]
 
 @compiled
 def spread(p: PublicTree, strategy: Vector, player: int, reach: Vector) -> None:
-    """Write how much of each hand of a player reaches every node by its own decisions.
+    """Write the probability with which each hand of a player reaches every node by its own decisions.
 
     Args:
         p: The game.
         strategy: `(entries,)` probabilities.
-        player: Whose.
+        player: The player.
         reach: `(n, b)`, written.
     """
     reach[0, : p.buckets[0]] = 1
@@ -44,7 +44,7 @@ def spread(p: PublicTree, strategy: Vector, player: int, reach: Vector) -> None:
 
 @compiled
 def settle(p: PublicTree, node: int, player: int, reach: Vector, value: Vector) -> None:
-    """Write what a terminal is worth to each hand of a player against the hands of the other that reach it."""
+    """Write the value of a terminal to each hand of a player, against the other's hands that reach it."""
     street, weights = p.street[node], p.weight[p.result[node]]
     amount = p.amount[node] if player == 0 else -p.amount[node]
     for hand in range(p.buckets[street]):
@@ -55,15 +55,15 @@ def settle(p: PublicTree, node: int, player: int, reach: Vector, value: Vector) 
 
 @compiled
 def evaluate(p: PublicTree, strategy: Vector, player: int, reach: Vector, value: Vector, best: bool) -> float:
-    """Write what every node is worth to each hand of a player, counterfactually; return what the game is.
+    """Write the counterfactual value of every node to each hand of a player; return the value of the game.
 
     Args:
         p: The game.
         strategy: `(entries,)` probabilities.
-        player: Whose values.
-        reach: `(n, b)` how much of the other's hands reaches every node.
+        player: The player.
+        reach: `(n, b)` the probability with which the other's hands reach every node.
         value: `(n, b)`, written.
-        best: Let the player do what is best at each of its decisions instead of following the strategy.
+        best: Whether the player takes the best action at each decision instead of following the strategy.
     """
     for node in range(len(p.kind) - 1, -1, -1):
         street, first = p.street[node], p.first[node]

@@ -1,4 +1,4 @@
-"""What a sampling kernel works with."""
+"""The arrays of a traversal."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .sharing import SharedTables
 
 
 class VisitList(NamedTuple):
-    """What is visited in a traversal, in the order of visiting; `(m,)` each, m the nodes of the plan.
+    """The nodes visited in a traversal, in order; `(m,)` each, for a tree of m nodes.
 
     Attributes:
         node: uint32, a decision of the traverser, or a terminal t as `TERMINAL + t`.
-        below: uint32, the place of its first child in this list; in outcome sampling, the action taken.
-        value: float32, what it is worth to the traverser.
+        below: uint32, the index of its first child in this list; in outcome sampling, the action taken.
+        value: float32, its value to the traverser.
     """
 
     node: NDArray[np.uint32]
@@ -26,15 +26,15 @@ class VisitList(NamedTuple):
 
 
 class TraversalArrays(NamedTuple):
-    """All that a traversal reads and writes.
+    """The arrays that a traversal reads and writes.
 
     Attributes:
-        plan: The betting.
+        plan: The betting tree.
         hands: Deals.
         table: `(2 x entries,)` float32, see `matching`.
         updates: `(rows,)` uint32, how often each row's regrets were updated.
         visits: Working memory.
-        shared: What other workers see of `table` and `updates`, if those are copies.
+        shared: The shared tables, if `table` and `updates` are copies.
     """
 
     plan: SamplingTree

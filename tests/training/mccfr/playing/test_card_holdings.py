@@ -124,7 +124,7 @@ def test_ranges_that_have_nothing_in_common_are_an_error(holdings):
     """Two players cannot hold the same cards."""
     ranges = np.zeros((2, HOLES))
     ranges[:, 0] = 1
-    with pytest.raises(ValueError, match="go together"):
+    with pytest.raises(ValueError, match="clash on"):
         holdings.deals((), ranges, 10, np.random.default_rng(0))
 
 

@@ -126,9 +126,9 @@ def test_a_match_of_an_odd_number_of_hands_is_refused(hands):
     """Every deal is played from both seats; one deal alone has no interval."""
     strategy = bot(LEDUC, "call")
     player = StrategyPlayer(LEDUC, strategy, SmallHoldings(LEDUC))
-    with pytest.raises(BadParameter, match=rf"even number.*{hands}"):
+    with pytest.raises(BadParameter, match=rf"must be even.*{hands}"):
         match(LEDUC, strategy, strategy, Drawn(LEDUC), hands)
-    with pytest.raises(BadParameter, match=rf"even number.*{hands}"):
+    with pytest.raises(BadParameter, match=rf"must be even.*{hands}"):
         player_match(LEDUC, player, player, SmallHoldings(LEDUC), hands, guess=strategy)
 
 

@@ -65,8 +65,8 @@ def test_a_run_that_names_other_code_is_not_loaded(tmp_path):
     card = folder.metadata()
     card["config"] = {**card["config"], "task": f"os:system:command=touch {tmp_path / 'created'}"}
     (folder.path / "run.json").write_text(json.dumps(card))
-    with pytest.raises(BadParameter, match="theirs names the task 'os:system"):
+    with pytest.raises(BadParameter, match="theirs must be of a built-in game, and is of the task 'os:system"):
         trained(folder)
-    with pytest.raises(BadParameter, match="theirs has no checkpoint of a solver that played kuhn"):
+    with pytest.raises(BadParameter, match="theirs has no checkpoint of a solver of kuhn"):
         run_for(find("kuhn"), "theirs", tmp_path)
     assert not (tmp_path / "created").exists()

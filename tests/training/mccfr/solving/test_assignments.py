@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pac.training.mccfr.solving.assignments import LEAST, Assignments
+from pac.training.mccfr.solving.assignments import MIN_CLAIM, Assignments
 
 
 def orders(*counts: int, shared: bool = True) -> Assignments:
@@ -24,17 +24,17 @@ def orders(*counts: int, shared: bool = True) -> Assignments:
 )
 def test_every_iteration_is_taken_once(counts, turns, shared):
     """Whoever takes of whose order, in whatever turn, and at last all of it."""
-    told = orders(*counts, shared=shared)
+    assigned = orders(*counts, shared=shared)
     made: list[int] = []
     for worker, most in [*turns, *((worker, 1 << 24) for worker in range(len(counts)) for _ in range(20))]:
-        first, size = told.take(worker % len(counts), most)
+        first, size = assigned.claim(worker % len(counts), most)
         assert size <= most
         made += range(first, first + size)
     assert sorted(made) == list(range(100, 100 + sum(counts)))
 
 
-@pytest.mark.parametrize(("shared", "sizes"), [(True, [500, 250, 125, LEAST, 61, 0]), (False, [1000, 0])])
+@pytest.mark.parametrize(("shared", "sizes"), [(True, [500, 250, 125, MIN_CLAIM, 61, 0]), (False, [1000, 0])])
 def test_half_of_what_is_left_stays_for_others(shared, sizes):
     """The nearer the end, the smaller the pieces, where another process could help; else all is one piece."""
-    told = orders(1000, shared=shared)
-    assert [told.take(0, 1 << 24)[1] for _ in sizes] == sizes
+    assigned = orders(1000, shared=shared)
+    assert [assigned.claim(0, 1 << 24)[1] for _ in sizes] == sizes

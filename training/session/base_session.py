@@ -33,7 +33,7 @@ class BaseSession:
     Args:
         task: What is trained on.
         directory: Where telemetry, gate and socket are.
-        linger: Seconds for which it goes on without a viewer.
+        linger: Seconds for which it continues without a viewer.
         seed: Seed of the environments.
     """
 

@@ -22,12 +22,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...backends.core.errors import ending
-from ...envs import BadParameter, PacError
+from ...envs import PacError
 from ...envs.files import open_regular
 from ..config import Config
-from ..exits import BAD_USAGE, FAILED
+from ..exits import FAILED
 from ..imports import importing
 from ..runs.errors import RunFolderError
+from .error_data import error_as_data
 
 if TYPE_CHECKING:
     from .session import Session
@@ -234,18 +235,7 @@ def _finish(session: Session) -> dict[str, Any]:
     except BaseException as error:
         with contextlib.suppress(OSError):  # the disk may be full
             traceback.print_exc()
-        return _as_data(error)
-
-
-def _as_data(error: BaseException) -> dict[str, Any]:
-    if isinstance(error, PacError):
-        return {
-            "title": error.title,
-            "error": str(error),
-            "code": BAD_USAGE if isinstance(error, BadParameter) else FAILED,
-        }
-    text = "".join(traceback.format_exception_only(error)).strip()
-    return {"title": "Session failed", "error": text, "code": FAILED}
+        return error_as_data(error)
 
 
 def _answer(pipe: int, line: Mapping[str, Any]) -> bool:
@@ -275,7 +265,7 @@ def main() -> int:
     except Exception as error:
         if not isinstance(error, PacError):
             traceback.print_exc()
-        _answer(pipe, _as_data(error))
+        _answer(pipe, error_as_data(error))
         return FAILED
     log = session.record.folder.log if session.record.folder else session.directory / "session.log"
     try:
@@ -283,7 +273,8 @@ def main() -> int:
     except OSError as error:
         close()
         _answer(
-            pipe, _as_data(RunFolderError(f"{log} cannot be written: {error.strerror}; remove it or free disk space"))
+            pipe,
+            error_as_data(RunFolderError(f"{log} cannot be written: {error.strerror}; remove it or free disk space")),
         )
         return FAILED
     os.dup2(descriptor, 1)

@@ -28,6 +28,7 @@ from .control import SessionGone
 NAME = "gate"
 POLL_INTERVAL = 0.05  # s between two calls of `waiting` while the gate is closed or slow
 OWNER_CHECK = 1.0  # s between two checks by an attached process that the session's process is alive
+MAX_LAG = 10**7  # ns, the most by which later passes may come earlier to make up for late ones
 MAX_PERIOD = 2**62  # ns, fits into a word
 GRANT_SIZE = 2**32  # a grant is its number times this, plus the passes that it allows
 
@@ -136,8 +137,9 @@ class BaseGate(ABC):
             self._grant = grant
         if period := self._words[Word.PERIOD]:
             now = time.monotonic_ns()
-            # A late pass lets the next one come earlier, so that the limit is reached on average.
-            self._last = max(self._last + period, now - period) if period == self._period else now
+            # A late pass lets the next ones come earlier, so that the limit is reached on average.
+            lag = max(period, MAX_LAG)
+            self._last = max(self._last + period, now - lag) if period == self._period else now
             self._period = period
 
     @abstractmethod

@@ -131,9 +131,10 @@ class WatchedScript(BaseSession):
         self.monitor.actions_chosen = True
 
     def pass_gate(self) -> None:
-        """Wait until the next step may be, and let it be shown at once: the gate is closed, or soon will be."""
-        self._share_time()
-        self.process_soon()
+        """Wait until the next step is allowed. If it has to wait, process it at once, since the next one waits, too."""
+        if self.gate.wait_seconds:
+            self._share_time()
+            self.process_soon()
         super().pass_gate()
 
     def process_soon(self) -> None:

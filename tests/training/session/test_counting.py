@@ -6,6 +6,7 @@ from itertools import count
 import pytest
 
 from pac.training.session.counting import StepCounter
+from pac.training.telemetry.step_results import HostStepReader
 from pac.training.telemetry.throughput import WINDOW, TrainingClock
 from pac.training.trainer import PHASES, Timer
 
@@ -100,3 +101,24 @@ def test_the_phases_of_a_window_add_up_to_it(counter):
         accounted = sum(last.phases) - sum(first.phases)
         assert 0 <= last.seconds - first.seconds - accounted <= 5 * TICK
     assert counter.mark().seconds >= WINDOW
+
+
+class LateReader(HostStepReader):
+    """Delivers what was requested before the last request, as a device does whose results are on their way."""
+
+    def delivered(self):
+        ready, self._ready = self._ready[:-1], self._ready[-1:]
+        return ready
+
+
+def test_results_may_be_delivered_later(counter, source, counted):
+    """Nothing waits for them; each step is counted once, in order, when its results are there."""
+    counter._reader = LateReader(TASK, source.buffer)
+    source.step()
+    assert counter.mark().steps == 0
+    assert counter.uncounted == 0
+    source.step()
+    assert counter.mark().steps == N
+    source.step()
+    assert counter.mark().steps == 2 * N
+    assert [first for first, _, _ in counted] == [1, 2]

@@ -9,6 +9,8 @@ import pytest
 from pac.training.session.gate import Gate
 from pac.training.trainer import Interrupted, Stopped
 
+from ...waiting import until
+
 
 @pytest.fixture
 def gate(tmp_path):
@@ -116,6 +118,15 @@ def test_a_speed_limit_spaces_the_passes(gate):
     waited = [gate.enter() for _ in range(20)]
     assert time.monotonic() - begin >= 0.09
     assert any(waited)
+
+
+def test_late_passes_are_made_up_for(gate):
+    """A thread that comes 8 ms late passes the next times without waiting, so that the limit is reached on average."""
+    gate.set_speed(1000)
+    gate.enter()
+    late = time.monotonic() + 0.008
+    until(lambda: time.monotonic() > late)
+    assert not any(gate.enter() for _ in range(5))
 
 
 def test_a_speed_limit_counts_all_environments(gate):

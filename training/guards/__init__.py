@@ -1,1 +1,1 @@
-"""What stops or warns by itself: breakpoints and their conditions, alarms."""
+"""Breakpoints with their conditions, and alarms."""

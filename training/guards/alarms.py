@@ -1,7 +1,6 @@
-"""Alarms: active that a session notices by itself, told once per occurrence.
+"""Alarms: problems that a session detects by itself, reported once per occurrence.
 
-An alarm begins when its active begins. While the active lasts, and until it has been away for a while, it does not
-ring again.
+An alarm is raised when its problem begins. It is not raised again while the problem lasts and for some time after.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from ..telemetry.metric_names import split_metric_name
 from ..telemetry.step_results import StepResults
 from ..telemetry.throughput import WINDOW, Mark
 
-QUIET_SECONDS = 60.0  # s of training without the active, after which an alarm may ring anew
+QUIET_SECONDS = 60.0  # s of training without the problem, after which an alarm may be raised again
 QUIET_ITERATIONS = 10
 
 EARLY_ITERATIONS = 20  # iterations whose median entropy is the early level
@@ -37,10 +36,10 @@ MAX_WINDOWS = 512
 
 
 class Alarm:
-    """Tells the beginning of a active from its going on.
+    """Detects when a problem begins, as opposed to one that lasts.
 
     Args:
-        calm: How long it must have been away before it may ring anew, in whatever `now` counts.
+        calm: How long the problem must have been absent before it can begin again, in the units of `now`.
     """
 
     def __init__(self, calm: float) -> None:
@@ -48,7 +47,7 @@ class Alarm:
         self._seen = -math.inf
 
     def begins(self, now: float, *, active: bool) -> bool:
-        """Return whether a active begins `now`."""
+        """Return whether the problem begins `now`; `active` says whether it is present."""
         if not active:
             return False
         begins = now - self._seen > self._calm
@@ -57,14 +56,14 @@ class Alarm:
 
 
 class EntropyCollapse:
-    """Notices that the policy's entropy stays under a tenth of its early level for ten iterations."""
+    """Detects that the policy's entropy stays below a tenth of its early level for ten iterations."""
 
     def __init__(self) -> None:
         self._early: list[float] = []
         self._low = 0
 
     def collapsed(self, entropy: float) -> bool:
-        """Take in an iteration's entropy, in nats; return whether it has collapsed."""
+        """Add an iteration's entropy, in nats; return whether it has collapsed."""
         if len(self._early) < EARLY_ITERATIONS:
             self._early.append(entropy)
             return False
@@ -74,12 +73,12 @@ class EntropyCollapse:
 
     @property
     def early(self) -> float:
-        """The early level: the median of the first iterations; no use where it is not above 0."""
+        """The early level, which is the median of the first iterations. It is not used unless it is above 0."""
         return median(self._early)
 
 
 class Slowdown:
-    """Notices that fps stay 20 % under their own median, over windows of at least 2 s of undisturbed training."""
+    """Detects that fps stay 20 % below their own median, over windows of at least 2 s of undisturbed training."""
 
     def __init__(self) -> None:
         self._begin: Mark | None = None
@@ -87,11 +86,11 @@ class Slowdown:
         self._windows: deque[float] = deque(maxlen=MAX_WINDOWS)
 
     def reset(self) -> None:
-        """Begin a new window: what came since was disturbed."""
+        """Start a new window, since the training was disturbed in the present one."""
         self._begin = None
 
     def slow(self, mark: Mark, num_envs: int) -> bool:
-        """Take in the counters at the end of an iteration; return whether training is slow by its own measure."""
+        """Add the counters at the end of an iteration; return whether training is slower than usual."""
         if num_envs != self._num_envs:
             self._num_envs, self._begin = num_envs, None
             self._windows.clear()
@@ -115,7 +114,7 @@ class Slowdown:
 
 @dataclass(frozen=True)
 class EpisodePace:
-    """How episodes come.
+    """How often episodes end.
 
     Attributes:
         episodes: Episodes ended so far.
@@ -129,7 +128,7 @@ class EpisodePace:
 
     @property
     def patience(self) -> float:
-        """Seconds without an end that are too long: ten median episodes, at least a minute."""
+        """Seconds without the end of an episode that are too long: ten median episodes, at least a minute."""
         if math.isnan(self.length) or not self.sps > 0:
             return FIRST_EPISODE_SECONDS
         return max(MIN_EPISODE_SECONDS, EPISODE_FACTOR * self.length / self.sps)
@@ -139,9 +138,9 @@ class Alarms:
     """All alarms of a session; used by the training thread.
 
     Attributes:
-        ring: Called with a sentence and an environment, or -1.
-        told: What was told, in order.
-        marked: Environments in active, until their episode ends.
+        on_alarm: Called with a sentence and an environment, or -1.
+        messages: The sentences of all alarms, in order.
+        marked: Environments with an alarm, until their episode ends.
     """
 
     def __init__(self) -> None:
@@ -158,7 +157,7 @@ class Alarms:
         self._iterations = 0
 
     def report(self, text: str, env: int = -1) -> None:
-        """Ring."""
+        """Raise an alarm."""
         self.messages.append(text)
         self.on_alarm(text, env)
 
@@ -168,7 +167,7 @@ class Alarms:
         self.report_nan("observation", results.nan_observations // players, now)
 
     def report_nan(self, name: str, envs: NDArray[np.intp], now: float) -> None:
-        """Take in whose reward or observation was found not to be a number; `now` in s of training."""
+        """Report the environments whose reward or observation is NaN; `now` in s of training."""
         found = sorted(set(envs.tolist()))
         self.marked.update(found)
         if self._numbers[name].begins(now, active=bool(found)):
@@ -176,7 +175,7 @@ class Alarms:
             self.report(f"alarm: env {found[0] + 1}: its {name} is not a number{more}", found[0])
 
     def check_pace(self, pace: EpisodePace, now: float) -> None:
-        """Look whether episodes still end; `now` in s of training."""
+        """Check that episodes still end; `now` in s of training."""
         if pace.episodes != self._episodes:
             self._episodes, self._ended = pace.episodes, now
         silent = now - self._ended
@@ -184,7 +183,7 @@ class Alarms:
             self.report(f"alarm: no episode has ended for {silent:.0f} s; {pace.patience:.0f} s would be long")
 
     def check_iteration(self, metrics: Mapping[str, float], mark: Mark, num_envs: int, *, limited: bool) -> None:
-        """Look at a trainer's figures and at the throughput; `limited` where the speed is somebody's wish."""
+        """Check a trainer's metrics and the throughput; `limited` if there is a speed limit."""
         self._iterations += 1
         losses = [name for name, value in metrics.items() if "loss" in name and not math.isfinite(value)]
         if self._losses.begins(self._iterations, active=bool(losses)):
@@ -203,7 +202,7 @@ class Alarms:
             )
 
     def reset(self) -> None:
-        """Begin anew: the environments are others."""
+        """Forget the present environments."""
         self.marked.clear()
         self._speed.reset()
 

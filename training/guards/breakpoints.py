@@ -1,4 +1,4 @@
-"""Breakpoints: conditions that are looked at after every step, in the training thread, and stop the training there."""
+"""Breakpoints: conditions that the training thread checks after every step, and that pause the training."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class ConditionValues:
         return fields_of(self._task, names) <= self._results.newest.keys()
 
     def __call__(self, name: str) -> Array:
-        """Return the numbers `(rows,)` that `name` stands for; what an environment's seats share, each has."""
+        """Return the values of a name, `(rows,)`. All seats of an environment have the values that they share."""
         if name not in self._known:
             self._known[name] = self._read(name)
         return self._known[name]
@@ -164,15 +164,15 @@ class ConditionValues:
 
 @dataclass
 class Breakpoint:
-    """A condition, and what came of it.
+    """A condition and its hits.
 
     Attributes:
         number: Its number, from 1.
-        condition: When it hits.
-        on: Whether it is looked at.
-        hits: How often it has stopped the training.
-        env: Where it did so last; -1 before.
-        was_true: Where it held at the step before, `(rows,)`.
+        condition: The condition.
+        on: Whether it is checked.
+        hits: How often it has paused the training.
+        env: The environment of the last hit; -1 before the first.
+        was_true: Where it was true at the previous step, `(rows,)`.
     """
 
     number: int
@@ -194,10 +194,10 @@ class Breakpoint:
 
 
 class Breakpoints:
-    """A session's breakpoints; any thread may change them, the training thread looks at them.
+    """A session's breakpoints. Any thread may change them, the training thread checks them.
 
     Attributes:
-        hit: The environments that the training was stopped at by its last step.
+        hit: The environments where breakpoints hit at the last step.
     """
 
     def __init__(self, task: Task) -> None:
@@ -217,13 +217,13 @@ class Breakpoints:
             num_envs: The environments that it may name.
 
         Raises:
-            BadParameter: It is none, or there are too many.
+            BadParameter: The text is not a condition, or there are too many breakpoints.
         """
         if len(self._all) == MAX_BREAKPOINTS:
-            raise BadCondition(f"there are {MAX_BREAKPOINTS} breakpoints, the most: remove one first")
+            raise BadCondition(f"limit of {MAX_BREAKPOINTS} breakpoints reached: remove one first")
         condition = parse(text, self._names, num_envs)
         if "obs" in condition.names and re.search(r"\bobs\b", NAN_OBS.sub("", text)):
-            raise BadCondition("an observation is no single number: obs can only be asked for as nan(obs)")
+            raise BadCondition("an observation is not a single number: obs can only be used as nan(obs)")
         with self._lock:
             self._count += 1
             self._all[self._count] = Breakpoint(self._count, condition)
@@ -234,7 +234,7 @@ class Breakpoints:
         """Switch one off, or on again.
 
         Raises:
-            BadCondition: There is none of that number.
+            BadCondition: There is no breakpoint with that number.
         """
         with self._lock:
             found = self._find(number)
@@ -245,7 +245,7 @@ class Breakpoints:
         """Remove one.
 
         Raises:
-            BadCondition: There is none of that number.
+            BadCondition: There is no breakpoint with that number.
         """
         with self._lock:
             del self._all[self._find(number).number]
@@ -267,7 +267,7 @@ class Breakpoints:
         return fields_of(self._task, (name for item in enabled for name in item.condition.names)) if enabled else set()
 
     def check(self, readings: ConditionValues) -> str:
-        """Look at all of them after a step; return what to say if one hits, or nothing."""
+        """Check all of them after a step; return a sentence if one hits, else an empty text."""
         self.hit, told = (), ""
         for item in self.enabled:
             if not readings.has(item.condition.names):  # it was added after the steps were requested
@@ -281,7 +281,7 @@ class Breakpoints:
         return told
 
     def reset(self) -> None:
-        """Begin anew: the environments are others."""
+        """Forget the present environments."""
         self.hit = ()
         for item in self.enabled:
             item.was_true = item.was_true[:0]
@@ -302,7 +302,7 @@ class Breakpoints:
 
 
 def _hit_message(condition: Condition, readings: ConditionValues, found: NDArray[np.intp]) -> str:
-    """Return in a sentence where a condition holds, and by what numbers."""
+    """Return a sentence with the first environment where a condition is true, and the values there."""
     row, players = int(found[0]), readings.players
     numbers = [
         f"{name} {readings(name)[row]:.4g}"

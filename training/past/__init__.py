@@ -1,1 +1,1 @@
-"""The past of a training: what was kept of every environment's last steps, played again; recorded episodes."""
+"""The last steps of every environment, their replay, and recorded episodes."""

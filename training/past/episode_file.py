@@ -91,7 +91,7 @@ def read(path: Path, vouch: Vouch = refuse) -> Episode:
 
     Raises:
         NotTrusted: `vouch` refused the task.
-        BadEpisode: The file cannot be read, is none, is cut short, or was changed.
+        BadEpisode: The file cannot be read, is not an episode, is incomplete, or was changed.
         BadParameter: Its task is not known here, or cannot be made.
     """
     try:

@@ -1,4 +1,4 @@
-"""The last steps of every environment: what was decided and what came of it, to go back to.
+"""The last steps of every environment: actions, rewards, values and ends.
 
 Step t leads to state t; state 0 is the first of a backend's. Whole rows are written when the monitor counts, from the
 slots that the buffer still holds. Of games that have a state it is kept now and then, of environments that need not
@@ -122,7 +122,7 @@ class History:
     # -- the training thread ------------------------------------------------------------------------------------------
 
     def begin(self, source: MonitoredEnvs) -> None:
-        """Forget everything; episodes have just begun in slot 0, or go on from states that were saved."""
+        """Clear the history; episodes have just begun in slot 0, or continue from states that were saved."""
         with self._lock:
             self.now = 0
             self._episodes[:] = source.buffer["episode"][0]
@@ -171,7 +171,7 @@ class History:
         """Keep the boards that environments without a state have drawn, `ahead` steps after the newest that counts.
 
         Args:
-            buffer: Where they stand.
+            buffer: The arrays with the boards.
             ahead: How many steps are not counted yet.
             drawn: Whose boards, `(num_envs,)`.
         """
@@ -211,7 +211,7 @@ class History:
             )
 
     def boards(self, env: int, step: int, *, begun: bool = False) -> dict[str, Array] | None:
-        """Return the boards of a state as somebody saw them; None where nobody looked.
+        """Return the boards of a state as they were drawn; None if they were not drawn.
 
         Of a step that ended an episode these are the last ones, or with `begun` the first ones of the next episode.
         """

@@ -30,7 +30,7 @@ class Recording:
     """An episode that will be, or is, played.
 
     Attributes:
-        number: Which of its environment's episodes; -1 before it has begun.
+        number: The number of the episode in its environment; -1 before it begins.
         steps: The first state, and the steps so far.
         state: The first state's bytes, of an environment that saves it.
     """
@@ -59,14 +59,14 @@ class EpisodeRecorder:
         self._recordings: dict[int, Recording] = {}
 
     def want(self, env: int) -> bool:
-        """Record the next episode of an environment; asked again, no longer. Return whether it will be."""
+        """Record the next episode of an environment, or cancel that. Return whether it will be recorded."""
         if self._recordings.pop(env, None) is not None:
             return False
         self._recordings[env] = Recording()
         return True
 
     def reset(self) -> None:
-        """Give up what is not whole: the environments are made anew."""
+        """Discard incomplete episodes, since the environments are restarted."""
         self._recordings.clear()
 
     def __bool__(self) -> bool:
@@ -75,7 +75,7 @@ class EpisodeRecorder:
 
     @property
     def eager(self) -> bool:
-        """Whether every step is to be taken over before the next: the first state is there only until then."""
+        """Whether every step must be read before the next one, which overwrites the first state of an episode."""
         return self._task.saves and any(not recording.steps for recording in list(self._recordings.values()))
 
     @property
@@ -130,13 +130,13 @@ class EpisodeRecorder:
         steps = tuple(recording.steps)
         bare = tuple(replace(step, boards={}) for step in steps)
         episode = Episode(self._task, self._seed, env, recording.number, self._run, replays=True, steps=bare)
-        said = "plays again to the byte"
+        said = "replays byte for byte"
         try:
             episode = _checked(episode, recording.state)
         except Exception as error:
             size = sum(board.nbytes for step in steps for board in step.boards.values())
             episode = replace(episode, replays=False, steps=steps if size <= MAX_BOARD_BYTES else bare)
-            said = f"does not play again: {error}"
+            said = f"does not replay: {error}"
         path = self._folder / f"env{env + 1}-episode{recording.number + 1}{SUFFIX}"
         try:
             self._folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Plays an environment again, from its seed and its actions, in this process and beside everything else."""
+"""Replays an environment from its seed and actions, in this process, apart from the training."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .history import ReplaySpan
 
 
 class ReplayMismatch(PacError):
-    """A replayed step is not the one that was played.
+    """A replayed step differs from the original one.
 
     Attributes:
         step: Which, counted from 1 where the replay begins.
@@ -31,7 +31,7 @@ class ReplayMismatch(PacError):
 
 
 class NotReplayable(PacError):
-    """Nobody here can play an environment again."""
+    """An environment cannot be replayed."""
 
     title = "Cannot be replayed"
 
@@ -58,7 +58,7 @@ class ReplayedEnv:
         self._environments.reset(np.ones(1, np.bool_), 0)
 
     def restore(self, state: Array) -> None:
-        """Go to a state, as it stood in the buffer.
+        """Go to a state, as it was in the buffer.
 
         Raises:
             ImpossibleState: The task can never be in it.
@@ -77,7 +77,7 @@ class ReplayedEnv:
         self._environments.step(0)
 
     def draw(self, *, wanted: bool) -> None:
-        """Have boards drawn from now on, where an environment draws only when somebody looks."""
+        """Request boards from now on, or no longer, of an environment that draws on request."""
         self._wanted = wanted
 
     def _ask_for_boards(self) -> None:
@@ -87,7 +87,7 @@ class ReplayedEnv:
             self.buffers[LAST_DRAWN][0, self.env] = ASKED * self._wanted
 
     def fill(self, moment: Array, seat: int = 0, *, begun: bool = False) -> None:
-        """Write what stands in the buffers about a seat into a moment; `begun` chooses as in `moments.fill`."""
+        """Write the state of a seat into a moment; `begun` is that of `moments.fill_moment`."""
         fill_moment(moment, self.task, self.buffers, 0, self.env, seat=seat, begun=begun)
 
     def row(self, name: str) -> Array:
@@ -132,7 +132,7 @@ def replay_step(replayed: ReplayedEnv, span: ReplaySpan, index: int) -> None:
 
 def _compare(step: int, name: str, found: float, expected: float) -> None:
     if found != expected and not (np.isnan(found) and np.isnan(expected)):
-        raise ReplayMismatch(step, name, f"{name} was {expected:g}, and is {found:g} when it is played again")
+        raise ReplayMismatch(step, name, f"{name} was {expected:g}, and is {found:g} in the replay")
 
 
 def _print_of(replayed: ReplayedEnv) -> int:

@@ -1,1 +1,1 @@
-"""Runs: their folders and checkpoints, those that live, and what is left of those that died."""
+"""Runs on disk: folders, metadata, metrics, checkpoints; and the sessions that are running or died."""

@@ -73,10 +73,10 @@ def save(directory: Path, step: int, tensors: Mapping[str, Any], data: Mapping[s
     """Write a checkpoint, then remove all but the newest `keep`; return its directory.
 
     Args:
-        directory: Where a run's checkpoints stand; made if missing.
+        directory: The directory of a run's checkpoints; created if missing.
         step: The environment step; a checkpoint of the same step is replaced.
         tensors: NumPy arrays, CPU tensors or streams by name.
-        data: JSON data; it is looked at when the tensors are written.
+        data: JSON data; it is read after the tensors were written.
         keep: How many to keep.
 
     Raises:
@@ -108,15 +108,15 @@ def load_newest(
     expected: Mapping[str, str] = MappingProxyType({}),
     needed: Mapping[str, type] = MappingProxyType({}),
 ) -> Checkpoint:
-    """Return the newest checkpoint that verifies and belongs here, and say which newer ones do not.
+    """Return the newest checkpoint that is intact and belongs to this run, and why newer ones were skipped.
 
     Args:
-        directory: Where a run's checkpoints stand.
-        expected: What its data must say, by name; one that says otherwise belongs to something else.
+        directory: The directory of a run's checkpoints.
+        expected: Values that its data must have, by name.
         needed: What else its data must have, by name, and of which type.
 
     Raises:
-        NoCheckpoint: There is none.
+        NoCheckpoint: There is no such checkpoint.
     """
     skipped: list[str] = []
     for path in _newest_first(directory):
@@ -127,8 +127,8 @@ def load_newest(
             skipped.append(f"{path.name} is skipped: {error}")
         else:
             return Checkpoint(found.path, found.step, found.tensors, found.data, tuple(skipped))
-    why = " ".join(f"{sentence}." for sentence in skipped) or "It holds none."
-    raise NoCheckpoint(f"a checkpoint was expected in {directory}. {why} Start the run anew, or name another one")
+    why = " ".join(f"{sentence}." for sentence in skipped) or "It contains none."
+    raise NoCheckpoint(f"a checkpoint was expected in {directory}. {why} Start a new run, or resume another one")
 
 
 def _belongs(found: Checkpoint, expected: Mapping[str, str], needed: Mapping[str, type]) -> None:

@@ -1,4 +1,4 @@
-"""Writes checkpoints beside the training: it makes copies and goes on, a thread hashes, flushes and renames.
+"""Writes checkpoints in a thread: the training only makes copies, the thread hashes, flushes and renames.
 
 What is too large for a copy is a `StreamedArray`: the training thread hands it over between its steps.
 """
@@ -17,11 +17,11 @@ Told = Callable[[int, CheckpointNotWritten | None], None]
 
 
 class CheckpointWriter:
-    """Writes one checkpoint at a time; one that is asked for meanwhile is left out, the next one will have it.
+    """Writes one checkpoint at a time.
 
     Args:
-        directory: Where the checkpoints stand.
-        told: Called from the thread with the step, and with what went wrong.
+        directory: The directory of the checkpoints.
+        told: Called from the thread with the step, and with the error if there was one.
     """
 
     def __init__(self, directory: Path, told: Told) -> None:
@@ -70,7 +70,7 @@ class CheckpointWriter:
             self._streams.pop().release()
 
     def wait(self) -> None:
-        """Wait until nothing is being written; nobody trains meanwhile."""
+        """Wait until the checkpoint is written; the training must not go on meanwhile."""
         self.release()
         if self._thread is not None:
             self._thread.join()

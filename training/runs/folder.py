@@ -29,7 +29,7 @@ LAST = "last"
 CLAIM = ".claim"
 LATEST = "latest"
 STARTING = "starting"
-"""The state of a run before its session has begun to train."""
+"""The state of a run before its session trains."""
 DIED = "died"
 """The state of a run whose session was killed."""
 UNFINISHED = frozenset({STARTING, "running"})
@@ -74,7 +74,7 @@ class RunFolder:
             except FileExistsError:
                 if not parent.is_dir():
                     raise RunFolderError(
-                        f"runs are kept in a folder, and {parent} is none: choose another --runs-dir"
+                        f"runs are kept in a folder, and {parent} is not a folder: choose another --runs-dir"
                     ) from None
                 continue
             except OSError as error:
@@ -87,7 +87,7 @@ class RunFolder:
         """Return the run called `name`, or the one in that folder; `latest` is the one that saved last.
 
         Raises:
-            UnknownName: There is none; the known ones are listed.
+            UnknownName: There is no such run; the known ones are listed.
             BadParameter: There are no runs at all.
         """
         for path in (Path(name), parent / name):
@@ -99,7 +99,7 @@ class RunFolder:
             return saved[-1]
         known = [run.name for run in runs]
         if not known:
-            raise BadParameter(f"unknown run {name!r}: {parent} holds no runs yet; `pac-tui run` begins one")
+            raise BadParameter(f"unknown run {name!r}: {parent} contains no runs yet; `pac-tui run` starts one")
         raise UnknownName("run", name, known)
 
     @classmethod
@@ -109,10 +109,10 @@ class RunFolder:
         return sorted(found, key=lambda run: run.written)
 
     def claim(self) -> None:
-        """Be the one who writes into this run, until `release` or the end of the process, however it ends.
+        """Become the only writer of this run, until `release` or the end of the process, however it ends.
 
         Raises:
-            BadParameter: Somebody else is.
+            BadParameter: Another process writes into it.
             RunFolderError: Nothing can be written there.
         """
         try:
@@ -164,29 +164,29 @@ class RunFolder:
                 self.path.parent.rmdir()
 
     def release(self) -> None:
-        """Let others write into this run."""
+        """Allow other processes to write into this run."""
         if self._claim is not None:
             os.close(self._claim)
             self._claim = None
 
     @property
     def checkpoints(self) -> Path:
-        """Where the checkpoints stand."""
+        """The directory of the checkpoints."""
         return self.path / CHECKPOINTS
 
     @property
     def saved(self) -> bool:
-        """Whether there is a checkpoint to go on from."""
+        """Whether there is a checkpoint to resume from."""
         return any(self.checkpoints.glob("step-*"))
 
     @property
     def last(self) -> Path:
-        """Where the last telemetry of a session that died stands, if one did."""
+        """The directory of the last telemetry of a session that died."""
         return self.path / LAST
 
     @property
     def episodes(self) -> Path:
-        """Where recorded episodes stand."""
+        """The directory of recorded episodes."""
         return self.path / EPISODES
 
     @property
@@ -195,7 +195,7 @@ class RunFolder:
         return self.path / LOG
 
     def metadata(self) -> dict[str, Any]:
-        """Return what `run.json` says.
+        """Return the contents of `run.json`.
 
         Raises:
             RunFolderError: It is missing, cannot be read, was changed, or is not a run's.

@@ -1,4 +1,4 @@
-"""What a run is of: what must be the same for a session to go on with it, and what may change."""
+"""Checks that a session may resume a run: task, trainer, observations and actions must be the same."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .folder import RunFolder
 
 
 def run_identity(task: Task, trainer: str) -> dict[str, str]:
-    """Return what a run's metadata and its checkpoints say that it is of; its trainer may ask for more."""
+    """Return the facts in a run's metadata and checkpoints that must not change; a trainer may check more."""
     facts = [trainer, asdict(task.observation), asdict(task.action), task.num_actions, task.players]
     facts += [task.version] if task.version > 1 else []
     fingerprint = hashlib.sha256(json.dumps(facts, default=str).encode()).hexdigest()[:16]
@@ -21,7 +21,7 @@ def run_identity(task: Task, trainer: str) -> dict[str, str]:
 
 
 def check_identity(folder: RunFolder, ours: Mapping[str, str]) -> None:
-    """Make sure that a run is of what is asked for.
+    """Make sure that a run has the requested task and trainer.
 
     Raises:
         BadParameter: It is not.
@@ -40,7 +40,7 @@ def check_identity(folder: RunFolder, ours: Mapping[str, str]) -> None:
 
 
 def changed_settings(folder: RunFolder, settings: Mapping[str, Any]) -> list[str]:
-    """Return in words which settings of a run's trainer are others than before."""
+    """Return a text for each setting of a run's trainer that has changed."""
     before = folder.metadata().get("config", {}).get("settings", {})
     now = json.loads(json.dumps(settings))
     return [

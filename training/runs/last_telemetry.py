@@ -1,4 +1,4 @@
-"""The last telemetry of a session that died, kept in its run's folder so that it can still be looked at."""
+"""Keeps the last telemetry of a session that died in its run's folder, so that it can still be viewed."""
 
 from __future__ import annotations
 

@@ -23,10 +23,10 @@ ADVICE = "remove the run or restore the file"
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """Return what a run's metadata says.
+    """Return a run's metadata.
 
     Raises:
-        RunFolderError: There is none, it cannot be read, it was changed, or it is not a run's.
+        RunFolderError: The file is missing, cannot be read, was changed, or is not the metadata of a run.
     """
     path = folder / FILE
     try:
@@ -39,7 +39,7 @@ def read(folder: Path) -> dict[str, Any]:
             ) from error
         raise RunFolderError(f"{path} cannot be read ({error.reason}): {ADVICE}") from error
     if not isinstance(metadata, dict):
-        raise RunFolderError(f"{path} is not a run's, it holds no JSON object: {ADVICE}")
+        raise RunFolderError(f"{path} is not the metadata of a run, since it contains no JSON object: {ADVICE}")
     expected = metadata.pop(CHECKSUM, None)
     if expected is not None and expected != _checksum(metadata):
         raise RunFolderError(

@@ -53,7 +53,7 @@ def append(folder: Path, row: Mapping[str, Any]) -> None:
 
 
 def read(folder: Path) -> Metrics:
-    """Return all of a run's metrics; without a file there are none.
+    """Return all of a run's metrics; empty if there is no file.
 
     Raises:
         RunFolderError: The file cannot be read.
@@ -157,5 +157,5 @@ def _row(line: bytes) -> dict[str, float] | None:
 
 
 def _digest(text: bytes) -> bytes:
-    """Return the checksum of a line up to the place where that stands, as text."""
+    """Return the checksum of the part of a line before its checksum, as text."""
     return blake2b(text, digest_size=DIGEST).hexdigest().encode()

@@ -27,7 +27,7 @@ class RunOverview:
     Attributes:
         name: Its name.
         folder: Where it is kept, if it is.
-        metadata: What `run.json` says.
+        metadata: The contents of `run.json`.
         state: `live`, `completed`, `interrupted`, `failed`, `died` (killed while it ran) or `damaged`.
         when: When it ended, or began if it lives, in s since the epoch.
         rows: Lines of its metrics, oldest first.
@@ -51,7 +51,7 @@ class RunOverview:
 
     @property
     def goal(self) -> Figure:
-        """The figure that tells most of it."""
+        """Its most important figure."""
         return goal_of(self.metadata, self.rows[-1] if self.rows else ())
 
     def points(self, over: str) -> list[tuple[float, float]]:
@@ -66,17 +66,17 @@ class RunOverview:
 
     @property
     def resumable(self) -> bool:
-        """Whether it has saved what a session could go on with, and none does."""
+        """Whether it has a checkpoint and no session trains it."""
         return not self.error and self.pid is None and self.folder is not None and RunFolder(self.folder).saved
 
 
 def goal_of(metadata: Mapping[str, Any], names: Iterable[str]) -> Figure:
-    """Return the figure that tells most of a run that has figures of these names."""
+    """Return the most important figure of a run that has figures of these names."""
     return first_of(units_and_figures(metadata)[1], names)
 
 
 def overviews(parent: Path) -> list[RunOverview]:
-    """Return the sessions that live and the runs below `parent`, the newest first; a damaged metadata is told of."""
+    """Return the running sessions and the runs in `parent`, the newest first; damaged runs have an error."""
     live = [session for session in sessions() if session.alive and not session.snapshot.phase.over]
     training = {session.snapshot.description.folder: session for session in live}
     kept = [_of_folder(run, training.get(str(run.path.resolve()))) for run in RunFolder.all(parent)]
@@ -95,7 +95,7 @@ def units_and_figures(metadata: Mapping[str, Any]) -> tuple[Units, tuple[Figure,
 
 
 def _of_folder(run: RunFolder, session: FoundSession | None) -> RunOverview:
-    """What a run's folder says, and the session that trains it; what cannot be read is an error beside the rest."""
+    """Return the overview of a run's folder, with the counters of the session that trains it."""
     written = run.written
     try:
         metadata = run.metadata()
@@ -113,7 +113,7 @@ def _of_folder(run: RunFolder, session: FoundSession | None) -> RunOverview:
 
 
 def _of_session(session: FoundSession) -> RunOverview:
-    """What a session says that is kept elsewhere, or nowhere."""
+    """Return the overview of a session whose run is in another folder, or in none."""
     about, state = session.snapshot.description, session.snapshot.state
     began = float(state["started"])
     metadata = {"task": about.task, "trainer": about.trainer, "started": began, **_counters(session)}
@@ -123,7 +123,7 @@ def _of_session(session: FoundSession) -> RunOverview:
 
 
 def _counters(session: FoundSession) -> dict[str, int]:
-    """How far a session is; its metadata only says so at the beginning."""
+    """Return the counters of a session; those in its metadata are older."""
     return {name: int(session.snapshot.state[name]) for name in ("num_envs", "steps", "frames", "episodes")}
 
 

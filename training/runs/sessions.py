@@ -25,7 +25,7 @@ class FoundSession:
     """A session, as it was when it was found.
 
     Attributes:
-        directory: Where its telemetry and socket stand.
+        directory: The directory of its telemetry and socket.
         pid: Its process.
         alive: Whether that process lives.
         snapshot: What it published last.
@@ -43,10 +43,10 @@ class FoundSession:
 
 
 class AttachedSession:
-    """A session that somebody else started, as an app has it.
+    """A session that another process started, as an app uses it.
 
     Attributes:
-        directory: Where its telemetry and socket stand.
+        directory: The directory of its telemetry and socket.
         pid: Its process.
     """
 
@@ -102,7 +102,7 @@ def _read(directory: Path, pid: int, *, alive: bool) -> FoundSession:
 
 
 def sessions() -> list[FoundSession]:
-    """Return the sessions that stand in the runtime directory, the newest last."""
+    """Return the sessions in the runtime directory, the newest last."""
     found = [read_session(path, pid, alive=alive) for path, pid, alive in directories()]
     known = [session for session in found if session is not None]
     return sorted(known, key=lambda session: float(session.snapshot.state["started"]))

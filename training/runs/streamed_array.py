@@ -1,4 +1,4 @@
-"""An array that is saved while it is being worked on: handed over slice by slice, whenever its writers stand still."""
+"""An array that is saved while it changes: copied slice by slice, whenever its writers are idle."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...envs.fields import Array
 
 SLICE_BYTES = 8 * 2**20
 """Bytes that are copied at once: a few milliseconds, and all the memory that it takes besides the array's own."""
-POLL_SECONDS = 1.0  # s between two looks of the thread that waits for the next slice
+POLL_SECONDS = 1.0  # s between two checks of the thread that waits for the next slice
 
 
 class StreamedArray:

@@ -54,7 +54,7 @@ class TensorBoardLog:
 
 
 def _open(folder: Path, step: int) -> Any:
-    """Begin a file that makes void what older ones tell from `step` on: what a killed session had not saved."""
+    """Open a file that replaces the points of older files from `step` on, which a killed session had not saved."""
     from tensorboard.compat.proto.event_pb2 import Event, SessionLog
     from tensorboard.summary.writer.event_file_writer import EventFileWriter
 

@@ -1,1 +1,1 @@
-"""What can be seen of a training: blocks in shared memory, what is counted for them, and the snapshot."""
+"""Telemetry: blocks in shared memory that a session writes, the counts behind them, and the snapshot of a viewer."""

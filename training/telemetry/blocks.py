@@ -1,10 +1,10 @@
-"""Everything that can be seen of a session, in one shared-memory segment: written by the session, read by anyone.
+"""The telemetry of a session: one shared-memory segment, which the session writes and viewers read.
 
-The segment is a control block, a JSON header and a row of blocks. Each block carries a sequence number that is odd
-while the writer is inside, so a reader never returns half a record and never blocks the writer; only what a dead one
-left half written is read as it is. Fences keep the number's changes and the data in order on processors that would
+The segment is a control block, a JSON header and a row of blocks. Each block has a sequence number that is odd while
+its writer is inside, so a reader never returns half a record and never blocks the writer. Only a block that a dead
+writer left half written is read as it is. Fences keep the changes of number and data in order on processors that would
 otherwise reorder them, such as ARM's. Each block has one writing thread. A segment's `next_generation` differs from its
-own generation once the session has moved on to another segment (a restart at another N): readers then attach to
+own generation once the session has opened another segment (a restart at another N): readers then attach to
 `telemetry.<next_generation>` in the same directory.
 """
 
@@ -50,7 +50,7 @@ READ_TIMEOUT = 60.0  # s that it waits for one that lives: a busy machine may le
 class TornRead(PacError):
     """A block was being written at every attempt to read it."""
 
-    title = "Session stands still while writing"
+    title = "Session stopped while writing"
 
 
 class TelemetryWriter:
@@ -126,7 +126,7 @@ class TelemetryReader:
         while True:
             found = [int(path.suffix[1:]) for path in directory.glob("telemetry.*") if _is_segment(path)]
             if not found:
-                raise NotTelemetry(f"{directory} holds no telemetry: the session has ended or has not begun")
+                raise NotTelemetry(f"{directory} contains no telemetry: the session has ended or has not started")
             with suppress(FileNotFoundError):  # the session has just moved on, and the next one is there
                 self._attach(max(found))
                 return
@@ -155,10 +155,10 @@ class TelemetryReader:
             moved = True
 
     def read(self, name: str, at: Any = ...) -> Array:
-        """Return a copy of `block[at]`, whole; of a writer that died inside, as it left it: nothing newer will come.
+        """Return a consistent copy of `block[at]`; if its writer died inside, as it was left.
 
         Raises:
-            TornRead: The writer lives, and did not leave the block for a long time.
+            TornRead: The writer is alive and did not leave the block within `READ_TIMEOUT`.
         """
         sequence, array = self._mapped.sequences[name], self._mapped.arrays[name]
         begun, alone = time.monotonic(), False

@@ -1,4 +1,4 @@
-"""What steps add up to: steps, frames, episodes, and how the last of these went."""
+"""Counts steps, frames and episodes, and keeps statistics of the last episodes."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ LAST_EPISODE = np.dtype([("ret", "f4"), ("length", "i4"), ("outcome", "u1"), ("t
 
 
 class Counts:
-    """Adds up what a buffer's slots say.
+    """Adds up the results of steps.
 
     Attributes:
         steps: Environment steps so far, all environments.
         frames: Frames so far.
         episodes: Episodes ended so far.
         iterations: Trainer iterations so far.
-        outcomes: Episodes by outcome, the nameless first.
-        terms: Every seat's terms of the rewards of the running episode, `(num_envs * players, terms)`.
-        last_terms: Those of the last episode, NaN before the first.
+        outcomes: Number of episodes by outcome; the first one counts episodes without an outcome.
+        terms: Sums of the reward terms in the running episode of every seat, `(num_envs * players, terms)`.
+        last_terms: The same of the last episode, NaN before the first.
         ended: The last episode of every environment, `(num_envs,)` of `LAST_EPISODE`.
     """
 
@@ -43,7 +43,7 @@ class Counts:
         self.resize(0)
 
     def resize(self, num_envs: int) -> None:
-        """Begin anew what is of single environments."""
+        """Reset what is kept per environment."""
         self.terms = np.zeros((num_envs * self._task.players, terms_width(self._task)), "f4")
         self.last_terms = np.full_like(self.terms, np.nan)
         self.ended: NDArray[np.void] = np.zeros(num_envs, LAST_EPISODE)
@@ -83,16 +83,16 @@ class Counts:
             self.ended[name][envs] = column
 
     def totals(self) -> dict[str, int]:
-        """Return what has been counted so far."""
+        """Return the totals so far."""
         return {name: getattr(self, name) for name in TOTALS}
 
     def state(self) -> dict[str, Any]:
-        """Return, as JSON data, what a resumed run counts on from: totals, ends by reason, the last episodes."""
+        """Return what a resumed run continues from, as JSON data: totals, outcomes and the last episodes."""
         outcomes = dict(zip(self._reasons, self.outcomes.tolist(), strict=True))
         return {**self.totals(), "outcomes": outcomes, "recent": list(self._recent)}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Continue what `state` returned in a run that is resumed."""
+        """Continue from what `state` returned."""
         for name in TOTALS:
             setattr(self, name, state[name])
         outcomes = state.get("outcomes", {})
@@ -101,7 +101,7 @@ class Counts:
 
     @property
     def _reasons(self) -> list[str]:
-        """The reasons of ends, the nameless first."""
+        """The names of the outcomes, an empty one first."""
         return ["", *(outcome.name for outcome in self._task.outcomes)]
 
     @property
@@ -111,19 +111,19 @@ class Counts:
 
     @property
     def length_mean(self) -> float:
-        """Mean length of these."""
+        """Mean length of the last 100 episodes, in steps; NaN before the first."""
         return float(np.mean(self._column(1))) if self._recent else float("nan")
 
     @property
     def length_median(self) -> float:
-        """Median length of these."""
+        """Median length of the last 100 episodes, in steps; NaN before the first."""
         return float(np.median(self._column(1))) if self._recent else float("nan")
 
     def _column(self, index: int) -> list[float]:
         return [row[index] for row in self._recent]
 
     def figures(self) -> dict[str, float]:
-        """Return the means over these by name, none before the first."""
+        """Return the means over the last 100 episodes by name; empty before the first."""
         if not self._recent:
             return {}
         names = ("return_mean", "length_mean", *(f"info/{item.name}" for item in self._scalars))

@@ -1,4 +1,4 @@
-"""What a session says of itself once: what is trained on, by what, and how it looks."""
+"""The header of the telemetry: task, trainer and settings of a session, and how its boards are drawn."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class ShapedPanel(Panel):
 
 @dataclass(frozen=True, kw_only=True)
 class Description:
-    """What does not change while a session keeps its N.
+    """The facts about a session that do not change while it keeps its N.
 
     Attributes:
-        folder: Where the run is kept, if it is.
-        watched: Whether it is a script that is watched, which nothing here can end or restart.
+        folder: The run's folder; empty if nothing is kept.
+        watched: Whether it is a watched script, which viewers cannot end or restart.
         begins_at_once: Whether the step that ends an episode begins the next one, so that it leads to two states.
     """
 
@@ -99,7 +99,7 @@ def _frozen(value: Any) -> Any:
 
 
 def describe(task: Task, **facts: Any) -> Description:
-    """Return the header: what is trained on and how it looks; `facts` are the session's own."""
+    """Return the header for a task; `facts` are the remaining fields."""
     panels = tuple(
         ShapedPanel.of(panel, next(item for item in task.boards if item.name == panel.field)) for panel in task.panels
     )

@@ -1,4 +1,4 @@
-"""What happened in a session, the latest of it."""
+"""The last events of a session."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class EventLog:
     """The ring of events; any thread may add.
 
     Attributes:
-        log: Where all of them are printed, too, whole.
-        reported: The texts that the report at the end repeats: of warnings and worse, and what became of them.
+        log: Where all events are logged in full.
+        reported: The texts that the final report repeats: warnings, errors and how they were resolved.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class EventLog:
             self.log.log(LOG_LEVELS.get(level, logging.INFO), "%s", text)
 
     def write(self, writer: TelemetryWriter) -> None:
-        """Write all that is kept."""
+        """Write the kept events."""
         with writer.write("events") as events:
             for number, when, level, env, text in list(self.recent):
                 events[(number - 1) % len(events)] = (

@@ -1,4 +1,4 @@
-"""Up to which N more environments are worth it: the knee of a table of fps over N."""
+"""The knee of a table of fps over N: the N up to which more environments pay off."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Knee:
 
     @property
     def sentence(self) -> str:
-        """What the table says, without a full stop."""
+        """The result in a sentence, without a full stop."""
         if self.num_envs > 1:
             found = f"up to N = {self.num_envs:,}, an added environment brings at least half of what one alone does"
         else:
@@ -71,7 +71,7 @@ def find_knee(points: Sequence[Scaling]) -> Knee | None:
 
 
 def _last_worth_it(points: Sequence[Scaling], noise: int) -> int:
-    """Return the index of the last row up to which every row is worth it."""
+    """Return the index of the last row up to which every row is at least half as efficient as one environment."""
     last = 0
     while last + 1 < len(points) and is_worth_it(_marginal(points, last + 1, noise)):
         last += 1

@@ -1,4 +1,4 @@
-"""A moment: all that is known of one environment after one step. Of now, or of a step that a viewer went back to."""
+"""A moment: all that is known about one environment after one step, the newest or an earlier one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NUMBERS = ("episode", "episode_length", "episode_return", "end", "outcome", "fra
 
 
 class MomentSource(IntEnum):
-    """Where a moment comes from."""
+    """How a moment was obtained."""
 
     NOTHING = 0
     NOW = 1
@@ -47,7 +47,7 @@ class MomentSource(IntEnum):
 
 
 def moment_dtype(task: Task) -> np.dtype[Any]:
-    """Return the record of a moment; what is per seat is that of one."""
+    """Return the dtype of a moment's record. Fields per seat are those of one seat."""
     action = field_named(task, "action")
     return np.dtype(
         [
@@ -112,7 +112,7 @@ def terms_width(task: Task) -> int:
 def fill_moment(
     moment: Array, task: Task, buffers: Buffers, slot: int, env: int, *, seat: int = 0, begun: bool = False
 ) -> None:
-    """Write what stands in a slot of the buffers about a seat into a record: all but source, action, value.
+    """Write the results of a slot for a seat into a record: everything except source, action and value.
 
     A step that ended an episode led to two states: the last one of the episode, and with `begun` the first one of the
     next. What the task counts at such a step belongs to the former.
@@ -159,20 +159,20 @@ def has_last_boards(buffers: Buffers, env: int) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Moment:
-    """A moment as a viewer works with it.
+    """A moment, as a viewer gets it.
 
     Attributes:
-        env: Whose.
-        seat: Whose there, from 0.
-        step: Which step led here; the newest is `now`.
-        source: Where it comes from.
-        progress: How far a rebuilding is, 0 to 1.
-        note: Why it is not there, or not whole.
+        env: The environment, from 0.
+        seat: The seat, from 0.
+        step: The number of the step; the newest is `now`.
+        source: How it was obtained.
+        progress: How much of a replay is done, 0 to 1.
+        note: Why it is missing or incomplete.
         values: The plain numbers of the record, by name.
         action: The action that led here, if one did.
         next_action: The one that is decided, if it is known.
         observation: In its logical shape; None where only boards were kept, as all that follow but the boards.
-        mask: `(num_actions,)` which actions are legal, if the task tells.
+        mask: Which actions are legal, `(num_actions,)`; None if the task has no mask.
         reward_terms: Of the step.
         terms: Of the episode so far.
         info: The task's scalars.
@@ -210,7 +210,7 @@ class Moment:
 
     @classmethod
     def read(cls, record: Array, description: Description) -> Moment | None:
-        """Return what stands in a record; None if nothing was written yet."""
+        """Return the moment in a record; None if nothing was written yet."""
         if record["source"] == MomentSource.NOTHING:
             return None
         full = bool(record["full"])
@@ -249,7 +249,7 @@ class RecentSteps:
 
     @classmethod
     def read(cls, record: Array, env: int, seat: int) -> RecentSteps | None:
-        """Return what stands in a record, if it is about this seat."""
+        """Return the steps in a record; None if they are those of another seat."""
         count = int(record["count"])
         if record["env"] != env or record["seat"] != seat or not count:
             return None

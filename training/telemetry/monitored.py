@@ -1,4 +1,4 @@
-"""What steps the environments of a training, as those see it who look at it."""
+"""The environments of a training as its monitor sees them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...backends.core.layout import Buffer
 
 
 class MonitoredEnvs(Protocol):
-    """A backend, or a buffer that is told of steps elsewhere."""
+    """A backend, or a buffer into which the steps of other environments are copied."""
 
     @property
     def buffer(self) -> Buffer:
@@ -21,4 +21,4 @@ class MonitoredEnvs(Protocol):
         """The workers at this moment."""
 
     def save(self, slot: int) -> bool:
-        """Have the environments' whole states in the buffer, as of the newest `slot`; return whether they are there."""
+        """Write the environments' states into the buffer, as of the newest `slot`; return whether that is possible."""

@@ -1,4 +1,4 @@
-"""The records that telemetry is made of, and the words that stand in them."""
+"""The dtypes of the telemetry's blocks, and their enumerations."""
 
 from __future__ import annotations
 
@@ -32,31 +32,31 @@ class Phase(IntEnum):
 
     @property
     def over(self) -> bool:
-        """Whether nothing more will come."""
+        """Whether the session has ended."""
         return self in {Phase.ENDED, Phase.FAILED}
 
 
 class Notice(IntEnum):
-    """What a person should see of an environment."""
+    """What viewers show at an environment."""
 
     NOTHING = 0
     BREAK = 1
-    """A breakpoint stopped the training here, at the last step."""
+    """A breakpoint hit here at the last step."""
     ALARM = 2
-    """An alarm rang here, and its episode goes on."""
+    """An alarm was raised here in the running episode."""
     PLAYED = 3
     """A person made its last step."""
 
 
 class Level(IntEnum):
-    """How much an event matters."""
+    """The severity of an event."""
 
     INFO = 0
     GOOD = 1
     WARNING = 2
     ERROR = 3
     FATAL = 4
-    """The session ends of it, and tells it again to whoever started it."""
+    """The session ends because of it."""
 
 
 STATE = np.dtype(
@@ -76,7 +76,7 @@ STATE = np.dtype(
         ("speed", "f8"),  # limit in steps/s of all environments together, 0 = none
         ("credits", "u8"),  # steps left before the pause
         ("baseline", "f8"),  # median fps at N = 1, NaN if not measured
-        ("progress", "f8"),  # 0 to 1 of what the message speaks of, NaN if unknown
+        ("progress", "f8"),  # of what the message names, 0 to 1; NaN if unknown
         ("limit", "f8"),  # 0 to 1 of the run's own limit, NaN without one
         ("return_mean", "f8"),  # over the last 100 episodes
         ("length_mean", "f8"),
@@ -105,7 +105,7 @@ SYSTEM = np.dtype(
 )
 ENVIRONMENT = np.dtype(
     [
-        ("episode", "i8"),  # episodes begun, from 0
+        ("episode", "i8"),  # number of the running episode, from 0
         ("episode_return", "f4"),
         ("episode_length", "i4"),
         ("last_return", "f4"),  # NaN before the first end
@@ -166,7 +166,7 @@ LANE = np.dtype(
     ]
 )
 EVENT = np.dtype([("number", "u8"), ("time", "f8"), ("level", "u1"), ("env", "i4"), ("text", "S240")])
-AUDIENCE = np.dtype([("viewers", "u4"), ("controller", "u4"), ("name", "S48")])  # 0: nobody controls
+AUDIENCE = np.dtype([("viewers", "u4"), ("controller", "u4"), ("name", "S48")])  # controller 0: no viewer has control
 SCALING = np.dtype(
     [("num_envs", "u4"), ("samples", "u4"), ("fps", "f8"), ("low", "f8"), ("high", "f8"), ("seconds", "f8")]
 )
@@ -182,6 +182,6 @@ BREAKPOINT = np.dtype(
 
 
 def encode_clipped(text: str, size: int) -> bytes:
-    """Return a text in at most `size` bytes, with an ellipsis where more was said."""
+    """Return a text as at most `size` bytes of UTF-8; one that was cut ends with an ellipsis."""
     encoded, more = text.encode(errors="backslashreplace"), "…".encode()
     return encoded if len(encoded) <= size else encoded[: size - len(more)].decode(errors="ignore").encode() + more

@@ -102,7 +102,7 @@ TASK_BLOCKS = frozenset(
 
 
 def blocks_of(task: Task, num_envs: int) -> list[TelemetryBlock]:
-    """The blocks of a session on `task` with `num_envs` environments."""
+    """Return the blocks of a session on `task` with `num_envs` environments."""
     boards = [TelemetryBlock(f"board:{item.name}", item.dtype, (num_envs, *item.stored_shape)) for item in task.boards]
     terms = (num_envs, terms_width(task))
     return [
@@ -121,7 +121,7 @@ def blocks_of(task: Task, num_envs: int) -> list[TelemetryBlock]:
 
 
 def segment_path(directory: Path, generation: int) -> Path:
-    """Where the segment of a generation stands."""
+    """Return the path of a generation's segment."""
     return directory / f"telemetry.{generation}"
 
 
@@ -147,11 +147,11 @@ class MappedSegment:
 
 
 def map_segment(segment: Segment) -> tuple[MappedSegment, Description]:
-    """Return the arrays of a segment, after making sure that it has all that a reader looks at.
+    """Return the arrays of a segment, after checking that it contains all blocks that readers use.
 
     Raises:
         OtherVersion: Another version wrote it.
-        NotTelemetry: It is not a telemetry segment, or is shorter than it says.
+        NotTelemetry: It is not a telemetry segment, or has another size than in its header.
         MALFORMED: It is damaged.
     """
     magic, version, *_, header_bytes, size, _, _ = CONTROL.unpack_from(segment.map, 0)
@@ -177,7 +177,7 @@ def map_segment(segment: Segment) -> tuple[MappedSegment, Description]:
 
 
 def dtype_to_json(dtype: Any) -> Any:
-    """A dtype as JSON."""
+    """Return a dtype as JSON data."""
     kind = np.dtype(dtype)
     return kind.descr if kind.names else kind.str
 

@@ -32,18 +32,18 @@ Name: TypeAlias = Annotated[str, Field(strict=True, max_length=MAX_NAME_LENGTH)]
 
 @dataclass(frozen=True)
 class ViewRequest:
-    """What a viewer looks at: only that is copied, and for gymnasium environments only that is rendered.
+    """What a viewer displays. Only this is copied, and of Gymnasium environments only this is rendered.
 
     Attributes:
         first: First environment of the grid.
         count: Number of environments of the grid; 0 if it is hidden.
-        focus: The environment shown large, or None.
+        focus: The environment that is shown in detail, or None.
         seat: Which of its seats, from 0.
         curves: Names of the metrics whose history is drawn.
-        detail: Whether all that is known of the focus is looked at, the observation say.
-        back: How many steps before the newest the focus is looked at, while the session is paused.
+        detail: Whether everything about the focus is displayed, such as its observation.
+        back: Number of steps before the newest one, for the focus of a paused session.
         timeline: Whether the last phases of threads and processes are displayed.
-        last: The newest step, if the step that is looked at ended an episode and its last state is wanted; else 0.
+        last: The newest step, if the displayed step ended an episode and its last state is requested; else 0.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -61,7 +61,7 @@ class ViewRequest:
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened; numbers rise by one, so a viewer knows what it has shown."""
+    """Something that happened. Its number is one more than that of the event before."""
 
     number: int
     time: float
@@ -99,7 +99,7 @@ class Curve:
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """One consistent look at a session.
+    """The state of a session at one moment.
 
     `actions` holds the last actions, `(N, numbers)`. `boards` holds `(count, ...)` for environments
     `first..first+count`, `focus_boards` one environment's. Record arrays are of the dtypes of `records`. `seat` is
@@ -177,9 +177,9 @@ class Snapshot:
 
 
 def take_snapshot(reader: TelemetryReader, look: ViewRequest, before: Snapshot | None = None) -> Snapshot:
-    """Read what `look` asks for; follows the session to its newest segment first.
+    """Read what `look` requests, from the session's newest segment.
 
-    What did not change since the snapshot `before` is taken over from it.
+    Events are taken from the snapshot `before` if there are no new ones.
     """
     reader.follow()
     description = reader.description
@@ -229,7 +229,7 @@ def take_snapshot(reader: TelemetryReader, look: ViewRequest, before: Snapshot |
 
 
 def _moment(reader: TelemetryReader, look: ViewRequest, focus: int) -> Moment | None:
-    """The focus as it was asked for: as it is now, or some steps ago."""
+    """Return the focus at the requested step."""
     moment = Moment.read(reader.read("moment" if look.back or look.last else "detail"), reader.description)
     return moment if moment is not None and (moment.env, moment.seat) == (focus, look.seat) else None
 

@@ -1,4 +1,4 @@
-"""The tables of telemetry that tell what all environments are and what the training does."""
+"""Writes the blocks about all environments, the rates and the policy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .throughput import Mark, Throughput
 
 
 def write_throughput(writer: TelemetryWriter, throughput: Throughput, now: Mark) -> None:
-    """Write where the time of the last iterations went, and how fast every N was."""
+    """Write the time per phase of the last iterations, and the fps of every N."""
     first, last = throughput.span(now)
     phases = [end - begin for begin, end in zip(first.phases, last.phases, strict=True)]
     with writer.write("times") as times:
@@ -32,7 +32,7 @@ def write_throughput(writer: TelemetryWriter, throughput: Throughput, now: Mark)
 def write_environments(
     writer: TelemetryWriter, task: Task, buffer: Buffer, slot: int, counts: Counts, **columns: Array | int
 ) -> None:
-    """Write what every environment is after the step that wrote `slot`; `columns` are what the buffer does not know."""
+    """Write the state of every environment after the step that wrote `slot`; `columns` are not in the buffer."""
     players, num_envs = task.players, buffer.num_envs
     acted = buffer.order.acted(slot)
     with writer.write("environments") as table:
@@ -63,7 +63,7 @@ def write_environments(
 
 
 def write_policy(writer: TelemetryWriter, env: int, seat: int, output: PolicyOutput | None) -> None:
-    """Write what the policy thinks at a seat of an environment, if it tells."""
+    """Write the policy's output for a seat of an environment, if there is one."""
     with writer.write("policy") as policy:
         policy["env"], policy["seat"] = -1 if output is None else env, seat
         if output is not None:

@@ -1,4 +1,4 @@
-"""How fast a session is, and how that scales.
+"""The rates of a session, and how they scale with N.
 
 There is one definition of a rate. `fps`, `sps` and the times of the phases are averages over the last whole iterations
 at the present N, 10 s of training or more. They leave out pauses, the first iteration at each N (a warm-up), and what
@@ -37,7 +37,7 @@ class Mark:
 
 
 class TrainingClock:
-    """Seconds of training: it stands still before the first step, and while the session is paused or restarting."""
+    """Measures seconds of training. It is stopped before the first step and while the session is paused or restarts."""
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self._clock = clock
@@ -49,16 +49,16 @@ class TrainingClock:
         return self._spent if self._since is None else self._spent + self._clock() - self._since
 
     def add(self, seconds: float) -> None:
-        """Continue the time of a run that is resumed, which had so many seconds."""
+        """Add the seconds that a resumed run had before."""
         self._spent += seconds
 
     def stop(self) -> None:
-        """Stand still from now on."""
+        """Stop the clock."""
         self._spent = self.now()
         self._since = None
 
     def start(self) -> None:
-        """Go on."""
+        """Start the clock, if it is stopped."""
         if self._since is None:
             self._since = self._clock()
 
@@ -71,14 +71,14 @@ class Throughput:
         self.reset(0, Mark(0.0, 0, 0))
 
     def reset(self, num_envs: int, mark: Mark) -> None:
-        """Begin counting at another N; the first iteration is warm-up and enters no median."""
+        """Start again at another N. The first iteration is a warm-up and is in no median."""
         self._num_envs = num_envs
         self._begun = mark
         self._ends: deque[Mark] = deque()
         self._window: Mark | None = None
 
     def restart_window(self, mark: Mark) -> None:
-        """Begin a new window: what came since the last mark was not undisturbed training."""
+        """Start a new window, since the training was disturbed in the present one."""
         self.reset(self._num_envs, mark)
 
     def add(self, mark: Mark) -> None:
@@ -112,7 +112,7 @@ class Throughput:
         return (last.frames - first.frames) / seconds, (last.steps - first.steps) / seconds
 
     def scaling(self) -> tuple[Scaling, ...]:
-        """Return what was measured at every N, N rising."""
+        """Return the measurements at every N, in the order of N."""
         return tuple(
             Scaling(n, median(fps), min(fps), max(fps), len(fps), sum(seconds for _, seconds in kept))
             for n, kept in sorted(self._samples.items())
@@ -120,7 +120,7 @@ class Throughput:
         )
 
     def seconds(self, num_envs: int) -> float:
-        """Return how long was measured at an N."""
+        """Return the measured seconds at an N."""
         return sum(seconds for _, seconds in self._samples.get(num_envs, ()))
 
     @property

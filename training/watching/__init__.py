@@ -1,4 +1,4 @@
-"""Somebody else's training, seen from another terminal: `envs = watch(envs)`, then `pac-tui attach` beside it.
+"""Watches training scripts from another terminal: `envs = watch(envs)` in the script, then `pac-tui attach`.
 
 This module is light: what it needs is imported at the first call.
 """

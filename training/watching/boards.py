@@ -1,4 +1,4 @@
-"""What a watched training's environments look like: their own picture where they draw one, else what they observe."""
+"""Draws the environments of a watched script: their own picture if they render one, else their observation."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def picture_of(observations: Any, env: int) -> NDArray[np.uint8] | None:
 
 
 class WatchedBoards:
-    """Draws the environments that somebody looks at, for no more than its share of the time.
+    """Draws the environments that viewers display, for a limited share of the time.
 
     Attributes:
         panel: What is drawn.
@@ -85,7 +85,7 @@ class WatchedBoards:
         return Panel("bars", "Observation", "bars", labels, main=True), Field("bars", "float32", (count,), timed=False)
 
     def draw(self, task: Task, buffers: Buffers, observations: Any, *, spare: float) -> float:
-        """Draw what is looked at, a few at a time.
+        """Draw the environments that viewers display, a few at a time.
 
         Args:
             task: What is watched.

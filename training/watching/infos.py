@@ -24,7 +24,7 @@ def info_names(infos: Any, num_envs: int) -> tuple[str, ...]:
 
 
 def info_numbers(infos: Any, names: Sequence[str], num_envs: int) -> NDArray[np.float32]:
-    """Return the numbers of a step, `(names, N)`, NaN where there is none; at an end those of the ended episode."""
+    """Return the numbers of a step, `(names, N)`, NaN if missing; at the end of an episode, those of that episode."""
     if not isinstance(infos, Mapping):
         return np.array([[number_of(info.get(name)) for info in infos] for name in names], np.float32)
     rows = [_batch(infos, name, np.full(num_envs, math.nan)) for name in names]

@@ -1,4 +1,4 @@
-"""What somebody else's vector environment returned, in a buffer as the monitor reads it."""
+"""Copies what a script's vector environment returned into a buffer that the monitor reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...envs.fields import DECIDES, WAITS, Array
 from .step_log import StepLog
 
 Autoreset: TypeAlias = Literal["same step", "next step", "by hand"]
-"""When an environment that ended begins anew: with the last step, with one more whose action is ignored, or never."""
+"""When an environment is reset: in the step that ends an episode, in the next one (its action is ignored), or never."""
 ActionReader: TypeAlias = Callable[[Array], Array]
 STEPS_PER_FLUSH, MIN_SLOTS, MAX_SLOTS = 32768, 64, 4096
 """Steps of single environments that are worked out at once, and bounds for how many steps of all that may be."""
@@ -23,7 +23,7 @@ TERMINATED, TRUNCATED = 1, 2
 
 
 class Mirror:
-    """N environments that step elsewhere, and a buffer that is told what came of it.
+    """A buffer into which the steps of a script's N environments are copied.
 
     A step is only logged; `flush` works that into the buffer, some forty operations on whole stretches of up to
     4,096 steps.
@@ -51,7 +51,7 @@ class Mirror:
         Args:
             task: What is stepped.
             num_envs: Number of environments N.
-            autoreset: When an environment that ended begins anew.
+            autoreset: When an environment is reset after the end of an episode.
             read_actions: Turns actions `(steps, N, numbers)` into the buffer's, if they fit there.
             observations: A first batch.
         """

@@ -33,7 +33,7 @@ class WatchedVecEnv(VecEnvWrapper):
         return observations
 
     def step_async(self, actions: np.ndarray[Any, Any]) -> None:
-        """Pass the gate and let all environments step."""
+        """Pass the gate and start a step of all environments."""
         if self._script is not None:
             self._script.step_log.before(actions)
         self.venv.step_async(actions)
@@ -51,7 +51,7 @@ class WatchedVecEnv(VecEnvWrapper):
         return result
 
     def close(self) -> None:
-        """Close the environments; whoever looks sees that it ended."""
+        """Close the environments; viewers see that the script ended."""
         if self._script is not None:
             self._script.close()
         self.venv.close()

@@ -30,9 +30,9 @@ from .mirror import Autoreset, Mirror
 from .task import action_reader, describe_script
 
 ITERATION, MAX_DELAY = 1.0, 1.5
-"""Seconds that an iteration lasts, longer where a log ends it, and after which all is told that nobody looks at."""
+"""Seconds of an iteration (unless a log ends it), and seconds between two publications without a viewer."""
 SHARE = 0.006
-"""Of the training's time, the most that telling of it takes besides drawing: what is much is told less often."""
+"""The largest share of the training's time for publishing, without drawing."""
 TRUE_BYTE = b"\x01"
 _open: weakref.WeakSet[WatchedScript] = weakref.WeakSet()
 _numbers = itertools.count(1)
@@ -59,13 +59,13 @@ class ScriptCommands(BaseCommands):
 
 
 class WatchedScript(BaseSession):
-    """What stands in the runtime directory of one watched vector environment.
+    """The session of one watched vector environment.
 
     Args:
         task: What it trains on.
         name: What it is called.
         kind: The class of the vector environment.
-        mirror: What is told of the environments' steps.
+        mirror: The buffer with the environments' steps.
         boards: Draws the environments.
 
     Attributes:
@@ -86,7 +86,7 @@ class WatchedScript(BaseSession):
         self._iterated = perf_counter()
         self._iteration_due = self._iterated + ITERATION
         self.state.backend = kind
-        # Before the telemetry: whoever finds that may command.
+        # Before the telemetry, since viewers that find it send commands.
         self._server = ControlServer(self.directory, ScriptCommands(self).handle, self.viewers)
         self.open_segment(
             mirror.environments, run=name, trainer="script", backend=kind, device="", seed=0, watched=True
@@ -161,11 +161,11 @@ class WatchedScript(BaseSession):
         self.step_log.due = max(min(due, self._iteration_due), now + told / SHARE)
         if self._broken:
             self._hold()
-        if self.debugger.needs_every_step:  # looked at last: who changes that calls `process_soon` afterwards
+        if self.debugger.needs_every_step:  # read last, since other threads call `process_soon` after changing it
             self.process_soon()
 
     def _flush(self) -> float:
-        """Let the monitor see the new steps, and draw what is looked at; return how long drawing took, in s."""
+        """Pass new steps to the monitor and draw displayed environments; return how long drawing took, in s."""
         mirror, drawing = self.mirror, 0.0
         if mirror.flush():
             drawing = self._draw()
@@ -174,7 +174,7 @@ class WatchedScript(BaseSession):
         return drawing
 
     def _draw(self) -> float:
-        """Show the environments that are looked at, and what the one in focus observes; return how long that took."""
+        """Draw displayed environments and copy the observation of the focus; return how long that took, in s."""
         mirror, env = self.mirror, self.view.focus(self.mirror.environments)
         if env is not None:
             numbers = numbers_of(self.step_log.observations, env)
@@ -192,7 +192,7 @@ class WatchedScript(BaseSession):
             self.monitor.redraw(self._draw)
 
     def _end_iteration(self, now: float) -> None:
-        """Add a point to the curves; where somebody logs, from log to log: that is a whole cycle of a training."""
+        """Add a point to the curves. If the script logs, an iteration lasts from log to log."""
         self._iterated = now
         self._iteration_due = float("inf") if self._logged else now + ITERATION
         self.monitor.end_iteration({**self._logged, **self._bad})
@@ -210,12 +210,12 @@ class WatchedScript(BaseSession):
             self.counter.series.add_names([name])
             self._logged[name] = number
             if not math.isfinite(number):
-                self._bad[name] = number  # until it was told: the next call may have a better one
+                self._bad[name] = number  # kept until the next point, since the next call may replace it
         self._iteration_due = self._iterated + ITERATION
         self.step_log.due = min(self.step_log.due, self._iteration_due)
 
     def stop(self) -> None:
-        """Be watched no more; the script goes on, at its own speed."""
+        """Stop watching; the script continues at its own speed."""
         self._asked_to_end = True
         self.gate.set_speed(0)
         self.gate.resume()
@@ -238,7 +238,7 @@ class WatchedScript(BaseSession):
         remove_directory(self.directory)
 
     def _exit(self) -> None:
-        """Say to whoever looks how the process ended."""
+        """Show viewers how the process ended."""
         error = getattr(sys, "last_value", None)
         self.close(None if isinstance(error, KeyboardInterrupt) else error)
 

@@ -1,4 +1,4 @@
-"""What every step of a watched training costs, and nothing else: it is copied, and worked out when there is time."""
+"""Copies each step of a watched script, so that it can be processed later, many steps at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from ...envs.fields import Array
 from ..telemetry.step_results import nan_rows
 from .infos import info_numbers
 
-SMALL_BYTES = 4096  # bytes; up to so many, to look for what is no number costs more than a copy for a look at many
+SMALL_BYTES = (
+    4096  # bytes; up to this size, copying a batch and checking many at once for NaN is faster than checking each
+)
 REAL, FLAG = np.dtype(np.float64), np.dtype(np.bool_)
 NOTHING = np.zeros(0)
 COLUMNS = ("action", "reward", "terminated", "truncated", "observation")
@@ -56,8 +58,8 @@ class StepLog:
         observations: What they observed last.
         entered: When the last step began.
         left: When it ended.
-        inside: Seconds that steps took so far; whoever takes account of them sets it to 0.
-        ended: Whether steps are let through as if nobody watched.
+        inside: Seconds that steps took since the caller last set it to 0.
+        ended: Whether steps are no longer recorded.
     """
 
     __slots__ = (

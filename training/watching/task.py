@@ -1,4 +1,4 @@
-"""A watched training's environments as a task, as far as their spaces tell it."""
+"""Describes the environments of a watched script as a task, by their spaces."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class WatchedVectorEnv(VectorWrapper[Any, Any, Any, Any, Array]):
         return result
 
     def close(self, **kwargs: Any) -> None:
-        """Close the environments; whoever looks sees that it ended."""
+        """Close the environments; viewers see that the script ended."""
         if self._script is not None:
             self._script.close()
         self.env.close(**kwargs)

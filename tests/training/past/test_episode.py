@@ -77,7 +77,7 @@ def test_a_replay_shows_what_was_seen(bottle):
 def test_an_episode_that_follows_no_seed_begins_from_a_state(tmp_path):
     """The state that an environment offers is in the file, and leads to the same bytes."""
     path, journey, told = recorded(tmp_path, WANDERER, 100)
-    assert "plays again to the byte" in told
+    assert "replays byte for byte" in told
     episode = read(path, accept)
     assert episode.state is not None
     check(episode)
@@ -93,7 +93,7 @@ def test_what_does_not_play_again_is_kept_with_its_boards(tmp_path):
     path, journey, told = recorded(tmp_path, f"{DICE}:length=20", 100, looked_at=True)
     episode = read(path, accept)
     assert not episode.replays
-    assert "does not play again: step 0: observation" in told
+    assert "does not replay: step 0: observation" in told
     begun = next(index for index, truth in enumerate(journey.truth) if truth[1]["end"])
     for index, moment in enumerate(episode_moments(episode)):
         assert moment["source"] == MomentSource.STORED

@@ -158,7 +158,7 @@ def test_tensors_with_a_huge_header_are_passed_over(tmp_path, monkeypatch) -> No
 
 def test_none_at_all_is_an_error_that_says_why(tmp_path: Path) -> None:
     """An empty or damaged directory gives one sentence that names it."""
-    with pytest.raises(NoCheckpoint, match="holds none"):
+    with pytest.raises(NoCheckpoint, match="contains none"):
         load_newest(tmp_path / "missing")
     (only,) = write(tmp_path, 1)
     (only / DATA).write_bytes(b"")

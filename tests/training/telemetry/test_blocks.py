@@ -196,7 +196,7 @@ def test_a_writer_that_lives_is_waited_for(monkeypatch):
 
 def test_a_folder_without_telemetry_is_a_clear_error(folder):
     """Nothing there: says so."""
-    with pytest.raises(NotTelemetry, match="holds no telemetry"):
+    with pytest.raises(NotTelemetry, match="contains no telemetry"):
         TelemetryReader(folder)
 
 

@@ -23,7 +23,7 @@ class AttachedSession:
     Args:
         link: Connects the process with the session that supervises it.
         task: What is trained on.
-        given: Where buffer and gate are, as `TrainerProcess` describes them.
+        given: Where buffer and gate are, as `ProcessSupervisor.start` passes it.
 
     Attributes:
         task: The same.

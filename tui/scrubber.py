@@ -46,7 +46,7 @@ def scrubber(about: Description, moment: Moment | None, line: RecentSteps | None
 def _sentence(about: Description, moment: Moment, back: int, width: int) -> Row:
     """The step, its action and reward, and the next action; shortened to `width` columns."""
     if moment.source is MomentSource.WORKING:
-        text = f" {_back(back)}: recomputing {percent(100 * moment.progress)}"
+        text = f" {_back(back)}: replaying {percent(100 * moment.progress)}"
         return (styled(text, YELLOW, bold=True),)
     head = (
         styled(f" {_back(back)} ", YELLOW, bold=True) if back else styled(f" {SIGNS.paused} paused ", SOFT, bold=True)
@@ -58,7 +58,7 @@ def _sentence(about: Description, moment: Moment, back: int, width: int) -> Row:
         what = "last board not stored" if moment.values["end"] else "not stored"
         missing = (styled(f"{what}: {moment.note}", YELLOW),)
     elif back:
-        how = "stored" if moment.source is MomentSource.STORED else "recomputed"
+        how = "stored board" if moment.source is MomentSource.STORED else "replayed"
         source = (styled(f"{how}: {moment.note}" if moment.note else how, FAINT),)
     known = {"step": at, **_known(about, moment, width // 3), "source": source, "missing": missing}
     for least in LEAST_FIRST:

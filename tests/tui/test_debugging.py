@@ -195,7 +195,7 @@ async def test_a_past_step_is_shown_with_all_its_values(fake, open_app):
         board = np.zeros((16, 8))
         board[3] = 2
         at_step(fake, "moment", 98, source=MomentSource.REBUILT, episode_return=7.25, **{"board:bottle": board})
-        await seen(app, "2 steps back at step 98", "episode 5, step 38", "recomputed", "7.25")
+        await seen(app, "2 steps back at step 98", "episode 5, step 38", "replayed", "7.25")
         assert (app.painter.view._board._rows[0][3] == 2).all()
         await pilot.press("end")
         await seen(app, "paused at step 100")
@@ -212,7 +212,7 @@ async def test_boards_of_several_layers_go_back_too(runtime_directory, open_app)
     fake.say(phase=Phase.PAUSED)
     async with open_app(fake) as (app, pilot):
         await go_back(pilot)
-        await seen(app, "1 step back at step 99", "recomputed")
+        await seen(app, "1 step back at step 99", "replayed")
     fake.close()
 
 
@@ -248,13 +248,13 @@ async def test_playing_by_hand_shows_the_newest_step(fake, open_app):
 
 
 @pytest.mark.thorough
-async def test_recomputing_shows_its_progress(fake, open_app):
+async def test_replaying_shows_its_progress(fake, open_app):
     """A percentage is shown in place of the step."""
     paused(fake)
     async with open_app(fake) as (app, pilot):
         await go_back(pilot)
         at_step(fake, "moment", 99, source=MomentSource.WORKING, progress=0.45)
-        await seen(app, "1 step back: recomputing 45 %")
+        await seen(app, "1 step back: replaying 45 %")
 
 
 @pytest.mark.thorough

@@ -26,7 +26,7 @@ class CellRenderer:
 
     def __init__(self, panel: ShapedPanel, *, colors: bool) -> None:
         height, width = panel.shape[-2:]
-        self._looks = CellStyles(panel.glyphs, panel.layers, colors=colors)
+        self._cell_styles = CellStyles(panel.glyphs, panel.layers, colors=colors)
         self._rows: dict[tuple[str, int, bytes], Row] = {}
         half = (Scale("half", width, -(-height // 2)),) if colors else ()
         self.scales = (
@@ -55,7 +55,7 @@ class CellRenderer:
         if found is None:
             if len(self._rows) >= MAX_CACHED:
                 self._rows.clear()
-            draw = self._looks.line if row.ndim == 1 else self._looks.layered
+            draw = self._cell_styles.line if row.ndim == 1 else self._cell_styles.layered
             found = self._rows[key] = draw(row, part_of_row, scale.name)
         return found
 

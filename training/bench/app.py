@@ -119,7 +119,9 @@ def key_latency(*, num_envs: int = 64, presses: int = 100) -> Figures:
     times: dict[str, list[float]] = {kind: [] for kind in kinds}
     with app_on_terminal(num_envs) as screen:
         screen.wait_for(" running ")
-        screen.read_for(3.0)
+        screen.press("l")
+        screen.wait_for(kinds["learning"][1])  # the first curves appear after an iteration and an episode
+        screen.read_for(PAUSE)
         for kind, (key, text) in islice(cycle(kinds.items()), presses):
             begin = time.perf_counter()
             screen.press(key)

@@ -1,1 +1,1 @@
-"""The `pac-tui` command: `commands` is what can be typed, the other modules are what it does."""
+"""The command line: `commands` defines the commands, and the other modules implement them."""

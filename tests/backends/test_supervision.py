@@ -132,7 +132,7 @@ def test_a_worker_that_fails_repeatedly(toy, backend):
         assert "SystemError: unprintable" in failure.traceback
         assert "self.fail()" in failure.traceback
         assert "a last word" in failure.output
-        with pytest.raises(BackendError, match="failed before"):
+        with pytest.raises(BackendError, match="it has failed"):
             envs.advance(0)
     finally:
         envs.close()

@@ -17,7 +17,7 @@ PER_ROLLOUT = ("reward", "terminated", "truncated", "active", "frames")
 
 @dataclass(frozen=True)
 class RolloutData:
-    """A finished rollout on the policy's device: T steps of R rows, flattened to T x R where no T stands below.
+    """A finished rollout on the policy's device: T steps of R rows, flattened to T x R except where T is given.
 
     Attributes:
         rewards: `(T, R)` float32.

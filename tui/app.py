@@ -16,7 +16,7 @@ from ..training.telemetry.moments import MAX_STEPS_BACK
 from ..training.telemetry.records import Level, Phase
 from ..training.telemetry.snapshot import Snapshot, ViewRequest
 from .connection import SessionConnection
-from .debugger import Debugger
+from .debugger import EnvironmentDebugger
 from .dialog_opener import DialogOpener
 from .dialogs.dialog import Dialog
 from .drawing.plain import PlainScreen
@@ -69,7 +69,7 @@ class PacApp(TerminalApp):
         self.state, self.scheduler = AppState(), RefreshScheduler()
         self._requests = CommandThread(connection, self.post_message)
         self._snapshots = SnapshotThread(connection, self.post_message)
-        self.debugger = Debugger(self.state, self)
+        self.debugger = EnvironmentDebugger(self.state, self)
         self.training = SessionCommands(self.state, self._requests.send, self)
         self.ending = Ending(self.state, connection, self.training, self)
         directory, colors = (lambda: connection.directory), colors_distinguish(self)

@@ -13,7 +13,7 @@ from .past import snapshot_at
 from .state import AppState, Host
 
 
-class Debugger:
+class EnvironmentDebugger:
     """Knows which step of the selected environment is shown, and in how much detail.
 
     A step that ends an episode leads to two states: the last state of that episode, and the first state of the next.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ..training.config import RUNS
 from ..training.telemetry.records import Phase
 from ..training.units import plural
-from .debugger import Debugger
+from .debugger import EnvironmentDebugger
 from .dialogs.breakpoints import BreakpointsDialog
 from .dialogs.help import HelpDialog
 from .dialogs.leave import LeaveDialog
@@ -30,7 +30,7 @@ class DialogApp(Protocol):
 
     state: AppState
     navigation: Navigation
-    debugger: Debugger
+    debugger: EnvironmentDebugger
     training: SessionCommands
     ending: Ending
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Choice = Literal["stop", "detach"]
 
 
-class SessionProcess(Protocol):
+class OwnedSession(Protocol):
     """What the end needs of the connection to the session."""
 
     origin: Literal["process", "thread", "elsewhere"]
@@ -38,7 +38,7 @@ class Ending:
         next_run: The run to open afterwards, if the user has chosen one.
     """
 
-    def __init__(self, state: AppState, process: SessionProcess, commands: SessionCommands, host: Host) -> None:
+    def __init__(self, state: AppState, process: OwnedSession, commands: SessionCommands, host: Host) -> None:
         self.stop_requests = 0
         self.next_run: RunOverview | None = None
         self._interrupted = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from ..training.units import plural
-from .debugger import Debugger
+from .debugger import EnvironmentDebugger
 from .state import AppState, Host
 
 PAGE_STEPS = 10
@@ -75,7 +75,7 @@ class Navigation:
         host: The app.
     """
 
-    def __init__(self, state: AppState, debugger: Debugger, switcher: ViewSwitcher, host: Host) -> None:
+    def __init__(self, state: AppState, debugger: EnvironmentDebugger, switcher: ViewSwitcher, host: Host) -> None:
         self._state, self._debugger, self._switcher, self._host = state, debugger, switcher, host
 
     def show(self, view: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from textual.widget import Widget
 
 from ..training.telemetry.snapshot import Snapshot, ViewRequest
-from .debugger import Debugger
+from .debugger import EnvironmentDebugger
 from .drawing.plain import PlainSwitcher
 from .drawing.styles import Row
 from .drawing.widgets import TextLines
@@ -18,12 +18,12 @@ from .refresh import FIGURES, GRID, RefreshScheduler
 from .scrubber import scrubber
 from .state import AppState
 from .views import (
+    BaseView,
     EnvironmentView,
     LearningView,
     LogView,
     SummaryView,
     TimingView,
-    View,
     ViewUpdate,
     WorkersView,
 )
@@ -51,7 +51,7 @@ class Painter:
     def __init__(
         self,
         state: AppState,
-        debugger: Debugger,
+        debugger: EnvironmentDebugger,
         scheduler: RefreshScheduler,
         directory: Callable[[], Path | None],
         *,
@@ -61,7 +61,7 @@ class Painter:
         self.grid, self.output = SummaryView(colors=colors), LogView(directory)
         environment = EnvironmentView(colors=colors)
         views = (self.grid, environment, TimingView(), LearningView(), WorkersView(), self.output)
-        self._views: dict[str, View] = {str(view.id): view for view in views}
+        self._views: dict[str, BaseView] = {str(view.id): view for view in views}
         self._switcher = PlainSwitcher(*views, id="views", initial=state.view)
         self._head, self._tabs, self._timeline = TextLines(id="head"), Tabs(), TextLines(id="timeline")
         self._status, self._keys = TextLines(id="status"), TextLines(id="keys")
@@ -71,7 +71,7 @@ class Painter:
         yield from (self._head, self._tabs, self._switcher, self._timeline, self._status, self._keys)
 
     @property
-    def view(self) -> View:
+    def view(self) -> BaseView:
         """The selected view."""
         return self._views[self._state.view]
 

@@ -1,6 +1,6 @@
 """The views. Each shows one aspect of a session, and requests what it needs."""
 
-from .base import View, ViewUpdate
+from .base import BaseView, ViewUpdate
 from .environment import EnvironmentView
 from .learning import LearningView
 from .logs import LogView
@@ -9,12 +9,12 @@ from .timing import TimingView
 from .workers import WorkersView
 
 __all__ = [
+    "BaseView",
     "EnvironmentView",
     "LearningView",
     "LogView",
     "SummaryView",
     "TimingView",
-    "View",
     "ViewUpdate",
     "WorkersView",
 ]

@@ -32,7 +32,7 @@ class ViewUpdate:
     details: bool = False
 
 
-class View(PlainContainer):
+class BaseView(PlainContainer):
     """A view, which fills the screen between header and footer.
 
     Attributes:

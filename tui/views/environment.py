@@ -16,7 +16,7 @@ from ..drawing.panels import FRAME, Maker, Rows, Section, column, columns, pages
 from ..drawing.plain import PlainVertical
 from ..drawing.widgets import TextLines
 from . import environment_rows, figures
-from .base import View, ViewUpdate
+from .base import BaseView, ViewUpdate
 from .curves import Curves, main_curves
 from .frames import frames_of
 from .inspect import inspected
@@ -30,7 +30,7 @@ LEAST_CURVE, SLIMMEST_CURVE = 8, 36
 LEAST_LEARNING = 6
 
 
-class EnvironmentView(View):
+class EnvironmentView(BaseView):
     """A board and the panels of its environment: task panels, episode, policy, reward terms, scalars, speed, learning.
 
     Details follow the board within a tenth of a second. Curves and speeds are drawn less often.

@@ -10,7 +10,7 @@ from ...training.telemetry.snapshot import ViewRequest
 from ..drawing.panels import columns, shares
 from ..drawing.styles import Row
 from ..drawing.widgets import TextLines
-from .base import View, ViewUpdate
+from .base import BaseView, ViewUpdate
 from .curves import Curves, all_curves
 from .figures import hint
 
@@ -18,7 +18,7 @@ MOST = 12
 CHART = (36, 9)
 
 
-class LearningView(View):
+class LearningView(BaseView):
     """As many charts as are legible, in pages."""
 
     def __init__(self) -> None:

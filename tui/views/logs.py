@@ -12,7 +12,7 @@ from ...training.telemetry.snapshot import Snapshot
 from ..drawing.panels import FRAME, framed
 from ..drawing.styles import ACCENT, CYAN, FAINT, GROUND, RED, SIGNS, TEXT, YELLOW, Row, fit, styled
 from ..drawing.widgets import TextLines
-from .base import View, ViewUpdate
+from .base import BaseView, ViewUpdate
 from .figures import hint
 
 TITLE = "Output"
@@ -20,7 +20,7 @@ SOURCE, SIGN = 10, 2
 LOOKS = {Severity.PLAIN: (" ", TEXT), Severity.WARNING: ("!", YELLOW), Severity.ERROR: (SIGNS.bad, RED)}
 
 
-class LogView(View):
+class LogView(BaseView):
     """The output of a session and its workers, the newest line at the bottom.
 
     Args:

@@ -16,7 +16,7 @@ from ..drawing.styles import Row
 from ..drawing.widgets import TextLines
 from ..messages import EnvironmentOpened
 from . import figures
-from .base import View, ViewUpdate
+from .base import BaseView, ViewUpdate
 from .curves import Curves, main_curves
 from .frames import frames_of
 from .headline import Headline
@@ -32,7 +32,7 @@ TALL, HIGH = 30, 46
 CURVE_LINES, HIGH_CURVE_LINES = 9, 13
 
 
-class SummaryView(View):
+class SummaryView(BaseView):
     """The grid of boards beside throughput, scaling, episodes and the learning curve."""
 
     class PageTurned(Message):

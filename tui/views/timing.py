@@ -10,7 +10,7 @@ from ..drawing.numbers import duration, steady, whole
 from ..drawing.panels import Section, column
 from ..drawing.styles import BRIGHT, FAINT, SOFT, TEXT, Row, bar, blank, fit, styled, width_of
 from ..drawing.widgets import TextLines
-from .base import View, ViewUpdate
+from .base import BaseView, ViewUpdate
 from .figures import COLORS, NAMES, hint, shares, stacked
 
 MEANINGS = {
@@ -26,7 +26,7 @@ STEP, EACH, SHARE = 12, 18, 9
 NUMBERS = STEP + EACH + SHARE
 
 
-class TimingView(View):
+class TimingView(BaseView):
     """Bars in ms per step and in %, whose sum is the wall time of the window."""
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ from ..drawing.numbers import figure, percent, spoken, whole
 from ..drawing.panels import Section, column
 from ..drawing.styles import BRIGHT, FAINT, GREEN, MAGENTA, RED, SOFT, TEXT, YELLOW, Row, fit, styled
 from ..drawing.widgets import TextLines
-from .base import View, ViewUpdate
+from .base import BaseView, ViewUpdate
 from .figures import hint
 
 LEVELS = {
@@ -47,7 +47,7 @@ ROLE, DEVICE = ("process", 16), ("device", 9)
 """Columns that are shown where there are several roles; the first one instead of the number of the worker."""
 
 
-class WorkersView(View):
+class WorkersView(BaseView):
     """The table of workers above the log of events."""
 
     def __init__(self) -> None:

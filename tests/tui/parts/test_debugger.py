@@ -8,7 +8,7 @@ import pytest
 from pac.training.telemetry.moments import MomentSource, RecentSteps
 from pac.training.telemetry.records import Notice, Phase
 from pac.training.telemetry.snapshot import ViewRequest
-from pac.tui.debugger import Debugger
+from pac.tui.debugger import EnvironmentDebugger
 
 NOW = 100
 FOCUSED = ViewRequest(focus=2, count=1)
@@ -18,7 +18,7 @@ FOCUSED = ViewRequest(focus=2, count=1)
 def debugger(state, host):
     """A debugger that shows environment 3."""
     state.view, state.env = "environment", 2
-    return Debugger(state, host)
+    return EnvironmentDebugger(state, host)
 
 
 @pytest.fixture

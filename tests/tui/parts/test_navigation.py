@@ -9,7 +9,7 @@ import pytest
 
 from pac.training.telemetry.moments import RecentSteps
 from pac.training.telemetry.records import Phase
-from pac.tui.debugger import Debugger
+from pac.tui.debugger import EnvironmentDebugger
 from pac.tui.navigation import PAGE_STEPS, Navigation
 
 
@@ -53,7 +53,7 @@ def views():
 @pytest.fixture
 def debugger(state, host):
     """A debugger."""
-    return Debugger(state, host)
+    return EnvironmentDebugger(state, host)
 
 
 @pytest.fixture

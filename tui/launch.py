@@ -12,7 +12,7 @@ from ..training.config import RUNS, Config
 from ..training.exits import INTERRUPTED
 from ..training.imports import importing
 from ..training.loading import load
-from ..training.runs.sessions import AttachedSession, find_session
+from ..training.runs.sessions import ConnectedSession, find_session
 from ..training.session.host import RunningSession, SessionFailed, SessionThread, launch
 from ..training.telemetry.records import Phase
 from .connection import STOP_LIMIT, SessionConnection
@@ -51,7 +51,7 @@ def run_app(config: Config, *, in_process: bool = False, report: Path | None = N
     return _open_next_run(left, in_process=in_process)
 
 
-def attach_app(session: AttachedSession) -> int:
+def attach_app(session: ConnectedSession) -> int:
     """Show a session that another process has started; return the exit code: 0, 130 interrupted.
 
     Raises:
@@ -88,7 +88,7 @@ def _open_next_run(left: AppExit, *, in_process: bool = False) -> int:
     if run is None or left.code == INTERRUPTED:
         return left.code
     if run.pid is not None:
-        return attach_app(AttachedSession(find_session(str(run.pid), RUNS)))
+        return attach_app(ConnectedSession(find_session(str(run.pid), RUNS)))
     return run_app(load({"resume": str(run.folder)}, vouch=ask).config, in_process=in_process)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.strip import Strip
 
-from ..training.runs.sessions import AttachedSession, FoundSession, sessions
+from ..training.runs.sessions import ConnectedSession, FoundSession, sessions
 from ..training.telemetry.records import Phase
 from .app import PacApp
 from .connection import SessionConnection
@@ -106,7 +106,7 @@ async def play(pilot: Pilot[int], app: PacApp) -> None:
 
 async def record(found: FoundSession) -> list[list[Strip]]:
     """Attach to a session and return the screens."""
-    app = PacApp(SessionConnection(lambda: AttachedSession(found), "elsewhere"))
+    app = PacApp(SessionConnection(lambda: ConnectedSession(found), "elsewhere"))
     async with app.run_test(size=SCREEN) as pilot:
         await until(
             lambda: app.state.snapshot is not None and app.state.snapshot.state["return_mean"] > LEARNED, "it to learn"

@@ -171,8 +171,9 @@ class Alarms:
         found = sorted(set(envs.tolist()))
         self.marked.update(found)
         if self._numbers[name].begins(now, active=bool(found)):
-            more = f", nor that of {len(found) - 1:,} more" if len(found) > 1 else ""
-            self.report(f"alarm: env {found[0] + 1}: its {name} is not a number{more}", found[0])
+            count = len(found) - 1
+            more = f", and in {count:,} more environment{'s' if count > 1 else ''}" if count else ""
+            self.report(f"alarm: env {found[0] + 1}: {name} is NaN{more}", found[0])
 
     def check_pace(self, pace: EpisodePace, now: float) -> None:
         """Check that episodes still end; `now` in s of training."""
@@ -187,7 +188,7 @@ class Alarms:
         self._iterations += 1
         losses = [name for name, value in metrics.items() if "loss" in name and not math.isfinite(value)]
         if self._losses.begins(self._iterations, active=bool(losses)):
-            self.report(f"alarm: {losses[0]} is not a number: {metrics[losses[0]]}")
+            self.report(f"alarm: {losses[0]} is {metrics[losses[0]]}")
         entropies = _entropies(metrics)
         collapsed = [learner for learner, value in entropies.items() if self._entropies[learner].collapsed(value)]
         if self._collapse.begins(self._iterations, active=bool(collapsed)):

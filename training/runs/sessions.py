@@ -42,7 +42,7 @@ class FoundSession:
         return self.snapshot.description.run
 
 
-class AttachedSession:
+class ConnectedSession:
     """A session that another process started, as an app uses it.
 
     Attributes:

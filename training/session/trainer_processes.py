@@ -10,7 +10,7 @@ from typing import Any
 from ...backends.workers.background import BackgroundProcesses, ProcessExit
 from ...envs import BadParameter, Task
 from ..telemetry.events import EventLog
-from ..telemetry.processes import ProcessStatus, Role
+from ..telemetry.processes import ProcessRole, ProcessStatus
 from ..telemetry.records import Level
 from ..trainer import Envs, ProcessFailed
 
@@ -61,7 +61,7 @@ class SupervisedProcesses:
             running = self._processes.statuses()
         return [
             ProcessStatus(
-                role=Role.LEARNER,
+                role=ProcessRole.LEARNER,
                 index=list(self._arguments).index(name),
                 name=name,
                 pid=status.pid,

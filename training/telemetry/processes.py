@@ -17,7 +17,7 @@ from .records import PROCESS, encode_clipped
 RATE_PERIOD = 1.0  # s, the shortest time that a rate is measured over
 
 
-class Role(StrEnum):
+class ProcessRole(StrEnum):
     """What a process does in a session."""
 
     WORKER = "worker"
@@ -49,7 +49,7 @@ class ProcessStatus:
         error: Its last failure in a sentence, or nothing.
     """
 
-    role: Role
+    role: ProcessRole
     index: int
     pid: int
     state: str
@@ -72,7 +72,7 @@ def worker_processes(workers: Iterable[WorkerStatus]) -> list[ProcessStatus]:
     """Return the workers of a backend as processes of a session."""
     return [
         ProcessStatus(
-            role=Role.WORKER,
+            role=ProcessRole.WORKER,
             index=worker.index,
             pid=worker.pid,
             state=worker.state.value,
@@ -118,7 +118,7 @@ class ProcessTable:
     def __init__(self) -> None:
         self._sources: tuple[ProcessSource, ...] = ()
         self._lock = threading.Lock()
-        self._meters: dict[tuple[Role, int, int], tuple[RateMeter, RateMeter]] = {}
+        self._meters: dict[tuple[ProcessRole, int, int], tuple[RateMeter, RateMeter]] = {}
 
     def add(self, source: ProcessSource) -> None:
         """Include the processes that `source` returns, from now on."""

@@ -15,7 +15,7 @@ from ..trainer import PolicyOutput
 from .description import Description
 from .metric_names import split_metric_name
 from .moments import Moment, RecentSteps
-from .processes import Role
+from .processes import ProcessRole
 from .records import Level, Phase
 from .timeline import Lane, read_lanes
 
@@ -145,7 +145,7 @@ class Snapshot:
         others = (other for other in self.metrics if split_metric_name(other)[1] == plain)
         if all(other == name for other in others):
             return plain
-        learners = self.processes[self.processes["role"] == Role.LEARNER.encode()]
+        learners = self.processes[self.processes["role"] == ProcessRole.LEARNER.encode()]
         called = learners["name"][learners["index"] == learner].tolist()
         return f"{plain} ({_text(called[0]) if called and called[0] else f'learner {learner + 1}'})"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ...envs import BadParameter
-from ...training.runs.sessions import AttachedSession, FoundSession, find_session, sessions
+from ...training.runs.sessions import ConnectedSession, FoundSession, find_session, sessions
 from ..drawing.numbers import clock, known, whole
 from ..terminal import NoTerminal, check_terminal
 from .show import plain_table, show_json, show_table
@@ -37,7 +37,7 @@ def attach_session(name: str | None, runs_dir: Path, *, json: bool) -> int:
     check_terminal("run it in one; `pac-tui attach --json` lists the running sessions")
     from ..launch import attach_app
 
-    return attach_app(AttachedSession(found))
+    return attach_app(ConnectedSession(found))
 
 
 def facts(session: FoundSession) -> dict[str, Any]:

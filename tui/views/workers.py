@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 
 from ...backends.system.segment import human_bytes
 from ...envs.fields import Array
-from ...training.telemetry.processes import Role
+from ...training.telemetry.processes import ProcessRole
 from ...training.telemetry.records import Level
 from ...training.telemetry.snapshot import Event, Snapshot
 from ...training.units import plural
@@ -97,7 +97,7 @@ class WorkersView(BaseView):
 
 def _workers(snapshot: Snapshot) -> Array:
     """Return the processes and threads that step environments."""
-    workers: Array = snapshot.processes[snapshot.processes["role"] == Role.WORKER.encode()]
+    workers: Array = snapshot.processes[snapshot.processes["role"] == ProcessRole.WORKER.encode()]
     return workers
 
 

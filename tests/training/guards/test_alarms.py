@@ -78,14 +78,14 @@ def test_numbers_that_are_none_are_found_where_they_are():
     alarms.on_alarm = lambda text, env: rang.append((text, env))
     alarms.check_environments(results(observation=math.nan, score=math.nan), 1, 5.0)
     assert rang == [
-        ("alarm: env 2: its reward is not a number", 1),
-        ("alarm: env 3: its observation is not a number", 2),
+        ("alarm: env 2: reward is NaN", 1),
+        ("alarm: env 3: observation is NaN", 2),
     ]
     assert alarms.marked == {1, 2}
     alarms.check_environments(results(observation=math.nan, players=2), 2, 6.0)
     assert len(rang) == 2
     alarms.check_environments(results(observation=math.nan, players=2), 2, 7.0 + QUIET_SECONDS)
-    assert rang[2:] == [("alarm: env 2: its observation is not a number", 1)]
+    assert rang[2:] == [("alarm: env 2: observation is NaN", 1)]
 
 
 def test_the_last_observation_of_an_episode_is_looked_at_too():
@@ -94,7 +94,7 @@ def test_the_last_observation_of_an_episode_is_looked_at_too():
     alarms.check_environments(results(final=math.nan), 1, 5.0)
     assert not alarms.messages
     alarms.check_environments(results(final=math.nan, ended=True), 1, 6.0)
-    assert alarms.messages == ["alarm: env 4: its observation is not a number"]
+    assert alarms.messages == ["alarm: env 4: observation is NaN"]
 
 
 def test_infinity_and_whole_numbers_are_numbers():
@@ -109,7 +109,7 @@ def test_infinity_and_whole_numbers_are_numbers():
 def test_a_loss_that_is_no_number_rings(training, value):
     """Other figures may be unknown."""
     assert not training.iterate(loss__policy=1.0, explained_variance=math.nan)
-    assert training.iterate(3, loss__policy=value) == [f"alarm: loss/policy is not a number: {value}"]
+    assert training.iterate(3, loss__policy=value) == [f"alarm: loss/policy is {value}"]
     assert not training.iterate(QUIET_ITERATIONS, loss__policy=1.0)
     assert training.iterate(loss__policy=value)
 

@@ -15,7 +15,7 @@ from pac.training.runs.folder import RunFolder
 from pac.training.session.session import Session
 from pac.training.telemetry.blocks import TelemetryReader
 from pac.training.telemetry.metric_history import TooManyMetrics
-from pac.training.telemetry.processes import ProcessStatus, Role
+from pac.training.telemetry.processes import ProcessRole, ProcessStatus
 from pac.training.telemetry.segment_layout import MAX_METRICS
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 from pac.training.trainer import PHASES
@@ -83,7 +83,9 @@ def test_too_many_metrics_end_the_session_with_an_error(tmp_path, monkeypatch):
 
 def test_a_learner_process_that_is_registered_is_published(tmp_path, monkeypatch):
     """It is listed with its role and name, beside what steps the environments."""
-    status = ProcessStatus(role=Role.LEARNER, index=0, name="alice", pid=os.getpid(), state="updating", device="cpu")
+    status = ProcessStatus(
+        role=ProcessRole.LEARNER, index=0, name="alice", pid=os.getpid(), state="updating", device="cpu"
+    )
     with running(tmp_path, monkeypatch) as (session, _):
         session.sampler.processes.add(lambda: [status])
         rows = until(lambda: [row for row in seen(session).processes if row["role"] == b"learner"], "the learner")

@@ -123,7 +123,7 @@ def test_a_checkpoint_that_cannot_be_written_is_an_alarm(tmp_path):
 def test_nan_is_an_alarm_and_marks_its_board(tmp_path):
     """An observation with NaN is reported without a breakpoint."""
     with session(tmp_path, task="tests.training.nowhere:Nowhere", num_envs=2) as watched:
-        told = "alarm: env 1: its observation is not a number, nor that of 1 more"
+        told = "alarm: env 1: observation is NaN, and in 1 more environment"
         watched.until(lambda snapshot: any(event.text == told for event in snapshot.events))
         watched.until(lambda snapshot: (snapshot.environments["notice"] == Notice.ALARM).all())
         assert watched.end()["alarms"] == [told]

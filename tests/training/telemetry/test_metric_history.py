@@ -8,7 +8,7 @@ from pac.training.telemetry.counts import Counts
 from pac.training.telemetry.description import describe
 from pac.training.telemetry.metric_history import MetricHistory, TooManyMetrics
 from pac.training.telemetry.metric_names import metric_name, split_metric_name
-from pac.training.telemetry.processes import ProcessStatus, ProcessTable, Role
+from pac.training.telemetry.processes import ProcessRole, ProcessStatus, ProcessTable
 from pac.training.telemetry.segment_layout import MAX_HISTORY, MAX_METRICS
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 
@@ -111,7 +111,7 @@ def test_each_learner_has_its_curves(folder):
     series.attach(writer)
     counts.iterations = counts.steps = counts.frames = 1
     series.append({"loss": 1.0, metric_name("loss", 1): 2.0, metric_name("lag", 1): 3.0}, counts, 1.0)
-    learners = [ProcessStatus(role=Role.LEARNER, index=0, name="alice", pid=1, state="updating")]
+    learners = [ProcessStatus(role=ProcessRole.LEARNER, index=0, name="alice", pid=1, state="updating")]
     ProcessTable().write(writer, learners)
     found = take_snapshot(TelemetryReader(folder), ViewRequest(count=0, curves=("loss", "learner1/loss")))
     assert [(curve.learner, *curve.values.tolist()) for curve in found.curves.values()] == [(0, 1), (1, 2)]

@@ -13,7 +13,7 @@ from pac.backends import WorkerState, WorkerStatus
 from pac.envs import find
 from pac.training.telemetry.blocks import TelemetryReader, TelemetryWriter
 from pac.training.telemetry.description import describe
-from pac.training.telemetry.processes import ProcessStatus, ProcessTable, RateMeter, Role, worker_processes
+from pac.training.telemetry.processes import ProcessRole, ProcessStatus, ProcessTable, RateMeter, worker_processes
 from pac.training.telemetry.segment_layout import MAX_PROCESSES
 from pac.training.telemetry.snapshot import ViewRequest, take_snapshot
 
@@ -73,7 +73,7 @@ def test_a_registered_learner_process_is_listed_beside_the_workers(writer, folde
                 spent = times.user + times.system
                 return [
                     ProcessStatus(
-                        role=Role.LEARNER,
+                        role=ProcessRole.LEARNER,
                         index=0,
                         name="alice",
                         pid=process.pid,
@@ -105,7 +105,7 @@ def test_a_registered_learner_process_is_listed_beside_the_workers(writer, folde
 
 def test_processes_without_a_row_are_counted(writer, folder):
     """The table is full, and whoever writes it is told how many it left out."""
-    statuses = [ProcessStatus(role=Role.WORKER, index=i, pid=i, state="ready") for i in range(MAX_PROCESSES + 3)]
+    statuses = [ProcessStatus(role=ProcessRole.WORKER, index=i, pid=i, state="ready") for i in range(MAX_PROCESSES + 3)]
     assert ProcessTable().write(writer, statuses) == 3
     assert len(seen(folder)) == MAX_PROCESSES
 
@@ -123,8 +123,10 @@ def test_a_rate_is_measured_over_its_period():
 def test_a_process_that_was_replaced_is_measured_again(writer, folder):
     """A new process id has no rate yet, and its lower counter is no rate."""
     table = ProcessTable()
-    table.write(writer, [ProcessStatus(role=Role.WORKER, index=0, pid=1, state="ready", count=1000)])
-    table.write(writer, [ProcessStatus(role=Role.WORKER, index=0, pid=2, state="ready", count=3, cpu_seconds=9.0)])
+    table.write(writer, [ProcessStatus(role=ProcessRole.WORKER, index=0, pid=1, state="ready", count=1000)])
+    table.write(
+        writer, [ProcessStatus(role=ProcessRole.WORKER, index=0, pid=2, state="ready", count=3, cpu_seconds=9.0)]
+    )
     (row,) = seen(folder)
     assert math.isnan(row["rate"])
     assert row["cpu"] == 0

@@ -16,7 +16,8 @@ from ...envs import BadParameter, Task
 from ...envs.fields import Array
 from ...envs.gym.single import action_space, observation_space
 from .errors import BackendBusy, BadAction
-from .stepping import BackendState, Stepping
+from .status import BackendState
+from .stepping import Stepping
 from .views import BatchViews
 
 Batch = tuple[Array, Array, NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]

@@ -3,8 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum, StrEnum
+from enum import Enum, IntEnum, StrEnum
 from typing import Literal
+
+
+class BackendState(Enum):
+    """Which calls a backend accepts."""
+
+    NEW = "new"
+    """`start` or `reset`."""
+    READY = "ready"
+    """A step."""
+    STEPPING = "stepping"
+    """`wait`, for the pending step."""
+    BROKEN = "broken"
+    """`close`."""
+    CLOSED = "closed"
+    """None."""
 
 
 class EnvStatus(IntEnum):

@@ -6,7 +6,6 @@ import secrets
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from enum import Enum
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -21,23 +20,7 @@ from .actions import action_check
 from .errors import BackendBusy, BackendClosed, BackendError
 from .finite import FiniteCheck
 from .layout import Buffer, Layout
-from .status import BackendEvent, WorkerStatus
-
-
-class BackendState(Enum):
-    """Which calls a backend accepts."""
-
-    NEW = "new"
-    """`start` or `reset`."""
-    READY = "ready"
-    """A step."""
-    STEPPING = "stepping"
-    """`wait`, for the pending step."""
-    BROKEN = "broken"
-    """`close`."""
-    CLOSED = "closed"
-    """None."""
-
+from .status import BackendEvent, BackendState, WorkerStatus
 
 # Looked up in the enumeration, these two would cost more than the other checks of a step.
 READY, STEPPING = BackendState.READY, BackendState.STEPPING

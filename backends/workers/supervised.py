@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from ...envs import BadParameter
 from ..core.base import Backend
 from ..core.errors import BackendClosed, Failure
-from ..core.status import EnvStatus, WorkerStatus
-from ..core.stepping import BackendState
+from ..core.status import BackendState, EnvStatus, WorkerStatus
 from ..system.cores import usable_cores
 from .absent_rows import AbsentRows
 from .control import REPLY

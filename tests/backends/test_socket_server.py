@@ -265,7 +265,7 @@ def test_an_occupied_path(server, tmp_path):
     with pytest.raises(BackendUnavailable, match="is served by another process"):
         listen(server)
     (tmp_path / "file").touch()
-    with pytest.raises(BackendUnavailable, match="is no socket"):
+    with pytest.raises(BackendUnavailable, match="is not a socket"):
         listen(tmp_path / "file")
     with pytest.raises(BackendUnavailable, match="cannot be made"):
         listen(tmp_path / "none" / "server")

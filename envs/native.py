@@ -1,19 +1,15 @@
-"""What compiled games share: a compiler that keeps kernels on disk, arrays from addresses, seeds, random numbers."""
+"""What compiled games share: a compiler that keeps kernels on disk, seeds, random numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
-from numba import carray, njit, types  # type: ignore[attr-defined]
-from numba.extending import intrinsic
+from numba import njit
 from numpy.typing import NDArray
-
-from .fields import Array, Buffers, rows
-from .task import Task
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -23,6 +19,11 @@ OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrap
 GOLDEN = np.uint64(0x9E37_79B9_7F4A_7C15)
 MIX_1 = np.uint64(0xBF58_476D_1CE4_E5B9)
 MIX_2 = np.uint64(0x94D0_49BB_1331_11EB)
+
+SHARED_SOURCES = tuple(
+    Path(__file__).with_name(f"{name}.py") for name in ("native", "kernel_tables", "fields", "task", "text")
+)
+"""The sources of this folder that are compiled into kernels, or decide what is."""
 
 ALL_LEGAL = -1
 """What a kernel that steps returns in place of the first row whose action is illegal."""
@@ -44,7 +45,7 @@ def kernel(function: Function, *, inlined: bool = False) -> Function:
 
 def stamp_of(*folders: Path) -> str:
     """Return a hash of all sources that kernels of `folders` are made of."""
-    sources = [Path(__file__), *(path for folder in folders for path in sorted(folder.rglob("*.py")))]
+    sources = [*SHARED_SOURCES, *(path for folder in folders for path in sorted(folder.rglob("*.py")))]
     return sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 
@@ -65,100 +66,6 @@ def compiler(*folders: Path, inlined: bool = False) -> Callable[[Function], Func
         return cast("Function", made)
 
     return compiled
-
-
-def _pointer(_context: Any, address: Any, dtype: Any) -> Any:
-    """A pointer to elements of `dtype` at an address."""
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
-
-    return types.CPointer(dtype.dtype)(address, dtype), build  # type: ignore[no-untyped-call]
-
-
-pointer: Any = intrinsic(_pointer)
-"""In kernels: `pointer(address, np.float32)`, for `numba.carray`."""
-
-
-STANDARD = (
-    "action",
-    "action_mask",
-    "observation",
-    "final_observation",
-    "reward",
-    "reward_terms",
-    "terminated",
-    "truncated",
-    "active",
-    "episode_return",
-    "episode_length",
-    "frames",
-    "outcome",
-    "episode",
-    "heartbeat",
-    "state",
-)
-"""The fields that the kernels of every native task read and write."""
-
-
-def addresses(task: Task, buffers: Buffers, names: Sequence[str]) -> list[int]:
-    """Return where fields lie, 0 for one that the task does not have.
-
-    Raises:
-        ValueError: A field is not what the task describes, or not one contiguous block.
-    """
-    slots, num_envs = buffers["episode_length"].shape
-    for item in task.fields:
-        array = buffers[item.name]
-        shape = (slots if item.timed else 1, rows(item, num_envs, task.players), *item.stored_shape)
-        if array.shape != shape or array.dtype != item.dtype or not array.flags.c_contiguous:
-            got = f"{array.dtype} {array.shape} with strides {array.strides}"
-            raise ValueError(
-                f"{item.name} must be one contiguous block of {item.dtype} {shape}, got {got}; pass whole buffers"
-            )
-    return [buffers[name].ctypes.data if name in buffers else 0 for name in names]
-
-
-class Common(NamedTuple):
-    """The arrays of `STANDARD` that have the same types in every game.
-
-    Those of seats are `(slots, rows, ...)`, those of games `(slots, environments)`; `episode` and `heartbeat` have no
-    slots.
-    """
-
-    action: Array
-    reward: Array
-    terms: Array
-    terminated: Array
-    truncated: Array
-    active: Array
-    returns: Array
-    length: Array
-    frames: Array
-    outcome: Array
-    episode: Array
-    heartbeat: Array
-
-
-@kernel
-def common(at: NDArray[np.int64], first: int, players: int, terms: int) -> Common:
-    """Rebuild arrays from a table that begins with slots and environments, and has `STANDARD` from `first` on."""
-    slots, envs = at[0], at[1]
-    rows, games = (slots, envs * players), (slots, envs)
-    return Common(
-        action=carray(pointer(at[first], np.int64), rows),
-        reward=carray(pointer(at[first + 4], np.float32), rows),
-        terms=carray(pointer(at[first + 5], np.float32), (slots, envs * players, terms)),
-        terminated=carray(pointer(at[first + 6], np.uint8), rows),
-        truncated=carray(pointer(at[first + 7], np.uint8), rows),
-        active=carray(pointer(at[first + 8], np.uint8), rows),
-        returns=carray(pointer(at[first + 9], np.float32), rows),
-        length=carray(pointer(at[first + 10], np.int32), games),
-        frames=carray(pointer(at[first + 11], np.int32), games),
-        outcome=carray(pointer(at[first + 12], np.uint8), games),
-        episode=carray(pointer(at[first + 13], np.int64), (envs,)),
-        heartbeat=carray(pointer(at[first + 14], np.uint64), (envs,)),
-    )
 
 
 @kernel

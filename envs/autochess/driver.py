@@ -9,8 +9,7 @@ from ..task import Task
 from .kernels import reset_envs, show_envs, step_envs
 from .layout import EPISODES
 from .states import possible
-from .views import table
-from .work import new_work
+from .views import TABLE, views_of
 
 KERNELS = Kernels(reset_envs, step_envs, show_envs)
 
@@ -19,9 +18,11 @@ class AutochessEnvironments(NativeEnvironments):
     """Games `lo..hi` of `autochess`."""
 
     def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
-        self._work = new_work()
-        at = table(task, buffers, self._work)
-        super().__init__(task, lo, hi, buffers, seed, kernels=KERNELS, table=at, episodes=EPISODES, possible=possible)
+        self._views = views_of(task, buffers)
+        table = TABLE.pack(self._views)
+        super().__init__(
+            task, lo, hi, buffers, seed, kernels=KERNELS, table=table, episodes=EPISODES, possible=possible
+        )
 
 
 def compile_all() -> None:

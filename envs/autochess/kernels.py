@@ -40,7 +40,7 @@ from .rounds import begin, bury, close_turns, go_on, is_last, rank, run_fights
 from .tables import XP_NEEDED
 from .turn import take
 from .view import draw, draw_numbers, observe
-from .views import AutochessBoards, AutochessViews, DisplayViews, extras, views, working
+from .views import AutochessBoards, DisplayViews, SeatViews, views
 from .work import RoundMemory
 
 TOP_HALF = 4
@@ -132,7 +132,7 @@ def draw_fight(game: Ints, b: AutochessBoards, env: int) -> None:
 
 
 @compiled
-def show(v: AutochessViews, x: DisplayViews, slot: int, env: int) -> None:
+def show(v: SeatViews, x: DisplayViews, slot: int, env: int) -> None:
     """Write observations, masks and boards of a state."""
     game = v.state[env]
     for seat in range(v.players):
@@ -146,7 +146,7 @@ def show(v: AutochessViews, x: DisplayViews, slot: int, env: int) -> None:
 
 
 @compiled
-def write_info(v: AutochessViews, x: DisplayViews, slot: int, env: int) -> None:
+def write_info(v: SeatViews, x: DisplayViews, slot: int, env: int) -> None:
     """Write the numbers of the seats that learn."""
     game = v.state[env]
     for seat in range(v.players):
@@ -165,7 +165,7 @@ def write_info(v: AutochessViews, x: DisplayViews, slot: int, env: int) -> None:
 
 
 @compiled
-def next_episode(v: AutochessViews, env: int) -> None:
+def next_episode(v: SeatViews, env: int) -> None:
     """Begin an environment's next game."""
     game = v.state[env]
     seed = episode_seed(np.uint64(game[RUN_SEED]), np.uint64(env), np.uint64(game[EPISODES]))
@@ -174,7 +174,7 @@ def next_episode(v: AutochessViews, env: int) -> None:
 
 
 @compiled
-def forget(v: AutochessViews, slot: int, env: int) -> None:
+def forget(v: SeatViews, slot: int, env: int) -> None:
     """Write that an environment has not been stepped yet."""
     v.common.length[slot, env] = v.common.frames[slot, env] = 0
     v.common.outcome[slot, env] = 0
@@ -187,7 +187,7 @@ def forget(v: AutochessViews, slot: int, env: int) -> None:
 @compiled
 def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64) -> None:
     """Begin the next game of the chosen environments and write their first observations."""
-    v, x = views(table), extras(table)
+    v, x, _ = views(table)
     for index in range(chosen.shape[0]):
         if chosen[index]:
             env = lo + index
@@ -200,7 +200,7 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64)
 
 
 @compiled
-def write_reward(v: AutochessViews, slot: int, row: int, total: int, terms: Floats) -> None:
+def write_reward(v: SeatViews, slot: int, row: int, total: int, terms: Floats) -> None:
     """Write a seat's reward, its terms, and its return, whose sum stands at `total` of the state's floats."""
     reward = np.float32(0)
     for term in range(TERMS):
@@ -221,7 +221,7 @@ def outcome_of(place: int) -> int:
 
 
 @compiled
-def finish(v: AutochessViews, x: DisplayViews, slot: int, env: int, work: RoundMemory) -> None:
+def finish(v: SeatViews, x: DisplayViews, slot: int, env: int, work: RoundMemory) -> None:
     """Write what a step did, and begin a new game if this one is over."""
     game, over = v.state[env], v.state[env, OVER]
     v.common.length[slot, env] = game[STEPS]
@@ -246,7 +246,7 @@ def finish(v: AutochessViews, x: DisplayViews, slot: int, env: int, work: RoundM
 
 
 @compiled
-def first_illegal(v: AutochessViews, lo: int, hi: int, slot: int) -> int:
+def first_illegal(v: SeatViews, lo: int, hi: int, slot: int) -> int:
     """The first row whose action its mask forbids, or `ALL_LEGAL`."""
     for row in range(lo * v.players, hi * v.players):
         game, me = v.state[row // v.players], player(row % v.players)
@@ -258,7 +258,7 @@ def first_illegal(v: AutochessViews, lo: int, hi: int, slot: int) -> int:
 @compiled
 def step_envs(table: Array, lo: int, hi: int, slot: int, following: int) -> int:
     """Step every game by one action per seat; returns the first row whose action is illegal, having stepped none."""
-    v, x, work = views(table), extras(table), working(table)
+    v, x, work = views(table)
     wrong = first_illegal(v, lo, hi, slot)
     if wrong != ALL_LEGAL:
         return wrong
@@ -274,7 +274,7 @@ def step_envs(table: Array, lo: int, hi: int, slot: int, following: int) -> int:
 @compiled
 def show_envs(table: Array, lo: int, hi: int, slot: int) -> None:
     """Write the observations, masks, numbers and boards of states, also of those that were put there from outside."""
-    v, x = views(table), extras(table)
+    v, x, _ = views(table)
     for env in range(lo, hi):
         for seat in range(SEATS):
             survey(v.state[env], player(seat))

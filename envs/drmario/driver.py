@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..driver import Kernels, NativeEnvironments, compile_kernels
 from ..fields import Buffers
 from ..registry import find
 from ..task import Task
 from .kernels import reset_envs, show_envs, step_frames, step_placements
-from .layout import EPISODES, LONGEST_FALL, SCRATCH
+from .layout import EPISODES
 from .states import possible
 from .task import TASKS
-from .views import table
+from .views import TABLE, views_of
 
 BY_FRAME = Kernels(reset_envs, step_frames, show_envs)
 BY_PLACEMENT = Kernels(reset_envs, step_placements, show_envs)
@@ -22,10 +20,12 @@ class BottleEnvironments(NativeEnvironments):
     """Environments `lo..hi` of `drmario` or `drmario-frames`."""
 
     def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
-        self._scratch, self._path = np.zeros(SCRATCH, np.uint64), np.zeros(LONGEST_FALL, np.uint8)
-        at = table(task, buffers, self._scratch, self._path)
+        self._views = views_of(task, buffers)
+        table = TABLE.pack(self._views)
         kernels = BY_PLACEMENT if task.masked else BY_FRAME
-        super().__init__(task, lo, hi, buffers, seed, kernels=kernels, table=at, episodes=EPISODES, possible=possible)
+        super().__init__(
+            task, lo, hi, buffers, seed, kernels=kernels, table=table, episodes=EPISODES, possible=possible
+        )
 
 
 def compile_all() -> None:

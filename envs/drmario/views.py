@@ -1,38 +1,29 @@
-"""The arrays of the buffers as the kernels see them.
-
-A kernel takes a table of addresses and rebuilds the arrays from it: handing thirty arrays over costs 5 us a call, the
-table a tenth of it.
-"""
+"""The arrays of the buffers as the kernels see them."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from numba import carray  # type: ignore[attr-defined]
-from numpy.typing import NDArray
 
 from ..fields import Array, Buffers
-from ..native import STANDARD, Common, addresses, common, pointer
-from ..task import Task
-from .compiled import compiled
-from .layout import ACTIONS, COLUMNS, LONGEST_FALL, ROWS, SCRATCH, SPEEDS, WORDS
-
-MASK_WORDS = ACTIONS // 64
-TERMS = 3
+from ..kernel_tables import CommonViews, FieldArrays, KernelTable, common_views
+from ..registry import find
+from ..task import Task, allocate
+from .layout import LONGEST_FALL, SCRATCH, SPEEDS
 
 
 class BottleViews(NamedTuple):
     """What kernels read and write, `(slots, environments, ...)`; what has no slot has no first axis.
 
     Bits, cells and states are words of 64 bits; `codes` is the bottle's cells as bytes, `ints` and `reals` are the
-    states as signed integers and as floats. `scratch` and `path` are working memory.
+    states as signed integers and as floats. `scratch` and `path` are working memory. A task by frames has no mask.
     """
 
     level: int
     speed: int
-    by_frame: bool
-    common: Common
+    by_frame: int
+    common: CommonViews
     mask: Array
     observation: Array
     final: Array
@@ -56,58 +47,46 @@ class BottleViews(NamedTuple):
     path: Array
 
 
-INFO = ("viruses", "cleared", "pills", "score", "speed_ups", "level")
-NAMES = (*STANDARD, *INFO, "bottle", "preview", "final_bottle", "final_preview", "final_drawn")
-"""The fields whose addresses are in a table, after slots, environments, words of an observation, level and speed."""
-NUMBERS = 5
-
-
-def table(task: Task, buffers: Buffers, scratch: Array, path: Array) -> NDArray[np.int64]:
-    """The table of a task's `buffers`, which must outlive it; a task by frames has no mask.
+def views_of(task: Task, buffers: Buffers) -> BottleViews:
+    """Return the views of a task's `buffers`, with working memory of their own.
 
     Raises:
-        ValueError: A field is not what the task describes, or not one contiguous block.
+        ValueError: A field is not what the kernels expect, or not one contiguous block.
     """
-    slots, num_envs = buffers["action"].shape
-    numbers = (
-        slots,
-        num_envs,
-        buffers["observation"].shape[2] // 8,
-        task.values["level"],
-        SPEEDS.index(task.values["speed"]),
-    )
-    return np.array([*numbers, *addresses(task, buffers, NAMES), scratch.ctypes.data, path.ctypes.data], np.int64)
-
-
-@compiled
-def views(at: NDArray[np.int64]) -> BottleViews:
-    """Rebuild the arrays from a table."""
-    slots, envs, planes, level, speed = at[0], at[1], at[2], at[3], at[4]
-    rows = (slots, envs)
+    fields = FieldArrays(task, buffers)
     return BottleViews(
-        level=level,
-        speed=speed,
-        by_frame=at[NUMBERS + 1] == 0,
-        common=common(at, NUMBERS, 1, TERMS),
-        mask=carray(pointer(at[NUMBERS + 1], np.uint64), (slots, envs, MASK_WORDS)),
-        observation=carray(pointer(at[NUMBERS + 2], np.uint64), (slots, envs, planes)),
-        final=carray(pointer(at[NUMBERS + 3], np.uint64), (slots, envs, planes)),
-        viruses=carray(pointer(at[NUMBERS + 16], np.int32), rows),
-        cleared=carray(pointer(at[NUMBERS + 17], np.int32), rows),
-        pills=carray(pointer(at[NUMBERS + 18], np.int32), rows),
-        score=carray(pointer(at[NUMBERS + 19], np.int32), rows),
-        speed_ups=carray(pointer(at[NUMBERS + 20], np.int32), rows),
-        levels=carray(pointer(at[NUMBERS + 21], np.int32), rows),
-        bottle=carray(pointer(at[NUMBERS + 22], np.uint64), (envs, ROWS)),
-        codes=carray(pointer(at[NUMBERS + 22], np.uint8), (envs, ROWS * COLUMNS)),
-        preview=carray(pointer(at[NUMBERS + 23], np.uint8), (envs, 2)),
-        last_bottle=carray(pointer(at[NUMBERS + 24], np.uint64), (envs, ROWS)),
-        last_codes=carray(pointer(at[NUMBERS + 24], np.uint8), (envs, ROWS * COLUMNS)),
-        last_preview=carray(pointer(at[NUMBERS + 25], np.uint8), (envs, 2)),
-        last_drawn=carray(pointer(at[NUMBERS + 26], np.int64), (envs,)),
-        words=carray(pointer(at[NUMBERS + 15], np.uint64), (envs, WORDS)),
-        ints=carray(pointer(at[NUMBERS + 15], np.int64), (envs, WORDS)),
-        reals=carray(pointer(at[NUMBERS + 15], np.float32), (envs, 2 * WORDS)),
-        scratch=carray(pointer(at[NUMBERS + 27], np.uint64), (SCRATCH,)),
-        path=carray(pointer(at[NUMBERS + 28], np.uint8), (LONGEST_FALL,)),
+        level=task.values["level"],
+        speed=SPEEDS.index(task.values["speed"]),
+        by_frame=not task.masked,
+        common=common_views(fields),
+        mask=fields.optional("action_mask", np.uint64),
+        observation=fields.flat("observation", np.uint64),
+        final=fields.flat("final_observation", np.uint64),
+        viruses=fields["viruses"],
+        cleared=fields["cleared"],
+        pills=fields["pills"],
+        score=fields["score"],
+        speed_ups=fields["speed_ups"],
+        levels=fields["level"],
+        bottle=fields.flat("bottle", np.uint64),
+        codes=fields.flat("bottle"),
+        preview=fields.flat("preview"),
+        last_bottle=fields.flat("final_bottle", np.uint64),
+        last_codes=fields.flat("final_bottle"),
+        last_preview=fields.flat("final_preview"),
+        last_drawn=fields["final_drawn"],
+        words=fields.flat("state", np.uint64),
+        ints=fields.flat("state", np.int64),
+        reals=fields.flat("state", np.float32),
+        scratch=np.zeros(SCRATCH, np.uint64),
+        path=np.zeros(LONGEST_FALL, np.uint8),
     )
+
+
+def _example() -> BottleViews:
+    task = find("drmario")
+    return views_of(task, allocate(task, 1))
+
+
+TABLE = KernelTable(_example)
+views = TABLE.unpack

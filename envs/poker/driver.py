@@ -12,7 +12,7 @@ from .families import FAMILIES
 from .kernels import reset_envs, show_envs, step_envs
 from .layout import EPISODES
 from .states import possible
-from .views import AddressTable
+from .views import TABLE, views_of
 
 KERNELS = Kernels(reset_envs, step_envs, show_envs)
 
@@ -21,7 +21,7 @@ class PokerEnvironments(NativeEnvironments):
     """Hands `lo..hi` of a game of this folder."""
 
     def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
-        self._addressed = AddressTable(task, buffers)
+        self._views = views_of(task, buffers)
         super().__init__(
             task,
             lo,
@@ -29,9 +29,9 @@ class PokerEnvironments(NativeEnvironments):
             buffers,
             seed,
             kernels=KERNELS,
-            table=self._addressed.words,
+            table=TABLE.pack(self._views),
             episodes=EPISODES,
-            possible=partial(possible, self._addressed.rules, self._addressed.numbers),
+            possible=partial(possible, self._views.game, self._views.dimensions),
         )
 
 

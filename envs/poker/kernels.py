@@ -10,7 +10,7 @@ from .compiled import compiled
 from .hand import NO_EDGE, act, begin, edge_of, observe, won
 from .layout import EPISODES, LAST, NODE, PLAYERS, RUN_SEED, STEPS
 from .picture import draw
-from .views import GameArrays, PokerDimensions, PokerViews, numbers, rules, views
+from .views import GameArrays, HandViews, PokerDimensions, views
 
 WAITING = 1
 """The mask of a seat that waits: it allows the first action."""
@@ -27,7 +27,7 @@ def write_mask(r: GameArrays, node: int, mask: Array) -> None:
 
 
 @compiled
-def show(v: PokerViews, r: GameArrays, n: PokerDimensions, slot: int, env: int) -> None:
+def show(v: HandViews, r: GameArrays, n: PokerDimensions, slot: int, env: int) -> None:
     """Write observations, masks, numbers and the picture of a hand that goes on."""
     hand = v.state[env]
     node = hand[NODE]
@@ -46,7 +46,7 @@ def show(v: PokerViews, r: GameArrays, n: PokerDimensions, slot: int, env: int) 
 
 
 @compiled
-def write_info(v: PokerViews, r: GameArrays, slot: int, env: int) -> None:
+def write_info(v: HandViews, r: GameArrays, slot: int, env: int) -> None:
     """Write the numbers of a hand, also of one that is over."""
     node = v.state[env, NODE]
     v.pot[slot, env] = r.paid[node, 0] + r.paid[node, 1]
@@ -54,7 +54,7 @@ def write_info(v: PokerViews, r: GameArrays, slot: int, env: int) -> None:
 
 
 @compiled
-def next_episode(v: PokerViews, r: GameArrays, n: PokerDimensions, env: int) -> None:
+def next_episode(v: HandViews, r: GameArrays, n: PokerDimensions, env: int) -> None:
     """Deal an environment's next hand."""
     hand = v.state[env]
     seed = episode_seed(np.uint64(hand[RUN_SEED]), np.uint64(env), np.uint64(hand[EPISODES]))
@@ -63,7 +63,7 @@ def next_episode(v: PokerViews, r: GameArrays, n: PokerDimensions, env: int) -> 
 
 
 @compiled
-def write_end(v: PokerViews, slot: int, env: int, over: bool, chips: float) -> None:
+def write_end(v: HandViews, slot: int, env: int, over: bool, chips: float) -> None:
     """Write what a step brought: chips for seat 1, and as many against seat 2, if the hand is over."""
     for seat in range(PLAYERS):
         row = env * PLAYERS + seat
@@ -78,7 +78,7 @@ def write_end(v: PokerViews, slot: int, env: int, over: bool, chips: float) -> N
 @compiled
 def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64) -> None:
     """Begin the next hand of the chosen environments and write their first observations."""
-    v, r, n = views(table), rules(table), numbers(table)
+    v, r, n = views(table)
     for index in range(chosen.shape[0]):
         if chosen[index]:
             env = lo + index
@@ -92,7 +92,7 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64)
 
 
 @compiled
-def first_illegal(v: PokerViews, r: GameArrays, lo: int, hi: int, slot: int) -> int:
+def first_illegal(v: HandViews, r: GameArrays, lo: int, hi: int, slot: int) -> int:
     """The first row whose turn it is and whose action its mask forbids, or `ALL_LEGAL`."""
     for env in range(lo, hi):
         node = v.state[env, NODE]
@@ -105,7 +105,7 @@ def first_illegal(v: PokerViews, r: GameArrays, lo: int, hi: int, slot: int) -> 
 @compiled
 def step_envs(table: Array, lo: int, hi: int, slot: int, following: int) -> int:
     """Step every hand by one action; returns the first row whose action is illegal, having stepped none."""
-    v, r, n = views(table), rules(table), numbers(table)
+    v, r, n = views(table)
     wrong = first_illegal(v, r, lo, hi, slot)
     if wrong != ALL_LEGAL:
         return wrong
@@ -133,7 +133,7 @@ def step_envs(table: Array, lo: int, hi: int, slot: int, following: int) -> int:
 @compiled
 def show_envs(table: Array, lo: int, hi: int, slot: int) -> None:
     """Write the observations, masks, numbers and pictures of states, also of those put there from outside."""
-    v, r, n = views(table), rules(table), numbers(table)
+    v, r, n = views(table)
     for env in range(lo, hi):
         write_info(v, r, slot, env)
         show(v, r, n, slot, env)

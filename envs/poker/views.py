@@ -1,43 +1,31 @@
-"""The arrays of the buffers and of the game as the kernels see them, rebuilt from a table of addresses."""
+"""The arrays of the buffers and of the game as the kernels see them."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from numba import carray  # type: ignore[attr-defined]
-from numpy.typing import NDArray
 
 from ..fields import Array, Buffers
-from ..native import STANDARD, Common, addresses, common, pointer
-from ..task import Task
-from .compiled import compiled
+from ..kernel_tables import CommonViews, FieldArrays, KernelTable, common_views
+from ..registry import find
+from ..task import Task, allocate
 from .families import FAMILIES, game_of, layout_of
 from .layout import PLAYERS
-from .looks import LABEL, faces_of, labels_of, lines_of, template_of
-
-NAMES = (*STANDARD, "pot", "street", "hand", "final_hand", "final_drawn")
-"""The fields whose addresses are in a table, after its numbers."""
+from .looks import faces_of, labels_of, lines_of, template_of
 
 
 class PokerDimensions(NamedTuple):
-    """The numbers at the head of a table.
+    """The numbers of a game that its arrays do not show.
 
     Attributes:
-        slots: Of the buffers.
-        envs: Environments.
         actions: All actions that the game has.
-        mask: Bytes of a mask.
-        observed: Numbers of an observation.
         words: Of a state.
         longest: No street has more actions.
         cards: Different cards.
         held: Cards that a player holds.
         streets: Streets.
-        nodes: Of the tree.
-        edges: Of the tree.
         deals: All deals of a small game, or 0.
-        results: Results that a showdown can have.
         most: The most chips that one can put in.
         lines: Of the picture.
         columns: Of the picture.
@@ -45,20 +33,13 @@ class PokerDimensions(NamedTuple):
         chips: Whether the picture has them.
     """
 
-    slots: int
-    envs: int
     actions: int
-    mask: int
-    observed: int
     words: int
     longest: int
     cards: int
     held: int
     streets: int
-    nodes: int
-    edges: int
     deals: int
-    results: int
     most: int
     lines: int
     columns: int
@@ -66,10 +47,10 @@ class PokerDimensions(NamedTuple):
     chips: int
 
 
-class PokerViews(NamedTuple):
-    """What kernels read and write, `(slots, rows, ...)`; what has no slot has no first axis."""
+class HandViews(NamedTuple):
+    """What kernels read and write of hands, `(slots, rows, ...)`; what has no slot has no first axis."""
 
-    common: Common
+    common: CommonViews
     mask: Array
     observation: Array
     final: Array
@@ -113,25 +94,38 @@ class GameArrays(NamedTuple):
     labels: Array
 
 
-class AddressTable:
-    """A table of a task's `buffers`, which must outlive it, and the arrays of its game.
+class PokerViews(NamedTuple):
+    """All that kernels work on."""
 
-    Attributes:
-        words: `(...)` int64: numbers, then addresses.
-        numbers: The numbers.
-        rules: The game's arrays.
+    hands: HandViews
+    game: GameArrays
+    dimensions: PokerDimensions
+
+
+def views_of(task: Task, buffers: Buffers) -> PokerViews:
+    """Return the views of a task's `buffers`, and the arrays of its game.
 
     Raises:
-        ValueError: A field is not what the task describes, or not one contiguous block.
+        ValueError: A field is not what the kernels expect, or not one contiguous block.
     """
+    fields = FieldArrays(task, buffers)
+    hands = HandViews(
+        common=common_views(fields),
+        mask=fields["action_mask"],
+        observation=fields["observation"],
+        final=fields["final_observation"],
+        state=fields["state"],
+        pot=fields["pot"],
+        street=fields["street"],
+        picture=fields["hand"],
+        last_picture=fields["final_hand"],
+        last_drawn=fields["final_drawn"],
+    )
+    return PokerViews(hands, *game_arrays(task))
 
-    def __init__(self, task: Task, buffers: Buffers) -> None:
-        self.rules, self.numbers = _rules(task, *buffers["episode_length"].shape)
-        where = addresses(task, buffers, NAMES)
-        self.words = np.array([*self.numbers, *where, *(array.ctypes.data for array in self.rules)], np.int64)
 
-
-def _rules(task: Task, slots: int, envs: int) -> tuple[GameArrays, PokerDimensions]:
+def game_arrays(task: Task) -> tuple[GameArrays, PokerDimensions]:
+    """Return the arrays of a task's game, and its numbers."""
     game, layout = game_of(task), layout_of(task)
     tree, deals = game.tree, game.deals
     most = int(tree.paid.max())
@@ -159,20 +153,13 @@ def _rules(task: Task, slots: int, envs: int) -> tuple[GameArrays, PokerDimensio
         labels=labels_of(tree.actions),
     )
     numbers = PokerDimensions(
-        slots=slots,
-        envs=envs,
         actions=len(layout.actions),
-        mask=-(-len(layout.actions) // 8),
-        observed=layout.observed,
         words=layout.words,
         longest=layout.longest,
         cards=layout.cards,
         held=layout.hand,
         streets=layout.streets,
-        nodes=len(tree.kind),
-        edges=len(tree.child),
         deals=0 if deals is None else len(deals.hands),
-        results=sign.shape[1],
         most=most,
         lines=template.shape[0],
         columns=template.shape[1],
@@ -182,60 +169,10 @@ def _rules(task: Task, slots: int, envs: int) -> tuple[GameArrays, PokerDimensio
     return GameArrays(*(np.ascontiguousarray(array) for array in rules)), numbers
 
 
-HEAD = len(PokerDimensions._fields)
-AT_RULES = HEAD + len(NAMES)
-AT_INFO = HEAD + len(STANDARD)
+def _example() -> PokerViews:
+    task = find(next(iter(FAMILIES)))
+    return views_of(task, allocate(task, 1))
 
 
-@compiled
-def numbers(at: NDArray[np.int64]) -> PokerDimensions:
-    """Read the numbers of a table."""
-    return PokerDimensions(
-        at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7], at[8], at[9],
-        at[10], at[11], at[12], at[13], at[14], at[15], at[16], at[17], at[18],
-    )  # fmt: skip
-
-
-@compiled
-def views(at: NDArray[np.int64]) -> PokerViews:
-    """Rebuild the arrays of the buffers from a table."""
-    n = numbers(at)
-    hands = (n.slots, n.envs)
-    seen = (n.slots, n.envs * PLAYERS, n.observed)
-    return PokerViews(
-        common=common(at, HEAD, PLAYERS, 0),
-        mask=carray(pointer(at[HEAD + 1], np.uint8), (n.slots, n.envs * PLAYERS, n.mask)),
-        observation=carray(pointer(at[HEAD + 2], np.float32), seen),
-        final=carray(pointer(at[HEAD + 3], np.float32), seen),
-        state=carray(pointer(at[HEAD + 15], np.int64), (n.envs, n.words)),
-        pot=carray(pointer(at[AT_INFO], np.float32), hands),
-        street=carray(pointer(at[AT_INFO + 1], np.int32), hands),
-        picture=carray(pointer(at[AT_INFO + 2], np.uint32), (n.envs, n.lines, n.columns)),
-        last_picture=carray(pointer(at[AT_INFO + 3], np.uint32), (n.envs, n.lines, n.columns)),
-        last_drawn=carray(pointer(at[AT_INFO + 4], np.int64), (n.envs,)),
-    )
-
-
-@compiled
-def rules(at: NDArray[np.int64]) -> GameArrays:
-    """Rebuild the arrays of the game from a table."""
-    n = numbers(at)
-    return GameArrays(
-        kind=carray(pointer(at[AT_RULES], np.uint8), (n.nodes,)),
-        player=carray(pointer(at[AT_RULES + 1], np.uint8), (n.nodes,)),
-        on=carray(pointer(at[AT_RULES + 2], np.uint8), (n.nodes,)),
-        paid=carray(pointer(at[AT_RULES + 3], np.float32), (n.nodes, PLAYERS)),
-        result=carray(pointer(at[AT_RULES + 4], np.int16), (n.nodes,)),
-        first=carray(pointer(at[AT_RULES + 5], np.int32), (n.nodes,)),
-        degree=carray(pointer(at[AT_RULES + 6], np.uint8), (n.nodes,)),
-        child=carray(pointer(at[AT_RULES + 7], np.int32), (n.edges,)),
-        at=carray(pointer(at[AT_RULES + 8], np.int32), (n.edges,)),
-        number=carray(pointer(at[AT_RULES + 9], np.uint8), (n.edges,)),
-        board=carray(pointer(at[AT_RULES + 10], np.int64), (n.streets,)),
-        hands=carray(pointer(at[AT_RULES + 11], np.uint8), (max(n.deals, 1), PLAYERS)),
-        face=carray(pointer(at[AT_RULES + 12], np.uint8), (max(n.deals, 1),)),
-        sign=carray(pointer(at[AT_RULES + 13], np.int8), (max(n.deals, 1), n.results)),
-        template=carray(pointer(at[AT_RULES + 14], np.uint32), (n.lines, n.columns)),
-        faces=carray(pointer(at[AT_RULES + 15], np.uint32), (n.cards, 2)),
-        labels=carray(pointer(at[AT_RULES + 16], np.uint32), (n.edges, LABEL)),
-    )
+TABLE = KernelTable(_example)
+views = TABLE.unpack

@@ -53,9 +53,9 @@ def hand(task: Task, state: Array, actions: Array) -> Boards:
     from pac.envs.poker.hand import act, won
     from pac.envs.poker.layout import LAST, NODE
     from pac.envs.poker.picture import draw
-    from pac.envs.poker.views import _rules
+    from pac.envs.poker.views import game_arrays
 
-    rules, numbers = _rules(task, 1, 1)
+    rules, numbers = game_arrays(task)
     act(rules, state, int(actions[rules.player[state[NODE]]]))
     state[LAST] = int(won(rules, numbers, state))
     picture = np.zeros(task.boards[0].shape, np.uint32)

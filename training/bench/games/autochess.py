@@ -46,7 +46,7 @@ def choose(game: Ints, me: int, random: Ints) -> int:
 @compiled
 def play(table: Array, num_envs: int, steps: int, random: Ints) -> tuple[int, int]:
     """Step all games with random legal actions; return the decisions of active seats and the finished games."""
-    v = views(table)
+    v = views(table).seats
     decisions = games = 0
     for _ in range(steps):
         for row in range(num_envs * v.players):

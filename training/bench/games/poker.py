@@ -12,7 +12,7 @@ from ....envs.poker.compiled import compiled
 from ....envs.poker.driver import PokerEnvironments
 from ....envs.poker.kernels import step_envs
 from ....envs.poker.layout import NODE, PLAYERS
-from ....envs.poker.views import rules, views
+from ....envs.poker.views import views
 from ....envs.registry import find
 from ....envs.task import allocate
 from .rates import median_rate
@@ -24,7 +24,7 @@ BATCH = 200
 @compiled
 def play(table: Array, num_envs: int, steps: int, random: Array) -> int:
     """Take random legal actions in all hands; return the number of finished hands."""
-    v, r = views(table), rules(table)
+    v, r, _ = views(table)
     hands = 0
     for _ in range(steps):
         for env in range(num_envs):

@@ -157,7 +157,7 @@ class Sizes:
         record: Bytes of a RECORD's body.
         board: Bytes of a BOARD's body.
         always_drawn: Whether boards are sent from the start.
-        checksum: Equal for equal fields, seats and actions.
+        checksum: Equal for equal fields, seats, actions, parameters and version of the task.
         requests: The frames that a server accepts.
         answers: The frames that a client accepts.
     """
@@ -176,7 +176,8 @@ class Sizes:
         self.board = sum(self.bytes_of(item) for item in self.pictures)
         self.always_drawn = LOOKED_AT not in drawn
         fields = [(item.name, item.dtype, item.shape, item.encoding, item.per) for item in task.fields]
-        self.checksum = zlib.crc32(repr((fields, players, task.num_actions)).encode())
+        meaning = (fields, players, task.num_actions, task.version, sorted(task.values.items()))
+        self.checksum = zlib.crc32(repr(meaning).encode())
         self.requests: Lengths = _exact(
             {
                 Kind.RESET_REQ: 0,

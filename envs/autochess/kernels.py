@@ -92,7 +92,7 @@ def all_ended(game: Ints, players: int) -> bool:
 
 
 @compiled
-def play_step(game: Ints, actions: Ints, preset: int, bots: int, work: RoundMemory) -> bool:
+def play_step(game: Ints, actions: Ints, preset: int, bots: int, turn_actions: int, work: RoundMemory) -> bool:
     """Let every seat that has not ended its turn play its action; when all have, the bots play and the fights run.
 
     Returns whether they ran.
@@ -101,7 +101,7 @@ def play_step(game: Ints, actions: Ints, preset: int, bots: int, work: RoundMemo
     work.terms[:] = 0
     for seat in range(players):
         if not game[player(seat) + ENDED]:
-            take(game, player(seat), actions[seat])
+            take(game, player(seat), actions[seat], turn_actions)
     fought = all_ended(game, players)
     if fought:
         play_bots(game, players, bots)
@@ -137,7 +137,7 @@ def show(v: SeatViews, x: DisplayViews, slot: int, env: int) -> None:
     game = v.state[env]
     for seat in range(v.players):
         row, me = env * v.players + seat, player(seat)
-        observe(game, seat, v.observation[slot, row])
+        observe(game, seat, v.turn_actions, v.observation[slot, row])
         for word in range(MASK_WORDS):
             v.mask[slot, row, word] = game[me + MASK + word]
         v.common.active[slot, row] = part(game, me)
@@ -235,7 +235,7 @@ def finish(v: SeatViews, x: DisplayViews, slot: int, env: int, work: RoundMemory
         v.common.terminated[slot, row] = over
         v.common.truncated[slot, row] = 0
         if over:
-            observe(game, seat, v.final[slot, row])
+            observe(game, seat, v.turn_actions, v.final[slot, row])
     if over:
         if x.last_drawn[env]:
             draw_boards(game, x.last, env)
@@ -264,7 +264,7 @@ def step_envs(table: Array, lo: int, hi: int, slot: int, following: int) -> int:
         return wrong
     for env in range(lo, hi):
         actions = v.common.action[slot, env * v.players : (env + 1) * v.players]
-        fought = play_step(v.state[env], actions, v.preset, v.bots, work)
+        fought = play_step(v.state[env], actions, v.preset, v.bots, v.turn_actions, work)
         finish(v, x, following, env, work)
         if fought:
             draw_fight(v.state[env], x.boards, env)

@@ -114,8 +114,9 @@ START_LEVEL = 2
 XP_COST = 4
 XP_GAIN = 4
 ROUND_XP = 2
-MAX_STEPS_IN_TURN = 11
-"""Steps after which a turn ends by itself: games of 25 to 30 rounds then take 100 to 300 steps."""
+TURN_ACTIONS = 11
+"""Actions after which a turn ends, by default: games of 25 to 30 rounds then take 100 to 300 steps."""
+MOST_TURN_ACTIONS = 30
 MOVES_IN_ROW = 2
 LAST_STAGE = 45
 GEAR_SLOTS = 3

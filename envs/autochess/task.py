@@ -15,6 +15,7 @@ from .layout import (
     CELLS,
     FIGHT_COLUMNS,
     FIGHT_ROWS,
+    MOST_TURN_ACTIONS,
     OBSERVATION,
     OFFERS,
     PICTURES,
@@ -22,6 +23,7 @@ from .layout import (
     SEATS,
     SHOP_SLOTS,
     START_LIFE,
+    TURN_ACTIONS,
     WORDS,
 )
 from .looks import FIGHT_GLYPHS, GLYPHS, ITEM_COLOR, LIFE_COLOR, POWER_COLOR, SHOP_GLYPHS, STAR_COLOR
@@ -33,6 +35,7 @@ PARAMETERS = (
     Parameter("players", 1, low=1, high=SEATS, help="seats that the policy plays, 1 or 8; bots play the others"),
     Parameter("bots", 0, low=0, high=SEATS - 1, help="strength of the bots, 1 to 7; 0: one bot of each strength"),
     Parameter("reward", "v1", choices=PRESETS, help="reward preset: v1 or v3"),
+    Parameter("turn_actions", TURN_ACTIONS, low=1, high=MOST_TURN_ACTIONS, help="actions after which a turn ends"),
 )
 SLICES = {
     "player": (0, 14),
@@ -132,7 +135,7 @@ ACTION_NAMES = (
 )
 
 
-def build(spec: str, players: int, bots: int, reward: str) -> Task:
+def build(spec: str, players: int, bots: int, reward: str, turn_actions: int) -> Task:
     """One step is one action of every seat that has not ended its turn; the last END_TURN runs the fights.
 
     A seat that has ended its turn waits, a dead one is out: `active` says so, and only END_TURN is legal.
@@ -158,7 +161,7 @@ def build(spec: str, players: int, bots: int, reward: str) -> Task:
         state=Field("state", "int64", (WORDS,), timed=False),
         slices=MappingProxyType(SLICES),
         action_names=ACTION_NAMES,
-        values=MappingProxyType({"players": players, "bots": bots, "reward": reward}),
+        values=MappingProxyType({"players": players, "bots": bots, "reward": reward, "turn_actions": turn_actions}),
         settings=MappingProxyType({"ppo": MappingProxyType(PPO)}),
     )
 

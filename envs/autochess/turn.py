@@ -35,7 +35,6 @@ from .layout import (
     LOCK_USED,
     LOCKED,
     MAX_LEVEL,
-    MAX_STEPS_IN_TURN,
     MOVE,
     MOVED,
     NO_OFFER,
@@ -160,12 +159,12 @@ def apply(game: Ints, me: int, action: int) -> None:
 
 
 @compiled
-def take(game: Ints, me: int, action: int) -> None:
-    """Play a legal action; the turn ends with END_TURN or with its last step."""
+def take(game: Ints, me: int, action: int, turn_actions: int) -> None:
+    """Play a legal action; the turn ends with END_TURN or after `turn_actions` actions."""
     game[me + ACTED] += 1
     if action != END_TURN:
         apply(game, me, action)
-    if action == END_TURN or game[me + ACTED] >= MAX_STEPS_IN_TURN:
+    if action == END_TURN or game[me + ACTED] >= turn_actions:
         end_turn(game, me)
     count_kinds(game, me)
     survey(game, me)

@@ -25,7 +25,6 @@ from .layout import (
     LIFE,
     LIVING,
     LOCKED,
-    MAX_STEPS_IN_TURN,
     NO_OFFER,
     OFFER_ITEM,
     OFFER_UNIT,
@@ -174,10 +173,10 @@ def write_bag(game: Ints, me: int, out: Floats) -> None:
 
 
 @compiled
-def write_game(game: Ints, me: int, out: Floats) -> None:
+def write_game(game: Ints, me: int, turn_actions: int, out: Floats) -> None:
     """Write the 7 numbers of the game."""
     out[AT_GAME] = share(game[STAGE], 50)
-    out[AT_GAME + 1] = share(game[me + ACTED], MAX_STEPS_IN_TURN)
+    out[AT_GAME + 1] = share(game[me + ACTED], turn_actions)
     out[AT_GAME + 2] = share(game[LIVING], SEATS)
     out[AT_GAME + 3] = game[me + OFFERED] != NO_OFFER
     out[AT_GAME + 4] = game[WEATHER] * WEATHER_SCALE
@@ -213,15 +212,22 @@ def write_offers(game: Ints, me: int, out: Floats) -> None:
 
 
 @compiled
-def observe(game: Ints, seat: int, out: Floats) -> None:
-    """Write a seat's observation, 612 numbers from 0 to 1; rivals follow the seat in turn."""
+def observe(game: Ints, seat: int, turn_actions: int, out: Floats) -> None:
+    """Write a seat's observation, 612 numbers from 0 to 1; rivals follow the seat in turn.
+
+    Args:
+        game: The state.
+        seat: Whose observation it is.
+        turn_actions: Actions after which a turn ends.
+        out: The observation.
+    """
     out[:] = 0
     me = player(seat)
     write_player(game, me, out)
     write_shop(game, me, out)
     write_cells(game, me, out)
     write_bag(game, me, out)
-    write_game(game, me, out)
+    write_game(game, me, turn_actions, out)
     for step in range(1, SEATS):
         write_rival(game, player((seat + step) % SEATS), out, AT_RIVALS + (step - 1) * RIVAL_FLOATS)
     if game[me + OFFERED] != NO_OFFER:

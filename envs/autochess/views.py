@@ -20,6 +20,7 @@ class SeatViews(NamedTuple):
     players: int
     preset: int
     bots: int
+    turn_actions: int
     common: CommonViews
     mask: Array
     observation: Array
@@ -80,6 +81,7 @@ def views_of(task: Task, buffers: Buffers) -> AutochessViews:
         players=task.players,
         preset=PRESETS.index(task.values["reward"]),
         bots=task.values["bots"],
+        turn_actions=task.values["turn_actions"],
         common=common_views(fields),
         mask=fields.flat("action_mask", np.uint32),
         observation=fields["observation"],

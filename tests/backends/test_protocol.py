@@ -229,6 +229,12 @@ def test_a_greeting():
     assert Sizes(find("autochess:players=8")).checksum != SIZES.checksum != Sizes(find("drmario")).checksum
 
 
+def test_the_checksum_depends_on_the_parameters():
+    """A server whose game has other rules is refused, though its fields are the same."""
+    assert Sizes(find("autochess:turn_actions=11")).checksum == SIZES.checksum
+    assert Sizes(find("autochess:turn_actions=15")).checksum != SIZES.checksum
+
+
 def test_large_numbers_are_clipped(host):
     """A number beyond its type is the type's largest; a negative one is 0."""
     for name in NUMBERS:

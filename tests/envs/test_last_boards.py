@@ -39,7 +39,8 @@ def fight(task: Task, state: Array, actions: Array) -> Boards:
     from pac.envs.autochess.view import draw, draw_numbers
     from pac.envs.autochess.work import new_work
 
-    play_step(state, actions, PRESETS.index(task.values["reward"]), int(task.values["bots"]), new_work())
+    preset, values = PRESETS.index(task.values["reward"]), task.values
+    play_step(state, actions, preset, values["bots"], values["turn_actions"], new_work())
     boards = {item.name: np.zeros(item.shape, item.dtype) for item in task.boards}
     flat = {name: board if name == "seats" else board.reshape(-1) for name, board in boards.items()}
     draw(state, flat["creatures"], flat["stars"], flat["gear"], flat["shop"])

@@ -7,7 +7,7 @@ import pytest
 
 from pac.envs import allocate, check, find
 from pac.envs.autochess.driver import AutochessEnvironments
-from pac.envs.autochess.layout import ALIVE, END_TURN, GOLD, LEVEL, LIFE, MAX_STEPS_IN_TURN, RANK, SEATS, STAGE
+from pac.envs.autochess.layout import ALIVE, END_TURN, GOLD, LEVEL, LIFE, RANK, SEATS, STAGE, TURN_ACTIONS
 from pac.envs.errors import IllegalAction
 from pac.envs.fields import OUT
 
@@ -66,15 +66,29 @@ def test_who_ended_the_turn_waits():
     assert match.buffers["stage"][0, 0] == 2
 
 
-def test_a_turn_ends_by_itself():
-    """After its last step a turn is over, whatever the action."""
-    match = Match("autochess")
-    for _ in range(MAX_STEPS_IN_TURN):
+@pytest.mark.parametrize(
+    ("spec", "actions"),
+    [("autochess", TURN_ACTIONS), ("autochess:turn_actions=1", 1), ("autochess:turn_actions=15", 15)],
+)
+def test_a_turn_ends_after_its_last_action(spec: str, actions: int):
+    """Whatever that action is; the task's parameter says how many a turn has."""
+    match = Match(spec)
+    for _ in range(actions):
         assert match.state[0, STAGE] == 1
         allowed = match.mask()[0]
         allowed[END_TURN] = 0
         match.step([int(allowed.argmax())])
     assert match.state[0, STAGE] == 2
+
+
+def test_the_default_number_of_actions_changes_nothing():
+    """The task with the default set by name gives the same bytes as the task without it."""
+    plain, named = Match("autochess", 2, 5), Match(f"autochess:turn_actions={TURN_ACTIONS}", 2, 5)
+    for _ in range(100):
+        actions = plain.random_actions()
+        plain.step(actions)
+        named.step(actions)
+    assert all((plain.buffers[name] == named.buffers[name]).all() for name in plain.buffers)
 
 
 def test_the_dead_wait_for_the_end():

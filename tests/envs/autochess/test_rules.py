@@ -44,6 +44,7 @@ from pac.envs.autochess.layout import (
     TERM_INTEREST,
     TERM_PLACE,
     TERMS,
+    TURN_ACTIONS,
     UNIT,
     WON,
     WORDS,
@@ -77,7 +78,7 @@ def do(seat: Seat, action: int) -> None:
     """Take an action that must be legal."""
     seat.refresh()
     assert is_legal(seat.game, seat.me, action), action
-    take(seat.game, seat.me, action)
+    take(seat.game, seat.me, action, TURN_ACTIONS)
 
 
 def test_a_game_begins_by_the_rules():

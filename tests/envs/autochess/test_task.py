@@ -77,10 +77,12 @@ def test_seats_are_rows():
         ("autochess:players=9", BadParameter),
         ("autochess:bots=8", BadParameter),
         ("autochess:reward=v2", BadParameter),
+        ("autochess:turn_actions=0", BadParameter),
+        ("autochess:turn_actions=31", BadParameter),
         ("autochess:bot=1", UnknownName),
     ],
 )
 def test_bad_parameters_are_refused(spec: str, error: type[Exception]):
-    """Too many players, an unknown bot, preset or parameter are errors."""
+    """Too many players or actions, an unknown bot, preset or parameter are errors."""
     with pytest.raises(error):
         find(spec)

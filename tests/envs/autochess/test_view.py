@@ -19,7 +19,7 @@ from pac.envs.autochess.layout import (
     LEVEL,
     LIFE,
     LIVING,
-    MAX_STEPS_IN_TURN,
+    MOST_TURN_ACTIONS,
     OBSERVATION,
     OFFER_ITEM,
     OFFER_UNIT,
@@ -30,6 +30,7 @@ from pac.envs.autochess.layout import (
     STAGE,
     STREAK,
     TOP_KINDS,
+    TURN_ACTIONS,
     WEATHER,
     WORDS,
     XP,
@@ -50,10 +51,10 @@ def seat() -> Seat:
     return seat
 
 
-def part(seat: Seat, name: str) -> NDArray[np.float32]:
+def part(seat: Seat, name: str, turn_actions: int = TURN_ACTIONS) -> NDArray[np.float32]:
     """A named slice of what the third player observes."""
     out = np.full(OBSERVATION, 7, np.float32)
-    observe(seat.game, 2, out)
+    observe(seat.game, 2, turn_actions, out)
     return out[slice(*SLICES[name])]
 
 
@@ -96,14 +97,15 @@ def test_the_experience_needed_differs_at_every_level(seat: Seat):
     assert needed == pytest.approx([number / 72 for number in (2, 6, 10, 22, 34, 52, 72)])
 
 
-def test_the_steps_of_a_turn_are_observed(seat: Seat):
-    """As the share of those after which a turn ends by itself; offers do not show there."""
+@pytest.mark.parametrize("turn_actions", [1, TURN_ACTIONS, MOST_TURN_ACTIONS])
+def test_the_actions_of_a_turn_are_observed(seat: Seat, turn_actions: int):
+    """As the share of those after which a turn ends; offers do not change it."""
     seat[OFFERED] = 1
     shares = []
-    for steps in range(MAX_STEPS_IN_TURN):
-        seat[ACTED] = steps
-        shares.append(float(part(seat, "game")[1]))
-    assert shares == pytest.approx([steps / MAX_STEPS_IN_TURN for steps in range(MAX_STEPS_IN_TURN)])
+    for actions in range(turn_actions):
+        seat[ACTED] = actions
+        shares.append(float(part(seat, "game", turn_actions)[1]))
+    assert shares == pytest.approx([actions / turn_actions for actions in range(turn_actions)])
 
 
 def test_the_shop(seat: Seat):

@@ -225,6 +225,8 @@ class HttpConnections:
         buffer["outcome"][slot, env] = self._outcomes(answer["outcome"])
         for name, text in answer["fields"].items():
             self._write_field(name, env, text)
+        if LOOKED_AT in buffer and self._boards(env):
+            buffer[LOOKED_AT][0, env] = 0
         self.ended[env], self.took[env] = bool(answer["ended"]), int(answer["nanoseconds"])
 
     def _decode_last(self, env: int, slot: int) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...envs import Field, Task
 from ...envs.fields import Array
-from ...envs.task import LAST_DRAWN
+from ...envs.task import LAST_DRAWN, LOOKED_AT
 from ..core.layout import Buffer
 from .protocol import HEADER, NUMBERS, TAIL, TERMINATED, TOOK, TRUNCATED, Sizes
 
@@ -131,11 +131,12 @@ class Decoder:
         return {name: tails[name].astype(np.int64) for name in ("done", *NUMBERS)}
 
     def _draw(self, envs: NDArray[np.intp] | None) -> None:
-        """Write the boards of environments that draw them."""
+        """Write the boards that were drawn, and reset the requests for them."""
         assert self._watched is not None
         drawn = self._watched if envs is None else self._drawn(envs)
         for into, come in self._pictures:
             into[drawn] = come[drawn]
+        self._buffer[LOOKED_AT][0, drawn] = 0
 
     def _drawn(self, envs: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the environments of `envs` whose answers contained boards."""

@@ -14,7 +14,7 @@ from pac.envs.actions import random_actions
 from pac.envs.fields import Array
 from pac.envs.kernel_tables import KernelTable
 
-GAMES = ("drmario", "drmario-frames", "autochess", "autochess:players=8", "leduc", "holdem")
+GAMES = ("drmario", "drmario-frames", "autochess", "autochess:players=8", "leduc", "holdem:betting=fcpa,stack=8")
 STEPS = 40
 NUM_ENVS = 2
 

@@ -72,6 +72,7 @@ GAMES: dict[str, Callable[[Task, Array, Array], Boards]] = {
     "kuhn": hand,
     "leduc": hand,
     "liars_dice": hand,
+    "holdem:betting=fcpa,stack=8": hand,
 }
 
 

@@ -1,4 +1,4 @@
-"""The games, their rules and their looks, and the adapter for anybody's Gymnasium environment."""
+"""The games, their rules and their boards, and the adapter for Gymnasium and PettingZoo environments."""
 
 from .check import NotConforming, check
 from .errors import BadParameter, EnvironmentFailed, PacError, UnknownName

@@ -1,4 +1,4 @@
-"""Compile the kernels of native tasks into the disk's cache: `python -m pac.envs [TASK ...]`, all tasks by default."""
+"""Compiles the kernels of native tasks into the cache on disk: `python -m pac.envs [TASK ...]`, by default all."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .registry import families, find
 
 
 def main(specs: list[str]) -> int:
-    """Compile the kernels of the tasks named."""
+    """Compile the kernels of the given tasks."""
     for spec in specs or list(families()):
         task = find(spec)
         if task.kernels:

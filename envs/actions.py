@@ -1,4 +1,4 @@
-"""Actions of any kind: their scale, and random legal ones."""
+"""Actions of any kind: the scale of continuous ones, and random legal ones."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .task import Task
 
 
 def scale_of(task: Task) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return centre and reach of each number of a continuous action, `(K,)` each: its bounds are centre -+ reach.
+    """Return center and half range of each component of a continuous action, `(K,)` each.
 
-    A number with one bound reaches 2 away from it; one without any lies within -1 and 1, as far as this is concerned.
+    The range of a component with one bound is 2; the range of a component without bounds is -1 to 1.
     """
     low, high = np.array(task.bounds, np.float64).T
     low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2, -1))
@@ -23,13 +23,14 @@ def scale_of(task: Task) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
 def random_actions(
     task: Task, generator: np.random.Generator, rows: int, legal: NDArray[np.bool_] | None = None
 ) -> Array:
-    """Return a random action per row, `(rows, *task.action.shape)`: every legal choice is as likely as any other.
+    """Return uniformly random legal actions, `(rows, *task.action.shape)`.
 
     Args:
-        task: Whose actions.
-        generator: Draws them.
-        rows: How many.
-        legal: Which are legal, `(rows, num_actions)`; all if None. A component without any gets its first choice.
+        task: The task.
+        generator: The random generator.
+        rows: Number of actions.
+        legal: Which actions are legal, `(rows, num_actions)`; all if None. A component without a legal choice gets its
+            first one.
     """
     if task.bounds:
         centre, reach = scale_of(task)

@@ -1,4 +1,4 @@
-"""A conformance test for tasks: what every trainer and every backend relies on, tried out on the task itself."""
+"""A conformance test for tasks: it plays a task and checks what trainers and backends rely on."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from .task import ASKED, LAST_DRAWN, LOOKED_AT, Environments, Savable, Task, all
 
 SLOTS = 3
 SAVED_STEPS = 20
-"""How far a state that was saved must lead to the same."""
+"""Number of steps for which a restored state must give the same results."""
 UNEVEN = 3
 """Environments that are stepped in two slices of different size."""
 
 
 class NotConforming(PacError):
-    """A task that does not keep its promises; the text names the promise."""
+    """A task that violates a rule of `Task`; the text says which."""
 
     title = "Task does not conform"
 
 
 def check(task: Task, *, steps: int = 200, seed: int = 7) -> None:
-    """Play a task with random legal actions and make sure that it keeps what `Task` promises.
+    """Play a task with random legal actions and check that it conforms to `Task`.
 
     Args:
         task: The task.
-        steps: How many steps to play.
+        steps: Number of steps to play.
         seed: Seed of the run and of the actions.
 
     Raises:
         NotConforming: Field names or ranges are wrong; a mask is empty; the same seed and actions give other bytes, or
-            the slicing changes them; an end lacks its final observation; returns don't add up; a restored state goes on
-            otherwise; an episode is not the one that its number says.
+            the slicing changes them; an end lacks its final observation; returns do not add up; a restored state
+            continues in another way; an episode does not depend on its number alone.
     """
     whole = TrialRun(task, (0, UNEVEN), seed)
     again = TrialRun(task, (0, UNEVEN), seed)
@@ -160,13 +160,11 @@ def _check_fields(task: Task, buffers: dict[str, Array]) -> None:
     names = [item.name for item in task.fields]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
-        raise NotConforming(f"{task.name}: fields have names of their own, {', '.join(sorted(twice))} stands twice")
+        raise NotConforming(f"{task.name}: names of fields are unique, {', '.join(sorted(twice))} occurs twice")
     drawn = [name for panel in task.panels for name in panel.fields]
     missing = [name for name in drawn if name not in buffers or len(buffers[name]) != 1]
     if missing:
-        raise NotConforming(
-            f"{task.name}: panels draw untimed fields of the task, there is no such {', '.join(missing)}"
-        )
+        raise NotConforming(f"{task.name}: panels draw untimed fields of the task, which {', '.join(missing)} is not")
     for name, (lo, hi) in task.slices.items():
         if not 0 <= lo < hi <= task.observation.shape[0]:
             raise NotConforming(
@@ -177,13 +175,11 @@ def _check_fields(task: Task, buffers: dict[str, Array]) -> None:
 def _check_uniform(play: TrialRun) -> None:
     lo, hi = play.task.observation.uniform
     if any((plane != plane.flat[0]).any() for row in play.field("observation") for plane in row[lo:hi]):
-        raise NotConforming(
-            f"{play.task.name}: planes {lo}..{hi} of the observation are told to be uniform, one is not"
-        )
+        raise NotConforming(f"{play.task.name}: planes {lo}..{hi} of the observation are declared uniform, one is not")
 
 
 def _check_step(play: TrialRun) -> None:
-    """Step once with legal actions and look at what came out."""
+    """Step once with legal actions and check the results."""
     task, before = play.task, play.returns
     play.step(play.choose())
     rewards = play.field("reward")
@@ -210,7 +206,7 @@ def _check_step(play: TrialRun) -> None:
     final = play.field("final_observation")
     if ended.any() and not final[ended].any() and observations[~ended].any():
         raise NotConforming(
-            f"{task.name}: an ended episode leaves its last observation in final_observation, got zeros"
+            f"{task.name}: the end of an episode writes its last observation into final_observation, got zeros"
         )
     if LAST_DRAWN in play.buffers and LOOKED_AT not in play.buffers:
         over = ended[:: task.players]
@@ -230,7 +226,7 @@ def _compare(first: TrialRun, second: TrialRun, promise: str) -> None:
 
 
 def _check_state(play: TrialRun, steps: int) -> None:
-    """Make sure that going back to saved bytes and taking the same actions leads to the same places."""
+    """Check that a restored state and the same actions give the same results."""
     play.save()
     slot, saved = play.slot, {name: array.copy() for name, array in play.buffers.items()}
     taken, reached = [], []
@@ -245,11 +241,11 @@ def _check_state(play: TrialRun, steps: int) -> None:
     for actions, expected in zip(taken, reached, strict=True):
         play.step(actions)
         if play.shown() != expected:
-            raise NotConforming(f"{play.task.name}: a restored state must go on as the saved one did, and does not")
+            raise NotConforming(f"{play.task.name}: a restored state must continue as the saved one did, and does not")
 
 
 def _check_episodes(task: Task, seed: int) -> None:
-    """Make sure that the third episode is the same after two others and begun at once by its number."""
+    """Check that the third episode is the same after two others and if it is the first to be played."""
     counted, named = TrialRun(task, (0, UNEVEN), seed), TrialRun(task, (0, UNEVEN), seed)
     try:
         for _ in range(3):

@@ -1,4 +1,4 @@
-"""Environments of native games: the Python side of compiled kernels, the same for all of them."""
+"""Environments of native games: the Python side of their compiled kernels."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .task import MASK_64, Task, allocate
 
 
 class Kernels(NamedTuple):
-    """A game's kernels, all of which read the addresses of what they work on from a table.
+    """The kernels of a game. Each gets the table of the arrays that it works on, see `KernelTable`.
 
     Attributes:
-        reset: Called with the table, the first environment, a slot, the mask of those that begin, and the run's seed.
-        step: Called with the table, the bounds, a slot and the next; returns the first row whose action is illegal,
-            before anything was stepped, or `ALL_LEGAL`.
-        show: Called with the table, the bounds and a slot.
+        reset: Called with the table, the first environment, a slot, the mask of environments to reset, the run's seed.
+        step: Called with the table, first and last environment, a slot and the next; steps and returns `ALL_LEGAL`, or
+            steps nothing and returns the first row whose action is illegal.
+        show: Called with the table, first and last environment and a slot; writes the observations of the states.
     """
 
     reset: Callable[[Array, int, int, Array, np.uint64], None]
@@ -31,12 +31,11 @@ class Kernels(NamedTuple):
 
 
 class Limits:
-    """Within what the words of a game's state lie; kernels trust them where they index memory.
+    """The ranges of the words of a game's state, which kernels rely on where they index memory.
 
     Args:
-        words: Words of a state.
-        known: The lowest and the highest value of words, by the number of the first and how many these are; other
-            words may be anything.
+        words: Number of words of a state.
+        known: Lowest and highest value by (first word, number of words); other words are not limited.
     """
 
     def __init__(self, words: int, known: Mapping[tuple[int, int], tuple[int, int]]) -> None:
@@ -46,7 +45,7 @@ class Limits:
             self._low[first : first + count], self._high[first : first + count] = low, high
 
     def hold(self, states: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return of each of `(..., words)` states whether all its words lie within."""
+        """Return which of `(..., words)` states have all words within the limits."""
         inside: NDArray[np.bool_] = np.logical_and.reduce((states >= self._low) & (states <= self._high), axis=-1)
         return inside
 
@@ -60,11 +59,11 @@ class NativeEnvironments:
         hi: One past the last.
         buffers: The arrays of the task's fields, for all environments.
         seed: The run's seed.
-        kernels: What steps them.
-        table: The addresses of the buffers, and of the game's own memory, which must live as long.
-        episodes: Which word of a state counts the episodes begun: a driver made over buffers in use counts on.
-        possible: Returns of each of `(environments, words)` int64 states whether the game can be in it, at least as far
-            as its kernels rely on that.
+        kernels: The kernels of the game.
+        table: The table of its arrays, which must live as long.
+        episodes: The word of a state that counts started episodes. New environments over used buffers continue it.
+        possible: Returns which of `(environments, words)` int64 states the game can be in, as far as its kernels rely
+            on it.
     """
 
     def __init__(
@@ -89,17 +88,17 @@ class NativeEnvironments:
         buffers["episode"][0, lo:hi] = buffers["state"][0, lo:hi, episodes].astype(np.int64) - 1
 
     def reset(self, mask: NDArray[np.bool_], slot: int) -> None:
-        """Begin the next episode of the masked ones, `(hi - lo,)`, and write their first observations into `slot`."""
+        """Begin the next episode of the masked environments, `(hi - lo,)`, and write their observations to `slot`."""
         if mask.shape != (self.hi - self.lo,):
             raise ValueError(f"expected a mask of shape {(self.hi - self.lo,)}, got {mask.shape}")
         self._check(slot)
         self._kernels.reset(self.table, self.lo, slot, mask, self._seed)
 
     def step(self, slot: int) -> None:
-        """Read the actions of `slot`, write everything else into the next slot, auto-reset what ended.
+        """Read the actions of `slot`, write all other fields into the next slot, and reset ended environments.
 
         Raises:
-            IllegalAction: An action is out of range or masked; then nothing was stepped.
+            IllegalAction: An action is out of range or masked; no environment was stepped.
         """
         self._check(slot)
         wrong = self._kernels.step(self.table, self.lo, self.hi, slot, next_slot(slot, self._slots))
@@ -112,17 +111,17 @@ class NativeEnvironments:
         self._kernels.show(self.table, self.lo, self.hi, slot)
 
     def restore(self, slot: int) -> None:
-        """Go on from states that were put into the buffer from outside, and write what they show into `slot`.
+        """Continue from states that were written into the buffer, and write their observations into `slot`.
 
         Raises:
-            ImpossibleState: One of them is none that the game can be in.
+            ImpossibleState: The game cannot be in one of the states.
         """
         possible = self._possible(self._buffers["state"][0, self.lo : self.hi].view(np.int64))
         if not possible.all():
             env = self.lo + int(possible.argmin())
             raise ImpossibleState(
-                f"{self._task.name} can never be in the state that environment {env} was to go on from: the file was "
-                "changed, or is of another version"
+                f"{self._task.name} cannot be in the state that was given for environment {env}: "
+                "the file was changed, or another version wrote it"
             )
         self.show(slot)
 
@@ -149,7 +148,7 @@ class NativeEnvironments:
 
 
 def compile_kernels(task: Task) -> None:
-    """Compile every kernel of a native task, or load it from the disk's cache, so that workers need not."""
+    """Compile every kernel of a native task, or load it from the cache on disk."""
     buffers = allocate(task, 1, 2)
     envs = cast("NativeEnvironments", task.make(0, 1, buffers, 0))
     envs.reset(np.ones(1, np.bool_), 0)

@@ -1,11 +1,11 @@
 """The errors of tasks and their parameters.
 
-PacError                an error that is the user's to mend: its text says how
-├── BadParameter        a value that does not fit
-│   └── UnknownName     a name that is none of the known ones
+PacError                an error that the user can fix; its text says how
+├── BadParameter        a bad value
+│   └── UnknownName     an unknown name
 ├── EnvironmentFailed   an environment raised an exception
 ├── IllegalAction       an action that is out of range or that the mask forbids
-└── ImpossibleState     a state from outside that the game cannot be in
+└── ImpossibleState     a state that the game cannot be in
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from .printable import LINES, printable
 
 MOST_NAMES = 30
-"""As many known names are listed."""
+"""Limit of the known names that a message lists."""
 
 
 _brief = Repr()
@@ -26,12 +26,12 @@ _brief.maxstring = _brief.maxother = 200
 
 
 def brief(value: Any) -> str:
-    """Return the `repr` of a value from elsewhere, cut short; quick however much is nested in it."""
+    """Return a shortened `repr` of an untrusted value, quickly even if it is large or deeply nested."""
     return _brief.repr(value)
 
 
 class PacError(Exception):
-    """An error with a title and a sentence that says what was expected, what came and what to do."""
+    """An error with a title and a sentence that says what was expected, what was given and what to do."""
 
     title = "Error"
 
@@ -40,13 +40,13 @@ class PacError(Exception):
 
 
 class BadParameter(PacError, ValueError):
-    """A value that does not fit."""
+    """A bad value."""
 
     title = "Bad value"
 
 
 class UnknownName(BadParameter):
-    """A name that is none of the known ones; the message lists them, nearest first."""
+    """An unknown name; the message lists the known ones, nearest first."""
 
     title = "Unknown name"
 
@@ -56,16 +56,16 @@ class UnknownName(BadParameter):
         listed = ", ".join([*near, *(other for other in names if other not in near)][:MOST_NAMES])
         more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
         guess = f"Did you mean {near[0]}? " if near else ""
-        told = f". {guess}Known: {listed}{more}." if names else ": there is none"
-        super().__init__(f"unknown {what} {name!r}{told}")
+        rest = f". {guess}Known: {listed}{more}." if names else ": there is none"
+        super().__init__(f"unknown {what} {name!r}{rest}")
 
 
 class EnvironmentFailed(PacError):
     """An environment raised an exception; the cause is the original one.
 
     Attributes:
-        environment: Its number.
-        action: The action it was given, or None at a reset.
+        environment: The index of the environment.
+        action: Its action, or None at a reset.
     """
 
     title = "An environment failed"
@@ -83,6 +83,6 @@ class IllegalAction(PacError, ValueError):
 
 
 class ImpossibleState(PacError, ValueError):
-    """A state from outside that the game cannot be in; no environment goes on from it."""
+    """A restored state that the game cannot be in; no environment continues from it."""
 
     title = "Impossible state"

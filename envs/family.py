@@ -15,11 +15,11 @@ EXPECTED = {bool: "true or false", int: "a whole number", float: "a number"}
 
 @dataclass(frozen=True)
 class Parameter:
-    """A knob of a task, set as `--task drmario:level=5`.
+    """A parameter of a task, such as `level` in `--task drmario:level=5`.
 
     Attributes:
         name: Its name.
-        default: Its value when not set; its type is the parameter's type.
+        default: Its default value; the type of the parameter is the type of the default.
         low: Smallest allowed number.
         high: Largest allowed number.
         choices: Allowed strings, if it is a string.
@@ -37,7 +37,7 @@ class Parameter:
         """Return `text` as this parameter's type.
 
         Raises:
-            BadParameter: It is not of the type, out of range, or none of the choices.
+            BadParameter: It has another type, is out of range, or is not one of the choices.
         """
         kind = type(self.default)
         try:

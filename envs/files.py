@@ -1,7 +1,7 @@
 """Opens and reads files that another program or another person may have written.
 
-Only regular files are opened, so no FIFO and no device can block a process. No more is read than a file of its kind can
-have. Whatever a file contains, the result is data or an `UnreadableFile`. Nothing is ever unpickled.
+Only regular files are opened, because a FIFO or a device could block the process. The size of what is read is limited.
+Whatever a file contains, the result is data or an `UnreadableFile`. Nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from .errors import PacError
 
 KIB, MIB = 2**10, 2**20
 MAX_DEPTH = 64
-"""How deep lists and objects may be nested."""
+"""Limit of the nesting of lists and objects."""
 MAX_INTEGER = 10**100
-"""Integers are smaller: a random generator's state has up to 39 digits."""
+"""Limit of integers; the state of a random generator has up to 39 digits."""
 KINDS = {
     stat.S_IFDIR: "a directory",
     stat.S_IFIFO: "a FIFO",
@@ -33,19 +33,19 @@ KINDS = {
     stat.S_IFSOCK: "a socket",
 }
 REFUSALS = {errno.ENXIO: "it is a FIFO, a socket or a device", errno.ELOOP: "it is a link"}
-"""What the system means when it refuses to open something with the flags used here."""
+"""The reasons for which the system refuses to open a file with the flags used here."""
 CONTAINERS = frozenset({dict, list, tuple, set})
 YAML_ERRORS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What PyYAML raises besides its own errors: for a bad date, an unknown truth value, or too long an integer."""
+"""What PyYAML raises besides its own errors, for bad dates, unknown truth values and too long integers."""
 
 
 class UnreadableFile(PacError):
-    """A file cannot be read as what it should be.
+    """A file cannot be read, or does not contain what it should.
 
     Attributes:
         path: The file.
-        reason: What is wrong with it, as a part of a sentence.
-        missing: Whether there is no such file.
+        reason: What is wrong, as part of a sentence.
+        missing: Whether the file does not exist.
     """
 
     title = "Unreadable file"
@@ -56,7 +56,7 @@ class UnreadableFile(PacError):
 
 
 def open_regular(path: Path, flags: int = os.O_RDONLY, mode: int = 0o644) -> int:
-    """Open a regular file without ever waiting for it; return the descriptor.
+    """Open a regular file without blocking; return the descriptor.
 
     Args:
         path: The file; links are followed unless `flags` has `O_NOFOLLOW`.
@@ -64,7 +64,7 @@ def open_regular(path: Path, flags: int = os.O_RDONLY, mode: int = 0o644) -> int
         mode: The permissions of a file that is created.
 
     Raises:
-        OSError: It cannot be opened, or is not a regular file; `strerror` says why.
+        OSError: The file cannot be opened, or is not a regular file; `strerror` says why.
     """
     try:
         descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY, mode)
@@ -86,10 +86,10 @@ def open_binary(path: Path, *, pipes: bool = False) -> BufferedReader:
 
     Args:
         path: The file.
-        pipes: Whether a pipe is read, too, and waited for: `--config <(make-config)`.
+        pipes: Whether a pipe is read too, and waited for, as in `--config <(make-config)`.
 
     Raises:
-        OSError: As of `open_regular`.
+        OSError: See `open_regular`.
     """
     if pipes and path.is_fifo():
         return path.open("rb")
@@ -97,10 +97,10 @@ def open_binary(path: Path, *, pipes: bool = False) -> BufferedReader:
 
 
 def append_bytes(path: Path, data: bytes) -> None:
-    """Append to a regular file, which is made if it is missing; a link is not followed.
+    """Append to a regular file, which is created if it does not exist; a link is not followed.
 
     Raises:
-        OSError: It cannot be written to, or is not a regular file.
+        OSError: The file cannot be written, or is not a regular file.
     """
     descriptor = open_regular(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW)
     try:
@@ -110,10 +110,10 @@ def append_bytes(path: Path, data: bytes) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file whole or not at all: beside its place first, and there only into a file made for it.
+    """Write a file atomically: into a new temporary file beside it, which then replaces it.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: The file cannot be written.
     """
     beside = path.with_name(f".{path.name}")
     beside.unlink(missing_ok=True)
@@ -126,7 +126,7 @@ def sync(path: Path) -> None:
     """Flush a file, or the entries of a directory, to the disk.
 
     Raises:
-        OSError: The disk refuses.
+        OSError: The system reports an error.
     """
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -136,10 +136,10 @@ def sync(path: Path) -> None:
 
 
 def read_bytes(path: Path, limit: int, *, pipes: bool = False) -> bytes:
-    """Return what a file contains, at most `limit` bytes.
+    """Return the bytes of a file, at most `limit`.
 
     Raises:
-        UnreadableFile: It cannot be read, is not a regular file, or is larger.
+        UnreadableFile: The file cannot be read, is not a regular file, or is larger.
     """
     try:
         with open_binary(path, pipes=pipes) as file:
@@ -148,7 +148,7 @@ def read_bytes(path: Path, limit: int, *, pipes: bool = False) -> bytes:
         missing = isinstance(error, FileNotFoundError | NotADirectoryError)
         raise UnreadableFile(path, error.strerror or str(error), missing=missing) from error
     if len(data) > limit:
-        raise UnreadableFile(path, f"it is larger than {limit:,} bytes, the most that is read of such a file")
+        raise UnreadableFile(path, f"it is larger than {limit:,} bytes, the limit for such a file")
     return data
 
 
@@ -156,7 +156,7 @@ def read_text(path: Path, limit: int, *, pipes: bool = False) -> str:
     """Return the text of a file in UTF-8, at most `limit` bytes.
 
     Raises:
-        UnreadableFile: As of `read_bytes`, or it is not UTF-8.
+        UnreadableFile: See `read_bytes`; or the file is not UTF-8.
     """
     try:
         return read_bytes(path, limit, pipes=pipes).decode()
@@ -165,10 +165,10 @@ def read_text(path: Path, limit: int, *, pipes: bool = False) -> str:
 
 
 def read_json(path: Path, limit: int, *, finite: bool = True) -> Any:
-    """Return what a JSON file contains, at most `limit` bytes.
+    """Return the content of a JSON file of at most `limit` bytes.
 
     Raises:
-        UnreadableFile: As of `read_bytes`, or of what `parse_json` refuses.
+        UnreadableFile: See `read_bytes` and `parse_json`.
     """
     data = read_bytes(path, limit)
     try:
@@ -178,14 +178,14 @@ def read_json(path: Path, limit: int, *, finite: bool = True) -> Any:
 
 
 def parse_json(data: bytes, *, finite: bool = True) -> Any:
-    """Return what JSON says.
+    """Return the value of a JSON text.
 
     Args:
         data: JSON in UTF-8.
         finite: Whether NaN and infinite numbers are refused.
 
     Raises:
-        ValueError: It is not JSON, is nested too deeply, or has a number that is too large; the text says which.
+        ValueError: The text is not JSON, is nested too deeply, or has too large a number; the message says which.
     """
     try:
         found = json.loads(data)
@@ -200,10 +200,10 @@ def parse_json(data: bytes, *, finite: bool = True) -> Any:
 
 
 def read_yaml(path: Path, limit: int, *, pipes: bool = False) -> Any:
-    """Return what a YAML file contains, at most `limit` bytes; None if that is nothing.
+    """Return the content of a YAML file of at most `limit` bytes; None if it is empty.
 
     Raises:
-        UnreadableFile: As of `read_text`, or it is not valid YAML.
+        UnreadableFile: See `read_text`; or the file is not valid YAML.
     """
     import yaml
 
@@ -234,10 +234,10 @@ def read_yaml(path: Path, limit: int, *, pipes: bool = False) -> Any:
 
 
 def read_toml(path: Path, limit: int) -> Mapping[str, Any]:
-    """Return what a TOML file contains, at most `limit` bytes.
+    """Return the content of a TOML file of at most `limit` bytes.
 
     Raises:
-        UnreadableFile: As of `read_text`, or it is not valid TOML.
+        UnreadableFile: See `read_text`; or the file is not valid TOML.
     """
     text = read_text(path, limit)
     try:
@@ -251,9 +251,9 @@ def read_toml(path: Path, limit: int) -> Mapping[str, Any]:
 
 
 def _refuse_extremes(found: Any, *, finite: bool = False) -> None:
-    """Raise ValueError if data is nested deeper, or has larger numbers, than any code here has to expect.
+    """Raise ValueError if data is nested too deeply or has too large numbers.
 
-    Each container is visited once on every level: YAML's aliases can repeat one a billion times.
+    Each container is visited once per level, because YAML aliases can repeat one a billion times.
     """
     level = [found]
     for _ in range(MAX_DEPTH):

@@ -1,4 +1,4 @@
-"""Measures what one environment of a task takes in memory: `python -m pac.envs.footprint`, told by JSON on stdin.
+"""Measures the memory of one environment: `python -m pac.envs.footprint`, with JSON on standard input.
 
 It prints a number of bytes. What the first environment loads is shared by all and not counted.
 """
@@ -19,7 +19,7 @@ STEPS = 16
 
 
 def measure(spec: str) -> int:
-    """Return by how many bytes this process grows with each environment that is made and stepped."""
+    """Return by how many bytes this process grows with each environment."""
     task, process = find(spec), psutil.Process()
     buffers = allocate(task, 1 + COUNT)
     made, sizes = [], []
@@ -40,9 +40,9 @@ def measure(spec: str) -> int:
 
 def main() -> int:
     """Measure the task that standard input names."""
-    told = json.load(sys.stdin)
-    sys.path[:] = told["path"]
-    sys.stdout.write(f"{measure(told['spec'])}\n")
+    request = json.load(sys.stdin)
+    sys.path[:] = request["path"]
+    sys.stdout.write(f"{measure(request['spec'])}\n")
     return 0
 
 

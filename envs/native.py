@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
-# Rules divide by no zero, and nothing calls a kernel by a C pointer: neither needs code of its own.
+# No rule divides by zero, and no kernel is called through a C pointer, so code for both is left out.
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 GOLDEN = np.uint64(0x9E37_79B9_7F4A_7C15)
@@ -23,18 +23,18 @@ MIX_2 = np.uint64(0x94D0_49BB_1331_11EB)
 SHARED_SOURCES = tuple(
     Path(__file__).with_name(f"{name}.py") for name in ("native", "kernel_tables", "fields", "task", "text")
 )
-"""The sources of this folder that are compiled into kernels, or decide what is."""
+"""The sources of this folder that are compiled into kernels, or that decide their types."""
 
 ALL_LEGAL = -1
-"""What a kernel that steps returns in place of the first row whose action is illegal."""
+"""What a kernel that steps returns if every action is legal."""
 
 
 def kernel(function: Function, *, inlined: bool = False) -> Function:
-    """Return `function` compiled at its first call, unless the disk has it; it calls no kernels of other files.
+    """Return `function`, compiled at its first call or loaded from disk. It must not call kernels of other files.
 
     Args:
-        function: What is compiled.
-        inlined: Build it into every kernel that calls it: for what is called often and gets many arrays.
+        function: The function.
+        inlined: Whether to inline it into every kernel that calls it, which pays for many arguments and calls.
     """
     options = OPTIONS | {"forceinline": inlined}
     try:
@@ -44,16 +44,16 @@ def kernel(function: Function, *, inlined: bool = False) -> Function:
 
 
 def stamp_of(*folders: Path) -> str:
-    """Return a hash of all sources that kernels of `folders` are made of."""
+    """Return a hash of all sources that are compiled into the kernels of `folders`."""
     sources = [*SHARED_SOURCES, *(path for folder in folders for path in sorted(folder.rglob("*.py")))]
     return sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 
 def compiler(*folders: Path, inlined: bool = False) -> Callable[[Function], Function]:
-    """Return a decorator for kernels whose rules stand in `folders`: cached on disk until any source there changes.
+    """Return a decorator for kernels whose rules are in `folders`: cached on disk until any source there changes.
 
-    Numba looks at a function's own file only, and would go on using a kernel into which another file's older rules were
-    built. The hash of all sources is part of the cache's version: where the version differs, Numba does not unpickle
+    Numba checks only a function's own file, and would load a kernel into which older rules of another file are
+    compiled. The hash of all sources is part of the cache's version: where the version differs, Numba does not unpickle
     the rest of the index, which may name modules that no longer exist. The GIL is released.
     """
     stamp = stamp_of(*folders)
@@ -78,7 +78,7 @@ def mixed(word: np.uint64) -> np.uint64:
 
 @kernel
 def episode_seed(seed: np.uint64, env: np.uint64, episode: np.uint64) -> np.uint64:
-    """The compiled twin of `pac.envs.episode_seed`."""
+    """The compiled version of `pac.envs.episode_seed`."""
     state = np.uint64(0)
     for part in (seed, env, episode):
         state = mixed(state + part + GOLDEN)
@@ -87,7 +87,7 @@ def episode_seed(seed: np.uint64, env: np.uint64, episode: np.uint64) -> np.uint
 
 @kernel
 def stream(seed: np.uint64, number: np.uint64) -> np.uint64:
-    """Where stream `number` of a run begins: what to put into a generator's word before the first `draw`."""
+    """The initial state of random stream `number` of a run: the generator's word before the first `draw`."""
     return mixed(mixed(seed + GOLDEN) + number + GOLDEN)
 
 
@@ -103,6 +103,6 @@ def draw(memory: NDArray[Any], at: int) -> np.uint64:
 def below(memory: NDArray[np.int64], at: int, bound: int) -> int:
     """A random number from 0 to `bound - 1`; the generator's state is the word `memory[at]`.
 
-    Its bias is below `bound / 2^31`.
+    The bias is below `bound / 2^31`.
     """
     return int((np.int64(draw(memory, at) >> np.uint64(33)) * bound) >> 31)

@@ -1,4 +1,4 @@
-"""What can be drawn of an environment, as data: kinds, labels and colours."""
+"""What can be drawn of an environment, as data: kinds, labels and colors."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ PanelKind: TypeAlias = Literal["cells", "list", "pixels", "text", "bars", "table
 
 @dataclass(frozen=True)
 class Glyph:
-    """How one code of a `cells` panel looks.
+    """How one code of a `cells` panel is drawn.
 
     Attributes:
-        wide: Exactly two columns of text, for a cell drawn large.
-        narrow: Exactly one column, legible without colour.
+        wide: Exactly two columns of text, for large cells.
+        narrow: Exactly one column, legible without color.
         color: Foreground `#rrggbb`.
         ground: Background `#rrggbb`.
-        name: What it stands for, in legends and lists; one without a name is not listed.
-        note: What else is said of it there.
+        name: Its meaning in legends and lists; a glyph without a name is not listed.
+        note: Further text after the name.
     """
 
     wide: str
@@ -31,13 +31,13 @@ class Glyph:
 
 @dataclass(frozen=True)
 class Layer:
-    """Something more that is drawn of every cell, where cells are large enough.
+    """A value of every cell that is drawn where cells are large enough.
 
     Attributes:
-        field: Name of the buffer field, uint8, of the shape of its panel's.
-        kind: `pips` are 0 to 3, drawn as so many signs; a `meter` is a share, 255 the whole, drawn as a bar.
-        name: What it shows, for legends.
-        color: Its colour `#rrggbb`.
+        field: Name of the buffer field, uint8, with the shape of the panel's field.
+        kind: `pips` are 0 to 3 dots; a `meter` is a bar, full at 255.
+        name: Its name in legends.
+        color: `#rrggbb`.
     """
 
     field: str
@@ -48,26 +48,26 @@ class Layer:
 
 @dataclass(frozen=True)
 class Panel:
-    """Something that can be drawn of one environment.
+    """A drawing of one environment.
 
     Attributes:
-        kind: What is drawn: `cells` are uint8 codes `(H, W)` looked up in `glyphs`, or `(T, H, W)` for a film; a `list`
-            are uint8 codes `(K,)`, one line with name and note for each; `pixels` are uint8 `(H, W, 3)`; `text` are
-            uint32 `(H, W)`, letters with their colours as `pac.envs.text` packs them; `bars` are float32 `(K,)`, one
-            per label, or `(K, 1 + C)` with C more numbers in each line; `table` are float32 `(K,)` shown as numbers;
-            a `grid` are uint8 `(H, W, A)`, of every cell the shares of A actions, none where nothing is known.
+        kind: `cells` are uint8 codes `(H, W)` of `glyphs`, or `(T, H, W)` for a film. A `list` is uint8 codes `(K,)`,
+            each on a line with name and note. `pixels` are uint8 `(H, W, 3)`. `text` is uint32 `(H, W)`, characters
+            with colors as `pac.envs.text` packs them. `bars` are float32 `(K,)`, one per label, or `(K, 1 + C)` with C
+            more numbers in each line. A `table` is float32 `(K,)`, shown as numbers. A `grid` is uint8 `(H, W, A)`, the
+            shares of A actions in every cell, all 0 where they are unknown.
         title: Heading.
         field: Name of the buffer field, per environment and untimed.
-        labels: Names of the elements, for bars and tables; of a grid those of its rows, or of all its cells.
-        glyphs: The look of every code, for cells and lists; of every action, for grids.
-        main: Whether this panel is the board, the one shown in the summary.
-        layers: What else is drawn of every cell.
-        full: What a whole bar stands for; 0 for the largest of the panel.
-        columns: Headings of the numbers, for bars that have several; of the columns, for grids.
-        colors: Colours of the bars, if they differ.
-        steps: For each bar the values at which it begins to count; bars that have them are listed only where they are
-            not zero, those that count most first.
-        close: Whether letters of a text stand side by side, as in words; else there may be a space behind each.
+        labels: Names of bars, of rows of tables, and of rows or cells of grids.
+        glyphs: The glyph of every code of cells and lists, and of every action of grids.
+        main: Whether this panel is the board that the summary shows.
+        layers: Further values of every cell.
+        full: The value of a full bar; 0 for the largest of the panel.
+        columns: Headings of the numbers of bars, and of the columns of grids.
+        colors: Colors of the bars, if they differ.
+        steps: For each bar its thresholds. Bars with thresholds are listed only if they are not zero, those that have
+            reached most first.
+        close: Whether the characters of a text are drawn without gaps; otherwise a space may follow each.
     """
 
     kind: PanelKind
@@ -85,5 +85,5 @@ class Panel:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Names of all the buffer fields that it draws."""
+        """Names of all buffer fields that it draws."""
         return self.field, *(layer.field for layer in self.layers)

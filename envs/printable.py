@@ -1,23 +1,23 @@
-"""Text from elsewhere, such as names, messages and output, made fit for a terminal."""
+"""Makes untrusted text, such as names, messages and output, safe for a terminal."""
 
 from __future__ import annotations
 
 import unicodedata
 
 LINES = "\n\t"
-"""What stays of the characters that are not printable, where a text may have several lines."""
+"""The unprintable characters that are kept in text of several lines."""
 
 
 def printable(text: str, keep: str = "") -> str:
-    """Return a text with all that is not printable written out, as Python writes it in a string.
+    """Return a text with unprintable characters escaped as in a Python string.
 
-    Written out are control characters (C0, DEL and C1), format characters (zero-width ones and those that change the
-    direction of text), separators of lines and paragraphs, lone surrogates, and code points of private use or without a
-    character. Spaces of other widths become plain ones. Printable text comes back as it is.
+    These are control characters (C0, DEL and C1), format characters (zero-width ones and those that change the
+    direction of text), line and paragraph separators, lone surrogates, and private or unassigned code points. Spaces
+    of other widths become plain spaces. Printable text is returned unchanged.
 
     Args:
         text: Any text.
-        keep: Characters that stay, such as `LINES`.
+        keep: Characters that are kept, such as `LINES`.
     """
     if text.isprintable():
         return text

@@ -1,4 +1,4 @@
-"""Ends the processes that an environment has started in this process, and no others: they may be the user's."""
+"""Ends the child processes that an environment has started, and no others, which may belong to the user's program."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ HELPERS = (
     ("multiprocessing.resource_tracker", "_resource_tracker", "_pid"),
     ("multiprocessing.forkserver", "_forkserver", "_forkserver_pid"),
 )
-"""Where Python keeps the numbers of processes of its own, which serve this whole process and end with it."""
+"""Where Python stores the PIDs of its helper processes, which serve this whole process and end with it."""
 
 
 def leave_to_parent() -> None:
-    """End nothing in this process: its parent ends it with all that it started."""
+    """End no processes here, because the parent ends this process together with its children."""
     _left.set()
 
 
 class StartedProcesses:
-    """The processes that start in a `with` block, entered once, until `end` kills them with all that they started.
+    """The processes that start in a `with` block, which is entered once; `end` kills them with their descendants.
 
-    Where this process has other threads or children, only those count that were started by the block's thread, or by a
-    thread that began in the block. Where that cannot be known (not on Linux), none do.
+    If this process has other threads or children, only processes count that were started by the block's thread, or by
+    a thread that began in the block. This is known only on Linux; elsewhere none count.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class StartedProcesses:
 
     @property
     def alone(self) -> bool:
-        """Whether this process had one thread and no children when the block began: all that start are the block's."""
+        """Whether this process had one thread and no children at the start of the block, so that all new ones count."""
         return self._alone
 
     def __enter__(self) -> Self:
@@ -57,7 +57,7 @@ class StartedProcesses:
         self.note()
 
     def note(self) -> bool:
-        """Take note of what was started so far; return whether there was anything new."""
+        """Find the processes that were started so far; return whether there are new ones."""
         ours, known = threading.get_native_id(), len(self._found)
         for process, thread in _children().items():
             started_here = thread == ours or (thread and thread not in self._threads)
@@ -66,7 +66,7 @@ class StartedProcesses:
         return len(self._found) > known
 
     def end(self) -> None:
-        """Kill what was started, and all that it started, and reap it."""
+        """Kill and reap the processes and their descendants."""
         if _left.is_set():
             return
         helpers = _helpers()
@@ -78,23 +78,23 @@ class StartedProcesses:
 
 @contextmanager
 def ending_processes() -> Iterator[None]:
-    """End, when the block ends, what was started in it; see `StartedProcesses`.
+    """End the processes that start in the block when it ends; see `StartedProcesses`.
 
-    Daemons, whose parents have ended, too, if this process has neither other threads nor children: theirs could not be
-    told apart.
+    If this process has neither other threads nor children, this includes daemons, whose parents have ended. Otherwise
+    they could not be distinguished from those of other threads.
     """
     with StartedProcesses() as started, _adopting_orphans(wanted=started.alone):
         try:
             yield
         finally:
             limit = time.monotonic() + PATIENCE
-            while started.note() and time.monotonic() < limit:  # what was killed may leave orphans
+            while started.note() and time.monotonic() < limit:  # killed processes may leave orphans
                 started.end()
 
 
 @contextmanager
 def _adopting_orphans(*, wanted: bool) -> Iterator[None]:
-    """Let descendants whose parents end become children of this process; on Linux only."""
+    """Make orphaned descendants children of this process; on Linux only."""
     before = ctypes.c_int()
     if not wanted or sys.platform != "linux":
         yield
@@ -109,7 +109,7 @@ def _adopting_orphans(*, wanted: bool) -> Iterator[None]:
 
 
 def _children() -> dict[psutil.Process, int]:
-    """Return this process's children, and the thread that each belongs to: 0 where that cannot be known."""
+    """Return this process's children and the thread that started each, 0 if it is unknown."""
     if sys.platform != "linux":
         return dict.fromkeys(psutil.Process().children(), 0)
     found = {}
@@ -122,12 +122,12 @@ def _children() -> dict[psutil.Process, int]:
 
 
 def _threads() -> set[int]:
-    """Return the numbers of this process's threads, of those too that Python does not know."""
+    """Return the native IDs of this process's threads, including those not started by Python."""
     return {thread.id for thread in psutil.Process().threads()}
 
 
 def _helpers() -> set[int]:
-    """Return the numbers of the processes of Python's own."""
+    """Return the PIDs of Python's helper processes."""
     modules: list[tuple[Any, str]] = [
         (getattr(sys.modules[module], holder, None), number)
         for module, holder, number in HELPERS
@@ -144,7 +144,7 @@ def _tree(process: psutil.Process) -> list[psutil.Process]:
 
 
 def _kill(process: psutil.Process) -> None:
-    """Kill a process, with its group if it leads one: it is not this process's own."""
+    """Kill a process, with its process group if it leads one."""
     with suppress(psutil.NoSuchProcess, ProcessLookupError, PermissionError):
         if process.is_running() and os.getpgid(process.pid) == process.pid:
             os.killpg(process.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Finds a task by its text: a built-in game, an installed package's task, or any Gymnasium environment."""
+"""Finds a task by its spec: a built-in game, a task of an installed package, or any Gymnasium environment."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FIRST_PARAMETER = re.compile(r"[:,](?=\w*=)")
 
 @cache
 def families() -> dict[str, TaskFamily]:
-    """All named tasks: each game folder's `task.TASKS`, then those of the entry point group `pac.tasks`."""
+    """Return all named tasks: `task.TASKS` of each game's folder, and those of the entry point group `pac.tasks`."""
     package = import_module(__package__)
     found: dict[str, TaskFamily] = {}
     for folder in pkgutil.iter_modules(package.__path__):
@@ -64,8 +64,8 @@ def _of_package(name: str) -> str:
 def split_spec(spec: str) -> tuple[str, dict[str, str]]:
     """Split `drmario:level=5,speed=hi` into its name and parameters.
 
-    The parameters begin behind the first colon or comma that a `key=` follows, so other colons belong to the name:
-    `my_pkg.my_module:MyEnv,size=3`. Commas in brackets or quotes belong to a value.
+    The parameters begin after the first colon or comma before a `key=`, so other colons are part of the name:
+    `my_pkg.my_module:MyEnv,size=3`. Commas in brackets or quotes are part of a value.
 
     Raises:
         BadParameter: A parameter is not `key=value`.
@@ -101,11 +101,11 @@ def find(spec: str) -> Task:
 
     Args:
         spec: A named task (`drmario`, `drmario:level=5`) or a Gymnasium environment (`CartPole-v1`,
-            `my_pkg.my_module:MyEnv`, with keyword arguments behind a comma or another colon).
+            `my_pkg.my_module:MyEnv`, with keyword arguments after a comma or another colon).
 
     Raises:
         UnknownName: No task and no environment has the name.
-        BadParameter: A parameter is unknown or does not fit.
+        BadParameter: A parameter is unknown or has a bad value.
     """
     name, given = split_spec(spec)
     family = families().get(name)

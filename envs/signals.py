@@ -1,4 +1,4 @@
-"""Keeps the handlers of signals as they are, whatever an environment's libraries do to them.
+"""Preserves signal handlers, which an environment's libraries may replace.
 
 SDL, with which pygame draws, installs handlers for SIGTERM and SIGINT where the program has none. A process that drew a
 picture then ignores SIGTERM. `signal.getsignal` does not show them: it knows only handlers that were set from Python.
@@ -20,15 +20,15 @@ SENT = (
     *(signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2),
     *(signal.SIGALRM, signal.SIGPIPE, signal.SIGCHLD),
 )
-"""The signals that are kept: those that people, schedulers and the system send, and not those of a fault."""
+"""The signals whose handlers are restored: those that users, schedulers and the system send, except faults."""
 ACTION_BYTES = 512  # more than any system's struct sigaction has
 
 
 @contextmanager
 def kept_signals() -> Iterator[None]:
-    """Restore at the block's end the handlers of the signals `SENT`; any thread may.
+    """Restore the handlers of the signals `SENT` at the end of the block. It can be used in any thread.
 
-    What Python code in other threads changes meanwhile is kept: only the main thread can, and it may be the user's.
+    Handlers that Python code sets in the main thread meanwhile are left in place, as they may be the user's.
     """
     handlers = {number: signal.getsignal(number) for number in SENT}
     actions = {number: _action(number) for number in SENT}
@@ -49,7 +49,7 @@ def kept_signals() -> Iterator[None]:
 
 @contextmanager
 def _without_sdl_handlers() -> Iterator[None]:
-    """Tell SDL to handle no signals if it is started in the block, unless the user has told it already."""
+    """Configure SDL to handle no signals if it starts in the block, unless the user has configured this."""
     if NO_SDL_HANDLERS in os.environ:
         yield
         return
@@ -66,25 +66,25 @@ def _libc() -> ctypes.CDLL:
 
 
 def _action(number: int) -> bytes:
-    """Return what the system does at a signal, as the C library describes it."""
+    """Return the C library's `struct sigaction` of a signal."""
     buffer = ctypes.create_string_buffer(ACTION_BYTES)
     _libc().sigaction(int(number), None, buffer)
     return buffer.raw
 
 
 class WithoutSdlHandlers(str):
-    """The name of an attribute; a process that it is sent to tells SDL to handle no signals when it unpickles it.
+    """The name of an attribute. A process that unpickles it configures SDL to handle no signals.
 
-    Sent as an argument to the worker processes of somebody's vector environment, where no code of ours runs.
+    It is sent as an argument to the worker processes of a user's vector environment, which run none of our code.
     """
 
     __slots__ = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Be made in the worker by `_told`."""
-        return _told, (str(self),)
+        """Unpickle with `_without_handlers`."""
+        return _without_handlers, (str(self),)
 
 
-def _told(name: str) -> str:
+def _without_handlers(name: str) -> str:
     os.environ.setdefault(NO_SDL_HANDLERS, "1")
     return name

@@ -1,7 +1,7 @@
 """What a task is: a game or environment that can be trained on, described as data.
 
-A `Task` says what stands in the buffer (its fields), what can be drawn (its panels) and which module steps it.
-Nothing here imports torch, numba or gymnasium: the rules load in `Task.make`.
+A `Task` describes the arrays of the buffer (its fields), what can be drawn (its panels) and which module steps it.
+Nothing here imports torch, numba or gymnasium. The rules load in `Task.make`.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .panels import Panel
 Tone: TypeAlias = Literal["good", "bad", "neutral"]
 
 TaskTransform: TypeAlias = tuple[str, Mapping[str, Any]]
-"""`module:callable`, called as `(task, settings)`, and its settings, plain data."""
+"""`module:callable`, called as `(task, settings)`, and its settings, which are plain data."""
 
 MASK_64 = (1 << 64) - 1
 
 LAST, LAST_DRAWN, LOOKED_AT = "final_", "final_drawn", "looked_at"
-"""What the names of last boards begin with; the field that asks for them; the field that asks for boards."""
+"""The prefix of the names of last boards; the field that requests them; the field that requests boards."""
 ASKED = -1
-"""In `final_drawn`: last boards are wanted, and none are there yet."""
+"""In `final_drawn`: last boards are requested, and there are none yet."""
 
 
 @dataclass(frozen=True)
@@ -43,37 +43,41 @@ class Environments(Protocol):
     """Environments `lo..hi` of the buffers, stepped together in place."""
 
     def reset(self, mask: NDArray[np.bool_], slot: int) -> None:
-        """Begin the next episode of the masked ones, `(hi - lo,)`, and write their first observations into `slot`.
+        """Begin the next episode of the masked environments and write their first observations into `slot`.
 
-        The next one is that after the one which the field `episode` names; so any episode can be begun anew.
+        The next episode follows the one whose number is in the field `episode`, so any episode can be restarted.
+
+        Args:
+            mask: Which environments, `(hi - lo,)`.
+            slot: The slot.
         """
 
     def step(self, slot: int) -> None:
-        """Read the actions of `slot`, write everything else into the next slot, auto-reset what ended."""
+        """Read the actions of `slot`, write all other fields into the next slot, and reset ended environments."""
 
     def close(self) -> None:
         """Release what the environments hold."""
 
 
 class Restorable(Environments, Protocol):
-    """Environments of a task whose `state` stands in the buffer and nowhere else."""
+    """Environments of a task whose whole state is in the field `state` of the buffer."""
 
     def restore(self, slot: int) -> None:
-        """Go on from states that were put into the buffer from outside, and write what they show into `slot`.
+        """Continue from states that were written into the buffer, and write their observations into `slot`.
 
         Raises:
-            ImpossibleState: One of them is none that the task can be in.
+            ImpossibleState: The task cannot be in one of the states.
         """
 
 
 class Savable(Environments, Protocol):
-    """Environments of a task that `saves` its state when it is asked to."""
+    """Environments of a task that `saves` its state on request."""
 
     def save(self, slot: int) -> None:
-        """Write every environment's whole state into the buffer, zeros where it cannot be had; `slot` is the newest."""
+        """Write the state of every environment into the buffer, zeros if it is not available; `slot` is the newest."""
 
     def load(self, slot: int) -> None:
-        """Go on from the states in the buffer, but for those that are zeros, and write what they show into `slot`."""
+        """Continue from the states in the buffer that are not zeros, and write their observations into `slot`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,42 +85,44 @@ class Task:
     """A frozen description of a task with its parameters set.
 
     Attributes:
-        spec: The text it was found by, such as `drmario:level=5`; `find(spec)` gives an equal task anywhere.
+        spec: The text that names it, such as `drmario:level=5`; `find(spec)` returns an equal task in any process.
         name: Its name.
-        title: Its name for people.
+        title: Its name on screen.
         factory: `module:callable`, called as `(task, lo, hi, buffers, seed)`, returns `Environments`.
-        kernels: `module:callable` that compiles every kernel of a native task, or loads it from the disk's cache.
+        kernels: `module:callable` that compiles every kernel of a native task, or loads it from the cache on disk.
         observation: The observation field of one seat.
-        num_actions: Number of actions; of all choices together where an action has several components, and of the
-            numbers of a continuous one.
-        choices: How many choices each component has, where an action has several; a mask is theirs in a row.
-        bounds: Lowest and highest of each number of a continuous action, infinite where there is no bound.
-        action_shape: The actions as a grid, where they are one; its product is `num_actions`.
-        action_planes: Names of what the first axis of that grid tells apart.
+        num_actions: Number of actions. If an action has several components, the sum of their choices; if it is
+            continuous, the number of its components.
+        choices: Number of choices of each component of a multi-discrete action; its mask is their concatenation.
+        bounds: Lowest and highest value of each component of a continuous action; infinite if there is no bound.
+        action_shape: Shape of the actions as a grid, if they are one; its product is `num_actions`.
+        action_planes: Names of the indices of the first axis of that grid.
         masked: Whether the task publishes which actions are legal.
         players: Seats per environment.
-        native: Whether stepping releases the GIL, so that the `threads` backend pays.
-        frame_rate: Frames per second of the real game, in Hz; 0 where a step is a frame.
-        reward_terms: Names of the terms that a reward is the sum of.
-        outcomes: Reasons for which an episode ends; index 0 of the `outcome` field means it has not.
+        native: Whether stepping releases the GIL, so that the `threads` backend is useful.
+        frame_rate: Frames per second of the real game, in Hz; 0 if a step is a frame.
+        reward_terms: Names of the terms whose sum is the reward.
+        outcomes: Reasons for which an episode ends. In the field `outcome`, 0 means that it has not ended.
         info: The task's own scalars, per environment or per seat.
-        headline: Names of the info fields that tell most, and of bars whose longest do: the summary shows them.
-        panels: What can be drawn; their fields stand in `boards`.
+        headline: Names of the most important info fields, and of panels of bars whose longest bars are; the summary
+            shows them.
+        panels: What can be drawn; their fields are in `boards`.
         boards: The untimed fields that panels draw.
-        state: The whole state of one environment, its random generator included, where the task has one.
-        saves: Whether the state stands in the buffer only after the environments were asked to save it.
+        state: The whole state of one environment with its random generator, if the task has one.
+        saves: Whether the state is in the buffer only after a call of `Savable.save`.
         slices: Named ranges of the observation's first axis.
-        action_names: Names of the actions, if they are few enough to have names.
-        values: The parameters' values.
+        action_names: Names of the actions, if they have names.
+        values: The values of the parameters.
         settings: Recommended settings per trainer.
-        trainer: The trainer that is taken when none is asked for.
-        num_envs: Number of environments when none is asked for; 0 leaves it to the number of cores.
-        shared: Further fields, where environments and a trainer work on the same memory: tables of all environments,
-            and what the trainer tells them besides the action.
+        trainer: The default trainer.
+        num_envs: Default number of environments; 0 derives it from the number of cores.
+        shared: Fields of memory that environments and a trainer share, such as tables of all environments, or what the
+            trainer passes to the environments besides the action.
         transform: What made this task from the one that `spec` names, see `transformed`.
-        version: Incremented when what the observations or actions mean changes: what was trained before is refused.
-        note: What its user should know, in a sentence that a session tells at its start.
-        begins_at_once: Whether the step that ends an episode begins the next one, so that it leads to two states.
+        version: Incremented when the meaning of observations or actions changes; policies of other versions are
+            refused.
+        note: A sentence for the user, which a session shows at its start.
+        begins_at_once: Whether the step that ends an episode also begins the next one, and so leads to two states.
     """
 
     spec: str
@@ -156,11 +162,10 @@ class Task:
 
     @property
     def last_boards(self) -> tuple[Field, ...]:
-        """What the boards showed when the last episode ended, and `final_drawn`.
+        """The boards at the end of the last episode, and `final_drawn`.
 
-        `final_drawn` is 0 while nobody wants last boards: then an end need not write any. Who wants them sets it to
-        `ASKED`; from then on a step that ends an episode writes them, and into `final_drawn` 1 + the number of the
-        episode.
+        While `final_drawn` is 0, the end of an episode need not write them. `ASKED` requests them. From then on, a step
+        that ends an episode writes them, and 1 + the number of the episode into `final_drawn`.
         """
         if self.shared or not self.begins_at_once:
             return ()
@@ -169,12 +174,12 @@ class Task:
 
     @property
     def state_at_hand(self) -> bool:
-        """Whether the whole state stands in the buffer after every step."""
+        """Whether the whole state is in the buffer after every step."""
         return self.state is not None and not self.saves
 
     @property
     def action(self) -> Field:
-        """The action of one seat: an integer, one per component, or float32 numbers."""
+        """The action of one seat: an integer, an integer per component, or float32 numbers."""
         if self.bounds:
             lows, highs = zip(*self.bounds, strict=True)
             return Field("action", "float32", (len(self.bounds),), per="seat", low=min(lows), high=max(highs))
@@ -204,13 +209,13 @@ class Task:
         return factory(self, lo, hi, buffers, seed)
 
     def prepare(self) -> None:
-        """Compile what needs compiling, so that nobody who steps has to wait for it."""
+        """Compile the kernels, so that the first step does not wait for the compiler."""
         if self.kernels:
             load(self.kernels)()
 
 
 def load(path: str) -> Any:
-    """Return what `module:attribute` names."""
+    """Return the object that `module:attribute` names."""
     module, _, attribute = path.partition(":")
     return getattr(import_module(module), attribute)
 
@@ -230,13 +235,13 @@ def transformed(task: Task, transform: TaskTransform | None) -> Task:
 
 
 def first_seats(task: Task, buffers: Buffers, item: Field, slot: int) -> Array:
-    """Return the rows of environments `(num_envs, ...)` in a slot; of a field per seat, those of the first seats."""
+    """Return a slot's rows per environment, `(num_envs, ...)`; for a field per seat, the rows of the first seats."""
     found: Array = buffers[item.name][slot if item.timed else 0]
     return found[:: task.players] if item.per == "seat" else found
 
 
 def allocate(task: Task, num_envs: int, slots: int = 1) -> dict[str, Array]:
-    """Return zeroed arrays for every field of `task`, `(slots, rows, *stored_shape)`, with no episode begun."""
+    """Return zeroed arrays of every field of `task`, `(slots, rows, *stored_shape)`, before the first episode."""
     buffers = {
         item.name: np.zeros(
             (slots if item.timed else 1, rows(item, num_envs, task.players), *item.stored_shape), np.dtype(item.dtype)
@@ -248,7 +253,7 @@ def allocate(task: Task, num_envs: int, slots: int = 1) -> dict[str, Array]:
 
 
 def episode_seed(seed: int, env: int, episode: int) -> int:
-    """Seed of an environment's episode, 64 bits: it depends on nothing else, so never on worker or slice.
+    """Return the 64-bit seed of an environment's episode, which does not depend on worker or slice.
 
     The finaliser is that of SplitMix64 (Steele, Lea, Flood, 2014), applied to each argument in turn.
     """

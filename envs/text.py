@@ -1,7 +1,7 @@
-"""Text as data: a character per cell with its colours, for environments that draw themselves in letters.
+"""Text as data: one character with its colors per cell, for environments that render text.
 
-A cell is a uint32: the code point in its low bits, then two numbers from 0 to 8, the ground's and the letter's colour,
-0 for none and 1 to 8 for black, red, green, yellow, blue, magenta, cyan and white.
+A cell is a uint32: the code point in the low bits, then the background and the foreground color, each 0 for the default
+or 1 to 8 for black, red, green, yellow, blue, magenta, cyan and white.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 CODE = (1 << 21) - 1
 GROUND, LETTER = 24, 28
-"""Where the colours stand in a cell, in bits from its lowest."""
+"""The bit offsets of background and foreground color in a cell."""
 ESCAPE = re.compile(r"\x1b\[([0-9;]*)([A-Za-z])")
 
 
 def cells_of(text: str, shape: tuple[int, int]) -> NDArray[np.uint32]:
-    """Return `shape` cells of text, blank where it is shorter and cut where it is longer; other escapes are dropped."""
+    """Return text as `shape` cells, padded with blanks or cut. Escapes other than colors are dropped."""
     cells = np.full(shape, ord(" "), np.uint32)
     rows, columns = shape
     row = column = colors = 0
@@ -36,13 +36,13 @@ def cells_of(text: str, shape: tuple[int, int]) -> NDArray[np.uint32]:
 
 
 def size_of(text: str) -> tuple[int, int]:
-    """Return the rows and columns that text takes."""
+    """Return the number of rows and columns of a text."""
     lines = ESCAPE.sub("", text.expandtabs()).rstrip().split("\n")
     return len(lines), max(len(line) for line in lines)
 
 
 def _pieces(text: str) -> Iterator[tuple[str, str | None]]:
-    """Yield the letters between escapes, each with the colours that the escape after it sets."""
+    """Yield the text between escapes, each piece with the style that the escape after it sets."""
     end = 0
     for found in ESCAPE.finditer(text):
         yield text[end : found.start()], found[1] if found[2] == "m" else None
@@ -51,11 +51,11 @@ def _pieces(text: str) -> Iterator[tuple[str, str | None]]:
 
 
 def _colored(colors: int, style: str) -> int:
-    """Return the bits of the colours after an escape with these numbers (ECMA-48, select graphic rendition)."""
+    """Return the color bits after a Select Graphic Rendition escape (ECMA-48) with these numbers."""
     ground, letter = colors >> GROUND & 15, colors >> LETTER & 15
     for number in (int(part or 0) for part in style.split(";")):
         if number in {38, 48}:
-            break  # of larger palettes, whose numbers follow
+            break  # colors of larger palettes, whose numbers follow
         if number == 0:
             ground = letter = 0
         elif number == 7:

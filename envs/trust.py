@@ -1,4 +1,4 @@
-"""Guards tasks that a file names: somebody else may have written the file, and using a task can run code."""
+"""Guards against tasks that a file names: another person may have written the file, and a task can run code."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .errors import BadParameter
 from .registry import families, split_spec
 
 Vouch: TypeAlias = Callable[[str, str], bool]
-"""Called with a task's spec and the file that names it; returns whether the user trusts them."""
+"""Called with a task's spec and the file that names it; returns whether the user trusts the file."""
 
 NAMES_SOMETHING = re.compile(r"[:/\\]|[^\W\d]\w*\.\w")
-"""What an argument that names a module, a file or an address contains."""
+"""Matches arguments that may name a module, a file or an address."""
 
 
 class NotTrusted(BadParameter):
-    """A file names a task that would run code which is not installed here as a task."""
+    """A file names a task that is neither built in nor registered, so that using it could run any code."""
 
     title = "Not trusted"
 
@@ -33,7 +33,7 @@ def accept(_spec: str, _file: str) -> bool:
 
 
 def may_run_code(spec: str) -> bool:
-    """Whether using a task may run other code than that of the named tasks and of Gymnasium's registered environments.
+    """Return whether a task may run other code than that of named tasks and of registered Gymnasium environments.
 
     `module:name` and `module:Id-v0` import a module. An argument of a registered environment can name one, too:
     `GymV26Environment-v0,env_id=module:Id-v0`. Nothing is imported to find out.
@@ -48,15 +48,15 @@ def may_run_code(spec: str) -> bool:
 
 
 def check_trusted(spec: str, file: str, vouch: Vouch) -> None:
-    """Make sure that the task which a file names may be used. To be called before `find`, which imports.
+    """Check that a task which a file names may be used. Call this before `find`, which imports.
 
     Args:
         spec: The task, as the file names it.
         file: The file.
-        vouch: Asked if the task may run code.
+        vouch: Called if the task may run code.
 
     Raises:
-        NotTrusted: It may, and the user does not vouch for it.
+        NotTrusted: The task may run code, and the user does not trust the file.
         BadParameter: The parameters are not `key=value`.
     """
     if may_run_code(spec) and not vouch(spec, file):

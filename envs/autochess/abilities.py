@@ -26,7 +26,7 @@ MAX_SPEED = 300
 
 @compiled
 def is_living(arena: Ints, slot: int, side: int) -> bool:
-    """Whether a slot holds a living creature of a side."""
+    """Return whether a slot has a living creature of a side."""
     return bool(arena[SIDE + slot] == side and arena[HP * SLOTS + slot] > 0)
 
 
@@ -106,7 +106,7 @@ def rally(arena: Ints, slot: int, power: int) -> None:
 
 @compiled
 def cast(arena: Ints, slot: int, target: int) -> None:
-    """Use a creature's ability on its target, or on whom it concerns."""
+    """Use a creature's ability on its target, or on the creatures that it affects."""
     power = arena[ABILITY_POWER * SLOTS + slot] * (100 + arena[POWER * SLOTS + slot]) // 100
     ability = arena[ABILITY * SLOTS + slot]
     if ability == STRIKE:

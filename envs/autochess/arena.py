@@ -1,4 +1,4 @@
-"""The memory of a fight, and the rows that a team comes in.
+"""The memory of a fight, and of the teams that enter it.
 
 A team is up to nine rows of `TEAM_WORDS` numbers. Columns and rows of the board count from the team's own left and
 back: row 0 is its back row, row 2 faces the enemy.

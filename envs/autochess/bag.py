@@ -1,4 +1,4 @@
-"""What a player has: cells with creatures and the items they carry, and a bag of items."""
+"""A player's possessions: cells with creatures and their items, and a bag of items."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NO_CELL = -1
 
 @compiled
 def player(seat: int) -> int:
-    """Where a player's words begin."""
+    """Return the first word of a player."""
     return PLAYERS + seat * PLAYER_WORDS
 
 
@@ -38,7 +38,7 @@ def copies_in(species: int) -> int:
 
 @compiled
 def worth(species: int) -> int:
-    """How much a creature counts for, roughly: its cost, times 3 per star."""
+    """Return the approximate value of a creature: its cost, times 3 per star."""
     return int((LINE_COST[line_of(species)] + 1) * copies_in(species))
 
 
@@ -67,7 +67,7 @@ def equip(game: Ints, me: int, cell: int, item: int) -> bool:
 
 @compiled
 def held_count(game: Ints, me: int) -> int:
-    """How many items are in the bag; they stand first."""
+    """Return the number of items in the bag; free places come last."""
     count = 0
     while count < BAG and game[me + HELD + count] > 0:
         count += 1
@@ -86,7 +86,7 @@ def keep(game: Ints, me: int, item: int) -> bool:
 
 @compiled
 def take_out(game: Ints, me: int, place: int) -> int:
-    """Take an item out of the bag; those behind it move up."""
+    """Take an item out of the bag; the items after it move up."""
     item = game[me + HELD + place] - 1
     for behind in range(place, BAG - 1):
         game[me + HELD + behind] = game[me + HELD + behind + 1]
@@ -96,7 +96,7 @@ def take_out(game: Ints, me: int, place: int) -> int:
 
 @compiled
 def hand_over(game: Ints, me: int, source: int, target: int) -> None:
-    """Give a creature's items to another one, what that can't carry to the bag; what the bag can't hold is lost."""
+    """Move a creature's items to another one, or else to the bag; items for which the bag has no room are lost."""
     for place in range(gear_count(game, me, source)):
         item = gear_at(game, me, source, place)
         if target == NO_CELL or not equip(game, me, target, item):
@@ -106,7 +106,7 @@ def hand_over(game: Ints, me: int, source: int, target: int) -> None:
 
 @compiled
 def shift(game: Ints, me: int, source: int, target: int) -> None:
-    """Exchange what stands in two cells."""
+    """Exchange the contents of two cells."""
     unit, gear = game[me + UNIT + source], game[me + GEAR + source]
     game[me + UNIT + source], game[me + GEAR + source] = game[me + UNIT + target], game[me + GEAR + target]
     game[me + UNIT + target], game[me + GEAR + target] = unit, gear
@@ -114,7 +114,7 @@ def shift(game: Ints, me: int, source: int, target: int) -> None:
 
 @compiled
 def count_units(game: Ints, me: int, first: int, last: int) -> int:
-    """How many cells from `first` to before `last` hold a creature."""
+    """Return how many cells from `first` to `last - 1` have a creature."""
     count = 0
     for cell in range(first, last):
         count += game[me + UNIT + cell] > 0
@@ -123,7 +123,7 @@ def count_units(game: Ints, me: int, first: int, last: int) -> int:
 
 @compiled
 def board_size(game: Ints, me: int) -> int:
-    """How many creatures stand on the board."""
+    """Return the number of creatures on the board."""
     return count_units(game, me, BENCH, CELLS)
 
 

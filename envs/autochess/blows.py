@@ -1,4 +1,4 @@
-"""What a creature's attack does to another: targets, damage, shields and death."""
+"""The effects of attacks: targets, damage, shields and death."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def distance(arena: Ints, one: int, other: int) -> int:
 
 @compiled
 def target_of(arena: Ints, slot: int) -> int:
-    """The enemy that was last aimed at, while it lives and is in range; else the nearest one."""
+    """Return the last target while it is alive and in range, or else the nearest enemy."""
     kept = arena[TARGET + slot]
     if kept >= 0 and arena[HP * SLOTS + kept] > 0 and distance(arena, slot, kept) <= arena[RANGE * SLOTS + slot]:
         return int(kept)
@@ -53,14 +53,14 @@ def target_of(arena: Ints, slot: int) -> int:
 
 @compiled
 def charge(arena: Ints, slot: int, time: int) -> None:
-    """Add the 10 PP per second that have gathered since the last time."""
+    """Add 10 PP per second since the last call."""
     arena[PP * SLOTS + slot] += 10 * (time - arena[CHARGED_AT + slot])
     arena[CHARGED_AT + slot] = time
 
 
 @compiled
 def fall(arena: Ints, slot: int) -> None:
-    """Take a creature out of the fight; a shot of its that is in the air still arrives."""
+    """Remove a creature from the fight; its shots in flight still arrive."""
     arena[STANDING + arena[SIDE + slot]] -= 1
     arena[TAKEN] ^= 1 << (arena[Y * SLOTS + slot] * COLUMNS + arena[X * SLOTS + slot])
     arena[NEXT + slot] = NEVER
@@ -78,14 +78,14 @@ def reduced(arena: Ints, slot: int, damage: int, sort: int) -> int:
 
 @compiled
 def heal(arena: Ints, slot: int, amount: int) -> None:
-    """Give life back to one who lives, up to what it had at first."""
+    """Heal a living creature, up to its initial life."""
     if arena[HP * SLOTS + slot] > 0:
         arena[HP * SLOTS + slot] = min(arena[FULL_HP + slot], arena[HP * SLOTS + slot] + amount)
 
 
 @compiled
 def blow(arena: Ints, slot: int, target: int, damage: int, sort: int) -> None:
-    """Damage a living creature: its shield first, then its life; it gains PP, the attacker what it drains."""
+    """Damage a living creature, first its shield, then its life. It gains PP; the attacker gains what it drains."""
     damage = reduced(arena, target, damage, sort)
     arena[DEALT + arena[SIDE + slot]] += damage
     arena[PP * SLOTS + target] += 1_000 * ((damage + 9) // 10)

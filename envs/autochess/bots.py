@@ -46,18 +46,18 @@ SKILLS = np.array(
         [15, 1, 1, 1, 1, 2, 20, 12],
     ]
 )
-"""By strength: purchases a turn, whether copies and kinds matter, whether the best come to the board and components are
-combined, whether it buys experience (2: with all that it can spare, too), gold kept for interest, rolls a turn."""
+"""By strength: purchases per turn, whether copies and kinds matter, whether it swaps the best creatures in and combines
+components, whether it buys experience (2: also with all spare gold), gold kept for interest, rolls per turn."""
 PLENTY = 30
-"""Gold beyond the reserve that can be spared."""
+"""Gold above the reserve that counts as spare."""
 RESERVE_STAGES = 20
 LEVEL_STAGES = np.array([0, 0, 0, 2, 4, 7, 11, 15, 20, 26])
-"""The stage by which a bot wants to be of a level."""
+"""The stage at which a bot should have a level."""
 
 
 @compiled
 def score(game: Ints, me: int, species: int, skill: int) -> int:
-    """How much a bot would like to have a creature."""
+    """Return how useful a creature is for a bot."""
     if SKILLS[skill, COPIES_MATTER] == 0:
         return 1 + below(game, RANDOM, 8)
     total = 4 * worth(species)
@@ -89,7 +89,7 @@ def choose(game: Ints, me: int, skill: int) -> None:
 
 @compiled
 def clear_bench(game: Ints, me: int, skill: int) -> None:
-    """Sell the least liked creature of a full bench."""
+    """Sell the least useful creature of a full bench."""
     if free_bench(game, me) != NO_CELL:
         return
     worst, least = NO_CELL, 1 << 30
@@ -102,7 +102,7 @@ def clear_bench(game: Ints, me: int, skill: int) -> None:
 
 @compiled
 def wanted(game: Ints, me: int, skill: int, reserve: int) -> int:
-    """The slot of the shop that a bot likes most among those it can pay, or -1."""
+    """Return the most useful affordable slot of the shop, or -1."""
     best, most = NOBODY, 0
     for slot in range(SHOP_SLOTS):
         species = game[me + SHOP + slot]
@@ -115,7 +115,7 @@ def wanted(game: Ints, me: int, skill: int, reserve: int) -> int:
 
 @compiled
 def shop(game: Ints, me: int, skill: int, reserve: int) -> None:
-    """Buy what is liked most, as often as the bot does in a turn, and roll for more."""
+    """Buy the most useful creatures and roll, up to the bot's limits per turn."""
     purchases = SKILLS[skill, PURCHASES]
     for _ in range(1 + SKILLS[skill, ROLLS]):
         while purchases > 0:
@@ -136,7 +136,7 @@ def shop(game: Ints, me: int, skill: int, reserve: int) -> None:
 
 @compiled
 def swap_in(game: Ints, me: int) -> None:
-    """Exchange the worthiest of the bench for the least worthy of the board, while that makes the team better."""
+    """Swap the most valuable creature of the bench with the least valuable of the board while that is better."""
     for _ in range(MAX_LEVEL):
         best, worst = NO_CELL, NO_CELL
         for cell in range(CELLS):
@@ -160,7 +160,7 @@ def swap_in(game: Ints, me: int) -> None:
 
 @compiled
 def level_up(game: Ints, me: int, skill: int, reserve: int) -> None:
-    """Buy experience while behind the level that the stage asks for, or while there is plenty of gold."""
+    """Buy experience while below the level for the stage, or while there is spare gold."""
     while game[me + LEVEL] < MAX_LEVEL and game[me + GOLD] >= reserve + XP_COST:
         due = game[STAGE] >= LEVEL_STAGES[game[me + LEVEL] + 1]
         rich = SKILLS[skill, LEVELS] > 1 and game[me + GOLD] >= reserve + PLENTY

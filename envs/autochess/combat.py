@@ -1,7 +1,7 @@
-"""A fight of two teams, from event to event: arrays in, arrays out, the same for the same seed.
+"""A fight of two teams, from event to event, deterministic by its seed.
 
-Every creature has the time of its next action and that of the blow it has in flight; the earliest of all comes next.
-What it does stands in `blows` and `abilities`.
+Every creature has the time of its next action and of its shot in flight; the earliest of all comes next. The effects
+are in `blows` and `abilities`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from .layout import Ints
 
 @compiled
 def enter(team: Ints, count: int, side: int, arena: Ints) -> None:
-    """Put a team into the arena; side 1 looks at side 0 from the other end."""
+    """Put a team into the arena; side 1 faces side 0 from the opposite end."""
     for index in range(count):
         slot = arena[COUNT] + index
         for field in range(TEAM_WORDS):
@@ -74,7 +74,7 @@ def enter(team: Ints, count: int, side: int, arena: Ints) -> None:
 
 @compiled
 def begin(one: Ints, one_count: int, other: Ints, other_count: int, seed: int, arena: Ints) -> None:
-    """Let both teams enter; a coin says which is asked first at equal times."""
+    """Put both teams into the arena; a random bit decides which acts first at equal times."""
     arena[RANDOM] = seed
     arena[COUNT] = arena[TAKEN] = arena[DEALT] = arena[DEALT + 1] = 0
     if below(arena, RANDOM, 2) == 0:
@@ -123,7 +123,7 @@ def attack(arena: Ints, slot: int, target: int, time: int) -> None:
 
 @compiled
 def act(arena: Ints, slot: int, time: int) -> None:
-    """Cast, attack or move, whichever comes first in this order, and say when to act again."""
+    """Cast, attack or move, whichever is possible first, and set the time of the next action."""
     charge(arena, slot, time)
     target = target_of(arena, slot)
     speed = arena[SPEED * SLOTS + slot]
@@ -142,7 +142,7 @@ def act(arena: Ints, slot: int, time: int) -> None:
 
 @compiled
 def happen(arena: Ints, slot: int, time: int) -> None:
-    """Let what a creature has due happen: its shot arrives, or it acts."""
+    """Execute the next event of a creature: its shot arrives, or it acts."""
     if arena[HIT_AT + slot] <= arena[NEXT + slot]:
         arena[HIT_AT + slot] = NEVER
         target = arena[HIT_ON + slot]
@@ -164,7 +164,7 @@ def earliest(arena: Ints) -> int:
 
 @compiled
 def conclude(arena: Ints, time: int, result: Ints) -> None:
-    """Write who won, how many stand, what was dealt and how long it took."""
+    """Write the winner, the survivors, the damage dealt and the duration."""
     one, other = arena[STANDING], arena[STANDING + 1]
     result[WINNER] = NO_WINNER
     if one > 0 and other == 0:
@@ -185,11 +185,11 @@ def fight(
 
     Args:
         one: Rows of the team of side 0, flat.
-        one_count: How many.
+        one_count: Number of rows.
         other: Rows of the team of side 1.
-        other_count: How many.
+        other_count: Number of rows.
         seed: Seed of the fight.
-        arena: `(ARENA_WORDS,)`, working memory; holds the survivors afterwards.
+        arena: `(ARENA_WORDS,)`, working memory; contains the survivors afterwards.
         result: `(RESULT_WORDS,)`.
         film: `(FILM_WORDS,)`, loaded to film the fight or not.
     """

@@ -1,4 +1,4 @@
-"""Compiles this game's rules."""
+"""The compiler of this game's kernels."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ TANK, BRUISER, ARCHER, CASTER, DUELIST, MEDIC = range(6)
 
 
 class CreatureLine(NamedTuple):
-    """A line of creatures, which is one species at one, two or three stars."""
+    """A line of creatures: one species for each of one, two and three stars."""
 
     name: str
     rarity: int
@@ -48,7 +48,7 @@ class CreatureLine(NamedTuple):
 
 
 class Role(NamedTuple):
-    """What a common creature of one star has: life, attack, defences, speed, range and PP that its ability costs."""
+    """The stats of a common creature of one star: life, attack, defenses, speed, range and PP cost of its ability."""
 
     hp: int
     attack: int

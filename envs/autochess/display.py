@@ -1,6 +1,6 @@
-"""The film of a fight: who stood where, with how much life and PP, at up to `PICTURES` moments.
+"""The film of a fight: position, life and PP of all creatures at up to `PICTURES` moments.
 
-A film is words: how many pictures there are, the time between two, when the next is due, from whose side it is seen,
+A film is words: the number of pictures, the time between two, the time of the next, the side from which it is seen,
 then a word for every creature of every picture.
 """
 
@@ -15,7 +15,7 @@ from .looks import DARK, ENEMY
 
 TAKEN, INTERVAL, DUE, VIEWER, FIRST = range(5)
 FIRST_INTERVAL = 250
-"""Time between two pictures of a short fight, in ms; of a longer one it is twice or four times that, and so on."""
+"""Time between two pictures of a short fight, in ms; it doubles whenever there would be too many."""
 BYTE = 8
 BYTE_MASK = 255
 SHARE = 255
@@ -25,7 +25,7 @@ assert FILM_WORDS == FIRST + PICTURES * SLOTS
 
 @compiled
 def shown_seat(game: Ints) -> int:
-    """The seat whose board is drawn: the first one, and when it is dead the first that lives."""
+    """Return the seat whose board is drawn: the first that is alive."""
     for seat in range(SEATS):
         if game[player(seat) + ALIVE]:
             return seat
@@ -40,14 +40,14 @@ def square(row: int, column: int) -> int:
 
 @compiled
 def load(film: Ints, viewer: int) -> None:
-    """Make ready to film a fight from a side, or none with viewer -1."""
+    """Prepare a film of a fight seen from a side; viewer -1 films nothing."""
     film[TAKEN], film[INTERVAL], film[VIEWER] = 0, FIRST_INTERVAL, viewer
     film[DUE] = 0 if viewer >= 0 else NEVER
 
 
 @compiled
 def share_of(value: int, whole: int) -> int:
-    """A number as a share, `SHARE` the whole."""
+    """Return a number as a share of `whole`, scaled to `SHARE`."""
     return int(min(SHARE, max(0, SHARE * value // max(1, whole))))
 
 
@@ -67,7 +67,7 @@ def picture_of(arena: Ints, slot: int, viewer: int) -> int:
 
 @compiled
 def thin_out(film: Ints) -> None:
-    """Keep every second picture, and take them half as often."""
+    """Keep every second picture, and double the interval."""
     for picture in range(1, PICTURES // 2):
         for slot in range(SLOTS):
             film[FIRST + picture * SLOTS + slot] = film[FIRST + 2 * picture * SLOTS + slot]
@@ -77,7 +77,7 @@ def thin_out(film: Ints) -> None:
 
 @compiled
 def take_picture(arena: Ints, film: Ints, time: int) -> None:
-    """Take a picture; one place is left for the last."""
+    """Take a picture; one place is reserved for the last."""
     if film[TAKEN] == PICTURES - 1:
         thin_out(film)
     take_last(arena, film)
@@ -96,14 +96,14 @@ def take_last(arena: Ints, film: Ints) -> None:
 
 @compiled
 def keep_film(game: Ints, film: Ints) -> None:
-    """Keep a film in the game's state."""
+    """Copy a film into the game's state."""
     for word in range(FIRST + film[TAKEN] * SLOTS):
         game[FILM + word] = film[word]
 
 
 @compiled
 def draw_film(game: Ints, codes: Ints, life: Ints, power: Ints) -> None:
-    """Draw the game's film: codes, shares of life and of PP, `(PICTURES * cells,)`; its last picture stays on."""
+    """Draw the game's film: codes, shares of life and of PP, `(PICTURES * cells,)`; the last one is repeated."""
     taken, cells = game[FILM + TAKEN], ROWS * COLUMNS
     for place in range(PICTURES * cells):
         codes[place] = square(place // COLUMNS, place % COLUMNS)

@@ -26,5 +26,5 @@ class AutochessEnvironments(NativeEnvironments):
 
 
 def compile_all() -> None:
-    """Compile every kernel, or load it from the disk's cache, so that workers need not."""
+    """Compile every kernel, or load it from the cache on disk."""
     compile_kernels(find("autochess"))

@@ -1,4 +1,4 @@
-"""The items: ten components, and what two of them make."""
+"""The items: ten components, and the items that two of them make."""
 
 from __future__ import annotations
 
@@ -77,4 +77,4 @@ ITEMS: tuple[Item, ...] = (
     *(Item(f"{part.thing}", ((part.stat, part.gain // 2),), NOTHING) for part in COMPONENTS),
     *(crafted(first, second) for first, second in PAIRS),
 )
-"""The components by number, then what each pair makes."""
+"""The components by number, then the item of each pair."""

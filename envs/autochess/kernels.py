@@ -1,4 +1,4 @@
-"""Loops over games, compiled, with the GIL released: they read actions and write all else in place."""
+"""The compiled loops over games, which release the GIL."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ TOP_HALF = 4
 
 @compiled
 def pay_round(game: Ints, preset: int, work: RoundMemory, players: int) -> None:
-    """Rank everybody, write what the round was worth, and bury the dead; ends the game when it is over."""
+    """Rank all players, write the reward terms of the round, and remove dead players; end the game if it is over."""
     rank(game)
     for seat in range(SEATS):
         me = player(seat)
@@ -66,7 +66,7 @@ def pay_round(game: Ints, preset: int, work: RoundMemory, players: int) -> None:
 
 @compiled
 def play_round(game: Ints, preset: int, players: int, work: RoundMemory) -> None:
-    """Fight, pay, bury, and open the next stage unless the game is over."""
+    """Run the fights, pay the round, and open the next stage unless the game is over."""
     close_turns(game)
     run_fights(game, work)
     pay_round(game, preset, work, players)
@@ -76,7 +76,7 @@ def play_round(game: Ints, preset: int, players: int, work: RoundMemory) -> None
 
 @compiled
 def play_bots(game: Ints, players: int, bots: int) -> None:
-    """Let the seats that nobody learns in play: bot k in seat k, or everywhere the same one."""
+    """Play the turns of the seats without a learner: by bot k in seat k, or by the same bot everywhere."""
     for seat in range(players, SEATS):
         if game[player(seat) + ALIVE]:
             bot_turn(game, player(seat), seat - 1 if bots == 0 else bots - 1)
@@ -84,7 +84,7 @@ def play_bots(game: Ints, players: int, bots: int) -> None:
 
 @compiled
 def all_ended(game: Ints, players: int) -> bool:
-    """Whether no learning seat has anything to do in this turn."""
+    """Return whether all learning seats have ended their turn."""
     ended = True
     for seat in range(players):
         ended = ended and game[player(seat) + ENDED] == 1
@@ -93,9 +93,9 @@ def all_ended(game: Ints, players: int) -> bool:
 
 @compiled
 def play_step(game: Ints, actions: Ints, preset: int, bots: int, turn_actions: int, work: RoundMemory) -> bool:
-    """Let every seat that has not ended its turn play its action; when all have, the bots play and the fights run.
+    """Play the actions of the seats that have not ended their turn. Once all have, play the bots and run the fights.
 
-    Returns whether they ran.
+    Returns whether the fights ran.
     """
     players = actions.shape[0]
     work.terms[:] = 0
@@ -112,7 +112,7 @@ def play_step(game: Ints, actions: Ints, preset: int, bots: int, turn_actions: i
 
 @compiled
 def part(game: Ints, me: int) -> int:
-    """A player's part in this step: decides, waits for the others, or out of the game."""
+    """Return a player's value of `active`: decides, waits for the others, or is out of the game."""
     if not game[me + ALIVE]:
         return OUT
     return WAITS if game[me + ENDED] else DECIDES
@@ -120,7 +120,7 @@ def part(game: Ints, me: int) -> int:
 
 @compiled
 def draw_boards(game: Ints, b: AutochessBoards, env: int) -> None:
-    """Draw all but the film of the last fight."""
+    """Draw all boards except the film of the last fight."""
     draw(game, b.creatures[env], b.stars[env], b.gear[env], b.shop[env])
     draw_numbers(game, b.kinds[env], b.seats[env])
 
@@ -147,7 +147,7 @@ def show(v: SeatViews, x: DisplayViews, slot: int, env: int) -> None:
 
 @compiled
 def write_info(v: SeatViews, x: DisplayViews, slot: int, env: int) -> None:
-    """Write the numbers of the seats that learn."""
+    """Write the info fields of the learning seats."""
     game = v.state[env]
     for seat in range(v.players):
         row, me = env * v.players + seat, player(seat)
@@ -175,7 +175,7 @@ def next_episode(v: SeatViews, env: int) -> None:
 
 @compiled
 def forget(v: SeatViews, slot: int, env: int) -> None:
-    """Write that an environment has not been stepped yet."""
+    """Write the fields of an environment before its first step."""
     v.common.length[slot, env] = v.common.frames[slot, env] = 0
     v.common.outcome[slot, env] = 0
     for row in range(env * v.players, (env + 1) * v.players):
@@ -186,7 +186,7 @@ def forget(v: SeatViews, slot: int, env: int) -> None:
 
 @compiled
 def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64) -> None:
-    """Begin the next game of the chosen environments and write their first observations."""
+    """Begin the next game of the chosen environments and write their observations."""
     v, x, _ = views(table)
     for index in range(chosen.shape[0]):
         if chosen[index]:
@@ -201,7 +201,7 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64)
 
 @compiled
 def write_reward(v: SeatViews, slot: int, row: int, total: int, terms: Floats) -> None:
-    """Write a seat's reward, its terms, and its return, whose sum stands at `total` of the state's floats."""
+    """Write a seat's reward, its terms, and its return, which is summed at `total` of the state's floats."""
     reward = np.float32(0)
     for term in range(TERMS):
         v.common.terms[slot, row, term] = terms[term]
@@ -214,7 +214,7 @@ def write_reward(v: SeatViews, slot: int, row: int, total: int, terms: Floats) -
 
 @compiled
 def outcome_of(place: int) -> int:
-    """How a game ended for a seat: 1 won, 2 top half, 3 lost."""
+    """Return how a game ended for a seat: 1 won, 2 top half, 3 lost."""
     if place == 1:
         return 1
     return 2 if place <= TOP_HALF else 3
@@ -222,7 +222,7 @@ def outcome_of(place: int) -> int:
 
 @compiled
 def finish(v: SeatViews, x: DisplayViews, slot: int, env: int, work: RoundMemory) -> None:
-    """Write what a step did, and begin a new game if this one is over."""
+    """Write the results of a step, and begin a new game if this one is over."""
     game, over = v.state[env], v.state[env, OVER]
     v.common.length[slot, env] = game[STEPS]
     v.common.frames[slot, env] = 1
@@ -247,7 +247,7 @@ def finish(v: SeatViews, x: DisplayViews, slot: int, env: int, work: RoundMemory
 
 @compiled
 def first_illegal(v: SeatViews, lo: int, hi: int, slot: int) -> int:
-    """The first row whose action its mask forbids, or `ALL_LEGAL`."""
+    """Return the first row with an illegal action, or `ALL_LEGAL`."""
     for row in range(lo * v.players, hi * v.players):
         game, me = v.state[row // v.players], player(row % v.players)
         if not is_legal(game, me, v.common.action[slot, row]):
@@ -257,7 +257,7 @@ def first_illegal(v: SeatViews, lo: int, hi: int, slot: int) -> int:
 
 @compiled
 def step_envs(table: Array, lo: int, hi: int, slot: int, following: int) -> int:
-    """Step every game by one action per seat; returns the first row whose action is illegal, having stepped none."""
+    """Step every game by one action per seat, or none and return the first row with an illegal action."""
     v, x, work = views(table)
     wrong = first_illegal(v, lo, hi, slot)
     if wrong != ALL_LEGAL:
@@ -273,7 +273,7 @@ def step_envs(table: Array, lo: int, hi: int, slot: int, following: int) -> int:
 
 @compiled
 def show_envs(table: Array, lo: int, hi: int, slot: int) -> None:
-    """Write the observations, masks, numbers and boards of states, also of those that were put there from outside."""
+    """Write the observations, masks, numbers and boards of states, including restored ones."""
     v, x, _ = views(table)
     for env in range(lo, hi):
         for seat in range(SEATS):

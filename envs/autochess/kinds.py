@@ -1,4 +1,4 @@
-"""The kinds of creatures, and what a team gains from having several of one kind: its synergies."""
+"""The kinds of creatures, and the gains of a team with several creatures of one kind: its synergies."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from typing import NamedTuple
 
 HP, ATTACK, DEFENCE, SPECIAL_DEFENCE, SPEED, RANGE, CRIT, POWER, PP, SHIELD, DRAINING = range(11)
 STATS = 11
-"""What a kind or an item can add to: crit, power and draining are percentages."""
+"""Number of stats that a kind or an item can increase; crit, power and draining are percentages."""
 
 
 class CreatureKind(NamedTuple):

@@ -1,6 +1,6 @@
-"""How one game's state lies in memory: words of 64 bits, first the game's own, then eight players' words each.
+"""The memory layout of one game's state: words of 64 bits, first the game's own, then those of each of eight players.
 
-Rules see it as `game`, signed integers; `me` is where a player's words begin. A cell is `y * 8 + x`: y 0 is the bench,
+Rules use it as `game`, signed integers; `me` is the first word of a player. A cell is `y * 8 + x`: y 0 is the bench,
 1 to 3 the board, 3 facing the enemy.
 """
 

@@ -104,7 +104,7 @@ def allow_cells(game: Ints, me: int) -> None:
 
 @compiled
 def allow_shop(game: Ints, me: int) -> None:
-    """Allow what gold suffices for."""
+    """Allow what the player can pay."""
     gold = game[me + GOLD]
     for slot in range(SHOP_SLOTS):
         species = game[me + SHOP + slot]
@@ -135,7 +135,7 @@ def pair(game: Ints, me: int, number: int) -> int:
 
 @compiled
 def pick_legal(game: Ints, me: int, offer: int) -> bool:
-    """Whether something offered can be picked."""
+    """Return whether an offer can be picked."""
     if game[me + OFFERED] == ITEMS_OFFERED:
         return bool(game[me + OFFER_ITEM + offer] > 0 and held_count(game, me) < BAG)
     species = game[me + OFFER_UNIT + offer]

@@ -1,4 +1,4 @@
-"""How the creatures look: two letters in the colour of their first kind."""
+"""The glyphs of creatures: two letters in the color of their first kind."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from .creatures import COSTS, LINES, RARITIES
 from .kinds import KINDS
 
 GROUNDS = ("#2a2f3b", "#1f3a2d", "#1f3354", "#3b2a5c", "#523817", "#57243a", "#55501c")
-"""Behind a creature, by rarity."""
+"""Background of a creature, by rarity."""
 OWN_GROUND, ENEMY_GROUND = "#1b3550", "#5a1a2a"
-"""Behind the creatures of a fight."""
+"""Background of the creatures of a fight."""
 LIGHT_SQUARE, DARK_SQUARE, BENCH_GROUND = "#1b212c", "#161b24", "#10141b"
 DOTS = "#2f3949"
 STAR_COLOR, ITEM_COLOR, LIFE_COLOR, POWER_COLOR = "#e8c64f", "#c9d1dc", "#86c58b", "#7cb0f5"
 
 DARK, BENCH_PLACE = 1 + len(LINES), 2 + len(LINES)
-"""Codes of empty cells that look unlike code 0."""
+"""Codes of empty cells with other glyphs than code 0."""
 ENEMY = 128
 """Added to the code of an enemy's line."""
 
@@ -33,7 +33,7 @@ CODES = codes()
 
 
 def creature(index: int) -> Glyph:
-    """The look of a line, on its rarity's ground."""
+    """Return the glyph of a line, on its rarity's background."""
     line = LINES[index]
     kinds = " ".join(KINDS[kind].name for kind in line.kinds)
     return Glyph(
@@ -47,14 +47,14 @@ def creature(index: int) -> Glyph:
 
 
 def fighter(index: int, *, enemy: bool = False) -> Glyph:
-    """The look of a line in a fight, by its side; enemies in small letters."""
+    """Return the glyph of a line in a fight, by its side; enemies in lower case."""
     code = CODES[index].lower() if enemy else CODES[index]
     ground = ENEMY_GROUND if enemy else OWN_GROUND
     return Glyph(wide=code, narrow=code[0], color=KINDS[LINES[index].kinds[0]].color, ground=ground)
 
 
 def place(ground: str, dot: str = " .") -> Glyph:
-    """The look of an empty cell."""
+    """Return the glyph of an empty cell."""
     return Glyph(wide=dot, narrow=".", color=DOTS, ground=ground)
 
 

@@ -1,4 +1,4 @@
-"""The pool and the shop: copies leave the pool when offered, and come back when not bought or when sold."""
+"""The pool and the shop: copies leave the pool when offered, and return when not bought or when sold."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def give_back(game: Ints, species: int) -> None:
 
 @compiled
 def draw_of(game: Ints, rarity: int) -> int:
-    """Take a copy of a rarity out of the pool, every copy as likely; returns its species, or 0 if there is none."""
+    """Take a uniformly random copy of a rarity out of the pool; return its species, or 0 if there is none."""
     left = 0
     for line in range(FIRST_LINE[rarity], FIRST_LINE[rarity + 1]):
         left += game[POOL + line]
@@ -45,7 +45,7 @@ def draw_of(game: Ints, rarity: int) -> int:
 
 @compiled
 def draw_for(game: Ints, level: int) -> int:
-    """Take a copy by the odds of a level, the next lower rarity where one is sold out."""
+    """Take a copy by the odds of a level, of the next lower rarity if one is sold out."""
     ticket = below(game, RANDOM, 100)
     rarity = COMMON
     while rarity < ULTRA and ticket >= SHOP_ODDS[level - START_LEVEL, rarity]:
@@ -60,7 +60,7 @@ def draw_for(game: Ints, level: int) -> int:
 
 @compiled
 def clear_shop(game: Ints, me: int) -> None:
-    """Return what is offered to the pool."""
+    """Return the offered copies to the pool."""
     for slot in range(SHOP_SLOTS):
         give_back(game, game[me + SHOP + slot])
         game[me + SHOP + slot] = 0
@@ -94,13 +94,13 @@ def grows(game: Ints, me: int, species: int) -> bool:
 
 @compiled
 def has_room(game: Ints, me: int, species: int) -> bool:
-    """Whether a creature can be taken in."""
+    """Return whether there is room for a creature."""
     return free_bench(game, me) != NO_CELL or grows(game, me, species)
 
 
 @compiled
 def receive(game: Ints, me: int, species: int) -> None:
-    """Take a creature in: onto the bench, or with two like it into one of more stars, and so on."""
+    """Add a creature: to the bench, or merged with two equal ones into one of more stars, repeatedly."""
     cell = NO_CELL
     while grows(game, me, species):
         first = copy_of(game, me, species, CELLS - 1)

@@ -1,4 +1,4 @@
-"""The reward presets `v1` and `v3`: what a round is worth to a player, in terms that add up."""
+"""The reward presets `v1` and `v3`: the reward terms of a round for a player."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from .rounds import interest
 V1, V3 = 0, 1
 PLACES_V3 = np.array([28, 15, 8, -5, -9, -14, -19, -26], np.float32)
 RAMP = 30
-"""Stages over which v3's fights grow to their full weight."""
+"""Stages over which the weight of fights grows under v3."""
 GOLD_LIMIT = 55
 HOARD_RATE = 0.01
 HOARD_CAP = 10.0
@@ -43,7 +43,7 @@ HOARD_CAP = 10.0
 
 @compiled
 def fight_term(game: Ints, me: int, preset: int) -> float:
-    """What the fight's result is worth; under v3 a win counts 0.25 to 3 times, a loss 0.5 to 2 times, by stage."""
+    """Return the term of a fight; under v3, a win counts 0.25 to 3 times and a loss 0.5 to 2 times, by stage."""
     result = game[me + RESULT]
     if result == DRAW:
         return 0.0
@@ -70,7 +70,7 @@ def hoard_term(gold: int) -> float:
 
 @compiled
 def round_terms(game: Ints, me: int, preset: int, terms: Floats) -> None:
-    """Write the terms of the round that a living player has fought, before anybody is buried."""
+    """Write the terms of a living player's round, before dead players are removed."""
     terms[TERM_FIGHT] = fight_term(game, me, preset)
     if preset == V1:
         terms[TERM_INTEREST] = 0.05 * interest(game, me)
@@ -85,7 +85,7 @@ def round_terms(game: Ints, me: int, preset: int, terms: Floats) -> None:
 
 @compiled
 def last_terms(game: Ints, me: int, preset: int, terms: Floats) -> None:
-    """Add what a player's place is worth, and under v1 its death."""
+    """Add the term of a player's place, and under v1 of its death."""
     if preset == V1:
         terms[TERM_PLACE] = (9 - game[me + RANK]) * 2 - 6
         terms[TERM_DEATH] = -2.0 if game[me + LIFE] <= 0 else 0.0

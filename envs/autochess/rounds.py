@@ -1,4 +1,4 @@
-"""The game around the turns: how it begins, whom everybody fights, what a fight costs and earns, when it is over."""
+"""The game around the turns: its start, the pairing of players, the results of fights, income and the end."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ FAR = 1 << 30
 
 @compiled
 def begin(game: Ints, seed: np.uint64) -> None:
-    """Begin a game; what it remembers of the run stays."""
+    """Begin a game; the run's seed and the number of games are kept."""
     run_seed, episodes = game[RUN_SEED], game[EPISODES]
     for word in range(WORDS):
         game[word] = 0
@@ -121,7 +121,7 @@ def open_turn(game: Ints, me: int) -> None:
 
 @compiled
 def next_stage(game: Ints) -> None:
-    """Go on to the next stage and open everybody's turn; the weather changes every five stages."""
+    """Begin the next stage and the turns of all players; the weather changes every five stages."""
     game[STAGE] += 1
     if game[STAGE] % WEATHER_STAGES == 0:
         game[WEATHER] = below(game, RANDOM, 5)
@@ -132,7 +132,7 @@ def next_stage(game: Ints) -> None:
 
 @compiled
 def preference(game: Ints, seat: int, other: int) -> int:
-    """How much `seat` should rather not fight `other`: repeats first, then how lately, then chance."""
+    """Return the cost of a fight of `seat` against `other`: earlier fights, then how recent they are, then chance."""
     me = player(seat)
     return int(game[me + MET + other] * 64 + game[me + MET_AT + other]) * 64 + below(game, RANDOM, 64)
 
@@ -152,14 +152,14 @@ def rival(game: Ints, seat: int, unpaired: bool) -> int:
 
 @compiled
 def meet(game: Ints, seat: int, other: int) -> None:
-    """Remember that two players met."""
+    """Record that two players met."""
     game[player(seat) + MET + other] += 1
     game[player(seat) + MET_AT + other] = game[STAGE]
 
 
 @compiled
 def match(game: Ints) -> None:
-    """Pair the living, from a random one on; one who is left over fights the ghost of another, `FOE` 8 + its seat."""
+    """Pair the living players, from a random one on; one without a partner fights a ghost, `FOE` 8 + its seat."""
     start = below(game, RANDOM, SEATS)
     for step in range(SEATS):
         seat = (start + 3 * step) % SEATS
@@ -178,7 +178,7 @@ def match(game: Ints) -> None:
 
 @compiled
 def settle(game: Ints, me: int, side: int, work: RoundMemory, wild: bool) -> None:
-    """Write what a fight did to one of its sides."""
+    """Write the result of a fight for one side."""
     winner, foes = work.result[WINNER], work.sizes[1 - side]
     game[me + KILLS] = foes - work.result[SURVIVORS + 1 - side]
     game[me + DAMAGE] += game[me + KILLS]
@@ -210,7 +210,7 @@ def count_streak(game: Ints, me: int) -> None:
 
 @compiled
 def run_fight(game: Ints, seat: int, foe: int, work: RoundMemory) -> None:
-    """Let a player fight another one, a ghost (8 + seat) or wild creatures (-1)."""
+    """Run the fight of a player against another, a ghost (8 + seat) or wild creatures (-1)."""
     me = player(seat)
     work.sizes[0] = muster(game, me, game[WEATHER], work.one, work.cells)
     if foe == NOBODY:
@@ -231,7 +231,7 @@ def run_fight(game: Ints, seat: int, foe: int, work: RoundMemory) -> None:
 
 @compiled
 def run_fights(game: Ints, work: RoundMemory) -> None:
-    """Let all living players fight, each pair once."""
+    """Run the fights of all living players, each pair once."""
     for seat in range(SEATS):
         game[player(seat) + FOE] = NOBODY
     wild = WILD_TEAMS[game[STAGE], 0] > 0
@@ -257,7 +257,7 @@ def before(game: Ints, one: int, other: int) -> bool:
 
 @compiled
 def rank(game: Ints) -> None:
-    """Rank those who lived before this round; the dying get their last rank by it."""
+    """Rank the players who were alive before this round; for those who die it is the final rank."""
     for seat in range(SEATS):
         me = player(seat)
         if game[me + ALIVE]:

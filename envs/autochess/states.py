@@ -1,4 +1,4 @@
-"""Which states of the game are possible, as far as its kernels rely on that: they ask no more once they step."""
+"""Checks which states are possible, as far as kernels rely on it; kernels do not check again."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ LIMITS = Limits(
 
 
 def possible(states: Ints) -> NDArray[np.bool_]:
-    """Return of each of `(environments, WORDS)` states whether the game can be in it."""
+    """Return which of `(environments, WORDS)` states the game can be in."""
     cells = states[:, FILM + FIRST_PICTURE : FILM + FILM_WORDS] & BYTE_MASK
     players = states[:, PLAYERS:].reshape(len(states), SEATS, PLAYER_WORDS)
     gear = players[:, :, GEAR : GEAR + CELLS, None] >> np.arange(0, GEAR_SLOTS * GEAR_BITS, GEAR_BITS) & GEAR_MASK

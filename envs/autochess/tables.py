@@ -1,4 +1,4 @@
-"""The data of the game as arrays, as kernels read it. Species are numbered 1 + 3 * line + stars - 1; 0 is nobody."""
+"""The data of the game as arrays for kernels. Species are numbered 1 + 3 * line + stars - 1; 0 is an empty cell."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LINE_MAX_PP: Ints = np.array([ROLES[line.role].max_pp for line in LINES])
 LINE_RANGE: Ints = np.array([ROLES[line.role].range for line in LINES])
 COPIES: Ints = np.array(COPIES_BY_RARITY)
 FIRST_LINE: Ints = np.searchsorted(LINE_RARITY, np.arange(len(COSTS) + 1)).astype(np.int64)
-"""The first line of each rarity, and past the last of all."""
+"""The first line of each rarity, and one past the last line."""
 
 SHOP_ODDS: Ints = np.array(
     [
@@ -63,13 +63,13 @@ UNIT_STATS = _stats()
 ABILITY_POWER: Ints = np.array(
     [0, *(STAR_POWER[star] * STRENGTH[line.rarity] // 100 for line in LINES for star in range(3))]
 )
-"""Damage or healing of a species' ability, before what adds to it."""
+"""Damage or healing of a species' ability, without gains."""
 
 KIND_STAT: Ints = np.array([kind.stat for kind in KINDS])
 KIND_TEAM: Ints = np.array([int(kind.team) for kind in KINDS])
 KIND_AT: Ints = np.array([[*kind.thresholds, *[NEVER] * (TIERS_OF_KIND - len(kind.thresholds))] for kind in KINDS])
 KIND_GAIN: Ints = np.array([[0, *kind.gains, *[0] * (TIERS_OF_KIND - len(kind.gains))] for kind in KINDS])
-"""What a kind gives at each tier, from none on."""
+"""The gain of a kind at each tier, from 0 on."""
 
 ITEM_KIND: Ints = np.array([item.kind for item in ITEMS])
 ITEM_GAINS: Ints = np.zeros((len(ITEMS), STATS), np.int64)
@@ -84,7 +84,7 @@ for _number, (_one, _other) in enumerate(PAIRS):
 
 ITEM_STAGES = (4, 12, 17, 22, 27, 34)
 WILD_TEAMS: Ints = np.zeros((64, 9), np.int64)
-"""Species that a stage's wild creatures are; nobody where players fight each other."""
+"""Species of a stage's wild creatures; all 0 if players fight each other."""
 for _stage, _count, _star, _rarity in (
     (1, 1, 0, 0), (2, 2, 0, 0), (3, 3, 0, 0), (9, 4, 0, 2), (14, 5, 1, 1), (19, 6, 1, 2), (24, 7, 1, 3),
     (28, 8, 1, 4), (32, 8, 2, 2), (36, 9, 2, 3), (40, 9, 2, 4),
@@ -94,7 +94,7 @@ for _stage, _count, _star, _rarity in (
         WILD_TEAMS[_stage, _place] = 1 + 3 * (_first + (7 * _stage + 5 * _place) % (_last - _first)) + _star
 
 OFFER_KIND: Ints = np.zeros(64, np.int64)
-"""What a stage begins with: 1 + the rarity of creatures to pick one of, -1 for items, 0 for nothing."""
+"""The offers at the start of a stage: 1 + the rarity of the creatures, -1 for items, 0 for none."""
 for _stage, _rarity in ((5, 1), (8, 2), (10, 5), (11, 3), (20, 6)):
     OFFER_KIND[_stage] = 1 + _rarity
 OFFER_KIND[list(ITEM_STAGES)] = -1

@@ -1,4 +1,4 @@
-"""The auto-battler described: an eight-player game in which one policy plays a seat against bots, or all eight."""
+"""The task of the auto-battler, an eight-player game in which a policy plays one seat against bots, or all eight."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ ACTION_NAMES = (
 def build(spec: str, players: int, bots: int, reward: str, turn_actions: int) -> Task:
     """One step is one action of every seat that has not ended its turn; the last END_TURN runs the fights.
 
-    A seat that has ended its turn waits, a dead one is out: `active` says so, and only END_TURN is legal.
+    For a seat that has ended its turn, and for a dead one, only END_TURN is legal; see the field `active`.
     """
     return Task(
         spec=spec,

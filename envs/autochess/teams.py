@@ -1,4 +1,4 @@
-"""From a player's board to a team that fights: which kinds are many enough, and what each creature gains by that."""
+"""Makes a fighting team from a player's board: the kinds that reach a threshold, and what creatures gain by them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KIND_COUNT = len(KINDS)
 
 @compiled
 def tier(kind: int, count: int) -> int:
-    """How many thresholds of a kind a count reaches."""
+    """Return how many thresholds of a kind a count reaches."""
     reached = 0
     while reached < TIERS_OF_KIND and count >= KIND_AT[kind, reached]:
         reached += 1
@@ -89,7 +89,7 @@ def rank_kinds(game: Ints, me: int) -> None:
 
 @compiled
 def write_row(team: Ints, index: int, species: int, x: int, y: int) -> int:
-    """Write a creature as it is by itself; returns where its row begins."""
+    """Write a creature's own stats; return the first word of its row."""
     row, line = index * TEAM_WORDS, line_of(species)
     for stat in range(STATS):
         team[row + stat] = UNIT_STATS[species, stat]
@@ -104,7 +104,7 @@ def write_row(team: Ints, index: int, species: int, x: int, y: int) -> int:
 
 @compiled
 def add_items(game: Ints, me: int, cell: int, team: Ints, row: int) -> None:
-    """Add what a creature's items give."""
+    """Add the gains of a creature's items."""
     for place in range(GEAR_SLOTS):
         item = gear_at(game, me, cell, place)
         if item != NOBODY:
@@ -114,7 +114,7 @@ def add_items(game: Ints, me: int, cell: int, team: Ints, row: int) -> None:
 
 @compiled
 def holds(game: Ints, me: int, cell: int, kind: int) -> bool:
-    """Whether a creature is of a kind, by birth or by an item."""
+    """Return whether a creature is of a kind, by its line or by an item."""
     line = line_of(game[me + UNIT + cell])
     found = False
     for place in range(TYPES):
@@ -126,7 +126,7 @@ def holds(game: Ints, me: int, cell: int, kind: int) -> bool:
 
 @compiled
 def add_kind(game: Ints, me: int, kind: int, team: Ints, cells: Ints, size: int) -> None:
-    """Add what a kind's tier gives, to its holders or to all."""
+    """Add the gains of a kind's tier, to its holders or to the whole team."""
     reached = tier(kind, game[me + KIND + kind])
     if reached == 0:
         return
@@ -137,7 +137,7 @@ def add_kind(game: Ints, me: int, kind: int, team: Ints, cells: Ints, size: int)
 
 @compiled
 def add_weather(game: Ints, me: int, kind: int, team: Ints, cells: Ints, size: int) -> None:
-    """Add what the weather gives to those of its kind."""
+    """Add the gains of the weather to creatures of its kind."""
     for index in range(size):
         if holds(game, me, cells[index], kind):
             team[index * TEAM_WORDS + POWER] += WEATHER_POWER

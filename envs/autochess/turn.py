@@ -1,4 +1,4 @@
-"""A player's turn: what each action does, and what happens by itself when it ends."""
+"""A player's turn: the effect of each action, and of the end of the turn."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def remove_offer(game: Ints, me: int, slot: int) -> None:
 
 @compiled
 def drop_offers(game: Ints, me: int) -> None:
-    """Take back what is offered."""
+    """Remove the offers."""
     for offer in range(OFFERS):
         give_back(game, game[me + OFFER_UNIT + offer])
         game[me + OFFER_UNIT + offer] = game[me + OFFER_ITEM + offer] = 0
@@ -126,7 +126,7 @@ def pick(game: Ints, me: int, offer: int) -> None:
 
 @compiled
 def combine(game: Ints, me: int, number: int) -> None:
-    """Make an item of a pair of components."""
+    """Combine a pair of components into an item."""
     places = pair(game, me, number)
     second = take_out(game, me, places & 15)
     first = take_out(game, me, places >> 4)
@@ -172,7 +172,7 @@ def take(game: Ints, me: int, action: int, turn_actions: int) -> None:
 
 @compiled
 def place_for(game: Ints, me: int, species: int) -> int:
-    """A free cell of the board for a creature: fighters in front, shooters behind, from the middle outwards."""
+    """Return a free cell from the middle outwards, in front for melee, in the back for ranged creatures."""
     front = LINE_RANGE[line_of(species)] == 1
     for row in range(3):
         y = FRONT - row if front else BACK + row
@@ -185,7 +185,7 @@ def place_for(game: Ints, me: int, species: int) -> int:
 
 @compiled
 def deploy(game: Ints, me: int) -> None:
-    """Send creatures from the bench to the board while the team has room, the worthiest first."""
+    """Move creatures from the bench to the board while the team has room, the most valuable first."""
     while team_room(game, me) > 0:
         best = NO_CELL
         for cell in range(BENCH):
@@ -199,7 +199,7 @@ def deploy(game: Ints, me: int) -> None:
 
 @compiled
 def hand_out(game: Ints, me: int) -> None:
-    """Give each item that was made to the worthiest creature of the board that can carry it."""
+    """Give each combined item to the most valuable creature of the board that can carry it."""
     place = 0
     while place < held_count(game, me):
         best = NO_CELL
@@ -220,7 +220,7 @@ def hand_out(game: Ints, me: int) -> None:
 
 @compiled
 def end_turn(game: Ints, me: int) -> None:
-    """End the turn: offers lapse, the team fills up from the bench, items are handed out."""
+    """End the turn: remove offers, fill the team from the bench, and give items to creatures."""
     drop_offers(game, me)
     deploy(game, me)
     hand_out(game, me)

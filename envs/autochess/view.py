@@ -1,4 +1,4 @@
-"""What is written of a state for others: the observation of a seat, and the boards."""
+"""Writes the observations of seats and the boards."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ WEATHER_SCALE = np.float32(1 / 4)
 
 @compiled
 def share(value: int, most: int) -> np.float32:
-    """A number as a share of what counts as most, 0 to 1."""
+    """Return a number as a share of `most`, clipped to 0 to 1."""
     return np.float32(min(1.0, max(0.0, value / most)))
 
 
@@ -201,7 +201,7 @@ def write_rival(game: Ints, them: int, out: Floats, at: int) -> None:
 
 @compiled
 def write_offers(game: Ints, me: int, out: Floats) -> None:
-    """Write 7 numbers for each thing offered."""
+    """Write 7 numbers for each offer."""
     for offer in range(OFFERS):
         at, species = AT_OFFERS + offer * OFFER_FLOATS, game[me + OFFER_UNIT + offer]
         if species > 0:

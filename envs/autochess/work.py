@@ -1,4 +1,4 @@
-"""Working memory of a round; nothing in it outlives a step."""
+"""Working memory of a round; its content is not used after a step."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ Pair = tuple[np.uint64, np.uint64]
 
 @compiled
 def occupied(board: Words) -> Pair:
-    """The cells that hold anything, as two words."""
+    """Return the occupied cells, as two words."""
     return board[0] | board[2] | board[4], board[1] | board[3] | board[5]
 
 
@@ -39,9 +39,9 @@ def put(board: Words, plane: int, row: int, column: int) -> None:
 
 @compiled
 def lanes(above: int, here: int, below_top: int) -> int:
-    """Where a pill can be in a row: 32 bits, a byte of columns for each of the four turns.
+    """Return the free positions of a pill in a row: 32 bits, a byte of columns for each of the four turns.
 
-    Turns 0 and 2 lie in columns c and c + 1; turns 1 and 3 stand with the lower half in this row.
+    In turns 0 and 2 the pill is in columns c and c + 1; in turns 1 and 3 it is vertical, its lower half in this row.
 
     Args:
         above: Occupied cells of the row above (none above the top).
@@ -75,7 +75,7 @@ def count(word: np.uint64) -> int:
 
 @compiled
 def matched(board: Words) -> Pair:
-    """The cells of all lines of four or more of a colour, as two words."""
+    """Return the cells of all lines of four or more of a color, as two words."""
     hit_low, hit_high = NO_BITS, NO_BITS
     for color in range(COLORS):
         low, high = board[2 * color], board[2 * color + 1]
@@ -97,7 +97,7 @@ def matched(board: Words) -> Pair:
 
 @compiled
 def remove(board: Words, hit_low: np.uint64, hit_high: np.uint64) -> int:
-    """Empty the hit cells; halves that lose their partner become singles. Returns how many viruses were hit."""
+    """Clear the hit cells; halves that lose their partner become singles. Return the number of viruses hit."""
     viruses = count(board[2 * VIRUS] & hit_low) + count(board[2 * VIRUS + 1] & hit_high)
     left_low, left_high = board[2 * LEFT] & hit_low, board[2 * LEFT + 1] & hit_high
     right_low, right_high = board[2 * RIGHT] & hit_low, board[2 * RIGHT + 1] & hit_high
@@ -119,10 +119,10 @@ def remove(board: Words, hit_low: np.uint64, hit_high: np.uint64) -> int:
 
 @compiled
 def falling_cells(board: Words) -> Pair:
-    """The cells that fall by one row in this pass, as two words.
+    """Return the cells that fall by one row in this pass, as two words.
 
-    Rows are looked at from the bottom, so what stands on a falling cell falls with it. Viruses hang. A single, or a
-    half of a standing pill, falls when the cell below is free; a lying pill when both cells below are.
+    Rows are processed from the bottom, so a cell above a falling cell falls with it. Viruses do not fall. A single, or
+    a half of a vertical pill, falls if the cell below is free; a horizontal pill if both cells below are.
     """
     low, high = occupied(board)
     fall_low, fall_high = NO_BITS, NO_BITS
@@ -145,7 +145,7 @@ def falling_cells(board: Words) -> Pair:
 
 @compiled
 def drop(board: Words) -> bool:
-    """Let everything that hangs fall by one row; returns whether anything did."""
+    """Move everything without support down by one row; return whether anything moved."""
     fall_low, fall_high = falling_cells(board)
     if (fall_low | fall_high) == NO_BITS:
         return False

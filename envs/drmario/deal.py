@@ -1,4 +1,4 @@
-"""How an episode begins: its random numbers, its pills and its viruses."""
+"""The start of an episode: its random numbers, pills and viruses."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def draw(random: int) -> int:
 
 @compiled
 def register_of(seed: np.uint64) -> int:
-    """The register's state for a seed: its low 16 bits, or the console's own start for those that get stuck (0, 1)."""
+    """Return the register's state for a seed: its low 16 bits, or the console's initial state for 0 and 1."""
     register = signed(seed & np.uint64(0xFFFF))
     return register if register > 1 else POWER_ON
 
@@ -96,7 +96,7 @@ def highest_virus(level: int) -> int:
 
 @compiled
 def taken_colors(board: Words, cell: int) -> int:
-    """Bit set of the colours exactly two cells away, up, down, left and right."""
+    """Return the bit set of the colors exactly two cells up, down, left and right."""
     row, column = cell >> 3, cell & 7
     taken = 0
     for color in range(COLORS):
@@ -113,7 +113,7 @@ def taken_colors(board: Words, cell: int) -> int:
 
 @compiled
 def place_virus(board: Words, cell: int, color: int) -> bool:
-    """Put a virus on the first cell from `cell` on that is empty and leaves it a colour; false where there is none."""
+    """Put a virus on the first empty cell from `cell` on with an allowed color; return whether there is one."""
     for place in range(cell, ROWS * COLUMNS):
         low, high = occupied(board)
         taken = taken_colors(board, place)
@@ -129,7 +129,7 @@ def place_virus(board: Words, cell: int, color: int) -> bool:
 
 @compiled
 def deal_viruses(board: Words, random: int, level: int) -> int:
-    """Place 4 * (level + 1) viruses; returns the random state. One that finds no cell is drawn again."""
+    """Place 4 * (level + 1) viruses; return the random state. A virus without a cell is drawn again."""
     remaining = 4 * (level + 1)
     while remaining > 0:
         random = draw(random)
@@ -157,10 +157,10 @@ def show_pills(board: Words, game: Ints) -> None:
 
 @compiled
 def deal(board: Words, game: Ints, seed: np.uint64, level: int, speed: int) -> None:
-    """Begin an episode: a new bottle, a new reserve. The pill is not yet under control.
+    """Begin an episode with a new bottle and a new reserve of pills. The first pill is not yet under control.
 
     Args:
-        board: The state's words; all but the run's seed and the episode count are written.
+        board: The state's words, all of which are written except the run's seed and the episode count.
         game: The same memory as signed integers.
         seed: The episode's seed, of which the register takes 16 bits.
         level: 0 to 20.

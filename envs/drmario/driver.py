@@ -29,6 +29,6 @@ class BottleEnvironments(NativeEnvironments):
 
 
 def compile_all() -> None:
-    """Compile every kernel, or load it from the disk's cache, so that workers need not."""
+    """Compile every kernel, or load it from the cache on disk."""
     for family in TASKS:
         compile_kernels(find(family.name))

@@ -1,9 +1,9 @@
-"""The frame-by-frame search, for the rare pill that falls too fast for `reach.flood` to be sure.
+"""The frame-by-frame search, for pills that fall too fast for `reach.flood` to decide.
 
 A set of full controller states is `SET_WORDS` words of lanes: for each of three states of the rotation buttons (none, A
 held, B held), one word per state of the arrows (`HOLDS`): none held, Left held with a charge of 0 to 15, Right just
-pressed. What never helps is not tried: a soft drop, a rotation button held longer than its frame, and Right held on,
-since its next move may as well be a press. Left held on does help: it moves a pill that turns to lie.
+pressed. Inputs that never help are left out: a soft drop, a rotation button held longer than its frame, and Right held,
+since its next move may as well be a press. Holding Left does help: it moves a pill that turns horizontal.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def advance(sets: Words, at: int, to: int, free: int) -> None:
 
 @compiled
 def enter(sets: Words, at: int, free: int) -> int:
-    """Let the whole set fall into a row where `free` are possible; returns the positions that lock instead."""
+    """Move the whole set down into a row with `free` positions; return the positions that lock instead."""
     locks = 0
     for word in range(at, at + SET_WORDS):
         here = signed(sets[word])
@@ -129,7 +129,7 @@ def search(board: Words, frames: int, scratch: Words) -> None:
 
 @compiled
 def slid(place: int, hold: int, to: int, free: int) -> int:
-    """Where a pill is after the arrows of a frame that lead from one arrow state to another; 0 if they don't."""
+    """Return where a pill is after the arrows of a frame lead from one arrow state to another; 0 if they do not."""
     if to == NEUTRAL:
         return place
     if to == RIGHT:

@@ -1,4 +1,4 @@
-"""Loops over environments, compiled, with the GIL released: they read actions and write all else in place."""
+"""The compiled loops over environments, which release the GIL."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ FRAME_BUTTONS = np.array(BUTTONS, np.int64)
 
 @compiled
 def is_legal(board: Words, action: int) -> bool:
-    """Whether the state's mask allows a placement; false out of range."""
+    """Return whether the state's mask allows a placement; false if it is out of range."""
     if action < 0 or action >= ACTIONS:
         return False
     return bool((board[MASK + (action >> 6)] >> np.uint64(action & 63)) & np.uint64(1))
@@ -90,7 +90,7 @@ def show_last(v: BottleViews, env: int) -> None:
 
 @compiled
 def write_info(v: BottleViews, slot: int, env: int) -> None:
-    """Write the numbers that a person would like to see."""
+    """Write the info fields."""
     game = v.ints[env]
     v.viruses[slot, env] = game[VIRUSES]
     v.cleared[slot, env] = game[VIRUSES_AT_START] - game[VIRUSES]
@@ -113,7 +113,7 @@ def next_episode(v: BottleViews, env: int, level: int, speed: int) -> None:
 
 @compiled
 def forget(v: BottleViews, slot: int, env: int) -> None:
-    """Write that an environment has not been stepped yet."""
+    """Write the fields of an environment before its first step."""
     v.common.reward[slot, env] = v.common.returns[slot, env] = 0
     v.common.length[slot, env] = v.common.frames[slot, env] = 0
     v.common.terminated[slot, env] = v.common.truncated[slot, env] = 0
@@ -124,7 +124,7 @@ def forget(v: BottleViews, slot: int, env: int) -> None:
 
 @compiled
 def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64) -> None:
-    """Begin the next episode of the chosen environments and write their first observations."""
+    """Begin the next episode of the chosen environments and write their observations."""
     v = views(table)
     for index in range(chosen.shape[0]):
         if chosen[index]:
@@ -138,7 +138,7 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64)
 
 @compiled
 def finish(v: BottleViews, slot: int, env: int, viruses: int, clock: int) -> None:
-    """Write what a step did, given the viruses and the clock before it, and begin a new episode if that one is over."""
+    """Write the results of a step, given viruses and clock before it, and begin a new episode if this one is over."""
     board, game, reals = v.words[env], v.ints[env], v.reals[env]
     outcome = game[OUTCOME]
     virus_term = VIRUS_REWARD * np.float32(viruses - game[VIRUSES]) / np.float32(game[VIRUSES_AT_START])
@@ -173,7 +173,7 @@ def finish(v: BottleViews, slot: int, env: int, viruses: int, clock: int) -> Non
 
 @compiled
 def step_placements(table: Array, lo: int, hi: int, slot: int, following: int) -> int:
-    """Play one placement in every environment; returns the first one whose action is illegal, having stepped none."""
+    """Play one placement in every environment, or none and return the first environment with an illegal action."""
     v = views(table)
     for env in range(lo, hi):
         if not is_legal(v.words[env], v.common.action[slot, env]):
@@ -188,7 +188,7 @@ def step_placements(table: Array, lo: int, hi: int, slot: int, following: int) -
 
 @compiled
 def step_frames(table: Array, lo: int, hi: int, slot: int, following: int) -> int:
-    """Play one frame in every environment; returns the first one whose action is out of range, having stepped none."""
+    """Play one frame in every environment, or none and return the first one whose action is out of range."""
     v = views(table)
     for env in range(lo, hi):
         if not 0 <= v.common.action[slot, env] < FRAME_BUTTONS.shape[0]:
@@ -203,7 +203,7 @@ def step_frames(table: Array, lo: int, hi: int, slot: int, following: int) -> in
 
 @compiled
 def show_envs(table: Array, lo: int, hi: int, slot: int) -> None:
-    """Write the observations, masks, numbers and boards of states, also of those that were put there from outside."""
+    """Write the observations, masks, numbers and boards of states, including restored ones."""
     v = views(table)
     for env in range(lo, hi):
         if not v.by_frame:

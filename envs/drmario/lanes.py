@@ -1,7 +1,7 @@
 """Words of one row: 32 bits, a byte of columns for each of a pill's four turns.
 
-Turns 0 and 2 lie in columns c and c + 1, 2 with the halves swapped; turns 1 and 3 stand with the lower half in the
-row, 1 with the first half below and 3 with the first half above.
+In turns 0 and 2 the pill is in columns c and c + 1, in turn 2 with the halves swapped. In turns 1 and 3 it is vertical
+with the lower half in the row, in turn 1 with the first half below and in turn 3 above.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How one environment's state lies in memory.
+"""The memory layout of one environment's state.
 
-The whole state is one row of `WORDS` 64-bit words. The rules see it twice: as `board`, unsigned words (bit planes of
-128 bits, cell `row * 8 + column`, row 0 on top, lowest bit first), and as `game`, the same memory as signed integers.
+The state is one row of `WORDS` 64-bit words. The rules use two views of it: `board`, unsigned words (bit planes of
+128 bits, cell `row * 8 + column`, row 0 on top, lowest bit first), and `game`, the same memory as signed integers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Ints: TypeAlias = NDArray[np.int64]
 Bytes: TypeAlias = NDArray[np.uint8]
 
 signed = cast("Callable[[np.generic | int], int]", np.int64)
-"""A number as a signed 64-bit integer, which is what kernels count with."""
+"""Converts a number to a signed 64-bit integer, the integer type of kernels."""
 
 ROWS = 16
 COLUMNS = 8
@@ -70,7 +70,7 @@ STEPS = STAGE + 23
 RETURN = STAGE + 24
 WORDS = 80
 
-# Words of the scratch memory that a search uses; nothing in it outlives a step.
+# Words of the scratch memory of a search; its content is not used after a step.
 LOCKS = 0
 ROUNDS = LOCKS + ROWS
 MOVES = ROUNDS + 32

@@ -1,4 +1,4 @@
-"""How the bottle looks: the glyphs of its cells, by the codes of `view`."""
+"""The glyphs of the bottle's cells, by the codes of `view`."""
 
 from __future__ import annotations
 

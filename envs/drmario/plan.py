@@ -94,12 +94,12 @@ def tap(game: Ints, row: int, moves: int, scratch: Words, path: Bytes, frames: i
     Args:
         game: The state as signed integers.
         row: The row in which the pill locks.
-        moves: How many moves stand in `scratch`.
+        moves: Number of moves in `scratch`.
         scratch: The moves, last first.
-        path: Receives the buttons.
-        frames: How many frames of it are written already.
-        here: The row in which those leave the pill.
-        counter: The gravity counter then.
+        path: The output.
+        frames: Number of frames that are already written.
+        here: The row of the pill after these.
+        counter: The gravity counter after these.
     """
     longest, clock, previous = hang(game), game[CLOCK] + frames, 0
     while True:

@@ -1,11 +1,10 @@
 """Where the pill in hand can lock, found row by row on 32-bit words.
 
-A word holds, for one row, a byte of columns for each of the four turns (`bottle.lanes`). Waiting is always allowed
-and a fall sets the gravity counter to 0, so whatever soft drops reach, patience reaches too: a pill spends the frames
-of natural gravity in every row. `flood` spends one elementary move (a column left or right, a turn with its kick) per
-round. A move takes a frame to press and a frame to release, so a row of F frames has room for F // 2 rounds: what
-those reach is certainly reachable, and what no number of rounds reaches certainly is not. Where the two differ,
-`exact` decides frame by frame.
+A word has, for one row, a byte of columns for each of the four turns (`bottle.lanes`). Waiting is always possible, and
+a fall sets the gravity counter to 0, so soft drops reach nothing that natural gravity does not reach. `flood` makes one
+elementary move (a column left or right, a turn with its kick) per round. A move takes a frame to press and a frame to
+release, so a row of F frames has time for F // 2 rounds. Positions that these reach are reachable, and positions that
+no number of rounds reaches are not. If there are others, `exact` decides frame by frame.
 """
 
 from __future__ import annotations

@@ -9,14 +9,14 @@ right, rotation.
 - Left and right: a newly pressed arrow moves at once; held, it moves again after 16 frames and then every 6. A
   blocked move sets the charge to 15, so that a held arrow tries again on every frame. The charge outlives the pill.
 - Rotation: A turns clockwise, B counter-clockwise, each only when newly pressed. A pill that turns to lie and is
-  blocked is tried one column to the left; one that is not blocked, while Left is held, is moved one column to the
-  left if it can.
+  blocked is tried one column to the left. If it is not blocked and Left is held, it moves one column to the left if
+  it can.
 - A pill that cannot fall locks. A half above the bottle's rim is lost, and the other one is a single.
 
-Then nobody has control. After 15 frames of rest everything that hangs falls by one row, 16 frames later again, until
-nothing does. Three frames later lines of four vanish, and it starts over; if there are none, the next pill is thrown,
-which takes 24 frames. At its end the game is lost if either of the two cells where the pill appears is taken, and the
-episode is cut off if it has lasted longer than its level allows. It is won on the frame on which the last virus
+Then no pill is under control. After 15 frames everything without support falls by one row, and again every 16 frames.
+When nothing falls, lines of four vanish three frames later, and this repeats. If there are no lines, the next pill is
+thrown, which takes 24 frames. Then the game is lost if one of the two cells where the pill appears is taken, and the
+episode is truncated if it has lasted longer than its level allows. It is won on the frame on which the last virus
 vanishes.
 """
 
@@ -120,7 +120,7 @@ def fits(board: Words, row: int, column: int, turn: int) -> bool:
 
 @compiled
 def lock(board: Words, game: Ints, row: int, column: int, turn: int) -> None:
-    """Put the pill in hand into the bottle; nobody has control until the next one."""
+    """Put the pill in hand into the bottle; no pill is under control until the next one appears."""
     lying = turn & 1 == 0
     swapped = turn >= 2
     put(board, game[SECOND] if swapped else game[FIRST], row, column)
@@ -137,7 +137,7 @@ def lock(board: Words, game: Ints, row: int, column: int, turn: int) -> None:
 
 @compiled
 def shift(board: Words, game: Ints, pressed: int) -> None:
-    """Move the pill left or right, as its arrow asks."""
+    """Move the pill left or right by the held arrow."""
     held = game[HELD] & (HOLD_LEFT | HOLD_RIGHT)
     if held == 0:
         return
@@ -157,7 +157,7 @@ def shift(board: Words, game: Ints, pressed: int) -> None:
 
 @compiled
 def rotate(board: Words, game: Ints, pressed: int) -> None:
-    """Turn the pill, as the newly pressed button asks."""
+    """Turn the pill by the newly pressed button."""
     if pressed & (PRESS_A | PRESS_B) == 0:
         return
     turn = (game[TURN] + (3 if pressed & PRESS_A else 1)) & 3
@@ -197,7 +197,7 @@ def control(board: Words, game: Ints, buttons: int) -> None:
 
 @compiled
 def vanish(board: Words, game: Ints) -> None:
-    """Remove all lines, count and score their viruses, and see what comes next.
+    """Remove all lines, count and score their viruses, and set the next stage.
 
     The first virus that a pill removes, in however many passes, scores 100, 200 or 300 by speed; each further one
     twice the one before, up to 32 times the first.
@@ -241,7 +241,7 @@ def appear(board: Words, game: Ints) -> None:
 
 @compiled
 def settle(board: Words, game: Ints) -> None:
-    """What happens when a wait without control is over."""
+    """Do what follows a wait without control."""
     stage = game[STAGE]
     if stage == DROPPING:
         if drop(board):

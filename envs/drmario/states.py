@@ -1,4 +1,4 @@
-"""Which states of the game are possible, as far as its kernels rely on that: they ask no more once they step."""
+"""Checks which states are possible, as far as kernels rely on it; kernels do not check again."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ LIMITS = Limits(
 
 
 def possible(states: Ints) -> NDArray[np.bool_]:
-    """Return of each of `(environments, WORDS)` states whether the game can be in it."""
+    """Return which of `(environments, WORDS)` states the game can be in."""
     reserve = states[:, RESERVE : RESERVE + PILLS_KEPT // 16].astype(np.uint64)
     pills = reserve[..., None] >> np.arange(0, 64, 4, dtype=np.uint64) & np.uint64(15)
     fits = (states[:, TURN] & 1 == 1) | (states[:, COLUMN] < COLUMNS - 1)

@@ -1,4 +1,4 @@
-"""The bottle game described: by placements (`drmario`) and by frames (`drmario-frames`)."""
+"""The tasks of the bottle game: by placements (`drmario`) and by frames (`drmario-frames`)."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ SIDES = ("right", "below", "left", "above")
 def by_placement(spec: str, level: int, speed: str) -> Task:
     """One step is a placement of the pill in hand, until the next pill is under control.
 
-    Action: orientation * 128 + row * 8 + column of the pill's first half; the orientation is the side of it on which
-    the second half is, as `SIDES` tells.
+    Action: orientation * 128 + row * 8 + column of the pill's first half. The orientation is the side on which the
+    second half is, an index into `SIDES`.
     """
     return Task(
         name="drmario",
@@ -108,7 +108,7 @@ def _observation(planes: int) -> Field:
 
 
 def _common(spec: str, level: int, speed: str) -> dict[str, Any]:
-    """What both tasks share."""
+    """Return the arguments that both tasks have in common."""
     return {
         "spec": spec,
         "factory": f"{__package__}.driver:BottleEnvironments",

@@ -1,4 +1,4 @@
-"""What is written of a state for others: the observation's bit planes and the cells of the boards."""
+"""Writes the observation's bit planes and the cells of the boards."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CODE_RIGHT = 7
 CODE_TOP = 10
 CODE_BOTTOM = 13
 WEIGHTS = (1, 2, 3, 15, 3, 6, 9, 12)
-"""What each plane adds to a cell's code: 1-3 singles, 4-6 left, 7-9 right, 10-12 top, 13-15 bottom, 16-18 viruses."""
+"""What each plane adds to a cell's code: 1-3 single, 4-6 left, 7-9 right, 10-12 top, 13-15 bottom, 16-18 virus."""
 
 
 @compiled
@@ -68,8 +68,8 @@ def observe_pill(game: Ints, planes: Words) -> None:
 
 
 @compiled
-def widened(bits: int) -> np.uint64:
-    """Eight bits as eight bytes of 0 or 1, the lowest first."""
+def spread_bits(bits: int) -> np.uint64:
+    """Return eight bits as eight bytes of 0 or 1, the lowest first."""
     spaced = (np.uint64(bits) * EVERY_BYTE) & DIAGONAL
     return ((spaced + ROUND_UP) >> TOP_BIT) & EVERY_BYTE
 
@@ -82,7 +82,7 @@ def draw_bottle(board: Words, cells: Words) -> None:
         for plane in range(PLANES):
             bits = row_of(board[2 * plane], board[2 * plane + 1], row)
             if bits:
-                codes += widened(bits) * np.uint64(WEIGHTS[plane])
+                codes += spread_bits(bits) * np.uint64(WEIGHTS[plane])
         cells[row] = codes
 
 

@@ -1,4 +1,4 @@
-"""The adapter for anybody's Gymnasium environment, and our own games as Gymnasium environments.
+"""The adapter for Gymnasium environments, and our own games as Gymnasium environments.
 
 Importing this registers the ids of `GAMES`: `gymnasium.make("pac.envs.gym:pac/DrMario-v0")`.
 """
@@ -16,7 +16,7 @@ GAMES = {
     "pac/LiarsDice-v0": "liars_dice",
     "pac/Holdem-v0": "holdem",
 }
-"""Task names by id; games of two seats are for `gymnasium.make_vec`, whose rows are seats."""
+"""Task names by id; games of two players need `gymnasium.make_vec`, whose rows are seats."""
 
 for _id, _task in GAMES.items():
     register(

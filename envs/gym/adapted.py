@@ -1,4 +1,4 @@
-"""What adapted environments share: how they are made, begun, drawn and blamed."""
+"""Base class of the adapters: creates, resets and draws environments, and reports their errors."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ log = logging.getLogger(__name__)
 
 LOOKED_AT = b"\x01"
 SEED_BITS = 0x7FFF_FFFF
-"""Environments may hand their seed on to generators that take 31 bits."""
+"""Environments may pass their seed to generators that take 31 bits."""
 TERMINATED = 1
 TRUNCATED = 2
 BEGUN = ("reward", "terminated", "truncated", "outcome", "frames", "episode_return", "episode_length")
-"""What is zero until an episode's first step."""
+"""The fields that are zero until the first step of an episode."""
 
 
 class AdaptedEnvironments:
-    """Environments `lo..hi` of a task that somebody else wrote."""
+    """Environments `lo..hi` of a Gymnasium or PettingZoo task."""
 
     def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
         self._task, self._lo, self._seed = task, lo, seed
@@ -58,14 +58,14 @@ class AdaptedEnvironments:
         """Begin the next episode of one environment and write its first observations into `slot`."""
 
     def _show_info(self, row: int, slot: int, info: Mapping[str, Any]) -> None:
-        """Write the task's scalars of the first state of an episode, where there are not those of one that ended."""
+        """Write the task's scalars at the start of an episode, unless the slot has those of the ended one."""
         part = self._part
         if not part["terminated"][slot, row] and not part["truncated"][slot, row]:
             for item in self._task.info:
                 part[item.name][slot, row] = number_of(info.get(item.name))
 
     def reset(self, mask: NDArray[np.bool_], slot: int) -> None:
-        """Begin the next episode of the masked ones, write their first observations into `slot`, draw what is due."""
+        """Begin the next episode of the masked environments, write their observations, and draw on request."""
         players = self._task.players
         rows = np.repeat(mask, players)
         for name in BEGUN:
@@ -77,7 +77,7 @@ class AdaptedEnvironments:
         self._finish(slot)
 
     def close(self) -> None:
-        """Close the environments, and end what they started when they were made."""
+        """Close the environments, and end the processes that they started when they were made."""
         try:
             for env in self._envs:
                 env.close()
@@ -96,13 +96,13 @@ class AdaptedEnvironments:
             self._fail(error, index, None)
 
     def _next_seed(self, index: int) -> int:
-        """Count an episode as begun; return its seed."""
+        """Increment the number of the episode; return its seed."""
         episodes = self._part["episode"][0]
         episodes[index] += 1
         return episode_seed(self._seed, self._lo + index, int(episodes[index])) & SEED_BITS
 
     def _finish(self, slot: int) -> None:
-        """Pack the masks, and draw once what somebody asked to see."""
+        """Pack the masks, and draw the environments whose boards are requested."""
         if self._task.masked:
             self._packed[slot][...] = np.packbits(self._bits, bitorder="little")
         if LOOKED_AT in self._looked.tobytes():
@@ -111,17 +111,17 @@ class AdaptedEnvironments:
                 self._draw(index, slot, self._board)
 
     def _draw_last(self, index: int, slot: int) -> None:
-        """Draw the state that ended an episode, if somebody asked; `slot` has its observation still."""
+        """Draw the last state of an episode if that is requested; `slot` still has its observation."""
         if self._last_drawn[index] and self._draw(index, slot, self._last_board):
             self._last_drawn[index] = int(self._part["episode"][0, index]) + 1
 
     def _draw(self, index: int, slot: int, boards: Array) -> bool:
-        """Draw an environment into its place of `boards`; return whether it could be drawn."""
+        """Draw an environment into its row of `boards`; return whether that succeeded."""
         seen = self._part["observation"][slot, index * self._task.players]
         try:
             draw(self._task, self._envs[index].render, seen, boards[index])
         except Exception:
-            # A picture is not worth a training: the environment goes on without one.
+            # A failed drawing must not end a training.
             log.warning("environment %d cannot be drawn", self._lo + index + 1, exc_info=True)
             return False
         return True

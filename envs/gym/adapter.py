@@ -1,4 +1,4 @@
-"""Steps Gymnasium environments in place: what they return is written into the buffers."""
+"""Steps Gymnasium environments and writes what they return into the buffers."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from .task import MaskReader, mask_reader
 log = logging.getLogger(__name__)
 
 ELABORATE = (-1,)
-"""No observation's shape: all of them have to be flattened."""
+"""A shape that no observation has, for environments whose observations are flattened."""
 
 
 class GymSlotViews:
-    """Views of the environments' part of one slot, made once, so that a step slices nothing.
+    """Views of the environments' part of one slot, made once, so that a step does no slicing.
 
     Attributes:
-        actions: To read.
+        actions: The actions.
         observations: One array per environment.
-        rewards: One number per environment, as are the next two.
-        returns: Of the running episodes.
-        lengths: Of the running episodes.
-        infos: The task's scalars, one number per environment each, by name.
-        settled: Whether everything that is the same at every step without an end stands there already.
+        rewards: One number per environment.
+        returns: The returns of the current episodes.
+        lengths: The lengths of the current episodes.
+        infos: The task's scalars by name, one number per environment each.
+        settled: Whether the fields that are the same at every step within an episode are written.
     """
 
     def __init__(self, task: Task, part: dict[str, Array], slot: int) -> None:
@@ -50,8 +50,8 @@ class GymSlotViews:
 class GymEnvironments(AdaptedEnvironments):
     """Environments `lo..hi` of a Gymnasium task.
 
-    The loop over the environments is what every Python environment pays, so it touches memory views and views of rows,
-    never a NumPy scalar.
+    The loop over the environments costs every Python environment time, so it uses memory views and views of rows and
+    no NumPy scalars.
     """
 
     def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
@@ -70,12 +70,12 @@ class GymEnvironments(AdaptedEnvironments):
         self._memories = [StateSaver(env) for env in self._envs] if task.state else []
 
     def reset(self, mask: NDArray[np.bool_], slot: int) -> None:
-        """Begin the next episode of the masked ones, write their first observations into `slot`, draw what is due."""
+        """Begin the next episode of the masked environments, write their observations, and draw on request."""
         self._views[slot].settled = False
         super().reset(mask, slot)
 
     def step(self, slot: int) -> None:
-        """Read the actions of `slot`, write everything else into the next slot, auto-reset what ended."""
+        """Read the actions of `slot`, write all other fields into the next slot, and reset ended environments."""
         views = self._views
         target = next_slot(slot, len(views))
         into = views[target]
@@ -143,14 +143,14 @@ class GymEnvironments(AdaptedEnvironments):
         self._returns[index], self._born[index] = 0.0, self._beat
 
     def save(self, slot: int) -> None:
-        """Write the whole states into the buffer, zeros where one cannot be had; `slot` is the newest."""
+        """Write the state of every environment into the buffer, zeros if it is not available; `slot` is the newest."""
         part = self._part
         for index, row in enumerate(part["state"][0]):
             row[:] = 0
             try:
                 packed = pack(self._whole(index, slot))
             except Exception:
-                log.warning("the state of environment %d cannot be kept", self._lo + index + 1, exc_info=True)
+                log.warning("the state of environment %d cannot be saved", self._lo + index + 1, exc_info=True)
                 continue
             if LENGTH + len(packed) > len(row):
                 log.warning("the state of environment %d has grown to %d bytes", self._lo + index + 1, len(packed))
@@ -159,7 +159,7 @@ class GymEnvironments(AdaptedEnvironments):
             row[LENGTH : LENGTH + len(packed)] = np.frombuffer(packed, np.uint8)
 
     def load(self, slot: int) -> None:
-        """Continue from the states in the buffer, where there are any, and write what they show into `slot`.
+        """Continue from the states in the buffer that are not zeros, and write their observations into `slot`.
 
         Raises:
             ImpossibleState: A state is damaged, or the environment cannot be in it.
@@ -179,7 +179,7 @@ class GymEnvironments(AdaptedEnvironments):
         self._finish(slot)
 
     def _whole(self, index: int, slot: int) -> dict[str, Any]:
-        """Return all that an environment goes on from, and what it shows in `slot`."""
+        """Return the state of an environment, the adapter's counters, and its observation in `slot`."""
         return {
             "env": self._memories[index].save(),
             "episode": int(self._part["episode"][0, index]),

@@ -1,4 +1,4 @@
-"""What is drawn of somebody's environment: its own picture or text, made small, else its observation."""
+"""The board of a Gymnasium environment: what `render` returns, reduced in size, or else its observation."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from .spaces import ObservationWriter
 
 HEIGHT = 64
 WIDTH = 96
-"""The largest picture kept: 32 rows of half blocks."""
+"""The largest size of a picture: 32 rows of half blocks."""
 MORE_LINES, LEAST_COLUMNS = 2, 12
-"""Kept for what a text's first drawing lacks: many environments add their last action."""
+"""Spare room for text, as many environments add their last action after the first drawing."""
 MOST_LINES, MOST_COLUMNS = 48, 160
 MOST_BARS = 32
 MODE_OF = {"picture": "rgb_array", "screen": "ansi"}
-"""The way of drawing by the board's field."""
+"""The render mode by the board's field."""
 
 
 def shrink(picture: NDArray[np.uint8], shape: tuple[int, int]) -> NDArray[np.uint8]:
-    """Return `(H, W, 3)` reduced to `shape`, every pixel the mean of the area it covers."""
+    """Return a picture `(H, W, 3)` reduced to `shape`; every pixel is the mean of the area that it covers."""
     height, width = shape
     rows = np.linspace(0, picture.shape[0], height + 1).astype(np.intp)
     columns = np.linspace(0, picture.shape[1], width + 1).astype(np.intp)
-    # Row by row: along the first axis, `reduceat` takes six times as long as these sums.
+    # `reduceat` along the first axis takes six times as long as these sums by row.
     lines = np.stack([picture[lo:hi].sum(axis=0, dtype=np.uint32) for lo, hi in pairwise(rows.tolist())])
     sums = np.add.reduceat(lines, columns[:-1], axis=1)
     areas = np.diff(rows)[:, None, None] * np.diff(columns)[None, :, None]
@@ -41,10 +41,10 @@ def shrink(picture: NDArray[np.uint8], shape: tuple[int, int]) -> NDArray[np.uin
 
 
 def board_of(drawn: Any, writer: ObservationWriter) -> tuple[Panel, Field]:
-    """Return the panel for what `render` gave, and its field; for the observation, a picture or bars, if that was None.
+    """Return the panel and the field for what `render` returned, or for the observation if that is None.
 
     Raises:
-        TypeError: It is neither a picture nor text.
+        TypeError: `drawn` is neither a picture nor text.
     """
     if drawn is not None:
         return drawing(drawn)
@@ -55,17 +55,17 @@ def board_of(drawn: Any, writer: ObservationWriter) -> tuple[Panel, Field]:
 
 
 def drawing(drawn: Any) -> tuple[Panel, Field]:
-    """Return the panel for what `render` gave, and its field.
+    """Return the panel and the field for what `render` returned.
 
     Raises:
-        TypeError: It is neither a picture nor text.
+        TypeError: `drawn` is neither a picture nor text.
     """
     if isinstance(drawn, str):
         rows, columns = size_of(drawn)
         shape = min(MOST_LINES, rows + MORE_LINES), max(LEAST_COLUMNS, min(MOST_COLUMNS, columns))
         return Panel("text", "Board", "screen", main=True), Field("screen", "uint32", shape, timed=False)
     if not isinstance(drawn, np.ndarray) or drawn.ndim != 3 or drawn.shape[2] != 3:
-        raise TypeError(f"render gave {type(drawn).__name__} of shape {np.shape(drawn)}")
+        raise TypeError(f"render returned {type(drawn).__name__} of shape {np.shape(drawn)}")
     return pixels("Board", "picture", drawn.shape)
 
 
@@ -74,9 +74,9 @@ def draw(task: Task, render: Callable[[], Any], observation: Array, board: Array
 
     Args:
         task: The task.
-        render: Gives the environment's own drawing.
-        observation: What it shows to its first seat, as stored.
-        board: Written.
+        render: Returns the environment's own drawing.
+        observation: The observation of its first seat, as stored.
+        board: The output.
     """
     field = task.panels[0].field
     if field == "seen":
@@ -90,7 +90,7 @@ def draw(task: Task, render: Callable[[], Any], observation: Array, board: Array
 
 
 def pixels(title: str, field: str, shape: tuple[int, ...]) -> tuple[Panel, Field]:
-    """Return the panel for pictures `(H, W, ...)`, and its field."""
+    """Return the panel and the field for pictures `(H, W, ...)`."""
     scale = min(1.0, HEIGHT / shape[0], WIDTH / shape[1])
     size = max(1, round(shape[0] * scale)), max(1, round(shape[1] * scale)), 3
     return Panel("pixels", title, field, main=True), Field(field, "uint8", size, timed=False, low=0, high=255)

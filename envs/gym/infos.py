@@ -1,4 +1,4 @@
-"""The numbers of somebody's infos: which there are, and what they are at a step."""
+"""The numbers in an environment's infos."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ TAKEN = {
     *MODE_OF,
     *(LAST + name for name in ("drawn", "seen", "bars", *MODE_OF)),
 }
-"""What a buffer calls something else."""
+"""Names of other fields of the buffer."""
 
 
 def numbers_in(info: Mapping[Any, Any]) -> tuple[str, ...]:
-    """Return the names of what is one number in an environment's info, if a buffer can have them."""
+    """Return the names of the numbers in an info that can be names of fields."""
     names = (name for name, value in info.items() if isinstance(name, str) and _is_number(value))
     return tuple(name for name in names if name not in TAKEN and len(name.encode()) <= LONGEST)[:MOST]
 
 
 def number_of(value: Any) -> float:
-    """Return a value of an info as a number; NaN where it is none."""
+    """Return a value of an info as a number; NaN if it is not a number."""
     try:
         return float(value)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Makes somebody's environment from its name: a registered id, or a class or function that a module has."""
+"""Creates an environment from its name: a registered id, or a class or function in a module."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from ..foreign import importing
 from ..signals import NO_SDL_HANDLERS
 from .factories import WANTED, check_factory
 
-os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # it greets on stdout, which is for JSON
+os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # its greeting would be on stdout, which is for JSON
 os.environ.setdefault(NO_SDL_HANDLERS, "1")  # a process that draws must end at SIGTERM
 if not os.environ.keys() & {"DISPLAY", "WAYLAND_DISPLAY"}:
-    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # pictures need no window, and its absence no complaint
+    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # pictures need no window
 
 MODES = ("rgb_array", "ansi")
-"""How an environment can be drawn on a board, best first."""
+"""The render modes that a board can show, best first."""
 
 
 class NoSuchEnvironment(PacError):
@@ -40,11 +40,11 @@ class NoSuchEnvironment(PacError):
 
 
 def create(name: str, values: Mapping[str, Any], mode: str | None = None) -> Any:
-    """Make one environment, a `gymnasium.Env` or a parallel one of PettingZoo, to be drawn in `mode` if that is given.
+    """Create one environment, a `gymnasium.Env` or a parallel one of PettingZoo, with render mode `mode` if given.
 
     Raises:
-        NoSuchEnvironment: Nothing has that name.
-        BadParameter: The environment refused its arguments or failed, or it is none.
+        NoSuchEnvironment: No environment has that name.
+        BadParameter: The environment does not take its arguments or failed, or is not an environment.
     """
     arguments = {"render_mode": mode, **values} if mode else dict(values)
     try:
@@ -52,31 +52,31 @@ def create(name: str, values: Mapping[str, Any], mode: str | None = None) -> Any
     except PacError:
         raise
     except (Exception, SystemExit) as error:
-        raise BadParameter(f"{name} could not be made with {arguments}: {type(error).__name__}: {error}") from error
+        raise BadParameter(f"{name} could not be created with {arguments}: {type(error).__name__}: {error}") from error
     if not isinstance(env, gymnasium.Env) and not is_parallel(env):
-        raise BadParameter(f"{name} must give {WANTED}, got {type(env).__name__}")
+        raise BadParameter(f"{name} must return {WANTED}, got {type(env).__name__}")
     return env
 
 
 def import_environment(name: str) -> None:
-    """Import what makes the environment, and make none.
+    """Import an environment without creating it.
 
     Raises:
-        NoSuchEnvironment: Nothing has that name.
-        BadParameter: It cannot be imported, or is no environment.
+        NoSuchEnvironment: No environment has that name.
+        BadParameter: The module cannot be imported, or the object is not an environment.
     """
     _maker(name)
 
 
 def is_parallel(env: Any) -> bool:
-    """Whether an environment is one of PettingZoo's in which all agents act at once."""
+    """Return whether an environment is a parallel one of PettingZoo, in which all agents act at once."""
     return hasattr(env, "possible_agents") and not hasattr(env, "agent_iter")
 
 
 def drawing_modes(name: str, values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the ways in which an environment says that it can be drawn on a board, best first.
+    """Return the render modes of an environment that a board can show, best first.
 
-    Some are known before it is made, by its class; a function has to make one first.
+    A class has them in its metadata; a function is called to get an environment that has.
     """
     kind = _maker(name)[1]
     if "render_mode" in values or not _takes_mode(kind):
@@ -91,18 +91,18 @@ def drawing_modes(name: str, values: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def literal(text: str) -> Any:
-    """Return a parameter's text as the Python value it spells, or as the string it is."""
+    """Return a parameter's text as a Python literal, or as a string if it is not one."""
     lowered = {"true": True, "false": False, "none": None}
     if text.lower() in lowered:
         return lowered[text.lower()]
     try:
         return ast.literal_eval(text)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):  # the latter two: brackets without end
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):  # the last two for unclosed brackets
         return text
 
 
 def _maker(name: str) -> tuple[Callable[..., Any], Any]:
-    """Return what makes the environment, and its class, or the function that stands for one."""
+    """Return the callable that creates the environment, and its class or function."""
     module, colon, attribute = name.partition(":")
     if colon and "/" not in attribute and "-v" not in attribute:
         made = _imported(name, module, attribute)
@@ -119,7 +119,7 @@ def _maker(name: str) -> tuple[Callable[..., Any], Any]:
 
 
 def _takes_mode(kind: Any) -> bool:
-    """Whether something can be called with a `render_mode`."""
+    """Return whether a callable takes a `render_mode`."""
     try:
         parameters = inspect.signature(kind).parameters
     except (TypeError, ValueError):
@@ -129,7 +129,7 @@ def _takes_mode(kind: Any) -> bool:
 
 def _imported(name: str, module: str, attribute: str) -> Callable[..., Any]:
     if not all(part.isidentifier() for part in (*module.split("."), *attribute.split("."))):
-        raise NoSuchEnvironment(f"{name!r} names no environment: my_package.my_module:MyEnv would")
+        raise NoSuchEnvironment(f"{name!r} is not an environment's name, such as my_package.my_module:MyEnv")
     found: Any = _import_module(name, module)
     named = vars(found).items()
     try:

@@ -1,4 +1,4 @@
-"""Steps PettingZoo's parallel environments in place: a row for each agent that there can be."""
+"""Steps parallel environments of PettingZoo; each possible agent has a row."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .task import flat_mask
 
 
 class ParallelEnvironments(AdaptedEnvironments):
-    """Environments `lo..hi` whose agents act at once; an episode ends when its last agent has left.
+    """Environments `lo..hi` whose agents act at once. An episode ends when its last agent has left.
 
-    An agent that leaves earlier is `OUT` until then, and one that is not there yet as well.
+    Agents that have left, or have not yet joined, are `OUT`.
     """
 
     def __init__(self, task: Task, lo: int, hi: int, buffers: Buffers, seed: int) -> None:
@@ -31,7 +31,7 @@ class ParallelEnvironments(AdaptedEnvironments):
         self._lengths = np.zeros(hi - lo, np.int32)
 
     def step(self, slot: int) -> None:
-        """Read the actions of `slot`, write everything else into the next slot, auto-reset what ended."""
+        """Read the actions of `slot`, write all other fields into the next slot, and reset ended environments."""
         target, part = next_slot(slot, len(self._part["action"])), self._part
         actions = self._actions_of(part["action"][slot])
         for name in ("terminated", "truncated", "outcome", "reward"):
@@ -49,7 +49,7 @@ class ParallelEnvironments(AdaptedEnvironments):
                 self._fail(error, index, [np.asarray(action).tolist() for action in chosen.values()])
             part["heartbeat"][0, index] += 1
             if env.agents:
-                # A truncation is the episode's: an agent that leaves before its end has just gone.
+                # Only an episode can be truncated, not an agent that leaves earlier.
                 part["truncated"][target, self._rows(index)] = 0
             else:
                 over.append(index)
@@ -75,7 +75,7 @@ class ParallelEnvironments(AdaptedEnvironments):
                 self._part[item.name][slot, absent] = np.nan
 
     def _store(self, seats: list[tuple[int, Any]], results: tuple[dict[Any, Any], ...], target: int) -> None:
-        """Write what one environment gave the agents that acted."""
+        """Write the results of the agents that acted in one environment."""
         observations, rewards, terminations, truncations, infos = results
         part = self._part
         for row, agent in seats:
@@ -92,7 +92,7 @@ class ParallelEnvironments(AdaptedEnvironments):
             self._masks[row] = flat_mask(info["action_mask"], self._task.num_actions) if "action_mask" in info else True
 
     def _show_seats(self, index: int, slot: int) -> None:
-        """Write who takes part."""
+        """Write which agents take part."""
         rows, part = self._rows(index), self._part
         part["active"][slot, rows] = OUT
         part["active"][slot, [row for row, _ in self._seats(index)]] = DECIDES
@@ -101,7 +101,7 @@ class ParallelEnvironments(AdaptedEnvironments):
         return slice(index * len(self._agents), (index + 1) * len(self._agents))
 
     def _end(self, index: int, target: int) -> None:
-        """Write the end of an episode, which is one of all seats, and begin the next."""
+        """Write the end of an episode for all seats, and begin the next episode."""
         part, rows = self._part, self._rows(index)
         part["final_observation"][target, rows] = part["observation"][target, rows]
         cut = part["truncated"][target, rows]

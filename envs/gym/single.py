@@ -1,4 +1,4 @@
-"""One environment of a task, as a Gymnasium environment."""
+"""One environment of a task as a Gymnasium environment."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..fields import Array, Field
 from ..registry import find
 from ..task import Task, allocate
 
-Step = tuple[Array, float, bool, bool, dict[str, Any]]
+StepResult = tuple[Array, float, bool, bool, dict[str, Any]]
 
 
 def observation_space(item: Field, rows: tuple[int, ...] = ()) -> Box:
-    """Return the space of one observation, or of a batch of `rows` of them; packed bits are booleans."""
+    """Return the space of one observation, or of a batch of `rows`; bits are booleans."""
     shape = (*rows, *item.shape)
     if item.encoding == "bits":
         return Box(0, 1, shape, np.bool_)  # type: ignore[arg-type]
@@ -38,7 +38,7 @@ def action_space(task: Task) -> gymnasium.Space[Any]:
 
 
 def task_of(task: Task | str, parameters: dict[str, Any]) -> Task:
-    """Return a task with its parameters set, given the task, or its name and the parameters."""
+    """Return the task itself, or the task of a name and parameters."""
     if isinstance(task, Task):
         return task
     tail = ",".join(f"{key}={value}" for key, value in parameters.items())
@@ -48,8 +48,8 @@ def task_of(task: Task | str, parameters: dict[str, Any]) -> Task:
 class TaskEnv(gymnasium.Env[Array, Any]):
     """One environment of a task with one player.
 
-    Gymnasium samples actions without a mask, so an action that is not legal stands for the next one that is;
-    `info["action"]` says which was taken. Continuous actions are clipped to their bounds.
+    Gymnasium samples actions without a mask, so an illegal action is replaced by the next legal one;
+    `info["action"]` is the action taken. Continuous actions are clipped to their bounds.
 
     Args:
         task: The task, or its name.
@@ -72,7 +72,7 @@ class TaskEnv(gymnasium.Env[Array, Any]):
         self._fresh = self._closed = False
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
-        """Begin the next episode, or with `seed` the first of that seed."""
+        """Begin the next episode, or with `seed` the first episode of that seed."""
         super().reset(seed=seed, options=options)
         if seed is None and self._np_random is None:
             seed = int(self.np_random.integers(1 << 32))
@@ -81,13 +81,13 @@ class TaskEnv(gymnasium.Env[Array, Any]):
             self._buffers = allocate(self.task, 1)
             self._environments = self.task.make(0, 1, self._buffers, seed)
             self._fresh = False
-        # What ended has begun its next episode in the same step.
+        # The step that ended an episode has already begun the next one.
         if not self._fresh:
             self._environments.reset(np.ones(1, np.bool_), 0)
         self._fresh = False
         return self._field("observation"), self._info()
 
-    def step(self, action: Any) -> Step:
+    def step(self, action: Any) -> StepResult:
         """Take one action; at the end of an episode the observation is its last one."""
         taken = self._within(action) if self.task.action.shape else self._legal(int(action))
         self._buffers["action"][0, 0] = taken
@@ -124,7 +124,7 @@ class TaskEnv(gymnasium.Env[Array, Any]):
         self._closed = True
 
     def _within(self, action: Any) -> Array:
-        """Return an action of several numbers, clipped to its bounds if it is continuous."""
+        """Return an action of several components, clipped to its bounds if it is continuous."""
         space = self.action_space
         given: Array = np.asarray(action)
         if isinstance(space, Box) and given.shape == space.shape and np.isfinite(given).all():

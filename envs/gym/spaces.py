@@ -1,4 +1,4 @@
-"""What Gymnasium's spaces are in a buffer: actions as choices or bounded numbers, observations as one field."""
+"""Maps Gymnasium's spaces to the buffer: actions to choices or bounded numbers, observations to one field."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ..fields import Array, Field
 
 ActionReader: TypeAlias = Callable[[Array], Sequence[Any]]
 KEPT = frozenset({"uint8", "int8", "int16", "int32", "float32"})
-"""Types that are stored as they are; all others become float32."""
+"""The dtypes that are stored unchanged; others are stored as float32."""
 ENDLESS = 1e30
-"""A bound beyond this is none: `finfo.max` stands for infinity in many environments."""
+"""Larger bounds count as infinite: many environments use `finfo.max` for infinity."""
 WRAP = "wrap the environment, for instance with gymnasium.wrappers"
 
 
@@ -35,7 +35,7 @@ def describe_actions(name: str, space: gymnasium.Space[Any]) -> dict[str, Any]:
     """Return `num_actions`, `choices` and `bounds` of a task with these actions.
 
     Raises:
-        UnsupportedSpaces: They are of no kind that can be trained on.
+        UnsupportedSpaces: The kind of space is not supported.
     """
     if isinstance(space, Discrete):
         return {"num_actions": int(space.n)}
@@ -51,7 +51,7 @@ def describe_actions(name: str, space: gymnasium.Space[Any]) -> dict[str, Any]:
 
 
 def action_reader(space: gymnasium.Space[Any]) -> ActionReader:
-    """Return what turns the buffer's actions, one row per environment, into the environments' own."""
+    """Return a function that converts the buffer's actions, one row per environment, to the environments' actions."""
     if isinstance(space, Discrete):
         start = int(space.start)
         return (lambda rows: (rows + start).tolist()) if start else lambda rows: rows.tolist()
@@ -60,7 +60,7 @@ def action_reader(space: gymnasium.Space[Any]) -> ActionReader:
         low, high, whole = space.low, space.high, np.dtype(dtype).kind in "iu"
 
         def numbers(rows: Array) -> Sequence[Any]:
-            # As its own type a number may lie a little outside of bounds that it was within as float32.
+            # Converted to the space's dtype, a float32 may be slightly outside of the bounds.
             own = (np.rint(rows) if whole else rows).reshape(shape).astype(dtype).clip(low, high)
             return [own[index, ...] for index in range(len(own))]
 
@@ -70,14 +70,14 @@ def action_reader(space: gymnasium.Space[Any]) -> ActionReader:
 
 
 def _counts(space: MultiDiscrete[Any] | MultiBinary) -> Array:
-    """How many choices each component has."""
+    """Return the number of choices of each component."""
     if isinstance(space, MultiDiscrete):
         return np.asarray(space.nvec).ravel()
     return np.full(math.prod(space.shape), 2)
 
 
 def _endless(bounds: Array) -> list[float]:
-    """Bounds as numbers, infinite where there is none."""
+    """Return bounds as numbers, infinite if there is no bound."""
     return [math.copysign(math.inf, bound) if abs(bound) > ENDLESS else bound for bound in bounds.ravel().tolist()]
 
 
@@ -85,7 +85,7 @@ def _endless(bounds: Array) -> list[float]:
 
 
 class ObservationWriter(Protocol):
-    """Writes observations of one space as they are stored."""
+    """Writes observations of one space into rows of the buffer."""
 
     item: Field
     slices: Mapping[str, tuple[int, int]]
@@ -94,28 +94,28 @@ class ObservationWriter(Protocol):
         """Write an observation into a row of the field.
 
         Raises:
-            BadParameter: It is not of the space; the text says how.
+            BadParameter: The observation is not in the space.
         """
 
 
 def writer_of(name: str, space: gymnasium.Space[Any]) -> ObservationWriter:
-    """Return what stores the observations of `space`.
+    """Return the writer for the observations of `space`.
 
     Raises:
-        UnsupportedSpaces: They are of no kind that can be trained on.
+        UnsupportedSpaces: The kind of space is not supported.
     """
     writer = BoxWriter(name, space) if isinstance(space, Box) and space.low.size else FlatWriter(name, space)
     if not math.prod(writer.item.shape):
-        raise UnsupportedSpaces(f"{name} has observations {space}, which hold nothing; {WRAP}")
+        raise UnsupportedSpaces(f"{name} has observations {space}, which are empty; {WRAP}")
     return writer
 
 
 class BoxWriter:
-    """A Box, stored in its own shape, and in its own type if that is small.
+    """Writes the observations of a Box in their own shape, and in their own dtype if it is one of `KEPT`.
 
     Attributes:
         item: The field.
-        slices: None.
+        slices: Empty.
     """
 
     def __init__(self, name: str, space: Box) -> None:
@@ -127,7 +127,7 @@ class BoxWriter:
         self._name = name
 
     def write(self, observation: Any, into: Array) -> None:
-        """Copy."""
+        """Copy an observation."""
         _expect(self._name, self.item.shape, observation)
         into[...] = observation
 
@@ -137,10 +137,10 @@ class SpaceLeaf:
     """One simple space within an observation.
 
     Attributes:
-        path: The keys that lead to it.
+        path: The keys of the Dicts and Tuples around it.
         space: The space.
-        lo: Where it begins in the flat vector.
-        hi: One past its end.
+        lo: Its first index in the flat vector.
+        hi: One past its last index.
     """
 
     path: tuple[str | int, ...]
@@ -150,19 +150,19 @@ class SpaceLeaf:
 
     @property
     def name(self) -> str:
-        """The keys, joined by points."""
+        """The keys, joined by dots."""
         return ".".join(str(key) for key in self.path)
 
 
 class FlatWriter:
-    """Discrete spaces, and Dict and Tuple of spaces, as one vector in the space's own order.
+    """Writes observations of discrete spaces, and of Dicts and Tuples, as one vector in the order of the space.
 
-    A choice is one of as many flags. A vector of nothing but flags is stored as bits; one with numbers in it as
-    float32, into which bytes go divided by their highest value.
+    Choices are one-hot. A vector of one-hot parts only is stored as bits; a vector with numbers as float32, in which
+    bytes are divided by their highest value.
 
     Attributes:
         item: The field.
-        slices: Where each part of a Dict or Tuple stands.
+        slices: The range of each part of a Dict or Tuple.
     """
 
     def __init__(self, name: str, space: gymnasium.Space[Any]) -> None:
@@ -194,7 +194,7 @@ class FlatWriter:
         self._vector: Array = np.zeros(end, self.item.dtype)
 
     def write(self, observation: Any, into: Array) -> None:
-        """Flatten, and pack what is only flags."""
+        """Flatten an observation, and pack it if it is stored as bits."""
         vector = self._vector
         vector[:] = 0
         for leaf in self._leaves:
@@ -204,7 +204,7 @@ class FlatWriter:
                     part = part[key]
             except (KeyError, IndexError, TypeError) as error:
                 raise BadParameter(
-                    f"{self._name} promised {leaf.name!r} in its observations and left it out"
+                    f"the observation of {self._name} lacks {leaf.name!r}, which its space contains"
                 ) from error
             self._write(leaf, part, vector[leaf.lo : leaf.hi])
         into[...] = np.packbits(vector, bitorder="little") if self._bits else vector
@@ -221,7 +221,7 @@ class FlatWriter:
             counts, first = _choices(space)
             places = flat - first
             if ((places < 0) | (places >= counts)).any():
-                raise BadParameter(f"{name} promised observations of {space} and gave {value}: mend its space")
+                raise BadParameter(f"{name} has observations of {space} and returned {value}: fix its space")
             into[places + np.cumsum(counts) - counts] = 1
 
 
@@ -249,7 +249,7 @@ def _width(space: gymnasium.Space[Any]) -> int:
 
 
 def _choices(space: Any) -> tuple[Array, Array]:
-    """How many choices each component has, and the number of its first one."""
+    """Return the number of choices of each component, and its first value."""
     if isinstance(space, Discrete):
         return np.array([space.n]), np.array([space.start])
     return np.asarray(space.nvec).ravel(), np.asarray(getattr(space, "start", np.zeros(space.shape))).ravel()
@@ -261,8 +261,8 @@ def _scale(space: Any) -> float:
 
 
 def _expect(name: str, shape: tuple[int, ...], value: Any) -> None:
-    """Make sure that an observation has the shape that the environment's space promised."""
+    """Check that an observation has the shape of the environment's space."""
     if np.shape(value) != shape:
         raise BadParameter(
-            f"{name} promised observations of shape {shape} and gave one of shape {np.shape(value)}: mend its space"
+            f"{name} has observations of shape {shape} and returned one of shape {np.shape(value)}: fix its space"
         )

@@ -1,4 +1,4 @@
-"""An environment's whole state as bytes, of one that offers `get_state` and `set_state`; nothing is pickled."""
+"""Saves environments that have `get_state` and `set_state` as bytes, without pickle."""
 
 from __future__ import annotations
 
@@ -22,37 +22,37 @@ from ..errors import BadParameter
 
 METHODS = ("get_state", "set_state")
 TRANSPARENT = (OrderEnforcing, PassiveEnvChecker, TimeLimit, TransformAction, TransformObservation, TransformReward)
-"""Wrappers that remember nothing but the time."""
+"""Wrappers that have no state except the elapsed steps."""
 KINDS = "biufcSU"
-"""The kinds of arrays that are bytes and nothing else."""
-LENGTH = 4  # bytes before those of a state, which are its number
+"""The kinds of dtypes without Python objects."""
+LENGTH = 4  # bytes of the length before a state
 SPARE, MOST = 2, 2**18
-"""At least so many times the size of the first state is kept free, and the most bytes of that."""
-BOOKS = 256  # bytes for what the adapter itself goes on from
+"""Factor of the size of the first state that is reserved, and the limit of its size in bytes."""
+BOOKS = 256  # bytes for the adapter's own state
 
 
 class NotStorable(BadParameter):
-    """A state that cannot be kept as bytes."""
+    """A state that cannot be saved as bytes."""
 
-    title = "State cannot be kept"
+    title = "State cannot be saved"
 
 
 def pack(value: Any) -> bytes:
-    """Return a nest of dicts, lists, tuples, numbers, text, bytes and arrays as bytes.
+    """Return nested dicts, lists, tuples, numbers, text, bytes and arrays as bytes.
 
     Raises:
-        NotStorable: Something else is in it.
+        NotStorable: The value contains something else.
     """
     return json.dumps(_plain(value), separators=(",", ":")).encode()
 
 
 def unpack(data: bytes) -> Any:
-    """Return what was packed; arrays are copies that can be written to."""
+    """Return the packed value; its arrays are writable copies."""
     return _nest(json.loads(data))
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON has; all else is an object whose one key says what it is."""
+    """Return a value for JSON; types that JSON lacks become an object with one key, the type."""
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in KINDS:
         kind = "array" if isinstance(value, np.ndarray) else "number"
         return {kind: [value.dtype.str, list(value.shape), b64encode(value.tobytes()).decode()]}
@@ -99,7 +99,7 @@ class StateSaver:
     """Saves and restores one environment: its own state, its random generator, and the time of its wrappers.
 
     Args:
-        env: One that `offers` its state.
+        env: An environment with `get_state` and `set_state`.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
@@ -108,8 +108,8 @@ class StateSaver:
         self._limits = [wrapper for wrapper in wrappers if isinstance(wrapper, TimeLimit)]
 
     def save(self) -> dict[str, Any]:
-        """Return all that the environment goes on from."""
-        generator = self._env.unwrapped._np_random  # noqa: SLF001 - its property would make one
+        """Return the state of the environment."""
+        generator = self._env.unwrapped._np_random  # noqa: SLF001 - the property would create one
         return {
             "own": self._owner.get_state(),
             "random": None if generator is None else generator.bit_generator.state,
@@ -117,7 +117,7 @@ class StateSaver:
         }
 
     def load(self, saved: Mapping[str, Any]) -> None:
-        """Go on from what was saved; an episode must have begun."""
+        """Restore a saved state; an episode must have begun."""
         self._owner.set_state(saved["own"])
         if saved["random"] is not None:
             self._env.unwrapped.np_random.bit_generator.state = saved["random"]
@@ -128,10 +128,10 @@ class StateSaver:
 def state_size(env: Any, shown: Any) -> int:
     """Return the bytes to keep free for a state of an environment whose episode has begun; 0 if it offers none.
 
-    The state is put back once: what comes out then must be the same. What it has `shown` is kept beside.
+    The state is restored once and must then be saved as the same bytes. What it has `shown` is saved with it.
 
     Raises:
-        NotStorable: It offers one that cannot be kept.
+        NotStorable: The environment has a state that cannot be saved.
     """
     if not isinstance(env, gymnasium.Env):
         return 0
@@ -141,16 +141,16 @@ def state_size(env: Any, shown: Any) -> int:
     for wrapper in wrappers:
         if not isinstance(wrapper, TRANSPARENT):
             name = type(wrapper).__name__
-            raise NotStorable(f"its wrapper {name} may remember something: give it get_state and set_state, too")
+            raise NotStorable(f"its wrapper {name} may have a state: add get_state and set_state to it, too")
     memory = StateSaver(env)
     first = pack(memory.save())
     memory.load(unpack(first))
     if pack(memory.save()) != first:
-        raise NotStorable("get_state gives something else after set_state than what was set")
+        raise NotStorable("get_state returns another state after set_state than the one that was set")
     if len(first) > MOST:
-        raise NotStorable(f"get_state gives {len(first):,} bytes, up to {MOST:,} are kept")
+        raise NotStorable(f"get_state returns {len(first):,} bytes, and the limit is {MOST:,}")
     beside = BOOKS + len(pack(shown))
-    return 1 << (SPARE * (LENGTH + len(first)) + beside).bit_length()  # the same where the first state differs a little
+    return 1 << (SPARE * (LENGTH + len(first)) + beside).bit_length()  # the same if the first state is slightly larger
 
 
 def _parts(env: gymnasium.Env[Any, Any]) -> tuple[list[gymnasium.Wrapper[Any, Any, Any, Any]], Any]:

@@ -1,4 +1,4 @@
-"""Describes any Gymnasium environment, and any parallel one of PettingZoo, as a task."""
+"""Describes any Gymnasium environment, and any parallel environment of PettingZoo, as a task."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CONTROL = {
     "epochs": 8,
     "minibatch": 512,
 }
-"""Settings that small control tasks learn with in a minute."""
+"""Settings with which small control tasks learn in a minute."""
 PICTURES = {
     **CONTROL,
     "learning_rate": 2.5e-4,
@@ -41,34 +41,34 @@ PICTURES = {
     "epochs": 3,
     "minibatch": 256,
 }
-"""Settings for observations that cost more to look at than to step to."""
+"""Settings for observations whose network costs more than the step."""
 LARGE = 32
-"""A picture with sides longer than this is one of those."""
+"""Pictures with longer sides use `PICTURES`."""
 MaskReader: TypeAlias = Callable[[Mapping[str, Any]], Any]
 
 
 def describe(spec: str, name: str, params: Mapping[str, str]) -> Task:
-    """Describe an environment by making one and looking at its first observation; end the processes that it started.
+    """Describe an environment by creating and resetting one; end the processes that it started.
 
     Args:
-        spec: The whole text that the task was asked for by.
-        name: `CartPole-v1` or another registered id, or `my_pkg.my_module:MyEnv`, a class or callable that the working
-            directory or the installation has.
+        spec: The spec of the task.
+        name: `CartPole-v1` or another registered id, or `my_pkg.my_module:MyEnv`, a class or callable that can be
+            imported from the working directory or the installed packages.
         params: Keyword arguments of the environment, as text.
 
     Raises:
-        NoSuchEnvironment: Nothing has that name.
-        UnsupportedSpaces: The actions or observations are of no kind that can be trained on.
-        BadParameter: The environment refused its arguments or failed at its start.
+        NoSuchEnvironment: No environment has that name.
+        UnsupportedSpaces: The kind of action or observation space is not supported.
+        BadParameter: The environment does not take its arguments, or its creation or first reset failed.
     """
     values = {key: literal(text) for key, text in params.items()}
-    import_environment(name)  # what its module starts serves all of its environments
+    import_environment(name)  # processes that its module starts serve all of its environments
     with ending_processes(), kept_signals():
         modes, note = drawing_modes(name, values), ""
         look = _probe(name, values, modes[0] if modes else None)
         for mode in (*modes[1:], None):
             if look.trouble:
-                note = note or f"{name} cannot draw itself as it would: {look.trouble}"
+                note = note or f"{name} cannot be rendered: {look.trouble}"
                 look = _probe(name, values, mode)
     return Task(
         spec=spec,
@@ -90,23 +90,21 @@ def describe(spec: str, name: str, params: Mapping[str, str]) -> Task:
         saves=bool(look.state_bytes),
         values=MappingProxyType(values),
         settings=MappingProxyType({"ppo": MappingProxyType(_settings(look))}),
-        note=". ".join(
-            filter(None, (note, look.forgets and f"{name} offers states that are not kept: {look.forgets}"))
-        ),
+        note=". ".join(filter(None, (note, look.forgets and f"the states of {name} are not saved: {look.forgets}"))),
     )
 
 
 def _title(name: str) -> str:
-    """Return the last part of a name, the module's where that is what PettingZoo calls all of its environments."""
+    """Return the last part of a name; for PettingZoo's `parallel_env`, the last part of its module."""
     module, _, last = name.rpartition(":")
     return module.rpartition(".")[2] if module and last == "parallel_env" else last.rpartition("/")[2]
 
 
 def mask_reader(env: gymnasium.Env[Any, Any], info: Mapping[str, Any], count: int) -> MaskReader | None:
-    """Return how to learn which of `count` actions are legal: `info["action_mask"]`, `env.action_masks()`, or no way.
+    """Return a function that reads the mask of `count` actions, from the info or `env.action_masks()`; None if neither.
 
     Raises:
-        BadParameter: The mask of now has another number of elements.
+        BadParameter: The current mask has another number of elements.
     """
     reader: MaskReader = itemgetter("action_mask")
     if "action_mask" not in info:
@@ -116,29 +114,29 @@ def mask_reader(env: gymnasium.Env[Any, Any], info: Mapping[str, Any], count: in
         reader = lambda _: masks()  # noqa: E731
     now = reader(info)
     flat_mask(now, count)
-    # Most give their masks as they are stored, and are read at every step.
+    # Most masks need no conversion, which would cost time at every step.
     plain = getattr(now, "shape", None) == (count,)
     return reader if plain else lambda info: flat_mask(reader(info), count)
 
 
 def flat_mask(mask: Any, count: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Return a mask as `(count,)` bools; of several components, those of each may stand in a tuple.
+    """Return a mask as `(count,)` bools; the mask of several components may be a tuple.
 
     Raises:
-        BadParameter: It has another number of elements.
+        BadParameter: The mask has another number of elements.
     """
     parts = mask if isinstance(mask, tuple) else (mask,)
     flat = np.concatenate([np.asarray(part, np.bool_).ravel() for part in parts])
     if len(flat) != count:
-        raise BadParameter(f"an action mask has one element per action, {count} were expected and {len(flat)} came")
+        raise BadParameter(f"an action mask has one element per action: expected {count}, got {len(flat)}")
     return flat
 
 
 @dataclass(frozen=True)
 class _ProbeResult:
-    """What one environment showed of itself.
+    """What was found out about an environment.
 
-    `trouble` says why it could not be drawn as it was asked to, `forgets` why the states that it offers are not kept.
+    `trouble` says why it could not be rendered, `forgets` why its states are not saved.
     """
 
     writer: ObservationWriter
@@ -155,7 +153,7 @@ class _ProbeResult:
 
 
 def _probe(name: str, values: Mapping[str, Any], mode: str | None) -> _ProbeResult:
-    """Make an environment, begin an episode, draw it, close it."""
+    """Create an environment, reset and draw it, and close it."""
     env = create(name, values, mode)
     try:
         parallel = is_parallel(env)
@@ -183,17 +181,17 @@ def _probe(name: str, values: Mapping[str, Any], mode: str | None) -> _ProbeResu
             except Exception as error:
                 drawn, trouble = None, str(error)
         panel, board = board_of(drawn, writer)
-        told = numbers_in(info)
-        shown = (seen, np.zeros(facts["num_actions"], np.bool_), np.zeros(len(told), np.float32))
+        scalars = numbers_in(info)
+        shown = (seen, np.zeros(facts["num_actions"], np.bool_), np.zeros(len(scalars), np.float32))
         state_bytes, forgets = _offered_state(env, shown)
     finally:
         env.close()
     players = max(1, len(agents))
-    return _ProbeResult(writer, facts, masked, players, parallel, panel, board, told, trouble, state_bytes, forgets)
+    return _ProbeResult(writer, facts, masked, players, parallel, panel, board, scalars, trouble, state_bytes, forgets)
 
 
 def _offered_state(env: Any, shown: Any) -> tuple[int, str]:
-    """Return the bytes to keep free for a state, 0 where none can be kept, and why not if one is offered."""
+    """Return the bytes to reserve for a state, 0 if it cannot be saved, and the reason."""
     try:
         return state_size(env, shown), ""
     except NotStorable as error:
@@ -203,7 +201,7 @@ def _offered_state(env: Any, shown: Any) -> tuple[int, str]:
 
 
 def _settings(look: _ProbeResult) -> dict[str, Any]:
-    """Return what PPO should begin with; a bonus for entropy would only widen what is drawn of a continuous action."""
+    """Return recommended settings of PPO; with continuous actions, an entropy bonus would only add noise."""
     shape = look.writer.item.shape
     picture = look.writer.item.dtype == "uint8" and len(shape) > 1 and sorted(shape)[-2] > LARGE
     settings = PICTURES if picture else CONTROL

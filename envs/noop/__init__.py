@@ -1,1 +1,1 @@
-"""A task without a game, to measure what it costs to carry a step from the environment to the learner."""
+"""A task without a game, to measure the cost of passing a step from the environment to the learner."""

@@ -1,4 +1,4 @@
-"""Steps environments that do nothing: a count, and an end."""
+"""Steps environments that do nothing but count steps and end."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ TRUNCATED = 1
 
 
 class NoopSlotViews:
-    """Views of one slot, made once: a number is written through them in a fraction of the time that NumPy takes.
+    """Memory views of one slot, through which a number is written in a fraction of the time that NumPy takes.
 
     Attributes:
-        shares: The first number of each observation.
-        lengths: Of the running episodes.
-        returns: Of the running episodes.
-        settled: Whether everything that is the same at every step without an end stands there already.
+        shares: The first element of each observation.
+        lengths: The lengths of the current episodes.
+        returns: The returns of the current episodes.
+        settled: Whether the fields that are the same at every step within an episode are written.
     """
 
     def __init__(self, part: dict[str, Array], slot: int) -> None:
@@ -47,7 +47,7 @@ class NoopEnvironments:
         self._last_drawn: Any = [0] * (hi - lo) if drawn is None else memoryview(drawn[0])
 
     def reset(self, mask: NDArray[np.bool_], slot: int) -> None:
-        """Begin the next episode of the masked ones, `(hi - lo,)`, and write their first observations into `slot`."""
+        """Begin the next episode of the masked environments, `(hi - lo,)`, and write their observations to `slot`."""
         part, into = self._part, self._slots[slot]
         for name in ZERO:
             part[name][slot, mask] = 0
@@ -58,7 +58,7 @@ class NoopEnvironments:
             self._begin(index, into)
 
     def step(self, slot: int) -> None:
-        """Write everything into the next slot, auto-reset what ended; the actions make no difference."""
+        """Write all fields into the next slot and reset ended environments; actions have no effect."""
         target = next_slot(slot, len(self._slots))
         into, steps, beats, length = self._slots[target], self._steps, self._beats, self._length
         if not into.settled:

@@ -15,7 +15,7 @@ PARAMETERS = (Parameter("length", 1000, low=1, high=1_000_000, help="steps per e
 
 
 def build(spec: str, length: int) -> Task:
-    """612 numbers, of which the first tells how far the episode is; 92 actions, all legal; truncated after `length`."""
+    """Return the task: 612 numbers, the first the share of the episode; 92 legal actions; truncated after `length`."""
     return Task(
         spec=spec,
         name="noop",

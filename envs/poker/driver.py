@@ -36,5 +36,5 @@ class PokerEnvironments(NativeEnvironments):
 
 
 def compile_all() -> None:
-    """Compile every kernel, or load it from the disk's cache, so that workers need not; they are the same for all."""
+    """Compile every kernel, or load it from the cache on disk; all games have the same kernels."""
     compile_kernels(find(next(iter(FAMILIES))))

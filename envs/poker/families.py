@@ -1,4 +1,4 @@
-"""The games of this folder, with their parameters: what they are called, how they lie in memory, how they are built."""
+"""The games of this folder: names, parameters, layouts in memory, and how they are built."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class PokerFamily:
 
     Attributes:
         title: Its name for people.
-        parameters: Its knobs.
-        layout: Returns how it lies in memory, given its parameters.
-        build: Returns it, given its parameters.
-        streets: Names of its streets, where it has several.
+        parameters: Its parameters.
+        layout: Returns its layout in memory for the values of the parameters.
+        build: Returns the game for the values of the parameters.
+        streets: Names of its streets, if there are several.
     """
 
     title: str
@@ -65,7 +65,7 @@ def _holdem(betting: str, stack: int, flop: int, turn: int, river: int) -> Poker
 
 
 def _holdem_layout(betting: str, **_: object) -> HandLayout:
-    """On a street a check, the raises that are allowed, one all-in more, and a call."""
+    """Return the layout: a street has at most a check, the allowed raises, one more all-in, and a call."""
     from .sizes import sizes_of
 
     sizes = sizes_of(betting)
@@ -74,7 +74,7 @@ def _holdem_layout(betting: str, **_: object) -> HandLayout:
 
 
 def _leduc_layout(*, suits: bool) -> HandLayout:
-    """On a street a check, the raises, and a call; cards are shown with their suits in any case."""
+    """Return the layout: a street has at most a check, the raises and a call; observed cards always have suits."""
     del suits
     return HandLayout(POKER_ACTIONS, MOST_RAISES + 2, 6, 1, (0, 1))
 
@@ -120,23 +120,23 @@ FAMILIES: Mapping[str, PokerFamily] = {
 
 
 def has_game(task: Task) -> bool:
-    """Whether a task is one of these games."""
+    """Return whether a task is one of these games."""
     return task.name in FAMILIES
 
 
 def layout_of(task: Task) -> HandLayout:
-    """Return how a task's game lies in memory."""
+    """Return the layout of a task's game in memory."""
     return FAMILIES[task.name].layout(**task.values)
 
 
 def game_of(task: Task) -> PokerGame:
-    """Return the game that a task steps; it is built once.
+    """Return the game of a task, which is built once per process.
 
     Raises:
-        BadParameter: The task is none of these games.
+        BadParameter: The task is not one of these games.
     """
     if not has_game(task):
-        raise BadParameter(f"{task.name} has no betting that is known ahead; what has: {', '.join(sorted(FAMILIES))}")
+        raise BadParameter(f"{task.name} has no betting tree; these games have one: {', '.join(sorted(FAMILIES))}")
     return _built(task.name, tuple(sorted(task.values.items())))
 
 

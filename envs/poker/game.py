@@ -1,4 +1,4 @@
-"""A game whose betting is compiled ahead: its tree, its buckets, its deals, and where its information sets stand."""
+"""A game with a betting tree: its buckets, its deals, and the rows of its information sets."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .tree import Tree
 
 @dataclass(frozen=True)
 class Deals:
-    """All deals of a small game; each is as likely as the others.
+    """All deals of a small game, which are equally likely.
 
     Attributes:
-        hands: `(deals, 2)` uint8, what each player holds.
-        board: `(deals,)` uint8, what is dealt for both to see; 0 where nothing is.
-        bucket: `(deals, streets, 2)` int32, what each player knows on each street besides the betting.
-        sign: `(deals, results)` int8, whether player 0 wins (1), loses (-1) or draws, for each result of a showdown.
+        hands: `(deals, 2)` uint8, the card of each player.
+        board: `(deals,)` uint8, the public card; 0 if there is none.
+        bucket: `(deals, streets, 2)` int32, the bucket of each player on each street.
+        sign: `(deals, results)` int8, whether player 0 wins (1), loses (-1) or ties (0), by the result of a showdown.
     """
 
     hands: NDArray[np.uint8]
@@ -32,16 +32,16 @@ class Deals:
 class PokerGame:
     """A zero-sum game for two.
 
-    Information sets are *rows*, and their actions *entries*, dense and bucket-major: for each street, player and bucket
-    the decisions of the tree in their order. So a deal touches one slice per street and player, and no key is stored.
+    Information sets are *rows* and their actions *entries*, dense and bucket-major: for each street, player and bucket,
+    the decisions of the tree in order. So a deal uses one slice per street and player, and no keys are stored.
 
     Attributes:
         name: Its name.
         tree: Its betting.
         buckets: Number of buckets per street.
         deals: All deals, if they are few; hold'em deals cards instead.
-        hands: Names of what a player can hold.
-        boards: Names of what can be dealt for both to see.
+        hands: Names of the hands of a player.
+        boards: Names of the public cards.
     """
 
     name: str

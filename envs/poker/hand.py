@@ -1,4 +1,4 @@
-"""Rules of one hand over a compiled tree: deal, act, compare; and what a seat sees of it."""
+"""The rules of one hand over a betting tree, and the observation of a seat."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def edge_of(r: GameArrays, node: int, number: int) -> int:
 
 @compiled
 def act(r: GameArrays, hand: Array, number: int) -> bool:
-    """Take a legal action, and deal what follows it; returns whether the hand is over."""
+    """Take a legal action and deal the next street; return whether the hand is over."""
     edge = edge_of(r, hand[NODE], number)
     hand[HISTORY + hand[STEPS]] = edge + 1
     hand[STEPS] += 1
@@ -56,7 +56,7 @@ def act(r: GameArrays, hand: Array, number: int) -> bool:
 
 @compiled
 def showdown(r: GameArrays, n: PokerDimensions, hand: Array) -> int:
-    """Whether seat 1 wins (1), loses (-1) or shares (0) when the hands are compared."""
+    """Return whether seat 1 wins (1), loses (-1) or ties (0) at showdown."""
     if n.deals:
         return int(r.sign[hand[DEAL], r.result[hand[NODE]]])
     board = 0
@@ -79,7 +79,7 @@ def won(r: GameArrays, n: PokerDimensions, hand: Array) -> float:
 
 @compiled
 def observe(r: GameArrays, n: PokerDimensions, hand: Array, seat: int, out: Array) -> None:
-    """Write what a seat sees, as `Layout.slices` has it."""
+    """Write the observation of a seat; see `HandLayout.slices`."""
     out[:] = 0
     node = hand[NODE]
     street = r.on[node]
@@ -103,7 +103,7 @@ def observe(r: GameArrays, n: PokerDimensions, hand: Array, seat: int, out: Arra
 
 @compiled
 def write_history(r: GameArrays, n: PokerDimensions, hand: Array, out: Array) -> None:
-    """Set one number for each action of the hand, in its group by street and place."""
+    """Set the element of each action of the hand, by street, place and number."""
     before, place = 0, 0
     for step in range(hand[STEPS]):
         edge = hand[HISTORY + step] - 1

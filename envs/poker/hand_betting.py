@@ -1,4 +1,4 @@
-"""How the betting of one hand goes on: along a tree, or by the rules of no-limit, where a bet can have any size."""
+"""The betting of one hand: along a tree, or by the rules of no-limit with bets of any size."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from .tree import DEAL, DECISION, STREET, Action, BettingStatus, Tree
 
 
 class HandBetting(Protocol):
-    """The betting of one hand, as far as it has come."""
+    """The betting of one hand."""
 
     @property
     def status(self) -> BettingStatus:
-        """Where the hand is: who decides, or how it ended."""
+        """The status of the hand: who decides, or how it ended."""
 
     @property
     def actions(self) -> Sequence[Action]:
-        """What can be done, of the sizes that the game offers."""
+        """The possible actions, with the sizes of the game."""
 
     @property
     def raises(self) -> tuple[int, int] | None:
-        """The least and the most chips in all of a raise of any size, where there is one."""
+        """The smallest and the largest raise in total chips, or None if no raise is possible."""
 
     def act(self, action: Action) -> None:
-        """Do something, and deal what follows it."""
+        """Take an action and deal the next street."""
 
 
 class TreeHandBetting:
-    """The betting of a game in which nothing else than the tree's actions can be done."""
+    """The betting of a game in which all actions are in the tree."""
 
     raises = None
 
@@ -38,7 +38,7 @@ class TreeHandBetting:
 
     @property
     def status(self) -> BettingStatus:
-        """What the node is."""
+        """The status of the node."""
         tree, node = self._tree, self._node
         paid = float(tree.paid[node, 0]), float(tree.paid[node, 1])
         return BettingStatus(
@@ -47,7 +47,7 @@ class TreeHandBetting:
 
     @property
     def actions(self) -> Sequence[Action]:
-        """Those of the node."""
+        """The actions of the node."""
         return self._tree.actions_of(self._node)
 
     def act(self, action: Action) -> None:
@@ -67,28 +67,28 @@ class NoLimitHandBetting:
 
     @property
     def status(self) -> BettingStatus:
-        """Where the rules see the hand."""
+        """The status by the rules."""
         return self._betting.status(self._state)
 
     @property
     def actions(self) -> Sequence[Action]:
-        """What the abstraction offers, at the chips that are really there."""
+        """The actions of the abstraction, with the actual chips."""
         return self._betting.actions(self._state)
 
     @property
     def raises(self) -> tuple[int, int] | None:
-        """What the rules allow."""
+        """The raises that the rules allow."""
         return self._betting.raises(self._state) if self.status.kind == DECISION else None
 
     def act(self, action: Action) -> None:
-        """Pay what an action puts in, or fold."""
+        """Take an action and deal the next street."""
         self._state = self._betting.after(self._state, action)
         while self.status.kind == STREET:
             self._state = self._betting.after(self._state, DEAL)
 
 
 def next_decision(tree: Tree, node: int, place: int) -> int:
-    """Return the next node below an action, given by its place, at which somebody decides or the hand ends."""
+    """Return the next node below an action, given by its place, that is a decision or an end."""
     below = tree.below(node, place)
     while tree.kind[below] == STREET:
         below = tree.below(below, 0)

@@ -1,4 +1,4 @@
-"""Heads-up no-limit hold'em: its rules of betting, as far as an abstraction of the sizes lets them be used."""
+"""Heads-up no-limit hold'em: the rules of betting, with the sizes of an abstraction."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from .sizes import STREETS, BetSize, BetSizes
 from .tree import DECISION, FOLD, SHOWDOWN, STREET, Action, BettingStatus, compile_tree
 
 FOLDS, CALLS, RAISES = range(3)
-"""Numbers of actions: to fold, to check or call, and the first of the sizes."""
+"""Numbers of actions: fold, check or call, and the first of the sizes."""
 
 
 class NoLimitState(NamedTuple):
-    """Where a hand stands.
+    """The state of the betting of a hand.
 
     Attributes:
         street: 0 before the flop.
-        player: Who is next; 0 has the button and the small blind.
-        paid: Chips that both have put in.
-        raises: Bets and raises of this street.
-        least: By how much the next raise must raise at least.
-        before: Chips that each had put in before this street.
-        acted: Whether anybody has acted on this street.
-        folded: Who gave up, or -1.
-        over: Whether nobody bets any more on this street.
+        player: The next player; 0 has the button and the small blind.
+        paid: Chips that both players have put in.
+        raises: Number of bets and raises of this street.
+        least: The smallest increment of the next raise.
+        before: Chips that each player had put in before this street.
+        acted: Whether a player has acted on this street.
+        folded: The player who folded, or -1.
+        over: Whether the betting of this street has ended.
     """
 
     street: int
@@ -43,8 +43,8 @@ class NoLimitBetting:
     """No-limit betting for two with equal stacks: the small blind acts first before the flop and last after it.
 
     Args:
-        sizes: Which bets and raises there are.
-        stack: Chips that each begins with.
+        sizes: The sizes of bets and raises.
+        stack: Initial chips of each player.
     """
 
     def __init__(self, sizes: BetSizes, stack: int) -> None:
@@ -52,12 +52,12 @@ class NoLimitBetting:
         self._number = {size: RAISES + index for index, size in enumerate(sizes.offered)}
 
     def root(self) -> NoLimitState:
-        """The blinds are paid, and the small one is next."""
+        """Return the state in which the blinds are paid and the small blind is next."""
         small, big = self._sizes.blinds
         return NoLimitState(0, 0, (small, big), least=big)
 
     def status(self, state: NoLimitState) -> BettingStatus:
-        """Return what the node of `state` is."""
+        """Return the status of `state`."""
         if state.folded >= 0:
             return BettingStatus(FOLD, state.folded, state.street, state.paid)
         if not state.over:
@@ -66,7 +66,7 @@ class NoLimitBetting:
         return BettingStatus(SHOWDOWN if last else STREET, 0, state.street, state.paid)
 
     def actions(self, state: NoLimitState) -> list[Action]:
-        """Fold if there is something to answer, check or call, then what the abstraction offers, the smallest first."""
+        """Return fold if there is a bet, check or call, and the raises of the abstraction in ascending order."""
         owed = max(state.paid)
         facing = state.paid[state.player] < owed
         found = [Action("fold", state.paid[state.player], FOLDS)] if facing else []
@@ -88,7 +88,7 @@ class NoLimitBetting:
         return self._paying(state, int(action.chips))
 
     def _paying(self, state: NoLimitState, chips: int) -> NoLimitState:
-        """Return the state after a check, a call or a raise of any size, after which its player has put in `chips`."""
+        """Return the state after a check, call or raise, after which its player has put in `chips` in total."""
         owed = max(state.paid)
         paid = (chips, state.paid[1]) if state.player == 0 else (state.paid[0], chips)
         if chips > owed:
@@ -100,12 +100,12 @@ class NoLimitBetting:
         return state._replace(player=other, paid=paid, raises=raises, least=least, acted=True, over=over)
 
     def raises(self, state: NoLimitState) -> tuple[int, int] | None:
-        """Return the least and the most chips that a player can have put in after a raise, if there can be one."""
+        """Return the smallest and the largest raise in total chips, or None if no raise is possible."""
         owed = max(state.paid)
         return (min(owed + state.least, self._stack), self._stack) if owed < self._stack else None
 
     def _raises(self, state: NoLimitState, owed: int) -> dict[int, BetSize]:
-        """Return chips in all and the size of every raise; of sizes that come to the same, the first."""
+        """Return the size of every raise by total chips; of sizes with the same chips, the first."""
         if owed == self._stack:
             return {}
         jam = BetSize("jam")
@@ -124,7 +124,7 @@ class NoLimitBetting:
         return found
 
     def _chips(self, size: BetSize, owed: int, least: int) -> int:
-        """Return what a raise puts in in all: whole chips, at least `least`, and no more than there are."""
+        """Return the total chips of a raise: a whole number from `least` to the stack."""
         chips = {
             "pot": owed + round(size.number * 2 * owed),
             "blinds": round(size.number * self._sizes.blinds[1]),
@@ -138,9 +138,9 @@ def holdem(sizes: BetSizes, stack: int, buckets: tuple[int, int, int]) -> PokerG
     """Return hold'em under an abstraction of its bets and of its cards.
 
     Args:
-        sizes: Which bets and raises there are.
-        stack: Big blinds that each begins with.
-        buckets: Of hands on flop, turn and river; before the flop there are the 169 classes up to suits.
+        sizes: The sizes of bets and raises.
+        stack: Initial stack of each player, in big blinds.
+        buckets: Number of hand buckets on flop, turn and river; before the flop there are the 169 classes up to suits.
     """
     tree = compile_tree(NoLimitBetting(sizes, stack * sizes.blinds[1]))
     return PokerGame("holdem", tree, (len(CLASSES), *buckets), hands=CLASSES)

@@ -1,4 +1,4 @@
-"""Loops over hands, compiled, with the GIL released: they read actions and write all else in place."""
+"""The compiled loops over hands, which release the GIL."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def write_mask(r: GameArrays, node: int, mask: Array) -> None:
 
 @compiled
 def show(v: HandViews, r: GameArrays, n: PokerDimensions, slot: int, env: int) -> None:
-    """Write observations, masks, numbers and the picture of a hand that goes on."""
+    """Write observations, masks, numbers and the picture of a hand."""
     hand = v.state[env]
     node = hand[NODE]
     for seat in range(PLAYERS):
@@ -47,7 +47,7 @@ def show(v: HandViews, r: GameArrays, n: PokerDimensions, slot: int, env: int) -
 
 @compiled
 def write_info(v: HandViews, r: GameArrays, slot: int, env: int) -> None:
-    """Write the numbers of a hand, also of one that is over."""
+    """Write the info fields of a hand."""
     node = v.state[env, NODE]
     v.pot[slot, env] = r.paid[node, 0] + r.paid[node, 1]
     v.street[slot, env] = r.on[node]
@@ -64,7 +64,7 @@ def next_episode(v: HandViews, r: GameArrays, n: PokerDimensions, env: int) -> N
 
 @compiled
 def write_end(v: HandViews, slot: int, env: int, over: bool, chips: float) -> None:
-    """Write what a step brought: chips for seat 1, and as many against seat 2, if the hand is over."""
+    """Write rewards, returns and the outcome: if the hand is over, seat 1 wins `chips` and seat 2 loses them."""
     for seat in range(PLAYERS):
         row = env * PLAYERS + seat
         v.common.reward[slot, row] = v.common.returns[slot, row] = -chips if seat else chips
@@ -77,7 +77,7 @@ def write_end(v: HandViews, slot: int, env: int, over: bool, chips: float) -> No
 
 @compiled
 def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64) -> None:
-    """Begin the next hand of the chosen environments and write their first observations."""
+    """Begin the next hand of the chosen environments and write their observations."""
     v, r, n = views(table)
     for index in range(chosen.shape[0]):
         if chosen[index]:
@@ -93,7 +93,7 @@ def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64)
 
 @compiled
 def first_illegal(v: HandViews, r: GameArrays, lo: int, hi: int, slot: int) -> int:
-    """The first row whose turn it is and whose action its mask forbids, or `ALL_LEGAL`."""
+    """Return the first row to act with an illegal action, or `ALL_LEGAL`."""
     for env in range(lo, hi):
         node = v.state[env, NODE]
         row = env * PLAYERS + r.player[node]
@@ -104,7 +104,7 @@ def first_illegal(v: HandViews, r: GameArrays, lo: int, hi: int, slot: int) -> i
 
 @compiled
 def step_envs(table: Array, lo: int, hi: int, slot: int, following: int) -> int:
-    """Step every hand by one action; returns the first row whose action is illegal, having stepped none."""
+    """Step every hand by one action, or none and return the first row with an illegal action."""
     v, r, n = views(table)
     wrong = first_illegal(v, r, lo, hi, slot)
     if wrong != ALL_LEGAL:
@@ -132,7 +132,7 @@ def step_envs(table: Array, lo: int, hi: int, slot: int, following: int) -> int:
 
 @compiled
 def show_envs(table: Array, lo: int, hi: int, slot: int) -> None:
-    """Write the observations, masks, numbers and pictures of states, also of those put there from outside."""
+    """Write the observations, masks, numbers and pictures of states, including restored ones."""
     v, r, n = views(table)
     for env in range(lo, hi):
         write_info(v, r, slot, env)

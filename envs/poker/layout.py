@@ -1,4 +1,4 @@
-"""How a game of this folder lies in memory: a hand's words of 64 bits, and the numbers of an observation."""
+"""The memory layout of a hand's state and of an observation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import accumulate
 
 PLAYERS = 2
 CHIPS = 3
-"""Numbers of an observation about chips: what its seat and the other one have put in, what a call costs."""
+"""Number of elements about chips in an observation: what both seats have put in, and the cost of a call."""
 
 # A hand's words.
 RUN_SEED = 0
@@ -16,26 +16,26 @@ RANDOM = 2
 NODE = 3
 STEPS = 4
 DEAL = 5
-"""Which of a small game's deals it is."""
+"""The index of the deal of a small game."""
 LAST = 6
 """Chips that seat 1 won with the last hand."""
 HANDS = 7
-"""Two cards of each player, of which small games use the first."""
+"""Two cards of each player; small games use the first."""
 BOARD = HANDS + 2 * PLAYERS
 HISTORY = BOARD + 5
-"""The edges that the hand has taken, each plus one, and zeros behind the last."""
+"""The edges of the actions so far, each plus one, followed by zeros."""
 
 
 @dataclass(frozen=True)
 class HandLayout:
-    """What a game's stepping needs to know of it, beside its tree.
+    """The sizes of a game's states and observations.
 
     Attributes:
         actions: Names of its actions, by their number.
-        longest: No street has more actions than this.
-        cards: How many different cards, or faces of a die, there are.
-        hand: Cards that a player holds.
-        board: Cards that lie open, by street.
+        longest: The most actions of a street.
+        cards: Number of different cards, or faces of a die.
+        hand: Number of cards that a player holds.
+        board: Number of open cards by street.
     """
 
     actions: tuple[str, ...]
@@ -61,10 +61,10 @@ class HandLayout:
 
     @property
     def slices(self) -> dict[str, tuple[int, int]]:
-        """Where each part of an observation stands.
+        """The range of each part of an observation.
 
-        One of `seat`, `hand`, `board`, `street` is set for each thing that is so; `chips` are shares of the most that
-        can be put in; `history` has a group for each action of each street, in which the one that was taken is set.
+        `seat`, `hand`, `board` and `street` are one-hot or multi-hot. `chips` are shares of the most chips that can be
+        put in. `history` has a one-hot group for each action of each street.
         """
         sizes = {
             "seat": PLAYERS,

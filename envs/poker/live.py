@@ -1,4 +1,4 @@
-"""A hand that is played for real: any bet that the rules allow, and the node of the tree that stands for it."""
+"""A hand that is played with any bet that the rules allow, and the node of the tree that corresponds to it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ Policy: TypeAlias = "Callable[[LiveHand, int], NDArray[np.float64]]"
 """How a seat plays: called with the hand and the seat, returns probabilities of the actions at the hand's node."""
 
 NO_NUMBER = -1
-"""Of a raise whose size the abstraction does not offer."""
+"""The number of a raise whose size is not in the abstraction."""
 
 
 def uniform(hand: LiveHand, seat: int) -> NDArray[np.float64]:
-    """Play every action equally often."""
+    """Return a uniform distribution over the actions."""
     del seat
     assert hand.node is not None
     count = int(hand.game.tree.degree[hand.node])
@@ -35,7 +35,7 @@ def uniform(hand: LiveHand, seat: int) -> NDArray[np.float64]:
 
 
 class TakenAction(NamedTuple):
-    """What was done in a hand, by whom, on which street."""
+    """An action of a hand, its player and its street."""
 
     street: int
     player: int
@@ -43,13 +43,13 @@ class TakenAction(NamedTuple):
 
 
 class LiveRules(NamedTuple):
-    """What hands of a task are played by.
+    """The rules of the hands of a task.
 
     Attributes:
         game: Its tree and, if they are few, its deals.
-        betting: The rules of no-limit, where bets can have any size.
-        open_cards: Cards that lie open, by street.
-        unit: Chips of a big blind, in which winnings are told; 1 where there are no blinds.
+        betting: The no-limit rules, if bets can have any size.
+        open_cards: Number of open cards by street.
+        unit: Chips of a big blind, the unit of winnings; 1 if there are no blinds.
     """
 
     game: PokerGame
@@ -59,7 +59,7 @@ class LiveRules(NamedTuple):
 
 
 def rules_of(task: Task) -> LiveRules:
-    """Return what a task's hands are played by."""
+    """Return the rules of a task's hands."""
     game, opened = game_of(task), layout_of(task).board
     if game.deals is not None:
         return LiveRules(game, None, opened, 1)
@@ -69,19 +69,19 @@ def rules_of(task: Task) -> LiveRules:
 
 
 class LiveHand:
-    """One hand. What is not on the tree is taken for what is, and where nothing is, the hand has no node any more.
+    """One hand. An action that is not in the tree is mapped to one that is; if there is none, the hand has no node.
 
     Attributes:
-        game: What is played.
-        deal: Which of the deals of a small game it is, else 0.
+        game: The game.
+        deal: The index of the deal of a small game, else 0.
         hands: Cards of both seats.
-        node: The node of the tree that stands for the betting so far, or None.
-        history: What was done.
-        before: Chips that each had put in before this street.
+        node: The node of the tree for the betting so far, or None.
+        history: The actions so far.
+        before: Chips that each player had put in before this street.
 
     Args:
-        rules: Of the task.
-        generator: Deals, and decides what a bet is taken for.
+        rules: The rules of the task.
+        generator: The random generator of the deal and of the mapping of bets.
     """
 
     def __init__(self, rules: LiveRules, generator: random.Random) -> None:
@@ -107,12 +107,12 @@ class LiveHand:
 
     @property
     def status(self) -> BettingStatus:
-        """Where the hand is: who decides, or how it ended."""
+        """The status of the hand: who decides, or how it ended."""
         return self._betting.status
 
     @property
     def over(self) -> bool:
-        """Whether nobody decides any more."""
+        """Whether the hand has ended."""
         return self.status.kind != DECISION
 
     @property
@@ -122,21 +122,21 @@ class LiveHand:
 
     @property
     def actions(self) -> Sequence[Action]:
-        """What can be done, of the sizes that the abstraction offers."""
+        """The possible actions, with the sizes of the abstraction."""
         return self._betting.actions
 
     @property
     def raises(self) -> tuple[int, int] | None:
-        """The least and the most chips in all of a raise of any size, where there is one."""
+        """The smallest and the largest raise in total chips, or None if no raise is possible."""
         return self._betting.raises
 
     def bucket(self, seat: int) -> int:
-        """Return what a seat of a small game knows besides the betting."""
+        """Return the bucket of a seat of a small game."""
         assert self.game.deals is not None
         return int(self.game.deals.bucket[self.deal, self.status.street, seat])
 
     def act(self, action: Action) -> None:
-        """Do what `actions` has, or a raise to any number of chips within `raises`."""
+        """Take one of `actions`, or raise to any number of chips within `raises`."""
         here = self.status
         self.history.append(TakenAction(here.street, here.player, action))
         place = self._place(action, max(here.paid))
@@ -146,14 +146,14 @@ class LiveHand:
             self.before = self.status.paid[0]
 
     def probabilities(self, policy: Policy) -> NDArray[np.float64] | None:
-        """Return how often a policy would take each of `actions`, if the hand has a node that has the same ones."""
+        """Return a policy's probabilities of `actions`; None if the hand has no node with the same actions."""
         if self.over or self.node is None:
             return None
         same = [action.number for action in self.game.tree.actions_of(self.node)]
         return policy(self, self.status.player) if same == [action.number for action in self.actions] else None
 
     def chosen_by(self, policy: Policy) -> Action:
-        """Return what a policy does now; without a node it checks or calls."""
+        """Return a policy's action; without a node, check or call."""
         if self.node is None:
             return self._passive
         chances = policy(self, self.status.player)
@@ -164,7 +164,7 @@ class LiveHand:
         return self.raise_to(self._scaled(wanted.chips, max(self.game.tree.paid[self.node]), max(self.status.paid)))
 
     def raise_to(self, chips: float) -> Action:
-        """Return the raise to so many chips in all, or to as many as the rules allow."""
+        """Return the raise to a total of `chips`, clipped to what the rules allow."""
         assert self.raises is not None
         least, most = self.raises
         chips = min(max(round(chips), least), most)
@@ -174,7 +174,7 @@ class LiveHand:
 
     @property
     def won(self) -> float:
-        """Chips that the first seat has won with a hand that is over."""
+        """Chips that the first seat has won; the hand must be over."""
         kind, player, _, paid, result = self.status
         if kind == FOLD:
             return paid[1] if player else -paid[0]
@@ -185,17 +185,17 @@ class LiveHand:
 
     @property
     def _passive(self) -> Action:
-        """To check or to call."""
+        """The check or call."""
         return next(action for action in self.actions if action.chips == max(self.status.paid))
 
     def worth(self, seat: int) -> str:
-        """Return what a hand of hold'em with the whole board is called."""
+        """Return the category of a hand of hold'em with the whole board, such as a flush."""
         from .cards.evaluator import CATEGORIES, CATEGORY
 
         return CATEGORIES[_strength((*self.hands[seat], *self._board)) >> CATEGORY]
 
     def _place(self, action: Action, owed: float) -> int | None:
-        """Return which of the node's actions one stands for."""
+        """Return the place of the node's action to which an action is mapped."""
         if self.node is None:
             return None
         tree, node = self.game.tree, self.node
@@ -206,11 +206,11 @@ class LiveHand:
         return taken_for(tree, node, chips, self._generator.random())
 
     def _scaled(self, chips: float, owed: float, to: float) -> float:
-        """Return the raise that is the same share of the pot where a call costs `to` instead of `owed`, in all."""
+        """Return the raise of the same share of the pot if a call is to `to` chips instead of `owed`."""
         return to + (chips - owed) / owed * to
 
     def _follow(self, place: int | None) -> None:
-        """Go down the tree, as far as it still tells the same hand."""
+        """Go down the tree, or give up the node if it no longer corresponds to the hand."""
         if self.node is None or place is None:
             return
         tree, here = self.game.tree, self.status

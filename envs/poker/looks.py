@@ -1,4 +1,4 @@
-"""How a hand looks as text: seats with cards and chips, the board and the pot, and what was done on each street."""
+"""The layout of a hand's picture: seats with cards and chips, the board and the pot, and the actions of each street."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ NAME = 2
 CARDS = 11
 CARD_WIDTH = 3
 CHIPS, PAID_END, STACK = 17, 21, 23
-"""Columns: whose turn it is, who it is, the first card, chips, where those paid end, and of how many they are."""
+"""Columns of the turn marker, the seat, the first card, the chips, the end of the paid chips, and the stack."""
 SEAT_LINES = (2, 0)
 BOARD_LINE, POT_LINE = 1, 3
 FIRST_STREET = 4
 STREET_COLUMN = 9
 LABEL = 7
-"""Letters of an action, at most."""
+"""The most characters of an action."""
 DICE_LINES = 2
 """Lines for the bids of liar's dice."""
 
@@ -39,7 +39,7 @@ POINTER = ord("▸") | GREEN << LETTER
 
 
 def lines_of(layout: HandLayout) -> int:
-    """Return how many lines each street has."""
+    """Return the number of lines of each street."""
     return 1 if layout.streets > 1 or layout.longest <= WIDTH // LABEL else DICE_LINES
 
 
@@ -54,13 +54,13 @@ def letters(text: str, color: int = 0) -> list[int]:
 
 
 def template_of(layout: HandLayout, streets: tuple[str, ...], *, chips: bool, stack: int) -> NDArray[np.uint32]:
-    """Return the picture without what changes, `(lines, columns)`.
+    """Return the constant part of the picture, `(lines, columns)`.
 
     Args:
-        layout: Of the game.
+        layout: The layout of the game.
         streets: Names of its streets.
-        chips: Whether what has been put in differs from hand to hand.
-        stack: Chips that each began with, where there is a button and they matter, else 0.
+        chips: Whether the picture has chips.
+        stack: Initial chips of each player in games with a button, else 0.
     """
     cells = np.full(shape_of(layout), ord(" "), np.uint32)
 
@@ -84,7 +84,7 @@ def template_of(layout: HandLayout, streets: tuple[str, ...], *, chips: bool, st
 
 
 def faces_of(game: PokerGame, layout: HandLayout) -> NDArray[np.uint32]:
-    """Return how each card, or face of a die, looks: `(cards, 2)` cells."""
+    """Return the two cells of each card or face of a die, `(cards, 2)`."""
     names = game.hands if game.deals is not None else [card_text(card) for card in range(layout.cards)]
     return np.array([_face(name) for name in names], np.uint32)
 
@@ -97,7 +97,7 @@ def _face(name: str) -> list[int]:
 
 
 def labels_of(actions: tuple[Action, ...]) -> NDArray[np.uint32]:
-    """Return how each action is written in a street's line: `(actions, LABEL)` letters, zeros behind the last."""
+    """Return the label of each action as characters, `(actions, LABEL)`, padded with zeros."""
     cells = np.zeros((len(actions), LABEL), np.uint32)
     for row, action in zip(cells, actions, strict=True):
         text = action.name.replace("raise ", "r").replace("bet ", "b")[:LABEL]

@@ -1,4 +1,4 @@
-"""Takes a bet that a tree does not have for one that it has: Ganzfried and Sandholm (2013), randomised."""
+"""Maps a bet that is not in a tree to one that is, at random: Ganzfried and Sandholm (2013)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .tree import Tree
 
 
 def chance_of_smaller(smaller: float, larger: float, bet: float) -> float:
-    """Return the probability with which `bet` is taken for the smaller of two others, by the pseudo-harmonic mapping.
+    """Return the probability with which `bet` is mapped to the smaller of two others: the pseudo-harmonic mapping.
 
     Args:
         smaller: A bet, as a share of the pot.
@@ -19,15 +19,15 @@ def chance_of_smaller(smaller: float, larger: float, bet: float) -> float:
 
 
 def taken_for(tree: Tree, node: int, chips: float, coin: float) -> int:
-    """Return the place among a decision's actions of the one that a raise to `chips` is taken for.
+    """Return the place among a decision's actions of the one to which a raise to `chips` is mapped.
 
-    A raise below the smallest or above the largest of the tree is taken for that one, and where the tree has none, for
-    a call: a bet is never taken for a check, for it is there to be answered.
+    A raise below the smallest or above the largest of the tree is mapped to that one, or to a call if the tree has
+    none. A bet is never mapped to a check.
 
     Args:
         tree: The betting.
         node: A decision.
-        chips: What its player has put in, in all, once the raise is made.
+        chips: The total chips of its player after the raise.
         coin: A random number from 0 to 1.
     """
     owed = float(tree.paid[node].max())

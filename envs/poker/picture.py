@@ -1,4 +1,4 @@
-"""Draws a hand as text."""
+"""Draws a hand as text cells."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LAST_END = CARDS + 5
 
 @compiled
 def write_number(line: Array, end: int, number: int) -> int:
-    """Write a number that ends in a column; returns the column before it."""
+    """Write a number that ends in a column; return the column before it."""
     column = end
     while number > 0 or column == end:
         line[column] = ZERO + number % 10
@@ -47,7 +47,7 @@ def write_card(r: GameArrays, line: Array, place: int, card: int) -> None:
 
 @compiled
 def write_history(r: GameArrays, n: PokerDimensions, hand: Array, picture: Array) -> None:
-    """Write each street's actions into its lines, in the colours of who took them."""
+    """Write each street's actions into its lines, in the colors of their seats."""
     first = STREET_COLUMN if n.streets > 1 else 0
     before, line, column = 0, FIRST_STREET, first
     for step in range(hand[STEPS]):

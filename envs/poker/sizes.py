@@ -1,4 +1,4 @@
-"""Which bets and raises an abstraction of no-limit hold'em offers: sizes, menus by situation, presets, files."""
+"""The bet sizes of an abstraction of no-limit hold'em, by situation; presets and files."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..files import KIB, UnreadableFile, read_yaml
 
 STREETS = ("preflop", "flop", "turn", "river")
 PASSIVE = ("fold", "call")
-"""What can always be done; a template may name both, and needs to name neither."""
+"""Actions that are always possible; a template names both or neither."""
 MIN_RAISE, POT_RAISE, JAM = "min_raise", "pot_raise", "jam"
 MOST_CHIPS = 1_000_000
 LIMIT = 256 * KIB
-"""Bytes of a file of sizes."""
+"""The limit of the size of a file, in bytes."""
 
 
 class BetSize(NamedTuple):
@@ -35,7 +35,7 @@ class BetSize(NamedTuple):
 
     @property
     def name(self) -> str:
-        """How it is called among a game's actions."""
+        """Its name among a game's actions."""
         if self.unit in {"min", "jam"}:
             return {"min": "min", "jam": "all-in"}[self.unit]
         if self.unit == "blinds":
@@ -47,7 +47,7 @@ WORDS = {MIN_RAISE: BetSize("min"), POT_RAISE: BetSize("pot", 1.0), JAM: BetSize
 
 
 def _sizes(value: Any, unit: Literal["pot", "blinds"]) -> tuple[BetSize, ...]:
-    """Read a template: numbers in `unit`, `60%` of the pot anywhere, and words."""
+    """Parse a template: numbers in `unit`, percentages of the pot such as `60%`, and `WORDS`."""
     if not isinstance(value, list | tuple) or not value:
         raise ValueError("a template is a list of sizes, such as [0.5, pot_raise, jam]")
     items = [str(item).strip() for item in value]
@@ -123,7 +123,7 @@ class PostflopTemplates(_Frozen):
 
 
 class BetSizes(_Frozen):
-    """An abstraction of the betting: what a file says, and what the presets are.
+    """An abstraction of the betting: the content of a file or a preset.
 
     Attributes:
         blinds: Chips of the small and of the big blind.
@@ -173,14 +173,14 @@ class BetSizes(_Frozen):
 
     @property
     def offered(self) -> tuple[BetSize, ...]:
-        """Every size of any template, the smaller ones first, all-in last."""
+        """All sizes of all templates, in ascending order, all-in last."""
         found = {size for street in range(len(STREETS)) for one in self.street(street).templates for size in one}
         units = ("min", "blinds", "pot")
         return *sorted(found - {WORDS[JAM]}, key=lambda size: (units.index(size.unit), size.number)), WORDS[JAM]
 
 
 def _every(*sizes: object) -> Mapping[str, Any]:
-    """The same template in every situation."""
+    """Return the same template for every situation."""
     return {
         "preflop_templates": dict.fromkeys(PreflopTemplates.model_fields, sizes),
         "postflop_templates": dict.fromkeys(PostflopTemplates.model_fields, sizes),
@@ -230,14 +230,14 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 
 
 def sizes_of(name: str) -> BetSizes:
-    """Return a preset, or what a YAML or JSON file says.
+    """Return the sizes of a preset, or of a YAML or JSON file.
 
     Args:
         name: One of `PRESETS`, or the path of a file.
 
     Raises:
-        UnknownName: It is neither.
-        BadParameter: The file is none, or says what does not fit.
+        UnknownName: The name is neither.
+        BadParameter: The file cannot be read or has bad values.
     """
     if name in PRESETS:
         return BetSizes.model_validate(PRESETS[name])

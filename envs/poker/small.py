@@ -1,4 +1,4 @@
-"""The small games of the literature: Kuhn poker, Leduc poker, liar's dice; rules and sizes as OpenSpiel has them."""
+"""Small games of the literature: Kuhn poker, Leduc poker and liar's dice, with the rules and sizes of OpenSpiel."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .tree import DECISION, FOLD, SHOWDOWN, STREET, Action, BettingStatus, compi
 
 
 class LimitState(NamedTuple):
-    """Where a round of limit betting stands.
+    """The state of limit betting.
 
     Attributes:
         street: The round.
-        player: Who is next.
-        paid: Chips that both have put in.
-        raises: Bets and raises of this round.
-        checked: Whether somebody checked or called without ending the round.
-        folded: Who gave up, or -1.
-        over: Whether the round is at its end.
+        player: The next player.
+        paid: Chips that both players have put in.
+        raises: Number of bets and raises of this round.
+        checked: Whether a player checked or called without ending the round.
+        folded: The player who folded, or -1.
+        over: Whether the round has ended.
     """
 
     street: int
@@ -35,23 +35,23 @@ class LimitState(NamedTuple):
 
 
 class LimitBetting:
-    """Limit poker: every round has one size of bet and a most number of raises.
+    """Limit poker: every round has one size of bet and a limit of raises.
 
     Args:
-        ante: What both pay before the first card.
+        ante: Chips that both players pay before the first card.
         sizes: The size of a bet in each round.
-        most: Bets and raises allowed in a round.
+        most: The limit of bets and raises in a round.
     """
 
     def __init__(self, ante: int, sizes: Sequence[int], most: int) -> None:
         self._ante, self._sizes, self._most = ante, tuple(sizes), most
 
     def root(self) -> LimitState:
-        """The first player is next, and both have paid the ante."""
+        """Return the state in which both have paid the ante and the first player is next."""
         return LimitState(0, 0, (self._ante, self._ante))
 
     def status(self, state: LimitState) -> BettingStatus:
-        """Return what the node of `state` is."""
+        """Return the status of `state`."""
         if state.folded >= 0:
             return BettingStatus(FOLD, state.folded, state.street, state.paid)
         if not state.over:
@@ -60,7 +60,7 @@ class LimitBetting:
         return BettingStatus(SHOWDOWN if last else STREET, 0, state.street, state.paid)
 
     def actions(self, state: LimitState) -> list[Action]:
-        """Fold if there is something to answer, check or call, bet or raise while that is allowed."""
+        """Return fold if there is a bet, check or call, and bet or raise below the limit."""
         mine, owed = state.paid[state.player], max(state.paid)
         facing = owed > mine
         found = [Action("fold", mine, 0)] if facing else []
@@ -83,7 +83,7 @@ class LimitBetting:
 
 
 class BidState(NamedTuple):
-    """Where a round of liar's dice stands: the bids so far, and whether the last one was doubted."""
+    """The state of liar's dice: the bids so far, and whether the last one was doubted."""
 
     bids: tuple[int, ...] = ()
     doubted: bool = False
@@ -96,18 +96,18 @@ class LiarsDiceBetting:
         self._faces, self._bids = faces, 2 * faces
 
     def root(self) -> BidState:
-        """Nothing is bid."""
+        """Return the state without bids."""
         return BidState()
 
     def status(self, state: BidState) -> BettingStatus:
-        """Return what the node of `state` is; a showdown's result tells the last bid and whose it was."""
+        """Return the status of `state`; the result of a showdown encodes the last bid and its player."""
         player = len(state.bids) % 2
         if not state.doubted:
             return BettingStatus(DECISION, player, 0, (1, 1))
         return BettingStatus(SHOWDOWN, 0, 0, (1, 1), 2 * state.bids[-1] + 1 - player)
 
     def actions(self, state: BidState) -> list[Action]:
-        """Any higher bid, or to doubt the last one."""
+        """Return all higher bids, and to doubt the last one."""
         lowest = state.bids[-1] + 1 if state.bids else 0
         found = [Action(bid_name(bid, self._faces), 1, bid) for bid in range(lowest, self._bids)]
         return [*found, Action("liar", 1, self._bids)] if state.bids else found
@@ -120,7 +120,7 @@ class LiarsDiceBetting:
 
 
 def bid_name(bid: int, faces: int) -> str:
-    """Return how a bid is called: `2x5` for two fives."""
+    """Return the name of a bid: `2x5` for two fives."""
     return f"{bid // faces + 1}x{bid % faces + 1}"
 
 
@@ -140,7 +140,7 @@ def leduc(*, suits: bool = True) -> PokerGame:
     """Six cards of three ranks, one each and one for both, two rounds: Southey et al. (2005).
 
     Args:
-        suits: Tell cards of a rank apart, which makes 936 information sets of 288.
+        suits: Whether cards of a rank are different: 936 information sets instead of 288.
     """
     cards = np.array(list(permutations(range(6), 3)), np.uint8)
     hands, board = cards[:, :2], cards[:, 2]

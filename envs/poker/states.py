@@ -1,4 +1,4 @@
-"""Which states of a hand are possible: kernels that step ask no more."""
+"""Checks which states of a hand are possible; kernels do not check again."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .views import GameArrays, PokerDimensions
 
 
 def possible(r: GameArrays, n: PokerDimensions, hands: Array) -> NDArray[np.bool_]:
-    """Return of each of `(environments, words)` hands whether it is one.
+    """Return which of `(environments, words)` hands are possible.
 
-    It is if its cards exist, once each, and its actions lead through the tree to where it stands.
+    The cards of a possible hand exist and are different, and its actions lead to its node.
     """
     last = (hands[:, LAST] >= -n.most) & (hands[:, LAST] <= n.most)
     found: NDArray[np.bool_] = _dealt(r, n, hands) & _led(r, n, hands) & last

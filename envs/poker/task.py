@@ -1,4 +1,4 @@
-"""Games of cards and dice for two, described: both seats are played, by whoever asks."""
+"""The tasks of card and dice games for two players; the policy plays both seats."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ PPO = {
     "minibatch": 512,
     "hidden": 128,
 }
-"""With less entropy, policies that play against themselves chase each other in circles."""
+"""With less entropy, self-play goes in circles."""
 
 
 def build(name: str, spec: str, **values: Any) -> Task:
-    """One step is one action of the seat whose turn it is; the other one waits, and what it answers is not looked at.
+    """One step is one action of the seat whose turn it is; the other seat waits, and its action is ignored.
 
     Seat 1 begins; at hold'em it has the button. The reward comes at the hand's end: chips won or lost.
     """

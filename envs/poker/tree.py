@@ -1,7 +1,7 @@
-"""The betting of a game, compiled ahead into arrays: what both players see, whatever cards they hold.
+"""The betting of a game as arrays: the public part of the game, without the cards.
 
-A node is a history of public actions. Cards stand beside it: what a player knows besides the history is a *bucket*, and
-a node together with a bucket is an information set.
+A node is a history of public actions. What a player knows besides the history is a *bucket*; a node and a bucket are an
+information set.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from numpy.typing import NDArray
 from ..fields import Array
 
 DECISION, STREET, FOLD, SHOWDOWN = range(4)
-"""Kinds of nodes: somebody decides, cards are dealt, somebody gave up, hands are compared."""
+"""Kinds of nodes: a player decides, cards are dealt, a player has folded, hands are compared."""
 
 State = TypeVar("State")
 
 
 class Action(NamedTuple):
-    """Something that can be done at a decision.
+    """An action at a decision.
 
     Attributes:
-        name: How it is called, such as `call` or `raise 6`, to six chips on this street.
-        chips: What its player has put in, in all, once it is done.
-        number: Its number among all the actions that the game has.
+        name: Its name, such as `call` or `raise 6`, to six chips on this street.
+        chips: The total chips of its player after it.
+        number: Its number among all actions of the game.
     """
 
     name: str
@@ -36,18 +36,18 @@ class Action(NamedTuple):
 
 
 DEAL = Action("deal", 0)
-"""What happens at a `STREET`."""
+"""The action at a `STREET`."""
 
 
 class BettingStatus(NamedTuple):
-    """What a node is.
+    """The status of the betting at a node.
 
     Attributes:
         kind: `DECISION`, `STREET`, `FOLD` or `SHOWDOWN`.
-        player: Who decides, or who gave up; 0 elsewhere.
-        street: How many times public cards were dealt by then.
-        paid: Chips that both have put in.
-        result: Of a showdown, which of the game's results counts.
+        player: The player who decides or has folded; 0 elsewhere.
+        street: Number of times that public cards were dealt.
+        paid: Chips that both players have put in.
+        result: The index of the result of a showdown.
     """
 
     kind: int
@@ -58,19 +58,19 @@ class BettingStatus(NamedTuple):
 
 
 class Betting(Protocol[State]):
-    """Rules of a game's betting, as pure functions of states of its own."""
+    """The betting rules of a game, as pure functions of its own state type."""
 
     def root(self) -> State:
-        """Return the state in which the first decision is made."""
+        """Return the state of the first decision."""
 
     def status(self, state: State) -> BettingStatus:
-        """Return what the node of `state` is."""
+        """Return the status of `state`."""
 
     def actions(self, state: State) -> Sequence[Action]:
-        """Return what can be done at a decision."""
+        """Return the actions of a decision."""
 
     def after(self, state: State, action: Action) -> State:
-        """Return the state after one of its `actions`; of a `STREET`, after the deal, whatever is given."""
+        """Return the state after one of its `actions`; after a `STREET`, the action is ignored."""
 
 
 @dataclass(frozen=True)
@@ -79,18 +79,18 @@ class Tree:
 
     Attributes:
         kind: `(n,)` uint8.
-        player: `(n,)` uint8, who decides or who gave up.
+        player: `(n,)` uint8, the player who decides or has folded.
         street: `(n,)` uint8.
-        paid: `(n, 2)` float32 chips that both have put in.
-        result: `(n,)` int16, which result of a showdown counts.
-        first: `(n,)` int32, the first edge of a node; its edges lie in a row.
-        degree: `(n,)` uint8, how many edges it has: the actions of a decision, one of a `STREET`.
+        paid: `(n, 2)` float32, chips that both players have put in.
+        result: `(n,)` int16, the index of the result of a showdown.
+        first: `(n,)` int32, the first edge of a node; its edges are consecutive.
+        degree: `(n,)` uint8, number of edges: the actions of a decision, or one for a `STREET`.
         child: `(e,)` int32, the node below an edge.
         actions: One per edge; `deal` below a `STREET`.
-        order: `(n,)` int32, a decision's number among those of its street and player.
-        place: `(n,)` int32, how many actions the decisions of its street and player before it have in all.
-        decisions: `(streets, 2)` int32, decisions of each street and player.
-        width: `(streets, 2)` int32, actions of all those decisions together.
+        order: `(n,)` int32, index of a decision among those of its street and player.
+        place: `(n,)` int32, number of actions of the decisions before it of the same street and player.
+        decisions: `(streets, 2)` int32, number of decisions of each street and player.
+        width: `(streets, 2)` int32, number of actions of these decisions.
     """
 
     kind: NDArray[np.uint8]
@@ -113,7 +113,7 @@ class Tree:
         return len(self.width)
 
     def actions_of(self, node: int) -> tuple[Action, ...]:
-        """Return what can be done at a decision."""
+        """Return the actions of a decision."""
         return self.actions[self.first[node] : self.first[node] + self.degree[node]]
 
     def below(self, node: int, action: int) -> int:

@@ -16,7 +16,7 @@ def test_an_impossible_state_changes_nothing():
         backend.start()
     states = asked.buffer["state"][0].copy()
     states[1] = 2**63
-    with pytest.raises(ImpossibleState, match="drmario can never be in the state that environment 1 was"):
+    with pytest.raises(ImpossibleState, match="drmario cannot be in the state that was given for environment 1"):
         asked.restore(states)
     for _ in range(30):
         for backend in (asked, other):

@@ -79,5 +79,5 @@ def test_a_package_that_fails(written, code, text):
 def test_an_environment_that_ends_the_program(written):
     """It does not end whoever asks for it."""
     written("import gymnasium, sys\nclass Env(gymnasium.Env):\n def __init__(self):\n  sys.exit('I quit')\n")
-    with pytest.raises(BadParameter, match=r"could not be made with {}: SystemExit: I quit"):
+    with pytest.raises(BadParameter, match=r"could not be created with {}: SystemExit: I quit"):
         find("misbehaving:Env")

@@ -176,9 +176,9 @@ def test_an_exception_names_environment_and_action():
 
 
 def test_an_observation_of_another_shape():
-    """An observation whose shape is not the promised one is an error that names both."""
+    """An observation of another shape than that of its space is an error that names both."""
     _, _, environments = begun("faulty:Shapeshifter:length=1")
-    with pytest.raises(EnvironmentFailed, match=r"observations of shape \(3,\) and gave one of shape \(4,\)"):
+    with pytest.raises(EnvironmentFailed, match=r"observations of shape \(3,\) and returned one of shape \(4,\)"):
         environments.step(0)
 
 
@@ -189,15 +189,15 @@ def test_an_observation_of_another_shape():
         ("faulty:Contour", BadParameter, r"unknown name in faulty 'Contour'\. Did you mean Counter\?"),
         ("no_such_module:Env", BadParameter, "no module named 'no_such_module'"),
         ("faulty:not_an_environment", BadParameter, r"gymnasium\.Env or a parallel .* got int"),
-        ("drmario:", BadParameter, "'drmario:' names no environment: my_package.my_module:MyEnv would"),
-        (":", BadParameter, "names no environment"),
-        ("./faulty:Counter", BadParameter, "names no environment"),
+        ("drmario:", BadParameter, "'drmario:' is not an environment"),
+        (":", BadParameter, "is not an environment"),
+        ("./faulty:Counter", BadParameter, "is not an environment"),
         ("faulty:SEED", BadParameter, "unknown name in faulty 'SEED'"),
         ("faulty:HERE", BadParameter, "class or a callable"),
         ("faulty:Counter:size=3", BadParameter, "unexpected keyword argument 'size'"),
         ("kinds:Typist", UnsupportedSpaces, r"actions Text\(.*can be trained on: wrap"),
         ("kinds:Reader", UnsupportedSpaces, r"observations Text\(.* in book.page; Box"),
-        ("kinds:Needy", BadParameter, "could not be made with {}: ModuleNotFoundError: No module"),
+        ("kinds:Needy", BadParameter, "could not be created with {}: ModuleNotFoundError: No module"),
         ("kinds:unlike", UnsupportedSpaces, r"Discrete\(2\) for a and Discrete\(3\) for b; one policy plays all"),
     ],
 )

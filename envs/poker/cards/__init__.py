@@ -1,1 +1,1 @@
-"""Hold'em's cards: what hands are worth, which are the same up to suits, and which are alike."""
+"""The cards of hold'em: strength of hands, isomorphism of suits, and buckets of similar hands."""

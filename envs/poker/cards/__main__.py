@@ -17,7 +17,7 @@ from .abstraction import CardAbstraction, card_abstraction
 from .build import NAMES
 
 SHOWN = 10
-"""Rows of a street in the table of buckets; more stand for several buckets each."""
+"""Rows of a street in the table of buckets; more buckets share rows."""
 
 
 def statistics(abstraction: CardAbstraction) -> Table:
@@ -36,7 +36,7 @@ def statistics(abstraction: CardAbstraction) -> Table:
 
 
 def main(arguments: list[str]) -> int:
-    """Build or load the abstraction, with a bar, and print what it is."""
+    """Build or load the abstraction with a progress bar, and print its table."""
     parser = argparse.ArgumentParser(prog="python -m pac.envs.poker.cards", description=__doc__)
     parser.add_argument("buckets", type=int, nargs="*", help="how many on flop, turn and river; 50 50 50 by default")
     parser.add_argument("--workers", type=int, default=2, help="threads to build with")

@@ -1,4 +1,4 @@
-"""The card abstraction of hold'em: built once, kept on the disk, shared by all processes."""
+"""The card abstraction of hold'em, built once, stored on disk and shared by all processes."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from .parallel import Progress, ThreadCrew, no_progress
 from .store import cache_folder, cached_arrays, checksum_of, opened
 
 VERSION = 1
-"""Of the file; to be raised whenever the same parameters give other tables."""
+"""The version of the file, incremented when the same parameters give other tables."""
 MOST = 1 << 16
 
 
 @dataclass(frozen=True)
 class CardAbstraction:
-    """Which of a street's buckets every hand on every board belongs to; buckets are numbered by rising equity.
+    """The bucket of every hand on every board; buckets are numbered by ascending equity.
 
     Attributes:
-        path: The file that holds the tables.
-        tables: What `deal.look_up_many` needs; the memory is the file's, and cannot be written.
-        shares: For flop, turn and river, `(buckets,)` float64: each bucket's share of all hands.
-        equities: Likewise the mean equity of its hands, before the river as bins of 1/32 tell it; NaN if it is empty.
+        path: The file with the tables.
+        tables: The tables for `deal.look_up_many`, mapped read-only from the file.
+        shares: For flop, turn and river, `(buckets,)` float64, each bucket's share of all hands.
+        equities: For flop, turn and river, the mean equity of each bucket, from bins of 1/32 before the river;
+            NaN if the bucket is empty.
     """
 
     path: Path
@@ -36,13 +37,13 @@ class CardAbstraction:
 
     @property
     def buckets(self) -> tuple[int, int, int, int]:
-        """How many there are on each street; a river has 1,981 equities, and of more buckets some are empty."""
+        """Number of buckets on each street; a river has 1,981 equities, so some of more buckets are empty."""
         flop, turn, river = (len(street) for street in self.shares)
         return len(CLASSES), flop, turn, river
 
     @property
     def checksum(self) -> str:
-        """What differs between any two that differ."""
+        """A checksum that differs between different abstractions."""
         return checksum_of(self.path)
 
 
@@ -54,18 +55,18 @@ def card_abstraction(
     progress: Progress = no_progress,
     folder: Path | None = None,
 ) -> CardAbstraction:
-    """Load a card abstraction, wholly verified, or build it and keep it.
+    """Load a card abstraction and verify it, or build and store it.
 
     Args:
-        buckets: How many are wanted on flop, turn and river, 1 to 65,536.
-        seed: Of the sample that places the buckets; the same seed gives the same buckets, for any number of workers.
-        workers: Threads to build with.
-        progress: Is told what is being done, and the share of it that is done.
-        folder: Where the file is kept, instead of the user's cache.
+        buckets: Number of buckets on flop, turn and river, 1 to 65,536.
+        seed: Seed of the sample that places the buckets; the buckets do not depend on the number of workers.
+        workers: Number of threads for building.
+        progress: Called with the name and the completed share of what is computed.
+        folder: The folder of the file, by default the user's cache.
 
     Raises:
-        BadParameter: The buckets are no such numbers.
-        NotKept: The file cannot be written.
+        BadParameter: The numbers of buckets are out of range.
+        CacheNotWritable: The file cannot be written.
     """
     if len(buckets) != len(NAMES) or not all(1 <= count <= MOST for count in buckets):
         raise BadParameter(f"buckets are three numbers from 1 to {MOST:,}, for flop, turn and river, got {buckets}")
@@ -86,16 +87,16 @@ def card_abstraction(
 
 
 def path_of(buckets: tuple[int, ...], seed: int = 0, folder: Path | None = None) -> Path:
-    """Return the file of the abstraction with so many buckets on flop, turn and river."""
+    """Return the file of the abstraction with these numbers of buckets on flop, turn and river."""
     return (folder or cache_folder()) / f"holdem-{'-'.join(map(str, buckets))}-{seed}.safetensors"
 
 
 def open_abstraction(path: Path) -> CardAbstraction:
-    """Open a file that `card_abstraction` has just verified, in another process, without reading all of it again.
+    """Open a file that `card_abstraction` has verified in another process, without verifying it again.
 
     Raises:
-        FileNotFoundError: There is none.
-        Unfit: It is damaged so that it cannot be read.
+        FileNotFoundError: There is no such file.
+        UnusableFile: The file is damaged and cannot be read.
     """
     return _abstraction(path, opened(path))
 

@@ -1,4 +1,4 @@
-"""Boards up to a renaming of suits: 1,755 flops, 16,432 turns, whose order does not count, and 134,459 rivers."""
+"""Boards up to a renaming of suits: 1,755 flops, 16,432 turns and 134,459 rivers; the order of cards is ignored."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from .notation import DECK
 from .words import after, place_of, renamed, renaming_of
 
 RENAMING = 8
-"""A number of a table of boards is the board's index, then the renaming of suits in so many bits."""
+"""Bits of the renaming of suits in an entry of a table of boards; the board's index is above them."""
 RENAMING_BITS = (1 << RENAMING) - 1
 
 
 class CardBoards(NamedTuple):
-    """All boards of so many cards.
+    """All boards with the same number of cards.
 
     Attributes:
-        table: int32, for every dealt board by `place_of`: its index and the renaming that leads to it, as `RENAMING`.
-        words: `(count,)` int64, the board that stands for each index.
-        weights: `(count,)` int64, the number of dealt boards for which it stands.
+        table: int32, for every dealt board by `place_of`, its index and the renaming of its suits; see `RENAMING`.
+        words: `(count,)` int64, the canonical board of each index.
+        weights: `(count,)` int64, the number of dealt boards with that canonical board.
     """
 
     table: Array
@@ -33,7 +33,7 @@ class CardBoards(NamedTuple):
 
 @compiled
 def rename_all(size: int, places: Array, words: Array, found: Array) -> None:
-    """Find for all boards of `size` cards, in order, the place of the one that stands for it, and the renaming."""
+    """Write for all boards of `size` cards, in order, the place of its canonical board, its word and the renaming."""
     word = (1 << size) - 1
     for place in range(len(places)):
         renaming = renaming_of(word)
@@ -46,6 +46,6 @@ def boards(size: int) -> CardBoards:
     count = comb(DECK, size)
     places, words, found = (np.empty(count, np.int64) for _ in range(3))
     rename_all(size, places, words, found)
-    standing = places == np.arange(count)
-    index = (np.cumsum(standing) - 1)[places]
-    return CardBoards((index << RENAMING | found).astype(np.int32), words[standing], np.bincount(index))
+    canonical = places == np.arange(count)
+    index = (np.cumsum(canonical) - 1)[places]
+    return CardBoards((index << RENAMING | found).astype(np.int32), words[canonical], np.bincount(index))

@@ -1,4 +1,4 @@
-"""Computes a card abstraction: which of the buckets of each street every hand on every board belongs to."""
+"""Computes a card abstraction: the bucket of every hand on every board of each street."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ from .words import HOLE_WORDS, HOLES, renamings
 
 NAMES = {3: "flop", 4: "turn", 5: "river"}
 UNITS = (0, 0, 0, 30, 700, 16)
-"""What a river, or on the river half an opponent, counts in a point: as much as int16 has room for."""
+"""The weight of a river in a point, by number of cards; on the river, of half an opponent. The largest for int16."""
 RUNOUTS = {3: 1081, 4: 46}
-"""The rivers that a hand may see."""
+"""Number of rivers that follow, by number of cards of the board."""
 SAMPLE, SAMPLE_PER_BUCKET = 1 << 16, 50
-"""At least so many hands of a street, spread evenly over its boards, decide where the centres of its buckets lie."""
+"""The centers of a street's buckets are computed from at least this many hands, spread evenly over its boards."""
 BOARDS = {3: 10, 4: 100, 5: 500}
-"""How many boards are looked at in one go: some tenth of a second's work."""
+"""Number of boards per task of a thread, about a tenth of a second of work."""
 
 
 class StreetBuckets(NamedTuple):
     """The buckets of one street.
 
     Attributes:
-        table: `(boards, 1326)` uint8 or uint16, the bucket of each pair of cards; any where they clash with the board.
-        shares: `(buckets,)` float64, of all hands; the last ones are 0 if fewer buckets tell all hands apart.
-        equities: `(buckets,)` float64, the mean of its hands, before the river as the bins of their histograms tell it;
-            NaN where there are none.
+        table: `(boards, 1326)` uint8 or uint16, the bucket of each pair of cards; undefined if they clash with the
+            board.
+        shares: `(buckets,)` float64, shares of all hands; the last are 0 if fewer buckets separate all hands.
+        equities: `(buckets,)` float64, mean equities, before the river estimated from the bins of their histograms; NaN
+            if a bucket is empty.
     """
 
     table: Array
@@ -129,7 +130,7 @@ def translate(equities: Array, buckets: Array, table: Array) -> None:
 
 
 def kind_of(count: int) -> type[np.unsignedinteger]:
-    """The smallest numbers that tell so many buckets apart."""
+    """Return the smallest unsigned dtype for this number of buckets."""
     return np.uint8 if count <= 1 << 8 else np.uint16
 
 
@@ -160,9 +161,9 @@ def build_street(
         size: The board's cards, 3 or 4.
         found: All boards.
         rivers: All equities.
-        count: How many buckets are wanted.
-        seed: Decides which hands are sampled, and which of them are first centres.
-        crew: Computes, and tells how far it is.
+        count: Number of buckets.
+        seed: Seed of the sample of hands and of the initial centers.
+        crew: The threads.
     """
     random, name = np.random.default_rng([seed, size]), NAMES[size]
     sampled = max(SAMPLE, SAMPLE_PER_BUCKET * count) // len(found.words) + 1
@@ -186,7 +187,7 @@ def build_street(
     parts = crew.share(sort, len(found.words), BOARDS[size], f"{name} buckets")
     mass, sums = (sum(part) for part in zip(*parts, strict=True))
     bins = sums / np.maximum(mass, 1) / (UNITS[size] * RUNOUTS[size])
-    order = np.argsort(bins, kind="stable")  # the sample's means may stand in another order than all hands'
+    order = np.argsort(bins, kind="stable")  # the order of the sample's means may differ from that of all hands'
     names = np.argsort(order).astype(table.dtype)
     return told(names[table], count, mass[order], (bins[order] + 0.5) / BINS)
 
@@ -220,9 +221,9 @@ def build(
     """Return all boards and the buckets on them, by their number of cards.
 
     Args:
-        counts: How many buckets are wanted on flop, turn and river.
-        seed: Of the sampling; the same seed gives the same buckets, with any number of threads.
-        crew: Computes, and tells how far it is.
+        counts: Number of buckets on flop, turn and river.
+        seed: Seed of the sampling; the buckets do not depend on the number of threads.
+        crew: The threads.
     """
     crew.progress("boards", 0.0)
     found = {size: boards(size) for size in NAMES}

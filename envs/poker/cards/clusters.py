@@ -1,8 +1,8 @@
-"""Groups hands by how alike their equities are: k-means with the earth mover's distance, in whole numbers throughout.
+"""Groups hands with similar equities: k-means with the earth mover's distance, in integers.
 
-A point is a row of int16: how much of a histogram lies above each of its bins. Between histograms of one dimension the
-earth mover's distance is the L1 distance of such rows, and the sum of a row rises with the mean equity. Whole numbers
-make the result the same for every number of threads.
+A point is a row of int16: how much of a histogram is above each of its bins. Between histograms of one dimension the
+earth mover's distance is the L1 distance of such rows, and the sum of a row rises with the mean equity. Integers make
+the result independent of the number of threads.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ def first_at_least(totals: Array, total: int) -> int:
 
 @compiled
 def nearest(point: Array, centres: Array, totals: Array) -> tuple[int, int]:
-    """The nearest centre of a point, and its distance.
+    """Return the nearest center of a point, and its distance.
 
-    Points are at least as far apart as their sums, so the search goes from the nearest sum outwards, and ends early.
+    Points are at least as far apart as their sums, so the search starts at the nearest sum and ends early.
 
     Args:
         point: `(width,)` int16.
@@ -105,13 +105,13 @@ def gather(points: Array, weights: Array, centres: Array, sums: Array, mass: Arr
 
 @compiled
 def approach(points: Array, weights: Array, centre: Array, least: Array, heaps: Array) -> None:
-    """Take note of another centre.
+    """Update the distances for a new center.
 
     Args:
         points: `(n, width)` int16.
         weights: `(n,)` int64.
         centre: `(width,)` int16, the new one.
-        least: `(n,)` int64, the points' distances to their nearest centre, lowered.
+        least: `(n,)` int64, the points' distances to their nearest center, updated.
         heaps: `(n,)` float64, written: the sums, up to each point, of weights times squares of these distances.
     """
     total = 0.0
@@ -128,9 +128,9 @@ def ordered(centres: Array) -> Array:
 
 
 def spread_out(points: Array, weights: Array, count: int, random: Generator, tell: Callable[[float], None]) -> Array:
-    """Choose points to begin with, each with a chance that grows with the square of its distance to those before.
+    """Choose initial centers, each with a probability proportional to its squared distance to those before.
 
-    k-means++ (Arthur, Vassilvitskii, 2007). There are fewer than `count` if there are no more different points.
+    This is k-means++ (Arthur, Vassilvitskii, 2007). It returns fewer than `count` if there are fewer different points.
     """
     heaps = np.cumsum(weights, dtype=np.float64)
     least = np.full(len(points), np.iinfo(np.int64).max)
@@ -144,7 +144,7 @@ def spread_out(points: Array, weights: Array, count: int, random: Generator, tel
 
 
 def moved(points: Array, weights: Array, centres: Array, crew: ThreadCrew) -> Array:
-    """Return centres in the middle of the points that are nearest to each, in order; one that has none stays."""
+    """Return the means of the points that are nearest to each center, in order; a center without points stays."""
 
     def work(first: int, last: int) -> tuple[Array, Array]:
         sums, mass = np.zeros(centres.shape, np.int64), np.zeros(len(centres), np.int64)
@@ -157,15 +157,15 @@ def moved(points: Array, weights: Array, centres: Array, crew: ThreadCrew) -> Ar
 
 
 def cluster(points: Array, weights: Array, count: int, random: Generator, *, crew: ThreadCrew, what: str) -> Array:
-    """Return up to `count` centres `(k, width)` int16 by rising sums, once they have settled or after `ROUNDS` rounds.
+    """Return up to `count` centers `(k, width)` int16 by rising sums, after convergence or `ROUNDS` rounds.
 
     Args:
         points: `(n, width)` int16, 0 or more.
-        weights: `(n,)` int64, how many hands each point stands for.
-        count: How many centres are wanted; there are no more than different points.
-        random: Chooses the first ones.
-        crew: Computes, and tells how far it is.
-        what: What it tells.
+        weights: `(n,)` int64, number of hands of each point.
+        count: Number of centers; there are no more than different points.
+        random: The random generator of the initial centers.
+        crew: The threads.
+        what: The name of the computation for progress.
     """
     centres = ordered(spread_out(points, weights, count, random, lambda share: crew.progress(f"{what}, first", share)))
     for done in range(ROUNDS):

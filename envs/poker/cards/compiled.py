@@ -1,4 +1,4 @@
-"""Compiles what is counted about cards, and counts bits."""
+"""The compiler of the kernels about cards, and bit operations."""
 
 from __future__ import annotations
 
@@ -44,4 +44,4 @@ def _highest(_context: Any, word: Any) -> Any:
 ones: Any = intrinsic(_ones)
 lowest: Any = intrinsic(_lowest)
 highest: Any = intrinsic(_highest)
-"""In kernels, of an integer: how many bits are set, and the places of the lowest and the highest; there must be one."""
+"""In kernels: the number of set bits of an integer, and the places of the lowest and the highest; it must not be 0."""

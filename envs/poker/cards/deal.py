@@ -1,4 +1,4 @@
-"""Deals a hand of two players, and says which buckets they hold and who wins."""
+"""Deals a hand of two players, and finds their buckets and the winner."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from .words import class_of, hole_of, place_of, renamed_card, word_of
 
 PLAYERS = 2
 BOARD = 2 * PLAYERS
-"""Where the board begins among the nine cards dealt: after the first player's two and the second player's two."""
+"""The index of the board among the nine dealt cards, after the two of each player."""
 DEALT = BOARD + 5
 STREETS = 4
 
 
 class BucketTables(NamedTuple):
-    """What tells the bucket of any hand on any board, for kernels.
+    """The tables with the bucket of any hand on any board, for kernels.
 
     Attributes:
         flops: `(22100,)` int32, the table of `boards` of three cards.
         turns: `(270725,)`, of four.
         rivers: `(2598960,)`, of five.
-        flop: `(1755, 1326)` uint8 or uint16, the bucket of each pair of cards on each flop, any where they clash.
+        flop: `(1755, 1326)` uint8 or uint16, the bucket of each pair of cards on each flop; undefined if they clash.
         turn: `(16432, 1326)`, on each turn.
         river: `(134459, 1326)`, on each river.
     """
@@ -43,11 +43,11 @@ class BucketTables(NamedTuple):
 
 @compiled
 def deal(random: Array, cards: Array) -> None:
-    """Deal nine different cards, every order equally likely.
+    """Deal nine different cards, all orders with the same probability.
 
     Args:
-        random: `(1,)` uint64, a generator's state (see `native.draw`), advanced.
-        cards: `(9,)` integers, written: two of each player, three of the flop, the turn, the river.
+        random: `(1,)` uint64, a generator's state (see `native.draw`), updated.
+        cards: `(9,)` integers, the output: two of each player, three of the flop, the turn, the river.
     """
     dealt = 0
     count = 0
@@ -66,19 +66,19 @@ def deal(random: Array, cards: Array) -> None:
 
 @compiled
 def board_under(found: int) -> np.uint64:
-    """The index of a board for which the table of boards says `found`; unsigned, since it is used at once."""
+    """Return the index of a board from its entry in the table of boards; unsigned, so that indexing needs no check."""
     return np.uint64(found >> RENAMING)
 
 
 @compiled
 def hole_under(one: int, other: int, found: int) -> np.uint64:
-    """The index of a pair of cards on that board."""
+    """Return the index of a pair of cards on that board."""
     return np.uint64(hole_of(renamed_card(one, found & RENAMING_BITS), renamed_card(other, found & RENAMING_BITS)))
 
 
 @compiled
 def deal_many(seed: np.uint64, first: np.uint64, cards: Array) -> None:
-    """Deal hands `first` and following into `(n, 9)` integers, as `deal` does, each from the stream of its number."""
+    """Deal hands from number `first` on into `(n, 9)` integers, each from the random stream of its number."""
     random = np.empty(1, np.uint64)
     for hand in range(len(cards)):
         random[0] = stream(seed, first + np.uint64(hand))
@@ -87,16 +87,16 @@ def deal_many(seed: np.uint64, first: np.uint64, cards: Array) -> None:
 
 @compiled
 def look_up_many(tables: BucketTables, cards: Array, buckets: Array, signs: Array) -> None:
-    """Find the buckets of both players on all streets, and who wins.
+    """Find the buckets of both players on all streets, and the winner.
 
-    All hands take each step together, and what they wait for comes at once. Arrays are not handed on to functions of
-    their own on the way: that is counted, and counting waits for memory. Either makes some hundred hands twice as fast.
+    Each step is done for all hands, so that their memory accesses overlap. Arrays are not passed to other functions,
+    because reference counting would wait for memory. Each of the two doubles the speed for hundreds of hands.
 
     Args:
-        tables: Of a card abstraction.
-        cards: `(n, 9)` integers, as `deal` wrote them.
-        buckets: `(n, 4, 2)` int32 by street and player, written; before the flop a class of `notation.CLASSES`.
-        signs: `(n,)` int8, written: 1 where the first player wins at showdown, -1 where the second does, 0 for a tie.
+        tables: The tables of a card abstraction.
+        cards: `(n, 9)` integers from `deal`.
+        buckets: `(n, 4, 2)` int32 by street and player, the output; before the flop a class of `notation.CLASSES`.
+        signs: `(n,)` int8, the output: 1 if the first player wins at showdown, -1 if the second does, 0 for a tie.
     """
     for hand in range(len(cards)):
         flop = word_of(cards[hand, BOARD]) | word_of(cards[hand, BOARD + 1]) | word_of(cards[hand, BOARD + 2])

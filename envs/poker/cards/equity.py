@@ -1,4 +1,4 @@
-"""Exact equities: what a pair of cards wins against a random one, on every river and over all cards to come."""
+"""Exact equities of a pair of cards against a random one, on every river and over all cards to come."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FULL = 45 * 44
 IMPOSSIBLE = FULL + 1
 """The equity of a pair that clashes with the board."""
 BINS = 32
-"""Equities are counted in so many bins of equal width."""
+"""Number of bins of a histogram of equities."""
 
 DIGIT = 10
 DIGIT_BITS = (1 << DIGIT) - 1
@@ -31,10 +31,10 @@ class RiverEquities(NamedTuple):
     """Equities on all rivers, for kernels.
 
     Attributes:
-        table: The table of dealt boards of five cards, as `boards.Boards` has it.
+        table: The table of dealt boards of five cards, see `CardBoards`.
         equities: `(134459, 1326)` uint16, 0 to `FULL`, or `IMPOSSIBLE`.
-        renamings: As `words.renamings` returns them.
-        rows: Likewise.
+        renamings: The first result of `words.renamings`.
+        rows: The second result of `words.renamings`.
     """
 
     table: Array

@@ -1,4 +1,4 @@
-"""What hands of five to seven cards are worth."""
+"""The strength of hands of five to seven cards."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CATEGORIES = (
     "straight flush",
 )
 CATEGORY = 2 * LANE
-"""A strength is a category in the bits from here on, then two sets of ranks: what makes the hand, and the kickers."""
+"""The lowest bit of the category in a strength; below are the ranks that make the hand, then the kickers."""
 
 
 @compiled
@@ -50,10 +50,10 @@ def strength_of(category: int, made: int, kickers: int) -> int:
 
 @compiled
 def strength(word: int) -> int:
-    """The strength of the best five of five to seven cards: the higher wins, equal ones share.
+    """Return the strength of the best five of five to seven cards; the higher one wins.
 
     Args:
-        word: The set of the cards, as `words` has it.
+        word: The set of the cards, see `words`.
     """
     clubs, diamonds = word & LANE_BITS, word >> LANE & LANE_BITS
     hearts, spades = word >> 2 * LANE & LANE_BITS, word >> 3 * LANE

@@ -1,4 +1,4 @@
-"""Shares out work that releases the GIL among threads, and tells how far it is."""
+"""Distributes work that releases the GIL over threads, and reports progress."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Self, TypeVar
 
 Result = TypeVar("Result")
 Progress = Callable[[str, float], None]
-"""Is told what is being done, and the share of it that is done, up to 1."""
+"""Called with the name of the work and its completed share, from 0 to 1."""
 
 
 def no_progress(what: str, share: float) -> None:
-    """Tell nobody."""
+    """Ignore progress."""
     del what, share
 
 
 class ThreadCrew:
-    """Threads, and whom they tell how far they are."""
+    """A pool of threads that reports progress."""
 
     def __init__(self, workers: int, progress: Progress = no_progress) -> None:
         self.progress = progress
@@ -30,18 +30,18 @@ class ThreadCrew:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Begin nothing any more, and wait for what has begun."""
+        """Cancel work that has not started, and wait for the rest."""
         del kind, error, trace
         self._pool.shutdown(cancel_futures=True)
 
     def share(self, work: Callable[[int, int], Result], total: int, chunk: int, what: str = "") -> list[Result]:
-        """Call `work(first, last)` for all chunks of `total` things; return the results in order.
+        """Call `work(first, last)` for all chunks of `total` items; return the results in order.
 
         Args:
-            work: What to do with things `first` to `last - 1`, in any thread.
-            total: How many things there are.
-            chunk: How many of them are done at once: never dependent on the number of threads.
-            what: Its name, if it is worth telling about.
+            work: Processes the items `first` to `last - 1`, in any thread.
+            total: Number of items.
+            chunk: Items per call; must not depend on the number of threads.
+            what: The name for progress; empty for no progress.
         """
         if what:
             self.progress(what, 0.0)

@@ -1,6 +1,6 @@
-"""Keeps arrays that took long to compute in one file, which all processes map into their memory and none can change.
+"""Caches arrays that take long to compute in a file, which all processes map read-only.
 
-The file is in the safetensors format. Its metadata tell a version, what was computed, and a checksum of every array.
+The file has the safetensors format. Its metadata have a version, the facts about the arrays, and their checksums.
 """
 
 from __future__ import annotations
@@ -32,33 +32,32 @@ PARTIAL = ".partial"
 
 
 class CacheNotWritable(PacError):
-    """What was computed cannot be written."""
+    """The computed arrays cannot be written."""
 
     title = "The cache cannot be written"
 
 
 class UnusableFile(Exception):
-    """A file is damaged, older, or not ours; the text says which."""
+    """A file is damaged, has another version, or was written by another program; the text says which."""
 
 
 def cache_folder() -> Path:
-    """Return the folder for what can be computed again: of the user, or the one that `PAC_CACHE_DIR` names."""
+    """Return the cache folder: `PAC_CACHE_DIR`, or the user's default."""
     return Path(os.environ.get(FOLDER_VARIABLE) or user_cache_path("pac-tui"))
 
 
 def cached_arrays(path: Path, facts: Mapping[str, str], make: Callable[[], dict[str, Array]]) -> dict[str, Array]:
-    """Return the arrays of a file after verifying all of it; make and write them where there is none that fits.
+    """Return the arrays of a file after verifying it; if there is no valid file, compute and write them.
 
-    A file that does not verify is named in the log and put aside. Processes that make the same one at once each write
-    their own, and the last stays.
+    An invalid file is logged and renamed. Processes that compute the same arrays at once each write the file.
 
     Args:
         path: The file.
-        facts: What the arrays are, which the file must tell likewise.
-        make: Computes them.
+        facts: Facts about the arrays, which the file's metadata must match.
+        make: Computes the arrays.
 
     Raises:
-        NotKept: The file cannot be written.
+        CacheNotWritable: The file cannot be written.
     """
     try:
         return _verified(path, facts)
@@ -75,28 +74,28 @@ def cached_arrays(path: Path, facts: Mapping[str, str], make: Callable[[], dict[
     except (OSError, safetensors.SafetensorError) as error:
         size = sum(array.nbytes for array in arrays.values()) >> 20
         raise CacheNotWritable(
-            f"{path} of {size:,} MiB could not be written ({error}); make room there, or let {FOLDER_VARIABLE} name "
+            f"{path} of {size:,} MiB could not be written ({error}); free space there, or set {FOLDER_VARIABLE} to "
             "another folder"
         ) from error
     return _verified(path, facts)
 
 
 def opened(path: Path) -> dict[str, Array]:
-    """Return the arrays of a file that somebody has verified, as read-only views of its pages.
+    """Return the arrays of a verified file, as read-only views of the mapped file.
 
     Raises:
         FileNotFoundError: There is no file.
-        Unfit: It is damaged so that it cannot be read.
+        UnusableFile: The file is damaged and cannot be read.
     """
     return _mapped(path)[0]
 
 
 def checksum_of(path: Path) -> str:
-    """Return a checksum of all that a file holds, by what it tells itself.
+    """Return a checksum of a file's content, from the checksums in its metadata.
 
     Raises:
         FileNotFoundError: There is no file.
-        Unfit: It is damaged so that it cannot be read.
+        UnusableFile: The file is damaged and cannot be read.
     """
     return sha256(json.dumps(_mapped(path)[1]["sha256"], sort_keys=True).encode()).hexdigest()
 
@@ -106,10 +105,10 @@ def _verified(path: Path, facts: Mapping[str, str]) -> dict[str, Array]:
     arrays, told = _mapped(path)
     sums = told.pop("sha256", {})
     if told != facts:
-        raise UnusableFile(f"it tells {told}, and {dict(facts)} is wanted")
+        raise UnusableFile(f"it has {told}, expected {dict(facts)}")
     for name, array in arrays.items():
         if sums.get(name) != _checksum(array):
-            raise UnusableFile(f"its {name} is not what was written (another checksum)")
+            raise UnusableFile(f"its {name} is damaged (another checksum)")
     return arrays
 
 
@@ -121,7 +120,7 @@ def _mapped(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
             arrays, metadata = map_tensors(file)
         return arrays, {**metadata, "sha256": dict(parse_json(metadata["sha256"].encode()))}
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise UnusableFile(f"it is damaged, or no cache of pac-tui's ({size:,} bytes)") from error
+        raise UnusableFile(f"it is damaged, or not a cache of pac-tui ({size:,} bytes)") from error
 
 
 def _checksum(array: Array) -> str:
@@ -131,7 +130,7 @@ def _checksum(array: Array) -> str:
 
 
 def _write(path: Path, facts: Mapping[str, str], arrays: Mapping[str, Array]) -> None:
-    """Write beside, flush to the disk, rename into place."""
+    """Write a temporary file, flush it to the disk, and rename it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_left_over(path)
     beside = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL}")
@@ -146,7 +145,7 @@ def _write(path: Path, facts: Mapping[str, str], arrays: Mapping[str, Array]) ->
 
 
 def _remove_left_over(path: Path) -> None:
-    """Remove what processes that are dead now had begun to write."""
+    """Remove temporary files of dead processes."""
     for other in path.parent.glob(f"{path.name}.*{PARTIAL}"):
         owner = other.name[len(path.name) + 1 : -len(PARTIAL)]
         if owner.isdigit() and not psutil.pid_exists(int(owner)):

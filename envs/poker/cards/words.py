@@ -28,7 +28,7 @@ def word_of(card: int) -> int:
 
 @compiled
 def place_of(word: int) -> int:
-    """The place of a set of up to five cards among all sets of so many, by their words' size."""
+    """Return the index of a set of up to five cards among all sets of that size, ordered by their words."""
     place = 0
     for taken in range(1, ones(word) + 1):
         place += int(CHOOSE[taken, lowest(word)])
@@ -38,7 +38,7 @@ def place_of(word: int) -> int:
 
 @compiled
 def after(word: int) -> int:
-    """The next larger word of as many bits (Gosper's hack)."""
+    """Return the next larger word with the same number of bits (Gosper's hack)."""
     low = word & -word
     carried = word + low
     return carried | ((word ^ carried) >> 2) >> int(lowest(low))
@@ -46,7 +46,7 @@ def after(word: int) -> int:
 
 @compiled
 def renaming_of(word: int) -> int:
-    """The renaming that puts larger sets into lower suits: two bits for each suit, clubs in the lowest."""
+    """Return the renaming that moves larger sets to lower suits: two bits for each suit, clubs in the lowest."""
     clubs, diamonds = word & LANE_BITS, word >> LANE & LANE_BITS
     hearts, spades = word >> 2 * LANE & LANE_BITS, word >> 3 * LANE
     return (
@@ -97,10 +97,10 @@ HOLE_WORDS = np.array([word_of(high) | word_of(low) for high, low in HOLE_CARDS.
 
 
 def renamings() -> tuple[Array, Array]:
-    """Return what pairs of cards become under every renaming of suits.
+    """Return the pairs of cards under every renaming of suits.
 
     Returns:
-        `(24, 1326)` uint16 of pairs, and `(256,)` int8: the row of each renaming of `renaming_of`, -1 for what is none.
+        `(24, 1326)` uint16, the pairs, and `(256,)` int8, the row of each renaming of `renaming_of`, or -1.
     """
     orders = np.array(list(permutations(range(len(SUITS)))))
     rows = np.full(256, -1, np.int8)

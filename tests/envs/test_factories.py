@@ -30,15 +30,15 @@ def test_pettingzoos_function_makes_environments():
 @pytest.mark.parametrize(
     ("spec", "text"),
     [
-        ("os:system:command=touch {}", "does not say what it returns"),
-        ("os:mkdir:path={}", "does not say what it returns"),
-        ("os:makedirs:name={}", "does not say what it returns"),
-        ("pathlib:Path.touch:self={}", "does not say what it returns"),
-        ("subprocess:call:args=['touch', '{}']", "does not say what it returns"),
+        ("os:system:command=touch {}", "has no return annotation"),
+        ("os:mkdir:path={}", "has no return annotation"),
+        ("os:makedirs:name={}", "has no return annotation"),
+        ("pathlib:Path.touch:self={}", "has no return annotation"),
+        ("subprocess:call:args=['touch', '{}']", "has no return annotation"),
         ("subprocess:Popen:args=['touch', '{}']", "got the class Popen"),
-        ("numpy:savetxt:fname='{}',X=[1]", "does not say what it returns"),
-        (f"{HERE}:system:command=touch {{}}", "does not say what it returns"),
-        (f"{HERE}:rmtree:path={{}}", "does not say what it returns"),
+        ("numpy:savetxt:fname='{}',X=[1]", "has no return annotation"),
+        (f"{HERE}:system:command=touch {{}}", "has no return annotation"),
+        (f"{HERE}:rmtree:path={{}}", "has no return annotation"),
         (f"{HERE}:says_text", "got str by its annotation"),
         (f"{HERE}:NoEnvironment", "got the class NoEnvironment"),
         ("gymnasium.vector:SyncVectorEnv", "got the class SyncVectorEnv"),
@@ -57,7 +57,7 @@ def test_arguments_are_data():
     """Values are read as literals; what is none is text, however deep its brackets are."""
     assert find("FrozenLake-v1,map_name=8x8").values == {"map_name": "8x8"}
     for text in ("__import__('os')", "[" * 2_000):
-        with pytest.raises(BadParameter, match="could not be made"):
+        with pytest.raises(BadParameter, match="could not be created"):
             find(f"CartPole-v1,length={text}")
 
 

@@ -132,7 +132,10 @@ def test_masks_of_several_choices():
 
 @pytest.mark.parametrize(
     ("spec", "text"),
-    [("kinds:Outside", "observations of Discrete(4) and gave 4"), ("kinds:Shrinking", "shape (2,) and gave one of")],
+    [
+        ("kinds:Outside", "observations of Discrete(4) and returned 4"),
+        ("kinds:Shrinking", "shape (2,) and returned one of"),
+    ],
 )
 def test_an_observation_that_is_not_of_its_space(spec, text):
     """It is refused wherever it comes, before NumPy makes something of it; the error says what was promised."""

@@ -73,8 +73,8 @@ class Forgetful(Wanderer):
 def test_a_state_that_cannot_be_trusted_is_not_taken():
     """A wrapper that remembers, and a state that does not come back; a wrapper that remembers nothing is fine."""
     for env, reason in (
-        (FrameStackObservation(Wanderer(), 2), "wrapper FrameStackObservation may remember"),
-        (Forgetful(), "something else after set_state"),
+        (FrameStackObservation(Wanderer(), 2), "wrapper FrameStackObservation may have a state"),
+        (Forgetful(), "another state after set_state"),
     ):
         env.reset(seed=0)
         with pytest.raises(NotStorable, match=reason):

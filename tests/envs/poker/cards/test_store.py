@@ -128,7 +128,7 @@ def test_a_full_disk_is_a_clear_error(path):
     )
     ran = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, timeout=120, check=True)
     assert str(path) in ran.stdout
-    assert "make room" in ran.stdout
+    assert "free space" in ran.stdout
     assert "PAC_CACHE_DIR" in ran.stdout
     assert list(path.parent.iterdir()) == []
 

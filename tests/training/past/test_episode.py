@@ -265,7 +265,7 @@ def test_a_task_that_may_run_code_needs_trust(bottle, tmp_path):
 
     with pytest.raises(NotTrusted):
         read(path, vouch)
-    with pytest.raises(BadParameter, match="[Ii]t was not called"):
+    with pytest.raises(BadParameter, match=r"[Ii]t was not called"):
         read(path, accept)
     assert asked == [(spec, str(path))]
     assert not (tmp_path / "created").exists()

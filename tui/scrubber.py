@@ -89,10 +89,11 @@ def _known(about: Description, moment: Moment, most: int) -> dict[str, Row]:
     if moment.info is not None:
         place = f"episode {whole(values['episode'] + 1)}, step {whole(values['episode_length'])}"
         pieces["place"] = (styled(place, TEXT),)
-    if moment.action is not None:
+    waited = moment.action is None and about.players > 1 and values["episode_length"] > 0
+    if moment.action is not None or waited:
         reward = float(values["reward"])
         color = GREEN if reward > 0 else RED if reward < 0 else SOFT
-        done = styled(named(moment.action), TEXT)
+        done = styled("waited" if moment.action is None else named(moment.action), TEXT)
         pieces["done"] = (done, styled(" reward ", FAINT), styled(decimal(reward), color))
     if values["end"]:
         outcome = int(values["outcome"])

@@ -8,6 +8,7 @@ import numpy as np
 
 from pac.backends import make
 from pac.envs import Task, find
+from pac.envs.fields import DECIDES
 from pac.envs.task import ASKED
 from pac.training.past.history import History
 from pac.training.past.recorder import EpisodeRecorder
@@ -24,6 +25,7 @@ class Journey:
         history: The history to test.
         truth: A seat of every environment after every step, `(steps + 1, num_envs)` records.
         begun: The same, but with the next episode's first state after a step that ended an episode.
+        decides: Whether each row decides after every step, `(steps + 1, rows)`.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class Journey:
         self.backend.start(0)
         self.history.begin(self.backend)
         self.truth, self.begun = [self._now(0)], [self._now(0, begun=True)]
+        self.decides = [self._decides(0)]
         self.slot = 0
         for first, last in pairwise([*range(0, steps, 5), steps]):
             self._play(last - first)
@@ -72,6 +75,7 @@ class Journey:
             self.history.keep_boards(self.backend.buffer, self.slot - begun, np.ones(self.num_envs, np.bool_))
             self._keep_last_boards(self.slot - begun)
             self.truth.append(self._now(self.slot))
+            self.decides.append(self._decides(self.slot))
             self.begun.append(self._now(self.slot, begun=True))
             eager = self.recorder is not None and self.recorder.eager
             if self.slot == SLOTS - 1 or ahead == count - 1 or eager:
@@ -91,6 +95,10 @@ class Journey:
             bits = np.unpackbits(buffer["action_mask"][self.slot], axis=1, bitorder="little")
             legal = bits[:, : self.task.num_actions].astype(np.bool_)
         buffer["action"][self.slot] = np.where(legal, self.random.random(legal.shape), -1).argmax(axis=1)
+
+    def _decides(self, slot: int) -> np.ndarray:
+        decides: np.ndarray = self.backend.buffer["active"][slot] == DECIDES
+        return decides
 
     def _sum(self) -> None:
         """Add up the reward terms of each episode."""

@@ -12,7 +12,7 @@ from hashlib import blake2b
 import numpy as np
 
 from ...envs import Task
-from ...envs.fields import Array
+from ...envs.fields import DECIDES, Array
 from ..telemetry.moments import MomentSource, moment_dtype
 from .replay import ReplayedEnv, ReplayMismatch, reward_terms_of
 
@@ -139,11 +139,13 @@ def episode_moments(episode: Episode, seat: int = 0) -> Array:
     found = np.zeros(len(episode.steps), moment_dtype(episode.task))
     terms = np.zeros((episode.task.players, len(episode.task.reward_terms)), "f4")
     machines = play(episode) if episode.replays else None
+    decides = True  # the only seat always does; of several, this is known while they are replayed
     for index, step in enumerate(episode.steps):
-        moment = found[index : index + 1].reshape(())
+        moment, decided = found[index : index + 1].reshape(()), decides
         if machines is not None:
             replayed = next(machines)
             replayed.fill(moment, seat)
+            decides = bool(replayed.row("active")[seat] == DECIDES)
             terms = terms + reward_terms_of(replayed)
             moment["terms"], moment["source"] = terms[seat], MomentSource.REBUILT
         else:
@@ -155,9 +157,9 @@ def episode_moments(episode: Episode, seat: int = 0) -> Array:
         moment["env"], moment["step"], moment["now"], moment["value"] = 0, index, episode.length, np.nan
         moment["seat"] = seat
         if step.action is not None:
-            moment["acted"], moment["action"] = 1, step.action[seat]
+            moment["acted"], moment["action"] = decided, step.action[seat]
         if index < episode.length:
             following = episode.steps[index + 1].action
             assert following is not None
-            moment["decided"], moment["next_action"] = 1, following[seat]
+            moment["decided"], moment["next_action"] = decides, following[seat]
     return found

@@ -69,12 +69,14 @@ class PastDecision(NamedTuple):
 
     Attributes:
         action: What was decided.
+        decided: Whether the seat decided. If not, its action has no meaning.
         value: The value estimate behind it, of the state before; NaN if the policy makes none.
         reward: What came of it.
         end: 0, or how it ended the episode: 1 terminated, 2 truncated.
     """
 
     action: Array
+    decided: bool
     value: float
     reward: float
     end: int
@@ -96,6 +98,7 @@ class History:
         self._task, self.num_envs = task, num_envs
         self._lock = threading.Lock()
         self._actions = zeros_by_page((self._depth, num_envs * players, *action.shape), kept)
+        self._decided = zeros_by_page((self._depth, num_envs * players), "?")
         self._values = zeros_by_page((self._depth, num_envs * players), "f4")
         self._rewards = zeros_by_page((self._depth, num_envs * players), "f4")
         self._ends = np.zeros((self._depth, num_envs), "u1")
@@ -150,6 +153,7 @@ class History:
         at = following % self._depth
         with self._lock:
             self._actions[at] = results.actions
+            self._decided[at] = results.decided
             self._values[at] = np.nan if values is None else values
             self._rewards[at] = results.rewards
             self._ends[at] = results.ends
@@ -205,6 +209,7 @@ class History:
             at, row = step % self._depth, env * self._task.players + seat
             return PastDecision(
                 action=self._actions[at, row].copy(),
+                decided=bool(self._decided[at, row]),
                 value=float(self._values[at, row]),
                 reward=float(self._rewards[at, row]),
                 end=int(self._ends[at, env]),
@@ -266,9 +271,9 @@ class History:
 
 
 def step_bytes(task: Task, num_envs: int) -> int:
-    """Return the bytes that are kept of a step of `num_envs` environments: actions, values, rewards, ends."""
+    """Return the bytes that are kept of a step of `num_envs` environments: actions, values, rewards and ends."""
     action = field_named(task, "action")
-    return num_envs * (task.players * (_kept(action).itemsize * int(np.prod(action.shape)) + 8) + 9)
+    return num_envs * (task.players * (_kept(action).itemsize * int(np.prod(action.shape)) + 9) + 9)
 
 
 def _kept(action: Field) -> np.dtype[Any]:

@@ -188,8 +188,8 @@ class Rewinder:
         ended = self._task.begins_at_once and before is not None and before.end > 0
         moment["begun"] = ended and begun
         if before is not None and not moment["begun"]:
-            moment["acted"], moment["action"], moment["reward"] = 1, before.action, before.reward
+            moment["acted"], moment["action"], moment["reward"] = before.decided, before.action, before.reward
             moment["value"], moment["end"] = before.value, before.end
-        if after is not None and (begun or not ended):
+        if after is not None and after.decided and (begun or not ended):
             moment["decided"], moment["next_action"], moment["value"] = 1, after.action, after.value
         return moment

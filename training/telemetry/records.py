@@ -112,7 +112,7 @@ ENVIRONMENT = np.dtype(
         ("last_length", "i4"),
         ("last_outcome", "u1"),  # 0 none yet, else 1 + index into the outcomes
         ("ended", "f8"),  # s since the epoch, 0 before the first end
-        ("action", "i4"),  # -1 where an action has several components or is continuous: see the block "actions"
+        ("action", "i4"),  # -1 where the seat waited, and where the block "actions" has several numbers
         ("reward", "f4"),
         ("frames", "i4"),  # of the last step
         ("status", "u1"),

@@ -36,6 +36,7 @@ class StepResults:
         frames: Frames that all environments took.
         decisions: Steps at which a seat of an environment decided, of all environments together.
         actions: `(steps, rows, *action_shape)`.
+        decided: Whether the row decided, `(steps, rows)`. If not, its action has no meaning.
         rewards: `(steps, rows)`.
         reward_terms: `(steps, rows, terms)`.
         ends: `(steps, N)`: 0, or how an episode ended: 1 terminated, 2 truncated.
@@ -57,6 +58,7 @@ class StepResults:
     frames: int
     decisions: int
     actions: Array
+    decided: NDArray[np.bool_]
     rewards: Array
     reward_terms: Array
     ends: NDArray[np.uint8]
@@ -112,6 +114,7 @@ class HostStepReader:
                 frames=int(buffer["frames"][written].sum()),
                 decisions=self._decisions(written),
                 actions=buffer["action"][span.acted],
+                decided=buffer["active"][span.acted] == DECIDES,
                 rewards=buffer["reward"][written],
                 reward_terms=self._reward_terms(written),
                 ends=ends,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...backends.core.layout import Buffer
 from ...envs import Task
-from ...envs.fields import Array
+from ...envs.fields import DECIDES, Array
 from ...envs.task import first_seats
 from ..trainer import PHASES, PolicyOutput
 from .blocks import TelemetryWriter
@@ -43,7 +43,10 @@ def write_environments(
         table["last_length"] = counts.ended["length"]
         table["last_outcome"] = counts.ended["outcome"]
         table["ended"] = counts.ended["time"]
-        table["action"] = -1 if task.action.shape else buffer["action"][acted, ::players]
+        table["action"] = -1
+        if not task.action.shape:
+            decided = buffer["active"][acted, ::players] == DECIDES
+            table["action"][decided] = buffer["action"][acted, ::players][decided]
         table["reward"] = buffer["reward"][slot, ::players]
         table["frames"] = buffer["frames"][slot]
         table["status"] = buffer["status"][0]

@@ -74,6 +74,13 @@ def test_a_replay_shows_what_was_seen(bottle):
     assert moment["end"] == truth["end"]
 
 
+def test_a_seat_that_waited_took_no_action(tmp_path):
+    """At each step of a recorded card game, exactly one of the two seats acted."""
+    path, *_ = recorded(tmp_path, "leduc")
+    both = np.array([episode_moments(read(path), seat)["acted"] for seat in (0, 1)])
+    assert both.sum(axis=0).tolist() == [0] + [1] * (both.shape[1] - 1)
+
+
 def test_an_episode_that_follows_no_seed_begins_from_a_state(tmp_path):
     """The state that an environment offers is in the file, and leads to the same bytes."""
     path, journey, told = recorded(tmp_path, WANDERER, 100)

@@ -41,14 +41,15 @@ def test_both_states_of_a_step_that_ended_an_episode(spec):
     journey = Journey(spec, 60)
     end = ends_of(journey, 1)[0]
     last, first = (found(journey, 1, end, begun=begun) for begun in (False, True))
+    row = journey.task.players  # the first seat of environment 1
     assert last["end"]
-    assert last["acted"]
+    assert last["acted"] == journey.decides[end - 1][row]
     assert not last["decided"]
     assert not last["mask"].any()
     assert first["begun"]
     assert not first["end"]
     assert not first["acted"]
-    assert first["decided"]
+    assert first["decided"] == journey.decides[end][row]
     assert first["episode"] == last["episode"] + 1
     assert first["episode_length"] == first["episode_return"] == first["reward"] == 0
     assert not np.array_equal(first["observation"], last["observation"])

@@ -77,6 +77,21 @@ def test_decisions_and_values_are_those_that_were_made():
     assert first["decided"]
 
 
+@pytest.mark.parametrize("seat", [0, 1])
+def test_a_seat_that_waited_took_no_action(seat):
+    """In a card game only one of two seats decides at each step; the action of the other has no meaning."""
+    journey = Journey("leduc", 60)
+    back, _ = rewinder(journey)
+    waited = 0
+    for step in range(20, 60):
+        moment = back.moment(1, 60 - step, seat)
+        if not moment["end"]:
+            assert moment["acted"] == journey.decides[step - 1][2 + seat]
+            assert moment["decided"] == journey.decides[step][2 + seat]
+            waited += not moment["acted"]
+    assert waited > 5
+
+
 def test_an_environment_that_is_gone_is_not_looked_for():
     """A wish from before a restart with fewer environments is forgotten; the next one is granted."""
     journey, looked = Journey("noop", 10), threading.Event()

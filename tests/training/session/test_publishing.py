@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from pac.envs.fields import DECIDES, OUT, WAITS
 from pac.training.session.gate import Gate
 from pac.training.session.publishing import PERIODS, Publisher
 from pac.training.session.state import SessionState, View
@@ -72,6 +73,16 @@ def test_environments_are_published_from_the_newest_slot(published):
     assert table["episode_return"].tolist() == [1, 2, 3, 4]
     assert table["worker"].tolist() == [-1] * N
     assert not table["notice"].any()
+
+
+def test_a_seat_that_waited_has_no_action(published):
+    """Its place in the buffer holds a number without a meaning."""
+    source = published.source
+    source.buffer["active"][0] = [DECIDES, WAITS, DECIDES, OUT]
+    source.buffer["action"][0] = [2, 1, 0, 1]
+    source.step()
+    published.publisher.begin(source)
+    assert published.read("environments")["action"].tolist() == [2, -1, 0, -1]
 
 
 def test_only_displayed_boards_are_copied(published):

@@ -20,12 +20,12 @@ WORKER = """
 import sys
 import numpy as np
 from pac.envs.poker import small
-from pac.training.mccfr.solving.sampling import Sampler
+from pac.training.mccfr.solving.sampling import SamplingSolver
 
 name, folder, worker, workers, iterations = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:6])
 game = getattr(small, name)()
 table, updates, lock = (np.load(f"{folder}/{part}.npy", mmap_mode="r+") for part in ("table", "updates", "lock"))
-sampler = Sampler(game, table, updates, 1, lock=lock)
+sampler = SamplingSolver(game, table, updates, 1, lock=lock)
 sampler.run(0, 0)
 print("ready", flush=True)
 sys.stdin.readline()

@@ -128,7 +128,9 @@ def test_a_killed_session_loses_one_interval_at_most(tmp_path):
 def test_a_checkpoint_says_how_long_the_training_stood_still(tmp_path):
     """Its event does, and the report has them all."""
     session = started(tmp_path, checkpoint_every=0.2)
-    until(session, lambda seen: any(re.search(r"iterations; .* paused for at most \d+ ms", text) for text in texts(seen)))
+    until(
+        session, lambda seen: any(re.search(r"iterations; .* paused for at most \d+ ms", text) for text in texts(seen))
+    )
     session.terminate()
     assert min(session.report()["checkpoint_pauses_ms"]) > 0
 

@@ -321,6 +321,15 @@ def body(app):
     return "\n".join(screen_text(app).split("\n")[2:-4])
 
 
+async def next_page(app, pilot):
+    """Turn to the next page; return its text when it is drawn."""
+    before, page = body(app), app.painter.view.pages[0]
+    await pilot.press("pagedown")
+    await seen(app, f"page {page + 1}/")
+    await until(lambda: body(app) != before)
+    return body(app)
+
+
 @pytest.mark.thorough
 async def test_panels_without_room_are_on_the_next_page(runtime_directory, open_app):
     """All panels of a game can be seen on a small terminal, also while it is paused."""
@@ -331,13 +340,9 @@ async def test_panels_without_room_are_on_the_next_page(runtime_directory, open_
             fake.say(phase=Phase.PAUSED)
             await pilot.press("1")
             await seen(app, "page 1/")
-            shown = panels = body(app)
-            while (page := app.painter.view.pages[0]) < app.painter.view.pages[1]:
-                await pilot.press("pagedown")
-                await seen(app, f"page {page + 1}/")
-                await until(lambda before=panels: body(app) != before)
-                panels = body(app)
-                shown += panels
+            shown = body(app)
+            while app.painter.view.pages[0] < app.painter.view.pages[1]:
+                shown += await next_page(app, pilot)
             for title in (*titles, "Episode", "Policy", "Reward", "State", "Perf", "Return"):
                 assert title in shown, title
     finally:

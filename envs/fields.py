@@ -14,8 +14,11 @@ Array: TypeAlias = NDArray[Any]
 Buffers: TypeAlias = Mapping[str, Array]
 Encoding: TypeAlias = Literal["raw", "bits"]
 
-WAITS, DECIDES, OUT = 0, 1, 2
-"""Values of the field `active`: a seat that does not act in this step, one that acts, one that is out of the game."""
+WAITS, DECIDES, OUT, PLAYED = 0, 1, 2, 3
+"""Values of the field `active`: a seat that does not act in this step, one that acts, one that is out of the game.
+
+The session marks a seat as `PLAYED` if a person chose its action. Nothing is learned from such a step.
+"""
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,9 @@ async def test_output_is_searched(fake, open_app):
     """Ignoring case; Enter goes to the previous match in a circle; an empty search ends it."""
     printed(fake, "".join(f"{'Needle' if number in {5, 50} else 'hay'} {number:03}\n" for number in range(100)))
     async with open_app(fake, (120, 30)) as (app, pilot):
-        await pilot.press("o", "slash", *"needle", "enter")
+        await pilot.press("o")
+        await seen(app, "hay 099")
+        await pilot.press("slash", *"needle", "enter")
         await seen(app, "Needle 050", "2 lines with 'needle'")
         await pilot.press("enter")
         await seen(app, "Needle 005")

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...backends import BadAction
 from ...envs import Task
-from ...envs.fields import WAITS, Array, Buffers
+from ...envs.fields import PLAYED, Array, Buffers
 
 
 class ManualControl:
@@ -78,7 +78,7 @@ class ManualControl:
             return  # it was requested while the previous step was running
         self.played = env
         buffer["action"][slot, row] = action
-        buffer["active"][slot, row] = WAITS
+        buffer["active"][slot, row] = PLAYED
         if not buffer["terminated"][slot, row] and not buffer["truncated"][slot, row]:
             buffer["truncated"][slot, row] = 1
             buffer["final_observation"][slot, row] = buffer["observation"][slot, row]

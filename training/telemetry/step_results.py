@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ...backends.core.layout import Buffer
 from ...envs import Task
-from ...envs.fields import DECIDES, Array
+from ...envs.fields import DECIDES, PLAYED, Array
 from ...envs.slots import Span
 from .moments import TRUNCATED, info_scalars
 
@@ -114,7 +114,7 @@ class HostStepReader:
                 frames=int(buffer["frames"][written].sum()),
                 decisions=self._decisions(written),
                 actions=buffer["action"][span.acted],
-                decided=buffer["active"][span.acted] == DECIDES,
+                decided=np.isin(buffer["active"][span.acted], (DECIDES, PLAYED)),
                 rewards=buffer["reward"][written],
                 reward_terms=self._reward_terms(written),
                 ends=ends,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ...backends.core.layout import Buffer
 from ...envs import Task
-from ...envs.fields import DECIDES, Array
+from ...envs.fields import DECIDES, PLAYED, Array
 from ...envs.task import first_seats
 from ..trainer import PHASES, PolicyOutput
 from .blocks import TelemetryWriter
@@ -45,7 +47,7 @@ def write_environments(
         table["ended"] = counts.ended["time"]
         table["action"] = -1
         if not task.action.shape:
-            decided = buffer["active"][acted, ::players] == DECIDES
+            decided = np.isin(buffer["active"][acted, ::players], (DECIDES, PLAYED))
             table["action"][decided] = buffer["action"][acted, ::players][decided]
         table["reward"] = buffer["reward"][slot, ::players]
         table["frames"] = buffer["frames"][slot]

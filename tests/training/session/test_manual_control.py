@@ -6,7 +6,7 @@ import torch
 
 from pac.backends import BadAction
 from pac.envs import Field, Task
-from pac.envs.fields import DECIDES, WAITS
+from pac.envs.fields import DECIDES, PLAYED
 from pac.envs.task import allocate
 from pac.training.nets.device_buffer import DeviceBuffer
 from pac.training.ppo.gae import gae
@@ -85,7 +85,7 @@ def test_a_terminated_episode_stays_terminated(buffer):
     control.request(1, 0, 1, buffer, 0)
     control.apply(buffer, 2)
     assert buffer["truncated"][2, 2] == 0
-    assert buffer["active"][2, 2] == WAITS
+    assert buffer["active"][2, 2] == PLAYED
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_another_seat_is_played(buffer):
     control.request(1, 1, 9, buffer, 0)
     control.apply(buffer, 2)
     assert buffer["action"][2].tolist() == [0, 0, 0, 9, 0, 0]
-    assert buffer["active"][2].tolist() == [DECIDES] * 3 + [WAITS] + [DECIDES] * 2
+    assert buffer["active"][2].tolist() == [DECIDES] * 3 + [PLAYED] + [DECIDES] * 2
 
 
 def test_an_action_with_several_components_needs_each_to_be_legal():

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 PERIOD = 0.5  # s between two checks for progress
+MARGIN = 5.0
+"""Seconds that the end of a session takes at most, and that a check may be late, if `stop_timeout` is less."""
 REPEAT_SECONDS = 1.0
 """Signals within so many seconds after the first are the same request: schedulers send one to all processes."""
 BUSY_FACTOR = 10
@@ -125,7 +127,7 @@ class Watchdog:
         silent = now - self._progress
         if busy - self._busy < BUSY_SHARE * silent and not session.checkpoints.saving:
             limit = self._waiting_limit()
-        self._set_timer(limit - silent + timeout)
+        self._set_timer(limit - silent + max(timeout, MARGIN))
         if silent > limit:
             text = (
                 f"the session was asked to stop and made no progress for {silent:.0f} s; its main thread is {_where()}"
@@ -157,7 +159,7 @@ class Watchdog:
     def _end(self, error: PacError, code: int) -> None:
         """Save what can be saved without the training thread, remove what the session would leave behind, and exit."""
         session = self._session
-        self._set_timer(session.config.stop_timeout)
+        self._set_timer(max(session.config.stop_timeout, MARGIN))
         faulthandler.dump_traceback(file=2, all_threads=True)
         if self._code is None:
             session.failures.error = error

@@ -30,7 +30,7 @@ from .publishing import StepPosition
 from .state import View
 
 
-class Policy(Protocol):
+class PolicyInspector(Protocol):
     """What a debugger asks the trainer."""
 
     def inspect(self, row: int) -> PolicyOutput | None:
@@ -81,7 +81,7 @@ class Debugger:
         self.boards = BoardCapture(task, view)
         self.history = History(task, 1)
         self.recorder: EpisodeRecorder | None = None
-        self.policy: Policy | None = None
+        self.policy: PolicyInspector | None = None
         self._task, self._view, self._counts, self._clock, self._gate = task, view, counts, clock, gate
         self._focus = FocusPublisher(task, counts, self.history)
         self._source: MonitoredEnvs | None = None

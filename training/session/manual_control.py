@@ -84,7 +84,7 @@ class ManualControl:
             buffer["final_observation"][slot, row] = buffer["observation"][slot, row]
 
     def _is_legal(self, action: Array, buffer: Buffers, slot: int, row: int) -> bool:
-        """ViewRequest an action up among those that are legal; of several components, each."""
+        """Return whether an action is legal; of several components, whether each of them is."""
         if not self._task.masked:
             return True
         mask = np.unpackbits(buffer["action_mask"][slot, row], bitorder="little")

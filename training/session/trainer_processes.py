@@ -83,7 +83,7 @@ class SupervisedProcesses:
 
 def _describe(ended: ProcessExit) -> str:
     """Return everything that is known about a failure, on several lines."""
-    output = ended.output.rstrip() and f"The end of its output:\n{ended.output.rstrip()}"
+    output = ended.output.rstrip() and f"Its last output:\n{ended.output.rstrip()}"
     return "\n".join(filter(None, (f"{ended.name} failed: {ended.reason}", ended.traceback.rstrip(), output)))
 
 

@@ -6,7 +6,7 @@ import logging
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..envs import BadParameter, Task, UnknownName, find
 from ..envs.errors import brief
@@ -54,12 +54,14 @@ def make(
     strict: bool = False,
     slots: int = 1,
     seed: int = 0,
+    first_env: int = 0,
     workers: int | None = None,
     timeout: float = 60.0,
     hang_timeout: float = 10.0,
     copy: bool = False,
     segment: bool = False,
     device: str = "cpu",
+    ring: bool = False,
 ) -> Backend:
     """Make N environments of a task.
 
@@ -70,6 +72,8 @@ def make(
         strict: Whether to raise an error when it cannot run here, instead of using its fallback.
         slots: Time steps that the buffer holds, one more than a rollout has; 1 steps in place.
         seed: The run's seed.
+        first_env: The number of the first environment among those of all processes of the run. Environment i plays the
+            episodes that environment `first_env + i` of one process would play.
         workers: Number of workers or threads; the usable cores if None.
         timeout: Time limit for a start or a step, in s.
         hang_timeout: Time after which a worker without a sign of life is replaced, in s.
@@ -77,6 +81,7 @@ def make(
         segment: Whether the buffer is in shared memory that other processes can map, see `Stepping.segment`. The
             buffer of `shm` always is.
         device: Where the buffer is: `cpu`.
+        ring: Whether slot 0 follows the last slot, as in a replay, instead of a carry.
 
     Returns:
         A vector environment with N times the task's players rows. The caller closes it.
@@ -91,28 +96,31 @@ def make(
         raise UnknownName("backend", backend, backend_names())
     task = find(task) if isinstance(task, str) else task
     num_envs = (task.num_envs or default_num_envs()) if num_envs is None else num_envs
-    check_memory(task, num_envs, slots)
-    kind, note = _available(backend, task, num_envs, slots, strict=strict)
-    options: dict[str, Any] = {
-        "slots": slots,
-        "seed": seed,
-        "workers": workers,
-        "timeout": timeout,
-        "hang_timeout": hang_timeout,
-        "copy": copy,
-        "segment": segment,
-        "device": device,
-    }
-    made = kind(task, num_envs, **options)
+    check_memory(task, num_envs, slots, ring=ring)
+    kind, note = _available(backend, task, Layout(task, num_envs, slots, device, ring=ring), strict=strict)
+    made = kind(
+        task,
+        num_envs,
+        slots=slots,
+        seed=seed,
+        first_env=first_env,
+        workers=workers,
+        timeout=timeout,
+        hang_timeout=hang_timeout,
+        copy=copy,
+        segment=segment,
+        device=device,
+        ring=ring,
+    )
     if note:
         log.warning(note)
         made.warn(note)
     return made
 
 
-def _available(backend: str, task: Task, num_envs: int, slots: int, *, strict: bool) -> tuple[type[Backend], str]:
+def _available(backend: str, task: Task, layout: Layout, *, strict: bool) -> tuple[type[Backend], str]:
     """Return the backend or the first fallback that can run here, and why an earlier one cannot."""
-    kind, notes, layout = _class(backend), [], Layout(task, num_envs, slots)
+    kind, notes = _class(backend), []
     while (fallback := _fallback(kind, task)) and (reason := kind.unavailable(layout)):
         if strict:
             raise BackendUnavailable(f"the {kind.name} backend cannot run {task.name} here: {reason}")

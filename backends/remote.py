@@ -47,7 +47,7 @@ class RemoteBackend(Backend):
 
     def _open(self) -> None:
         self._steps, self._order, self._beat = 0, 0, time.monotonic()
-        self._connections = SocketConnections(self.task, self.environments, self.buffer)
+        self._connections = SocketConnections(self.task, self.buffer)
         self._counter: EpisodeCounter | None = None
         try:
             self._greet()
@@ -62,7 +62,7 @@ class RemoteBackend(Backend):
         """Connect to a server of this program, or with the plain types to another one."""
         if not self._knows_extensions():
             self._connections.close()
-            self._connections = SocketConnections(self.task, self.environments, self.buffer, plain=True)
+            self._connections = SocketConnections(self.task, self.buffer, plain=True)
             self._counter = EpisodeCounter(self.task, self.buffer)
         for env in range(self.environments):
             self._connections.connect(env, self.address, self.seed, self.timeout)
@@ -73,7 +73,7 @@ class RemoteBackend(Backend):
         Raises:
             ProtocolError: It serves another task or protocol.
         """
-        probe = SocketConnections(self.task, 1, Layout(self.task, 1).map(), plain=True)
+        probe = SocketConnections(self.task, Layout(self.task, 1).map(), plain=True)
         try:
             probe.connect(0, self.address, 0, self.timeout)
             probe.send(0, frame(Kind.SPACES_REQ, 1))
@@ -109,15 +109,14 @@ class RemoteBackend(Backend):
         self._order = slot
         self._exchange.send_step(list(range(self.environments)), slot)
 
-    def _finish(self, timeout: float | None) -> None:
+    def _finish(self, timeout: float) -> None:
         exchange, into = self._exchange, self.buffer.order.next(self._order)
-        limit = self.timeout if timeout is None else timeout
-        exchange.collect(limit)
+        exchange.collect(timeout)
         if not exchange.step_done:
             self.busy_seconds += exchange.finish_step(into)
             if self._counter:
                 self._counter.step(into, np.flatnonzero(self._connections.ended), self._connections.numbers())
-        exchange.finish_resets(into, limit)
+        exchange.finish_resets(into, timeout)
         self._steps += 1
         self._beat = time.monotonic()
 
@@ -135,8 +134,7 @@ class RemoteBackend(Backend):
     def workers(self) -> Sequence[WorkerStatus]:
         """The server; only its steps and heartbeat are known."""
         age = time.monotonic() - self._beat
-        state = WorkerState.READY
-        return (WorkerStatus(0, os.getpid(), 0, self.environments, state, self._steps, age, 0, 0.0, 0, ""),)
+        return (WorkerStatus(0, os.getpid(), 0, self.environments, WorkerState.READY, self._steps, age),)
 
 
 class EpisodeCounter:

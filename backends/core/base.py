@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ...envs import BadParameter, Task
 from ...envs.fields import Array
 from ...envs.gym.single import action_space, observation_space
+from ...envs.task import seed_from
 from .errors import BackendBusy, BadAction
 from .status import BackendState
 from .stepping import Stepping
@@ -63,8 +64,8 @@ class Backend(Stepping, VectorEnv[Array, Array, Array]):
         self._expect(BackendState.NEW, BackendState.READY)
         mask = self._reset_mask((options or {}).get("reset_mask"))
         if seed is not None:
-            self.seed = seed
-            self._reseed(seed)
+            self.seed = seed_from(seed, self.first_env)
+            self._reseed(self.seed)
         if not mask.all():
             self.buffer.carry()
         self._run_reset(mask, 0)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import signal
 from dataclasses import dataclass
+from typing import Any
 
 from ...envs import BadParameter, PacError
 
@@ -116,7 +117,7 @@ class Failure:
     seed: int = 0
     step: int = 0
     environment: int | None = None
-    action: int | list[float] | None = None
+    action: Any = None
     traceback: str = ""
     output: str = ""
 

@@ -34,8 +34,9 @@ class FiniteCheck:
         rows = len(self._rewards[0])
         self._few = [memoryview(row) for row in self._rewards] if rows <= FEW else []
         self._floating = np.dtype(task.observation.dtype).kind == "f"
-        share = min(rows, max(1, ELEMENTS // max(1, prod(task.observation.shape))))
-        self._starts = range(0, rows, share)
+        width = max(1, prod(task.observation.shape))
+        share = min(rows, max(1, ELEMENTS // width))
+        self._starts, self._width = range(0, rows, share), width
         observations = buffer["observation"] if self._floating else buffer["observation"][:, :0]
         self._parts = [[slot[lo : lo + share].reshape(-1) for lo in self._starts] for slot in observations]
         self._dots = [[part.dot for part in parts] for parts in self._parts]
@@ -43,35 +44,30 @@ class FiniteCheck:
         self._reported = -REPORT_INTERVAL
         self._found: tuple[str, int] | None = None
 
-    def check(self, slot: int) -> bool:
-        """Check the results in `slot`; return whether a warning is due."""
+    def check(self, slot: int) -> None:
+        """Check the results in `slot`."""
         total = sum(self._few[slot]) if self._few else self._rewards[slot].dot(self._rewards[slot])
-        found = not isfinite(total) and self._find("reward", self._rewards[slot], 0)
+        if not isfinite(total):
+            self._find("reward", self._rewards[slot], 0)
         if self._floating:
             self._turn = turn = (self._turn + 1) % len(self._starts)
             part = self._parts[slot][turn]
             if not isfinite(self._dots[slot][turn](part)):
-                rows = part.reshape(-1, max(1, part.size // max(1, self._share(turn))))
-                found = self._find("observation", rows, self._starts[turn]) or found
-        return found and time.monotonic() - self._reported >= REPORT_INTERVAL
+                self._find("observation", part.reshape(-1, self._width), self._starts[turn])
 
     def events(self) -> list[BackendEvent]:
-        """Return the warning that is due."""
-        assert self._found is not None
-        what, row = self._found
-        env = row // self._players
+        """Return a warning if something was found since the last call, unless the last warning is too recent."""
+        found, self._found = self._found, None
+        if found is None or time.monotonic() - self._reported < REPORT_INTERVAL:
+            return []
         self._reported = time.monotonic()
+        what, env = found[0], found[1] // self._players
         text = f"environment {env + 1} returned a {what} that is NaN or infinite (found {self.count} times so far)"
         return [BackendEvent(time.time(), "warning", text, None, env, env + 1)]
 
-    def _find(self, what: str, rows: NDArray[np.floating], lo: int) -> bool:
-        """Return whether a number is not finite: the sum of squares may have overflowed instead."""
+    def _find(self, what: str, rows: NDArray[np.floating], lo: int) -> None:
+        """Look for a number that is not finite: the sum of squares may have overflowed instead."""
         bad = ~np.isfinite(rows.reshape(len(rows), -1)).all(axis=1)
-        if not bad.any():
-            return False
-        self.count += 1
-        self._found = what, lo + int(np.flatnonzero(bad)[0])
-        return True
-
-    def _share(self, turn: int) -> int:
-        return min(self._starts.step, len(self._rewards[0]) - self._starts[turn])
+        if bad.any():
+            self.count += 1
+            self._found = what, lo + int(np.flatnonzero(bad)[0])

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from typing import ClassVar, cast
 
 import numpy as np
-import psutil
 from numpy.typing import NDArray
 
 from ...envs.task import Savable
 from .base import Backend
-from .status import WorkerState, WorkerStatus
+from .status import WorkerState, WorkerStatus, usage
 
 
 class InlineBackend(Backend):
@@ -47,7 +46,7 @@ class InlineBackend(Backend):
     def _begin(self, slot: int) -> None:
         self._pending = slot
 
-    def _finish(self, timeout: float | None) -> None:  # noqa: ARG002
+    def _finish(self, timeout: float) -> None:  # noqa: ARG002
         begun = time.perf_counter()
         self._environments.step(self._pending)
         self.busy_seconds += time.perf_counter() - begun
@@ -60,8 +59,5 @@ class InlineBackend(Backend):
     @property
     def workers(self) -> Sequence[WorkerStatus]:
         """This process, as the one worker."""
-        process = psutil.Process()
-        times, age = process.cpu_times(), time.monotonic() - self._beat
-        used, rss = times.user + times.system, process.memory_info().rss
-        state = WorkerState.READY
-        return (WorkerStatus(0, os.getpid(), 0, self.environments, state, self._steps, age, 0, used, rss, ""),)
+        age = time.monotonic() - self._beat
+        return (WorkerStatus(0, os.getpid(), 0, self.environments, WorkerState.READY, self._steps, age, 0, *usage()),)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs import BadParameter, Task
-from ...envs.fields import Array, rows
+from ...envs.fields import FINAL_OBSERVATION, Array
 from ...envs.slots import SlotOrder
 from ...envs.task import LAST_DRAWN, LOOKED_AT
 from .errors import LayoutMismatch
@@ -34,12 +34,14 @@ class Buffer(dict[str, Array]):
         order: Which slots were written, and which follow.
     """
 
-    def __init__(self, arrays: dict[str, Array], slots: int, num_envs: int, device: str = "cpu") -> None:
+    def __init__(
+        self, arrays: dict[str, Array], slots: int, num_envs: int, device: str = "cpu", *, ring: bool = False
+    ) -> None:
         super().__init__(arrays)
         self.slots = slots
         self.num_envs = num_envs
         self.device = device
-        self.order = SlotOrder(slots)
+        self.order = SlotOrder(slots, ring=ring)
 
     def carry(self) -> None:
         """Copy the newest slot of the timed fields to slot 0, between two rollouts."""
@@ -70,11 +72,13 @@ class Layout:
         num_envs: Number of environments N.
         slots: Number of slots S of the timed fields.
         device: Where the arrays are.
+        ring: Whether slot 0 follows slot S - 1. A ring has one slot of last observations, which every slot shows; so a
+            replay of C steps needs the memory of C observations, and who needs an older last observation copies it.
         offsets: Byte offset of every field.
         size: Bytes in all, the control block included.
     """
 
-    def __init__(self, task: Task, num_envs: int, slots: int = 1, device: str = "cpu") -> None:
+    def __init__(self, task: Task, num_envs: int, slots: int = 1, device: str = "cpu", *, ring: bool = False) -> None:
         if device not in DEVICES:
             raise BadParameter(
                 f"environments cannot write into memory of the device {device!r}; use {' or '.join(DEVICES)}, "
@@ -84,14 +88,16 @@ class Layout:
         self.device = device
         self.num_envs = num_envs
         self.slots = slots
+        self.ring = ring
         self.offsets: dict[str, int] = {}
         self._shapes: dict[str, tuple[int, ...]] = {}
         end = ALIGNMENT
         for item in task.fields:
-            count = rows(item, num_envs, task.players)
-            self._shapes[item.name] = (slots if item.timed else 1, count, *item.stored_shape)
+            kept = 1 if ring and item.name == FINAL_OBSERVATION else slots
+            self._shapes[item.name] = shape = item.block_shape(kept, num_envs, task.players)
             self.offsets[item.name] = end
-            end = _aligned(end + self._shapes[item.name][0] * count * item.row_bytes)
+            end += prod(shape) * np.dtype(item.dtype).itemsize
+            end += -end % ALIGNMENT
         self.size = end
 
     def stamp(self, memory: mmap.mmap | NDArray[np.uint8]) -> None:
@@ -141,7 +147,9 @@ class Layout:
             shape = self._shapes[item.name]
             flat: Array = np.frombuffer(memory, np.dtype(item.dtype), prod(shape), self.offsets[item.name])
             arrays[item.name] = flat.reshape(shape)
-        return Buffer(arrays, self.slots, self.num_envs, self.device)
+        if self.ring:
+            arrays[FINAL_OBSERVATION] = _in_every_slot(arrays[FINAL_OBSERVATION], self.slots)
+        return Buffer(arrays, self.slots, self.num_envs, self.device, ring=self.ring)
 
     def _header(self) -> bytes:
         task = self.task
@@ -150,5 +158,6 @@ class Layout:
         return HEADER.pack(MAGIC, VERSION, *sizes, fields, self.size)
 
 
-def _aligned(offset: int) -> int:
-    return -(-offset // ALIGNMENT) * ALIGNMENT
+def _in_every_slot(array: Array, slots: int) -> Array:
+    """Return a writable view `(slots, ...)` of an array of one slot, in which every slot is that one."""
+    return np.lib.stride_tricks.as_strided(array, (slots, *array.shape[1:]), (0, *array.strides[1:]))

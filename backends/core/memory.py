@@ -9,8 +9,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from ...envs import PacError, Task
-from ..system.cgroups import folders
+from ...envs import BadParameter, PacError, Task
+from ..system.cores import folders
 from ..system.segment import human_bytes
 from .layout import Layout
 
@@ -45,16 +45,22 @@ def available_memory() -> int:
     return int(min(psutil.virtual_memory().available, *(_room(folder) for folder in folders("memory")), math.inf))
 
 
-def check_memory(task: Task, num_envs: int, slots: int) -> None:
+def check_memory(task: Task, num_envs: int, slots: int, *, ring: bool = False) -> None:
     """Check that there is memory for `num_envs` environments and their buffer of `slots` time steps.
 
     Raises:
         TooManyEnvironments: There is not enough.
+        BadParameter: There is not enough for a ring, which has as many rows at any N.
     """
     free = available_memory() * SHARE
     own = 0 if task.native or num_envs * PLENTY < free else footprint(task.spec)
-    needed = Layout(task, num_envs, slots).size + num_envs * own
+    needed = Layout(task, num_envs, slots, ring=ring).size + num_envs * own
     if needed > free:
+        if ring:
+            raise BadParameter(
+                f"a replay of {slots:,} steps of N={num_envs:,} environments needs about {human_bytes(needed)}, "
+                f"{human_bytes(free)} are available: lower replay_size"
+            )
         tables = sum(item.row_bytes for item in task.shared if item.per == "all")
         reason = f"N={num_envs:,} needs about {human_bytes(needed)}, {human_bytes(free)} are available"
         raise TooManyEnvironments(reason, max(0, int(num_envs * (free - tables) / (needed - tables))))

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum, StrEnum
 from typing import Literal
 
+import psutil
+
 
 class BackendState(Enum):
     """Which calls a backend accepts."""
@@ -70,10 +72,21 @@ class WorkerStatus:
     state: WorkerState
     steps: int
     heartbeat: float
-    restarts: int
-    cpu_seconds: float
-    rss: int
-    last_error: str
+    restarts: int = 0
+    cpu_seconds: float = 0.0
+    rss: int = 0
+    last_error: str = ""
+
+
+def usage(pid: int | None = None) -> tuple[float, int]:
+    """Return the CPU time in s and the resident memory in bytes of a process (by default this one), 0 once it ended."""
+    try:
+        process = psutil.Process(pid)
+        with process.oneshot():
+            times = process.cpu_times()
+            return times.user + times.system, process.memory_info().rss
+    except psutil.Error:
+        return 0.0, 0
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import secrets
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -14,10 +15,12 @@ from numpy.typing import NDArray
 from ...envs import BadParameter, Task
 from ...envs.errors import ImpossibleState
 from ...envs.fields import Array
-from ...envs.task import Restorable
+from ...envs.slots import SlotOrder
+from ...envs.task import Restorable, seed_from
+from ..system.cores import usable_cores
 from ..system.segment import Segment
 from .actions import action_check
-from .errors import BackendBusy, BackendClosed, BackendError
+from .errors import BackendBusy, BackendClosed, BackendError, BackendTimeout
 from .finite import FiniteCheck
 from .layout import Buffer, Layout
 from .status import BackendEvent, BackendState, WorkerStatus
@@ -36,11 +39,14 @@ class Stepping(ABC):
         buffer: The arrays of the task's fields, `(slots, rows, *stored_shape)`.
         environments: Number of environments N.
         num_envs: Number of rows, N x players.
-        seed: The run's seed; environment i's episode k is seeded by `episode_seed(seed, i, k)`.
+        seed: Environment i's episode k is seeded by `episode_seed(seed, i, k)`. It is the run's seed if `first_env` is
+            0, else the one that `seed_from` returns.
+        first_env: The number of environment 0 among those of all processes of the run.
         timeout: Time limit for a start or a step, in s.
         hang_timeout: Time after which a worker without a sign of life is replaced, in s.
         segment: The shared memory with the buffer, if it is in one. Another process maps it with
-            `Layout(task, environments, slots).map(Segment.attach(segment.path).map)`; `close` removes its name.
+            `Layout(task, environments, slots, ring=order.ring).map(Segment.attach(segment.path).map)`; `close` removes
+            its name.
         busy_seconds: Time spent in the environments: the sum over all steps of the slowest worker's time, in s.
     """
 
@@ -55,25 +61,30 @@ class Stepping(ABC):
         *,
         slots: int = 1,
         seed: int = 0,
+        first_env: int = 0,
         workers: int | None = None,
         timeout: float = 60.0,
         hang_timeout: float = 10.0,
         segment: bool = False,
         device: str = "cpu",
+        ring: bool = False,
     ) -> None:
         if num_envs < 1:
             raise BadParameter(f"the number of environments must be at least 1, got {num_envs}")
         if workers is not None and workers < 1:
             raise BadParameter(f"the number of workers must be at least 1, got {workers}")
-        self.task, self.environments, self.seed, self.timeout = task, num_envs, seed, timeout
+        self.task, self.environments, self.timeout = task, num_envs, timeout
+        self.first_env, self.seed = first_env, seed_from(seed, first_env)
         self.hang_timeout = hang_timeout
         self.num_envs = num_envs * task.players
         self.busy_seconds = 0.0
         self._state = BackendState.NEW
         self._events: list[BackendEvent] = []
-        self._share = min(workers, num_envs) if workers else None
+        self._workers = workers
         self.segment: Segment | None = None
-        self.buffer = self._allocate(Layout(task, num_envs, slots, device), segment=segment or self.needs_segment)
+        self.buffer = self._allocate(
+            Layout(task, num_envs, slots, device, ring=ring), segment=segment or self.needs_segment
+        )
         try:
             self._open()
         except BaseException:
@@ -82,7 +93,7 @@ class Stepping(ABC):
         self._following = 0
         self._checked = 0  # the head when numbers were checked last
         self._finite_check = FiniteCheck(task, self.buffer)
-        self._check_action = action_check(task, self.buffer["action"]).check
+        self._check_action = action_check(task, self.buffer["action"])
 
     # Implemented by each backend.
 
@@ -111,8 +122,8 @@ class Stepping(ABC):
         """Start a step of the environments with the actions of `slot`."""
 
     @abstractmethod
-    def _finish(self, timeout: float | None) -> None:
-        """Wait for the pending step."""
+    def _finish(self, timeout: float) -> None:
+        """Wait for the pending step, at most `timeout` s."""
 
     @abstractmethod
     def _stop(self) -> None:
@@ -134,6 +145,11 @@ class Stepping(ABC):
     def slots(self) -> int:
         """Number of slots of the timed fields."""
         return self.buffer.slots
+
+    @property
+    def order(self) -> SlotOrder:
+        """Which slots were written, and which follow."""
+        return self.buffer.order
 
     def start(self, slot: int = 0) -> None:
         """Start the next episode in every environment and write the first observations into `slot`."""
@@ -169,10 +185,8 @@ class Stepping(ABC):
         if self._state is not STEPPING:
             self._expect(STEPPING)
         try:
-            self._finish(timeout)
-        except BackendError as error:
-            if not isinstance(error, TimeoutError):
-                self._state = BackendState.BROKEN
+            self._finish(self.timeout if timeout is None else timeout)
+        except BackendTimeout:
             raise
         except BaseException:
             self._state = BackendState.BROKEN
@@ -189,6 +203,9 @@ class Stepping(ABC):
         """Have environments draw the boards that were requested, between two steps; `slot` is the newest."""
         self._expect(BackendState.READY)
         self._run_reset(np.zeros(self.environments, np.bool_), slot)
+
+    def hold(self) -> None:  # noqa: B027 - only sessions pause
+        """Return at once: without a session, nothing is paused."""
 
     def carry(self) -> None:
         """Copy the newest slot to slot 0, between two rollouts, and check the numbers of the last one."""
@@ -242,6 +259,12 @@ class Stepping(ABC):
 
     # Helpers.
 
+    def _spans(self) -> list[tuple[int, int]]:
+        """Return the first environment of each worker, and one past its last."""
+        total = self.environments
+        count = min(self._workers or usable_cores(), total)
+        return list(pairwise(total * index // count for index in range(count + 1)))
+
     def _allocate(self, layout: Layout, *, segment: bool) -> Buffer:
         """Return the buffer, in shared memory or in memory of this process."""
         if not segment:
@@ -271,11 +294,11 @@ class Stepping(ABC):
     def _check_numbers(self) -> None:
         """Check the numbers of the steps since the last check."""
         order = self.buffer.order
-        slots = [slot for span in order.since(self._checked) for slot in range(span.written.start, span.written.stop)]
+        for span in order.since(self._checked):
+            for slot in range(span.written.start, span.written.stop):
+                self._finite_check.check(slot)
         self._checked = order.head
-        found = [self._finite_check.check(slot) for slot in slots]
-        if any(found):
-            self._events += self._finite_check.events()
+        self._events += self._finite_check.events()
 
     def _expect(self, *states: BackendState) -> None:
         if self._state in states:

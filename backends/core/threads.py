@@ -6,19 +6,16 @@ import os
 import threading
 import time
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
-import psutil
 from numpy.typing import NDArray
 
 from ...envs.task import Environments
-from ..system.cores import usable_cores
 from .base import Backend
 from .errors import BackendTimeout
 from .layout import Layout
-from .status import WorkerState, WorkerStatus
+from .status import WorkerState, WorkerStatus, usage
 
 JOIN = 2.0
 """Time limit for the end of a thread, in s."""
@@ -31,14 +28,16 @@ class SliceThread:
 
     Attributes:
         environments: The slice.
+        lo: Its first environment.
+        hi: One past its last.
         error: The exception of the last step.
         busy: Duration of the last step, in s.
         steps: Steps done.
         pending: Whether the thread has a step to do.
     """
 
-    def __init__(self, environments: Environments, name: str) -> None:
-        self.environments = environments
+    def __init__(self, environments: Environments, lo: int, hi: int) -> None:
+        self.environments, self.lo, self.hi = environments, lo, hi
         self.error: BaseException | None = None
         self.busy = 0.0
         self.steps = 0
@@ -47,7 +46,7 @@ class SliceThread:
         self._go, self._done = threading.Lock(), threading.Lock()
         self._go.acquire()
         self._done.acquire()
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread = threading.Thread(target=self._run, name=f"pac-envs-{lo}", daemon=True)
 
     def send(self, slot: int) -> None:
         """Step by the actions of `slot`, in the thread."""
@@ -103,20 +102,16 @@ class ThreadsBackend(Backend):
         return "" if layout.task.native else "its steps do not release the GIL"
 
     def _open(self) -> None:
-        count, total = min(self._share or usable_cores(), self.environments), self.environments
-        self._bounds = [total * index // count for index in range(count + 1)]
-        self._helpers: list[SliceThread] = []
         self._fill(self.seed)
         self._alone = False
         self._beat = time.monotonic()
 
     def _fill(self, seed: int) -> None:
-        for index, (lo, hi) in enumerate(pairwise(self._bounds)):
-            self._helpers.append(SliceThread(self.task.make(lo, hi, self.buffer, seed), f"pac-envs-{index}"))
+        self._helpers = [SliceThread(self.task.make(lo, hi, self.buffer, seed), lo, hi) for lo, hi in self._spans()]
 
     def _reset(self, mask: NDArray[np.bool_], slot: int) -> None:
-        for helper, lo, hi in zip(self._helpers, self._bounds, self._bounds[1:], strict=False):
-            helper.environments.reset(mask[lo:hi], slot)
+        for helper in self._helpers:
+            helper.environments.reset(mask[helper.lo : helper.hi], slot)
 
     def _reseed(self, seed: int) -> None:
         self._stop()
@@ -129,12 +124,12 @@ class ThreadsBackend(Backend):
         for helper in self._helpers[len(self._mine) :]:
             helper.send(slot)
 
-    def _finish(self, timeout: float | None) -> None:
+    def _finish(self, timeout: float) -> None:
         alone = len(self._mine) == len(self._helpers)
         while self._mine:
             self._mine.pop().step(self._slot_pending)
         for helper in self._helpers:
-            if not helper.wait(self.timeout if timeout is None else timeout):
+            if not helper.wait(timeout):
                 raise BackendTimeout(
                     "a thread did not finish its step within the limit; wait again, or close the backend"
                 )
@@ -154,11 +149,9 @@ class ThreadsBackend(Backend):
     @property
     def workers(self) -> Sequence[WorkerStatus]:
         """The slices; their process is this one."""
-        process, age = psutil.Process(), time.monotonic() - self._beat
-        times, rss = process.cpu_times(), process.memory_info().rss
-        used = (times.user + times.system) / max(1, len(self._helpers))
-        spans = zip(self._helpers, self._bounds, self._bounds[1:], strict=False)
+        age, (used, rss) = time.monotonic() - self._beat, usage()
+        used /= max(1, len(self._helpers))
         return tuple(
-            WorkerStatus(index, os.getpid(), lo, hi, WorkerState.READY, helper.steps, age, 0, used, rss, "")
-            for index, (helper, lo, hi) in enumerate(spans)
+            WorkerStatus(index, os.getpid(), one.lo, one.hi, WorkerState.READY, one.steps, age, 0, used, rss)
+            for index, one in enumerate(self._helpers)
         )

@@ -19,10 +19,8 @@ class HttpBackend(ServedBackend):
 
     def _open(self) -> None:
         token = secrets.token_urlsafe(24)
-        common = {"spec": self.task.spec, "seed": self.seed, "token": token}
-        spans = [{**common, "lo": lo, "hi": hi} for lo, hi in self._spans()]
-        connections = HttpConnections(self.task, self.environments, self.buffer, token)
-        self._open_connections("pac.backends.http_backend.server:work", spans, connections)
+        connections = HttpConnections(self.task, self.buffer, token)
+        self._open_connections("pac.backends.http_backend.server:work", connections, token=token)
 
     def _connect(self, member: Member) -> None:
         port = member.block.quads[NUMBER]

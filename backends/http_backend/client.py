@@ -8,7 +8,7 @@ import math
 import select
 from base64 import b64decode
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from ...envs.files import MIB, parse_json
 from ...envs.task import LAST, LAST_DRAWN, LOOKED_AT
 from ..core.errors import BackendBroken
 from ..core.layout import Buffer
+from ..servers.exchange import Connections
 from ..workers.supervised import LOOK
 
 HOME = "127.0.0.1"
@@ -32,26 +33,22 @@ LONGEST_NUMBER = 32
 """The largest number of JSON characters per byte in the buffer."""
 
 
-class HttpConnections:
+class HttpConnections(Connections):
     """One connection per environment of a buffer, kept open, with one request at a time.
 
     Args:
         task: The task.
-        num_envs: Number of environments N.
         buffer: Where answers are decoded to.
         token: The token of the servers.
 
-    Attributes:
-        ended: Which environments' last answer was the last of an episode, `(N,)`.
-        took: Nanoseconds that each environment took for it, `(N,)`.
     """
 
-    def __init__(self, task: Task, num_envs: int, buffer: Buffer, token: str) -> None:
-        self._task, self._count, self._buffer = task, num_envs, buffer
+    def __init__(self, task: Task, buffer: Buffer, token: str) -> None:
+        super().__init__(task, buffer)
+        num_envs = self._count
         slot_bytes = sum(buffer[item.name][0].nbytes for item in task.fields)
         self._limit = MIB + LONGEST_NUMBER * slot_bytes // num_envs
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-        self._connections: list[http.client.HTTPConnection | None] = [None] * num_envs
         self._polls = [select.poll() for _ in range(num_envs)]
         self._answers: list[Mapping[str, Any]] = [{}] * num_envs
         self._first: dict[int, dict[str, int]] = {}
@@ -59,7 +56,6 @@ class HttpConnections:
         self._path, self._key = ("/step", "action") if task.players == 1 else ("/step-multi", "actions")
         self._outcomes = [None, *(outcome.name for outcome in task.outcomes)].index
         self._fields = {item.name: item for item in task.fields}
-        self.ended, self.took = np.zeros(num_envs, np.uint8), np.zeros(num_envs, np.uint64)
 
     def connect(self, env: int, port: int, seed: int, timeout: float) -> None:
         """Connect an environment to the server on `port`, which continues after its last episode.
@@ -70,7 +66,7 @@ class HttpConnections:
         self.drop(env)
         connection = http.client.HTTPConnection(HOME, port, timeout=timeout)
         connection.connect()
-        self._connections[env] = connection
+        self._wires[env] = connection
         self._polls[env] = select.poll()
         self._polls[env].register(connection.sock, select.POLLIN)
         self._first[env] = {"seed": seed, "episode": int(self._buffer["episode"][0, env]) + 1}
@@ -79,29 +75,12 @@ class HttpConnections:
         """Make an environment again with another seed at its next reset."""
         self._first[env] = {"seed": seed}
 
-    def connected(self, env: int) -> bool:
-        """Whether an environment has a connection."""
-        return self._connections[env] is not None
-
-    def drop(self, env: int) -> None:
-        """Close an environment's connection, if it has one."""
-        connection, self._connections[env] = self._connections[env], None
-        self.took[env] = self.ended[env] = 0
-        self._answers[env] = {}
-        if connection is not None:
-            connection.close()
-
-    def close(self) -> None:
-        """Close all connections."""
-        for env in range(self._count):
-            self.drop(env)
-
-    def send_reset(self, envs: Iterable[int]) -> None:
+    def send_reset(self, envs: list[int]) -> None:
         """Request the next episode of environments."""
         for env in envs:
             self._ask(env, "/reset", self._first.pop(env, {}))
 
-    def send_step(self, envs: Iterable[int], slot: int) -> None:
+    def send_step(self, envs: list[int], slot: int) -> None:
         """Request a step of environments with the actions of `slot`."""
         players, actions = self._task.players, self._buffer["action"][slot].tolist()
         for env in envs:
@@ -114,19 +93,11 @@ class HttpConnections:
             self._looked = self._buffer.boards_requested()
 
     def receive(self, env: int) -> bool:
-        """Receive an environment's answer; return whether it came, False after `LOOK` s without data.
-
-        Raises:
-            OSError: The connection is gone, or the server will be.
-            BackendBroken: The answer is not a JSON object, or is larger than any answer.
-            BadParameter: The environment refuses what it was asked for.
-        """
+        """Receive an environment's answer; return whether it is complete, False after `LOOK` s without data."""
         if not self._polls[env].poll(1000 * LOOK):
             return False
-        connection = self._connections[env]
-        assert connection is not None, "an environment without a connection was asked"
         try:
-            response = connection.getresponse()
+            response = self._wire(env).getresponse()
             data = response.read(self._limit + 1)
         except http.client.HTTPException as error:
             raise ConnectionResetError(str(error)) from error
@@ -139,8 +110,8 @@ class HttpConnections:
         return True
 
     def answered(self, env: int) -> bool:
-        """Whether an answer has arrived, received or not."""
-        return self._connections[env] is not None and bool(self._polls[env].poll(0))
+        """Whether part of the answer has arrived, received or not."""
+        return self.connected(env) and bool(self._polls[env].poll(0))
 
     def decode(self, slot: int, envs: NDArray[np.intp] | None = None) -> None:
         """Write the received answers of all environments, or of `envs`, into `slot`."""
@@ -188,13 +159,9 @@ class HttpConnections:
 
     def _ask(self, env: int, path: str, body: Mapping[str, Any]) -> None:
         """Send a request; if the server is gone, `receive` will notice."""
-        connection = self._connections[env]
-        assert connection is not None, "an environment without a connection was asked"
         asked = {**body, "env": env, "fields": True, "look": bool(self._looked[env])}
-        try:
-            connection.request("POST", path, json.dumps(asked), self._headers)
-        except OSError:
-            return
+        with suppress(OSError):
+            self._wire(env).request("POST", path, json.dumps(asked), self._headers)
 
     def _seats(self, env: int) -> Iterable[tuple[int, Mapping[str, Any]]]:
         """Return each row of an environment and the result of its seat."""

@@ -18,12 +18,10 @@ from typing import Any, TypeVar
 from aiohttp import web
 from pydantic import ValidationError
 
-from ...envs import BadParameter, EnvironmentFailed, PacError, Task, allocate, find
+from ...envs import BadParameter, EnvironmentFailed, PacError, Task, find
 from ..core.errors import BackendBusy, BackendUnavailable
-from ..servers.client_log import client_log
-from ..servers.hosting import HostedEnvironment, ending_signals
+from ..servers.hosting import EnvironmentServer, HostedEnvironment, ending_signals
 from ..workers.control import IDLE, Link
-from ..workers.serve import warm_up
 from .messages import (
     LONGEST,
     Action,
@@ -52,10 +50,13 @@ Answer = Callable[[Kind, HostedEnvironment], Mapping[str, Any]]
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 log = logging.getLogger(__name__)
-clients = client_log(__name__)
+
+# What clients do wrong is answered, but not logged: it could fill the disk or contain control characters.
+clients = logging.getLogger(f"{__name__}.clients")
+clients.setLevel(logging.CRITICAL)
 
 
-class HttpServer:
+class HttpServer(EnvironmentServer):
     """Serves environments `lo..hi` of a run to clients with the token.
 
     Args:
@@ -64,30 +65,15 @@ class HttpServer:
         hi: One past the last.
         seed: The run's seed.
         token: The token of the header `Authorization: Bearer TOKEN`.
-        beat: Called after every reset and step.
-        raises: Whether a failed environment ends the server, instead of being an answer with status 500.
+        link: The fleet that the server is a worker of; else a failed environment is an answer with status 500.
 
     Attributes:
-        steps: Number of steps of all environments.
         failure: The error that ends the server.
     """
 
-    def __init__(
-        self,
-        task: Task,
-        lo: int,
-        hi: int,
-        *,
-        seed: int,
-        token: str,
-        beat: Callable[[], None] = lambda: None,
-        raises: bool = False,
-    ) -> None:
-        self._task, self._lo, self._beat, self._raises = task, lo, beat, raises
+    def __init__(self, task: Task, lo: int, hi: int, *, seed: int, token: str, link: Link | None = None) -> None:
+        super().__init__(task, lo, hi, seed, link)
         self._bearer = f"Bearer {token}".encode()
-        buffers = allocate(task, hi)
-        self._hosts = [HostedEnvironment(task, env, seed, buffers) for env in range(lo, hi)]
-        self.steps = 0
         self.failure: Exception | None = None
 
     async def run(self, listener: socket.socket, ended: Callable[[], bool]) -> None:
@@ -112,8 +98,7 @@ class HttpServer:
                 await asyncio.sleep(END_CHECK_INTERVAL)
         finally:
             await runner.cleanup()
-            for host in self._hosts:
-                host.close()
+            self._close_hosts()
         if self.failure is not None:
             raise self.failure
 
@@ -157,7 +142,7 @@ class HttpServer:
 
     def _failed(self, error: Exception) -> web.Response:
         """Return the error of an environment; an error of this program is logged, not sent."""
-        if self._raises:
+        if self._link:
             self.failure = self.failure or error
         log.error("%s", error, exc_info=error)
         arguments = isinstance(error, EnvironmentFailed)
@@ -226,8 +211,7 @@ async def _body(request: web.Request) -> bytes:
         return await request.read()
     except web.HTTPException:
         raise
-    except Exception as error:
-        clients.warning("the body of a request could not be read", exc_info=error)
+    except Exception:
         raise BadParameter("the body could not be read: send all of it, encoded as the headers say") from None
 
 
@@ -268,18 +252,10 @@ def serve(task: Task, listener: socket.socket, lo: int, hi: int, *, seed: int, t
 
 def work(link: Link, arguments: Mapping[str, Any]) -> None:
     """Serve environments `arguments["lo"]..arguments["hi"]` on a free port until the fleet says to close."""
-    task, lo, hi = find(arguments["spec"]), arguments["lo"], arguments["hi"]
-    if task.native:
-        warm_up(task)
-    server = HttpServer(
-        task,
-        lo,
-        hi,
-        seed=arguments["seed"],
-        token=arguments["token"],
-        beat=lambda: link.beat(server.steps // (hi - lo)),
-        raises=True,
-    )
+    task = find(arguments["spec"])
+    task.prepare()
+    lo, hi, seed, token = (arguments[name] for name in ("lo", "hi", "seed", "token"))
+    server = HttpServer(task, lo, hi, seed=seed, token=token, link=link)
     due = 0.0
 
     def ended() -> bool:

@@ -3,63 +3,94 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...envs import Task
+from ..core.layout import Buffer
 
-class Connections(Protocol):
+
+class Connections(ABC):
     """One connection per environment of a buffer.
+
+    Args:
+        task: The task.
+        buffer: The buffer for the answers.
 
     Attributes:
         ended: Which environments' last answer was the last of an episode, `(N,)`.
         took: Nanoseconds that each environment took for it, `(N,)`.
     """
 
-    ended: NDArray[np.uint8]
-    took: NDArray[np.uint64]
-
-    def greet(self, env: int, seed: int, timeout: float) -> None:
-        """Make a connected environment again with another seed."""
+    def __init__(self, task: Task, buffer: Buffer) -> None:
+        self._task, self._count, self._buffer = task, buffer.num_envs, buffer
+        self._wires: list[Any] = [None] * self._count
+        self.ended, self.took = np.zeros(self._count, np.uint8), np.zeros(self._count, np.uint64)
 
     def connected(self, env: int) -> bool:
         """Whether an environment has a connection."""
+        return self._wires[env] is not None
 
     def drop(self, env: int) -> None:
         """Close an environment's connection, if it has one."""
+        wire, self._wires[env] = self._wires[env], None
+        self.took[env] = self.ended[env] = 0
+        if wire is not None:
+            wire.close()
 
     def close(self) -> None:
         """Close all connections."""
+        for env in range(self._count):
+            self.drop(env)
 
+    def _wire(self, env: int) -> Any:
+        wire = self._wires[env]
+        assert wire is not None, "request to an environment without a connection"
+        return wire
+
+    @abstractmethod
+    def greet(self, env: int, seed: int, timeout: float) -> None:
+        """Make a connected environment again with another seed."""
+
+    @abstractmethod
     def send_reset(self, envs: list[int]) -> None:
         """Request the next episode of environments."""
 
+    @abstractmethod
     def send_step(self, envs: list[int], slot: int) -> None:
         """Request a step of environments with the actions of `slot`."""
 
+    @abstractmethod
     def send_board_requests(self) -> None:
         """Send which environments should draw boards, where that has changed."""
 
+    @abstractmethod
     def receive(self, env: int) -> bool:
-        """Receive an environment's answer; return whether it is complete, False after some time without data.
+        """Receive an environment's answer; return whether it is complete, False after `LOOK` s without data.
 
         Raises:
-            OSError: The connection is closed.
-            ProtocolError: Another frame came.
+            OSError: The connection is closed, or the server failed.
+            BackendBroken: The answer is malformed, or another one was expected.
             BadParameter: The environment refused the request.
         """
 
+    @abstractmethod
     def answered(self, env: int) -> bool:
         """Whether part of the answer has arrived, received or not."""
 
+    @abstractmethod
     def decode(self, slot: int, envs: NDArray[np.intp] | None = None) -> None:
         """Write the received answers of all environments, or of `envs`, into `slot`."""
 
+    @abstractmethod
     def decode_final(self, slot: int, envs: NDArray[np.intp]) -> None:
         """Write the observations of answers that ended episodes into `final_observation`, and requested last boards."""
 
+    @abstractmethod
     def decode_first(self, slot: int, envs: NDArray[np.intp]) -> None:
         """Write only the observations, masks and boards of new episodes."""
 
@@ -156,12 +187,7 @@ class Exchange:
     def close(self) -> None:
         """Close the connections, and release `missed`, which holds a reference to the buffer."""
         self._connections.close()
-        self._missed = _nobody
+        del self._missed
 
     def _connected(self, envs: list[int]) -> NDArray[np.intp]:
         return np.array([env for env in envs if self._connections.connected(env)], np.intp)
-
-
-def _nobody(env: int, gone: bool, late: bool) -> None:
-    """Do nothing: no answer is pending after `close`."""
-    del env, gone, late

@@ -1,4 +1,4 @@
-"""One environment, stepped on request: the part of a server that does not depend on the protocol.
+"""Environments that are stepped on request: the part of a server that does not depend on the protocol.
 
 There is no auto-reset over connections. The answer to a step that ends an episode has the last observation, and a reset
 starts the next episode. The episodes are those of every other backend: episode k of environment i is
@@ -20,6 +20,7 @@ from ...envs.fields import Array, Buffers
 from ...envs.task import ASKED, LAST, LAST_DRAWN, LOOKED_AT, MASK_64
 from ..core.actions import action_check
 from ..core.errors import BackendBusy, BadAction
+from ..workers.control import Link
 
 STILL = ("reward", "reward_terms", "terminated", "truncated", "outcome", "frames", "episode_return", "episode_length")
 """Fields that are zero until an episode's first step."""
@@ -36,6 +37,36 @@ def ending_signals() -> Iterator[list[int]]:
     finally:
         for name, handler in zip(names, before, strict=True):
             signal.signal(name, handler)
+
+
+class EnvironmentServer:
+    """Environments `lo..hi` of a run, each stepped for its client.
+
+    Args:
+        task: The task.
+        lo: First environment.
+        hi: One past the last.
+        seed: The run's seed.
+        link: The fleet that the server is a worker of. A failed environment ends such a server.
+
+    Attributes:
+        steps: Number of steps of all environments.
+    """
+
+    def __init__(self, task: Task, lo: int, hi: int, seed: int, link: Link | None = None) -> None:
+        self._task, self._lo, self._seed, self._link = task, lo, seed, link
+        buffers = allocate(task, hi)
+        self._hosts = [HostedEnvironment(task, env, seed, buffers) for env in range(lo, hi)]
+        self.steps = 0
+
+    def _beat(self) -> None:
+        """Update the heartbeat, after every reset and step."""
+        if self._link:
+            self._link.beat(self.steps // len(self._hosts))
+
+    def _close_hosts(self) -> None:
+        for host in self._hosts:
+            host.close()
 
 
 class HostedEnvironment:
@@ -68,7 +99,7 @@ class HostedEnvironment:
         self._no_mask = np.zeros_like(self.rows["action_mask"]) if task.masked else None
         self._episodes = self._buffers["episode"][0].data
         self._actions = self.rows["action"].data
-        self._check_action = action_check(task, self.rows["action"][None]).check
+        self._check_action = action_check(task, self.rows["action"][None])
         self._watched, self._asks_for_boards = False, LOOKED_AT in self.rows
         self._open()
 

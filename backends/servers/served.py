@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import subprocess
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, ClassVar
 
@@ -51,11 +51,11 @@ class ServedBackend(SupervisedBackend):
     def _connect(self, member: Member) -> None:
         """Connect to a server that is ready."""
 
-    def _open_connections(self, target: str, arguments: Sequence[Mapping[str, Any]], connections: Connections) -> None:
-        """Start one server for each of `arguments` and connect its environments."""
+    def _open_connections(self, target: str, connections: Connections, **common: Any) -> None:
+        """Start servers with the arguments `common`, and connect their environments."""
         self._connections = connections
         self._chosen = np.zeros(self.environments, np.bool_)
-        self._start_fleet(target, arguments)
+        self._start_fleet(target, **common)
         starts = np.array([member.span[0] for member in self._fleet.members])
         self._exchange = Exchange(connections, starts, self._handle_missing)
         self._order, self._looked = 0, -1
@@ -78,13 +78,12 @@ class ServedBackend(SupervisedBackend):
         self._order, self._looked = slot, -1
         self._exchange.send_step(self._present, slot)
 
-    def _finish(self, timeout: float | None) -> None:
-        exchange, slot = self._exchange, self._order
-        into, limit = self.buffer.order.next(slot), self.timeout if timeout is None else timeout
-        exchange.collect(limit)
+    def _finish(self, timeout: float) -> None:
+        exchange, slot, into = self._exchange, self._order, self.buffer.order.next(self._order)
+        exchange.collect(timeout)
         if not exchange.step_done:
             self.busy_seconds += exchange.finish_step(into, self._rows)
-        exchange.finish_resets(into, limit)
+        exchange.finish_resets(into, timeout)
         if self._absent:
             self._fill(slot)
 
@@ -137,13 +136,10 @@ class ServedBackend(SupervisedBackend):
         self._exchange.reset([env for env in chosen if self._connections.connected(env)], slot, self.timeout)
 
     def _reseed(self, seed: int) -> None:
-        self._await_all(0)
-        self.buffer.reset_episodes()
-        for member in self._fleet.members:
-            member.arguments["seed"] = seed
-            for env in range(*member.span):
-                if self._connections.connected(env):
-                    self._connections.greet(env, seed, self.timeout)
+        super()._reseed(seed)
+        for env in range(self.environments):
+            if self._connections.connected(env):
+                self._connections.greet(env, seed, self.timeout)
 
     def _stop(self) -> None:
         for member in self._fleet.members:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import select
 import socket
 import struct
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ from ...envs.fields import Array
 from ...envs.task import LOOKED_AT, MASK_64
 from ..core.errors import BackendTimeout, ProtocolError
 from ..core.layout import Buffer
+from ..system.sockets import connect
 from ..workers.control import SpinWait
 from ..workers.supervised import LOOK
 from .decoding import Decoder
@@ -40,17 +41,16 @@ class SocketConnections(Decoder):
 
     Args:
         task: The task.
-        num_envs: Number of environments N.
         buffer: The buffer for the answers.
         spin: The longest time to yield before a wait blocks, in ns; 0 to never yield.
         plain: Whether the servers know only the twelve plain types: no HELLO_REQ is sent, and no RECORD comes.
     """
 
-    def __init__(self, task: Task, num_envs: int, buffer: Buffer, *, spin: int = 0, plain: bool = False) -> None:
-        super().__init__(task, num_envs, buffer, plain=plain)
+    def __init__(self, task: Task, buffer: Buffer, *, spin: int = 0, plain: bool = False) -> None:
+        super().__init__(task, buffer, plain=plain)
+        num_envs = self._count
         self._patience = SpinWait(spin)
         self._rows = [row.data for row in self._answers]
-        self._wires: list[socket.socket | None] = [None] * num_envs
         self._got, self._needs = [0] * num_envs, [self._needed()] * num_envs
         self._ident = 0
         self._head = self._next = b""
@@ -78,7 +78,7 @@ class SocketConnections(Decoder):
         self.drop(env)
         wire = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._wires[env] = wire
-        wire.connect(str(path))
+        connect(wire, path)
         wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, PATIENCE)
         if not self._plain:
             self.greet(env, seed, timeout)
@@ -118,22 +118,10 @@ class SocketConnections(Decoder):
             data += more
         return answer
 
-    def connected(self, env: int) -> bool:
-        """Whether an environment has a connection."""
-        return self._wires[env] is not None
-
     def drop(self, env: int) -> None:
         """Close an environment's connection, if it has one."""
-        wire, self._wires[env] = self._wires[env], None
         self._got[env] = 0
-        self.took[env] = self.ended[env] = 0
-        if wire is not None:
-            wire.close()
-
-    def close(self) -> None:
-        """Close all connections."""
-        for env in range(self._count):
-            self.drop(env)
+        super().drop(env)
 
     def send_reset(self, envs: list[int]) -> None:
         """Request the next episode of environments."""
@@ -165,13 +153,7 @@ class SocketConnections(Decoder):
         self._watched = np.flatnonzero(np.frombuffer(looked, np.uint8))
 
     def receive(self, env: int) -> bool:
-        """Receive an environment's answer; return whether it is complete, False after `LOOK` s without data.
-
-        Raises:
-            OSError: The connection is closed.
-            ProtocolError: Another frame came, or an ERROR frame with this error.
-            BadParameter: The environment refused the request.
-        """
+        """Receive an environment's answer; return whether it is complete, False after `LOOK` s without data."""
         wire, row, got, need = self._wire(env), self._rows[env], self._got[env], self._needs[env]
         if not got and not self.answered(env):
             self._wait(env)
@@ -195,7 +177,8 @@ class SocketConnections(Decoder):
         """Yield, if the last answer came soon, then block until data comes, at most for `LOOK` s."""
         begun = time.monotonic_ns()
         if not self._patience.wait_until(lambda: self.answered(env)):
-            select.select([self._wire(env)], [], [], LOOK)
+            with suppress(OSError):  # at its time limit; not `select`, which takes only the first 1,024 files
+                self._wire(env).recv(1, socket.MSG_PEEK)
             self._patience.learn(time.monotonic_ns() - begun)
 
     def answered(self, env: int) -> bool:
@@ -221,15 +204,8 @@ class SocketConnections(Decoder):
 
     def send(self, env: int, asked: bytes | memoryview) -> None:
         """Send a request; if the server is gone, `receive` will notice."""
-        try:
+        with suppress(OSError):
             self._wire(env).sendall(asked)
-        except OSError:
-            return
-
-    def _wire(self, env: int) -> socket.socket:
-        wire = self._wires[env]
-        assert wire is not None, "request to an environment without a connection"
-        return wire
 
     def _wrong(self, wire: socket.socket, data: bytes) -> ProtocolError | BadParameter:
         """Return the error in an ERROR frame, or an error for another unexpected frame."""

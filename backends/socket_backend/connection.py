@@ -5,7 +5,6 @@ from __future__ import annotations
 import selectors
 import socket
 
-from ..servers.hosting import HostedEnvironment
 from .responses import Responses
 
 MOST_VIEWS = 512
@@ -21,9 +20,7 @@ class Connection:
 
     Attributes:
         wire: The socket.
-        place: The index of the environment in the server.
-        host: The environment.
-        answers: Encodes its answers.
+        answers: Encodes the answers of its environment.
         unread: Bytes of an incomplete frame.
         unsent: Bytes that the client has not received; until then no request is read.
         records: Whether it sent HELLO_REQ and gets RECORDs.
@@ -33,8 +30,6 @@ class Connection:
 
     def __init__(self, wire: socket.socket, selector: selectors.BaseSelector) -> None:
         self.wire, self._selector = wire, selector
-        self.place: int | None = None
-        self.host: HostedEnvironment | None = None
         self.answers: Responses | None = None
         self.unread = self.unsent = b""
         self.records = self.boards = self.closing = False

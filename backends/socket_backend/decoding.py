@@ -12,6 +12,7 @@ from ...envs import Field, Task
 from ...envs.fields import Array
 from ...envs.task import LAST_DRAWN, LOOKED_AT
 from ..core.layout import Buffer
+from ..servers.exchange import Connections
 from .protocol import HEADER, NUMBERS, TAIL, TERMINATED, TOOK, TRUNCATED, Sizes
 
 TAIL_TYPE = np.dtype(
@@ -42,30 +43,26 @@ class Slot(NamedTuple):
     truncated: NDArray[np.bool_]
 
 
-class Decoder:
+class Decoder(Connections):
     """Memory for one answer of every environment, and the functions that write all of them into a buffer.
 
     Args:
         task: The task.
-        num_envs: Number of environments N.
         buffer: Where answers are decoded to.
         plain: Whether answers are results and nothing else; what a RECORD would carry is left as it is, but for the
             numbers in a result.
 
-    Attributes:
-        ended: Which environments' last answer was the last of an episode, `(N,)`.
-        took: Nanoseconds that each environment took for it, `(N,)`.
     """
 
-    def __init__(self, task: Task, num_envs: int, buffer: Buffer, *, plain: bool) -> None:
-        self._task, self._count, self._buffer, self._plain = task, num_envs, buffer, plain
+    def __init__(self, task: Task, buffer: Buffer, *, plain: bool) -> None:
+        super().__init__(task, buffer)
+        self._plain, num_envs = plain, buffer.num_envs
         self._sizes = sizes = Sizes(task)
         self._body = task.players * sizes.result
         self._second = HEADER.size + self._body
         self._third = self._second + HEADER.size + sizes.record
         self._whole = self._third + (HEADER.size + sizes.board if sizes.board else 0)
         self._answers = np.zeros((num_envs, self._whole), np.uint8)
-        self.ended, self.took = np.zeros(num_envs, np.uint8), np.zeros(num_envs, np.uint64)
         self._pairs: dict[int, Slot] = {}
         results = self._answers[:, HEADER.size : self._second].reshape(num_envs, task.players, -1)
         tail = sizes.result - TAIL.size

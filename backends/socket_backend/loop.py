@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ...envs import PacError, Task, allocate
+from ...envs import PacError, Task
 from ..core.errors import BackendBusy, ProtocolError
-from ..servers.hosting import HostedEnvironment
+from ..servers.hosting import EnvironmentServer, HostedEnvironment
 from ..system.cores import usable_cores
-from ..workers.control import LONG_SPIN, SpinWait
+from ..workers.control import LONG_SPIN, Link, SpinWait
 from .connection import Connection
 from .protocol import (
     ANY,
@@ -49,7 +49,7 @@ SPARE = 16
 log = logging.getLogger(__name__)
 
 
-class SocketServer:
+class SocketServer(EnvironmentServer):
     """Serves environments `lo..hi` of a run.
 
     Args:
@@ -58,35 +58,18 @@ class SocketServer:
         lo: First environment.
         hi: One past the last.
         seed: The seed of connections without HELLO_REQ.
-        patience: Decides how long it yields before it blocks; by the number of cores if None.
-        beat: Called after every reset and step.
-        raises: Whether a failed environment ends the server instead of its connection.
-
-    Attributes:
-        steps: Number of steps of all environments.
+        link: The fleet that the server is a worker of.
     """
 
     def __init__(
-        self,
-        task: Task,
-        listener: socket.socket,
-        lo: int,
-        hi: int,
-        seed: int,
-        *,
-        patience: SpinWait | None = None,
-        beat: Callable[[], None] = lambda: None,
-        raises: bool = False,
+        self, task: Task, listener: socket.socket, lo: int, hi: int, seed: int, *, link: Link | None = None
     ) -> None:
-        self._task, self._lo, self._seed, self._beat, self._raises = task, lo, seed, beat, raises
+        super().__init__(task, lo, hi, seed, link)
         self._sizes = Sizes(task)
         self._unpack = struct.Struct(f"<{task.players}i").unpack
-        self.steps = 0
-        self._patience = patience or SpinWait(LONG_SPIN if usable_cores() > 1 else 0)
-        buffers = allocate(task, hi)
-        self._hosts = [HostedEnvironment(task, env, seed, buffers) for env in range(lo, hi)]
-        self._fresh = [True] * len(self._hosts)
-        self._free = set(range(len(self._hosts)))
+        self._patience = link.patience if link else SpinWait(LONG_SPIN if usable_cores() > 1 else 0)
+        self._used: set[int] = set()
+        self._free = {host.env for host in self._hosts}
         self._listener, self._selector = listener, selectors.DefaultSelector()
         self._open: set[Connection] = set()
         self._chunk = bytearray(CHUNK)
@@ -135,8 +118,7 @@ class SocketServer:
         """Close every connection and every environment."""
         for one in tuple(self._open):
             self._drop(one)
-        for host in self._hosts:
-            host.close()
+        self._close_hosts()
         self._selector.close()
         self._listener.close()
 
@@ -199,15 +181,16 @@ class SocketServer:
 
     def _step(self, one: Connection, asked: Frame) -> None:
         multi = asked.kind == Kind.STEP_MULTI_REQ
-        host = one.host or self._claim(one, ANY, None)
+        answers = one.answers or self._claim(one, ANY, None)
         if not multi and self._task.players > 1:
             raise ProtocolError(
                 Code.MALFORMED, f"{self._task.name} has {self._task.players} seats; step them with STEP_MULTI_REQ"
             )
         begun = time.monotonic_ns()
-        host.step(self._actions_of(asked.body))
+        answers.host.step(self._actions_of(asked.body))
         took = time.monotonic_ns() - begun
-        self._answer(one, Kind.STEP_MULTI_RESP if multi else Kind.STEP_RESP, asked.ident, took)
+        kind = Kind.STEP_MULTI_RESP if multi else Kind.STEP_RESP
+        one.say(*answers.results(kind, asked.ident, took, record=one.records, board=one.boards))
         self.steps += 1
         self._beat()
 
@@ -219,27 +202,22 @@ class SocketServer:
         return actions
 
     def _reset(self, one: Connection, asked: Frame) -> None:
-        host = one.host or self._claim(one, ANY, None)
+        answers = one.answers or self._claim(one, ANY, None)
         begun = time.monotonic_ns()
-        host.reset()
-        self._answer(one, Kind.RESET_RESP, asked.ident, time.monotonic_ns() - begun)
+        answers.host.reset()
+        took = time.monotonic_ns() - begun
+        one.say(*answers.results(Kind.RESET_RESP, asked.ident, took, record=one.records, board=one.boards))
         self._beat()
 
-    def _answer(self, one: Connection, kind: Kind, ident: int, took: int) -> None:
-        assert one.answers is not None
-        one.say(*one.answers.results(kind, ident, took, record=one.records, board=one.boards))
-
     def _observe(self, one: Connection, asked: Frame) -> None:
-        host = one.host or self._claim(one, ANY, None)
-        host.observe()
-        assert one.answers is not None
-        one.say(one.answers.observation(asked.ident))
+        answers = one.answers or self._claim(one, ANY, None)
+        one.say(answers.observation(asked.ident))
 
     def _hello(self, one: Connection, asked: Frame) -> None:
         version, env, seed = HELLO_REQ.unpack(asked.body)
         if version != VERSION:
             raise ProtocolError(Code.VERSION, f"expected version {VERSION} of the protocol, got {version}")
-        host = self._claim(one, env, seed)
+        host = self._claim(one, env, seed).host
         one.records, one.boards = True, self._sizes.always_drawn and self._sizes.board > 0
         host.request_boards(watched=False)
         one.say(frame(Kind.HELLO_RESP, asked.ident, greeting(self._task, self._sizes, host.env, seed)))
@@ -256,35 +234,35 @@ class SocketServer:
         host.go_on(episode, asked.body[EPISODE.size :])
 
     def _greeted(self, one: Connection) -> HostedEnvironment:
-        if not one.records or one.host is None:
+        if not one.records or one.answers is None:
             raise ProtocolError(Code.OUT_OF_TURN, "HELLO_REQ must come before LOOK and STATE")
-        return one.host
+        return one.answers.host
 
-    def _claim(self, one: Connection, env: int, seed: int | None) -> HostedEnvironment:
+    def _claim(self, one: Connection, env: int, seed: int | None) -> Responses:
         """Assign an environment to a connection, with no episode begun."""
-        wanted = env - self._lo if env != ANY else one.place if one.place is not None else min(self._free, default=ANY)
-        if wanted != one.place:
+        own = one.answers.host.env if one.answers else None
+        wanted = env if env != ANY else min(self._free, default=ANY) if own is None else own
+        if wanted != own:
             if wanted not in self._free:
                 which = f"environment {env}" if env != ANY else f"any of {len(self._hosts)} environments"
                 raise ProtocolError(Code.BUSY, f"{which} is not served here, or not free")
             self._release(one)
             self._free.discard(wanted)
-        assert wanted != ANY
-        host = self._hosts[wanted]
-        if not self._fresh[wanted] or (seed is not None and seed != host.seed):
+        host = self._hosts[wanted - self._lo]
+        if wanted in self._used or (seed is not None and seed != host.seed):
             host.recreate(self._seed if seed is None else seed)
-        self._fresh[wanted] = False
-        one.place, one.host, one.answers = wanted, host, Responses(host, self._sizes)
-        return host
+        self._used.add(wanted)
+        one.answers = Responses(host, self._sizes)
+        return one.answers
 
     def _release(self, one: Connection) -> None:
-        if one.place is not None:
-            self._free.add(one.place)
-            one.place = one.host = one.answers = None
+        if one.answers is not None:
+            self._free.add(one.answers.host.env)
+            one.answers = None
 
     def _fail(self, one: Connection, ident: int, error: Exception) -> None:
         """Send that an environment failed; it is made again for its next client."""
-        if self._raises:
+        if self._link:
             raise error
         log.warning("%s", error, exc_info=error)
         self._refuse(one, ident, Code.FAILED, str(error))
@@ -298,12 +276,10 @@ class SocketServer:
 
     def _flush(self, one: Connection) -> None:
         one.flush()
-        if one.unsent:
-            return
-        if one.closing:
+        if not one.unsent and one.closing:
             self._drop(one)
-            return
-        self._parse(one, memoryview(one.unread))
+        elif not one.unsent:
+            self._parse(one, memoryview(one.unread))
 
     def _drop(self, one: Connection) -> None:
         """Close a connection and free its environment."""
@@ -315,4 +291,4 @@ class SocketServer:
 
 def _order(ready: tuple[selectors.SelectorKey, int]) -> int:
     one: Connection | None = ready[0].data
-    return -1 if one is None or one.place is None else one.place
+    return -1 if one is None or one.answers is None else one.answers.host.env

@@ -17,10 +17,13 @@ class Responses:
     Args:
         host: The environment.
         sizes: The sizes of its frames.
+
+    Attributes:
+        host: The environment.
     """
 
     def __init__(self, host: HostedEnvironment, sizes: Sizes) -> None:
-        task, self._host, self._count = host.task, host, host.task.num_actions
+        task, self.host, self._count = host.task, host, host.task.num_actions
         self._masks = np.ones((task.players, task.num_actions), np.uint8)
         self._tails = bytearray(TAIL.size * task.players)
         self._head, self._more = bytearray(HEADER.size), bytearray(HEADER.size + TOOK.size)
@@ -47,7 +50,7 @@ class Responses:
 
     def results(self, kind: Kind, ident: int, nanoseconds: int, *, record: bool, board: bool) -> list[memoryview]:
         """Return the answer to a reset or a step, with the RECORD and BOARD that follow it."""
-        ended = self._host.ended
+        ended = self.host.ended
         self._refresh_masks()
         self._refresh_tails()
         HEADER.pack_into(self._head, 0, kind, ident, self._body)
@@ -63,7 +66,7 @@ class Responses:
 
     def observation(self, ident: int) -> bytes:
         """Return the answer to an OBSERVE_REQ."""
-        observations, masks = self._observations[self._host.ended], self._host.mask().astype(np.uint8)
+        observations, masks = self._observations[self.host.ended], self.host.observe()[1].astype(np.uint8)
         body = b"".join(bytes(row) + mask.tobytes() for row, mask in zip(observations, masks, strict=True))
         return HEADER.pack(Kind.OBSERVE_RESP, ident, len(body)) + body
 
@@ -75,7 +78,7 @@ class Responses:
         return views
 
     def _refresh_masks(self) -> None:
-        host = self._host
+        host = self.host
         if host.task.masked and not host.ended:
             packed = host.rows["action_mask"]
             self._masks[...] = np.unpackbits(packed, axis=-1, count=self._count, bitorder="little")

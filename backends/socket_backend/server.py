@@ -12,8 +12,8 @@ from typing import Any
 from ...envs import Task, find
 from ..core.errors import BackendUnavailable
 from ..servers.hosting import ending_signals
+from ..system.sockets import bind, connect
 from ..workers.control import IDLE, Link
-from ..workers.serve import warm_up
 from .loop import SocketServer
 
 BACKLOG = 4096
@@ -34,11 +34,11 @@ def listen(path: Path) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o177)
     try:
-        listener.bind(str(path))
+        bind(listener, path)
     except OSError as error:
         listener.close()
         raise BackendUnavailable(
-            f"a socket cannot be made at {path}: {error.strerror or error}; choose a short path in an existing folder"
+            f"a socket cannot be made at {path}: {error.strerror or error}; choose a short name in an existing folder"
         ) from error
     finally:
         os.umask(before)
@@ -80,24 +80,19 @@ def serve(task: Task, path: Path, lo: int, hi: int, seed: int, *, ready: Callabl
     return came[0]
 
 
+def path_of(report: Path) -> Path:
+    """Return the path of the socket of a worker, beside its failure report."""
+    return report.with_suffix(".sock")
+
+
 def work(link: Link, arguments: Mapping[str, Any]) -> None:
-    """Serve environments `arguments["lo"]..arguments["hi"]` at `arguments["path"]` until the fleet asks to close."""
-    task, lo, hi = find(arguments["spec"]), arguments["lo"], arguments["hi"]
-    if task.native:
-        warm_up(task)
-    path = Path(arguments["path"])
+    """Serve environments `arguments["lo"]..arguments["hi"]` beside the report until the fleet asks to close."""
+    task = find(arguments["spec"])
+    task.prepare()
+    path = path_of(Path(arguments["report"]))
     listener = listen(path)
     try:
-        server = SocketServer(
-            task,
-            listener,
-            lo,
-            hi,
-            arguments["seed"],
-            patience=link.patience,
-            beat=lambda: link.beat(server.steps // (hi - lo)),
-            raises=True,
-        )
+        server = SocketServer(task, listener, arguments["lo"], arguments["hi"], arguments["seed"], link=link)
         link.ready()
         while not link.closing:
             if not server.turn(IDLE):
@@ -111,7 +106,7 @@ def _answers(path: Path) -> bool:
     """Whether a server listens at a socket's path."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:
-            probe.connect(str(path))
+            connect(probe, path)
         except ConnectionRefusedError:
             return False
         except OSError:

@@ -1,1 +1,1 @@
-"""What the operating system offers: cores, control groups, futexes, shared memory."""
+"""What the operating system offers: cores, futexes, shared memory."""

@@ -1,6 +1,6 @@
 """Blocking on a 32-bit word that two processes share, and memory fences.
 
-Linux has futexes, macOS has ulock (untested). On other systems the waiting process polls every 0.5 ms.
+Linux has futexes. On other systems the waiting process polls every 0.5 ms.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ FUTEX_WAIT = 0
 FUTEX_WAKE = 1
 EVERYBODY = 2**31 - 1
 FUTEX_NUMBERS = {"x86_64": 202, "aarch64": 98, "riscv64": 98}
-ULOCK_SHARED = 3
-ULOCK_WAKE_ALL = 0x100
 POLL_INTERVAL = 0.0005
 STRONGLY_ORDERED = platform.machine().lower() in {"x86_64", "amd64", "i686"}
 """Whether other cores see stores in program order, so that publishing needs no fence."""
@@ -79,19 +77,6 @@ def _linux(number: int) -> tuple[Wait, Wake]:
     return wait, wake
 
 
-def _macos() -> tuple[Wait, Wake]:
-    library = ctypes.CDLL(None)
-    blocking, waking = getattr(library, "__ulock_wait"), getattr(library, "__ulock_wake")
-
-    def wait(address: Address, expected: int, seconds: float) -> None:
-        blocking(ULOCK_SHARED, address, ctypes.c_uint64(expected), ctypes.c_uint32(int(seconds * 1e6)))
-
-    def wake(address: Address) -> None:
-        waking(ULOCK_SHARED | ULOCK_WAKE_ALL, address, ctypes.c_uint64(0))
-
-    return wait, wake
-
-
 def _elsewhere() -> tuple[Wait, Wake]:
     def wait(address: Address, expected: int, seconds: float) -> None:
         word, end = ctypes.c_uint32.from_address(address.value or 0), time.monotonic() + seconds
@@ -104,12 +89,7 @@ def _elsewhere() -> tuple[Wait, Wake]:
     return wait, wake
 
 
-def _pair() -> tuple[Wait, Wake]:
-    if sys.platform == "linux" and platform.machine() in FUTEX_NUMBERS:
-        return _linux(FUTEX_NUMBERS[platform.machine()])
-    return _macos() if sys.platform == "darwin" else _elsewhere()
-
-
-wait_on, wake_up = _pair()
+_number = FUTEX_NUMBERS.get(platform.machine()) if sys.platform == "linux" else None
+wait_on, wake_up = _linux(_number) if _number else _elsewhere()
 """`wait_on(address, expected, seconds)` blocks while the word has that value, at most so long, sometimes shorter;
 `wake_up(address)` wakes all who wait there."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import errno
 import fcntl
+import math
 import mmap
 import os
 import pwd
@@ -21,6 +22,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
+from glob import glob
 from pathlib import Path
 
 from ...envs import PacError
@@ -167,20 +169,11 @@ def _is_locked(path: Path) -> bool:
         return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
+    except OSError as error:
+        return isinstance(error, BlockingIOError)
     finally:
         os.close(descriptor)
     return False
-
-
-def _is_readable(path: Path) -> bool:
-    try:
-        return any(path.glob(PUBLISHED))
-    except OSError:
-        return False
 
 
 def directories() -> Iterator[tuple[Path, int, bool]]:
@@ -193,7 +186,8 @@ def directories() -> Iterator[tuple[Path, int, bool]]:
 
 def remove_stale() -> list[Path]:
     """Remove the directories of dead processes, except those with telemetry; return those removed."""
-    stale = [path for path, _, alive in directories() if not alive and not _is_readable(path)]
+    dead = [path for path, _, alive in directories() if not alive]
+    stale = [path for path in dead if not glob(f"{path}/{PUBLISHED}")]  # noqa: PTH207 - raises nothing if it is gone
     for path in stale:
         shutil.rmtree(path, ignore_errors=True)
     return stale
@@ -257,22 +251,24 @@ class Segment:
 
 def lack_of_room(folder: Path, size: int) -> str:
     """Return a message if the file system of `folder` has less than `size` bytes free, or an empty string."""
+    return _room_for(size, folder) if size > _free(folder) else ""
+
+
+def _free(folder: Path | int) -> float:
+    """Return the free bytes of a file system, infinite if it has no limit."""
     room = os.statvfs(folder)
-    return _room_for(size, folder) if room.f_blocks and size > room.f_bavail * room.f_frsize else ""
+    return room.f_bavail * room.f_frsize if room.f_blocks else math.inf
 
 
 def _room_for(size: int, folder: Path) -> str:
     """Return a message with the needed and the free bytes."""
-    room = os.statvfs(folder)
     mount = next(path for path in (folder, *folder.parents) if path.is_mount())
-    free = human_bytes(room.f_bavail * room.f_frsize)
-    return f"{human_bytes(size)} of shared memory are needed and {mount} has {free} free"
+    return f"{human_bytes(size)} of shared memory are needed and {mount} has {human_bytes(_free(folder))} free"
 
 
 def _reserve(descriptor: int, size: int) -> None:
     """Reserve the pages of a file, so that a full file system is an error here and not a SIGBUS later."""
-    room = os.fstatvfs(descriptor)
-    if room.f_blocks and size > room.f_bavail * room.f_frsize:
+    if size > _free(descriptor):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(descriptor, 0, size)

@@ -79,10 +79,6 @@ class BackgroundProcesses:
             fleet.stop()
         return exits
 
-    def is_ready(self, name: str) -> bool:
-        """Return whether a running process has called `link.ready()`."""
-        return self._fleets[name].members[0].ready
-
     def statuses(self) -> dict[str, WorkerStatus]:
         """Return the process id, state, steps, CPU time and memory of every running process, by name."""
         return {name: fleet.statuses()[0] for name, fleet in self._fleets.items()}

@@ -174,12 +174,14 @@ class Link:
         spin: Time to yield before it blocks, in ns; 0 if there are more workers than cores.
 
     Attributes:
+        index: The worker's number.
         patience: Decides how long it yields before it blocks.
     """
 
     def __init__(self, segment: Segment, index: int, parent: int, spin: int) -> None:
         self._block = ControlBlock(segment, index)
         self._parent = parent
+        self.index = index
         self.patience = SpinWait(spin)
         self._words = self._block.words
         self._quads = self._block.quads

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 import psutil
 
-from ..core.status import WorkerState, WorkerStatus
+from ..core.status import WorkerState, WorkerStatus, usage
 from .control import BEAT, FAILED, READY, REPLY, REQUEST, STARTING, STATE, STEPS, ControlBlock
 
 ONE_THREAD = dict.fromkeys(
@@ -149,14 +149,6 @@ def status(member: Member) -> WorkerStatus:
     """Return the current status of a worker; empties a log larger than 1 MiB."""
     words, quads, process = member.block.words, member.block.quads, member.process
     pid = process.pid if process else 0
-    used, rss = 0.0, 0
-    try:
-        known = psutil.Process(pid)
-        with known.oneshot():
-            times, rss = known.cpu_times(), known.memory_info().rss
-            used = times.user + times.system
-    except psutil.Error:
-        pass
     if member.log.exists() and member.log.stat().st_size > LOG_LIMIT:
         os.truncate(member.log, 0)
     busy_or_ready = WorkerState.STEPPING if words[REPLY] != words[REQUEST] else WorkerState.READY
@@ -166,9 +158,9 @@ def status(member: Member) -> WorkerStatus:
     elif process is None or process.returncode is not None:
         state = WorkerState.DEAD
     age = max(0.0, time.monotonic() - quads[BEAT] / 1e9) if quads[BEAT] else time.monotonic() - member.spawned
-    lo, hi = member.span
+    restarts = len(member.failures)
     return WorkerStatus(
-        member.index, pid, lo, hi, state, quads[STEPS], age, len(member.failures), used, rss, member.last_error
+        member.index, pid, *member.span, state, quads[STEPS], age, restarts, *usage(pid), member.last_error
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from itertools import zip_longest
 from typing import ClassVar
 
 import numpy as np
@@ -60,19 +59,24 @@ class ShmBackend(SupervisedBackend):
 
     def _open(self) -> None:
         assert self.segment is not None
-        spans, total = self._spans(), self.environments
+        total, workers = self.environments, len(self._spans())
         self._chosen = np.frombuffer(self.segment.map, np.bool_, total, len(self.segment.map) - total)
-        common = {"spec": self.task.spec, "transform": self.task.transform, "num_envs": total, "slots": self.slots}
-        common |= {"seed": self.seed, "segment": str(self.segment.path)}
-        cores = own_cores(len(spans))
-        own = [{"lo": lo, "hi": hi, "core": core} for (lo, hi), core in zip_longest(spans, cores)]
-        self._start_fleet("pac.backends.workers.serve:serve", [{**common, **one} for one in own])
+        self._cores = cores = own_cores(workers)
+        self._start_fleet(
+            "pac.backends.workers.serve:serve",
+            transform=self.task.transform,
+            num_envs=total,
+            slots=self.slots,
+            ring=self.buffer.order.ring,
+            segment=str(self.segment.path),
+            cores=cores,
+        )
         self._ticket = 0
         self._core = core_reader() if cores else None
         self._place = NO_CORE
         if cores:
             self._polls, self._more_polls, self._patience = NO_POLLS, MANY_POLLS, SpinWait(0)
-        elif len(spans) < usable_cores():
+        elif workers < usable_cores():
             self._polls, self._more_polls, self._patience = POLLS, POLLS, SpinWait(LONG_SPIN)
         else:
             self._polls, self._more_polls, self._patience = FEW_POLLS, FEW_POLLS, SpinWait(SHORT_SPIN)
@@ -82,7 +86,8 @@ class ShmBackend(SupervisedBackend):
     def _update_present(self) -> None:
         """List the workers that step, the one on this process's core first."""
         members = [member for member in self._fleet.members if member.index not in self._absent]
-        members.sort(key=lambda member: member.arguments["core"] != self._place)
+        if self._cores:
+            members.sort(key=lambda member: self._cores[member.index] != self._place)
         self._present = [(member.block.words, member.block.quads, member) for member in members]
 
     def _move(self, place: int) -> None:
@@ -115,13 +120,13 @@ class ShmBackend(SupervisedBackend):
         self._pending = self._present
         self._post(STEP | slot)
 
-    def _finish(self, timeout: float | None) -> None:
+    def _finish(self, timeout: float) -> None:
         slot = self._order
         self._collect(slot, timeout)
         if self._absent:
             self._fill(slot)
 
-    def _collect(self, slot: int, timeout: float | None) -> None:
+    def _collect(self, slot: int, timeout: float) -> None:
         """Wait for the replies of all pending workers.
 
         The worker that was slowest in the previous step comes first, or the one on this core, which starts last.
@@ -146,7 +151,7 @@ class ShmBackend(SupervisedBackend):
         self._patience.learn(longest)
         self.busy_seconds += longest * 1e-9
 
-    def _replies(self, member: Member, slot: int, timeout: float | None) -> bool:
+    def _replies(self, member: Member, slot: int, timeout: float) -> bool:
         """Wait for a reply: yield while there is a spare core, then block. Return whether it came."""
         words, ticket = member.block.words, self._ticket
         old = words[REPLY]
@@ -155,10 +160,10 @@ class ShmBackend(SupervisedBackend):
         member.block.block_on_reply(ticket, LOOK)
         return words[REPLY] == ticket or self._answers(member, slot, timeout)
 
-    def _answers(self, member: Member, slot: int, timeout: float | None) -> bool:
+    def _answers(self, member: Member, slot: int, timeout: float) -> bool:
         """Wait for a slow worker until it replies, fails or exceeds the time limit; return whether it replied."""
         words, ticket = member.block.words, self._ticket
-        limit = time.monotonic() + (self.timeout if timeout is None else timeout)
+        limit = time.monotonic() + timeout
         self._fleet.observe(member)
         while not self._replace_if_failed(member, slot):
             if time.monotonic() > limit:
@@ -173,7 +178,7 @@ class ShmBackend(SupervisedBackend):
     def _reset_members(self, members: Sequence[Member], slot: int) -> None:
         self._pending = [(member.block.words, member.block.quads, member) for member in members]
         self._post(RESET | slot)
-        self._collect(slot, None)
+        self._collect(slot, self.timeout)
 
     def _save(self, slot: int) -> bool:
         return not self._absent and self._all_do(SAVE, slot)
@@ -185,14 +190,12 @@ class ShmBackend(SupervisedBackend):
         """Give an order to all workers; return whether none failed."""
         self._pending = self._present
         self._post(order | slot)
-        self._collect(slot, None)
+        self._collect(slot, self.timeout)
         return not self._absent
 
     def _reseed(self, seed: int) -> None:
-        self._await_all(0)
-        self.buffer.reset_episodes()
+        super()._reseed(seed)
         for member in self._fleet.members:
-            member.arguments["seed"] = seed
             member.block.quads[SEED] = seed & MASK_64
         self._all_do(RESEED, 0)
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from ...envs import BadParameter
 from ..core.base import Backend
 from ..core.errors import BackendClosed, Failure
 from ..core.status import BackendState, EnvStatus, WorkerStatus
-from ..system.cores import usable_cores
 from .absent_rows import AbsentRows
 from .control import REPLY
 from .fleet import Fleet
@@ -50,18 +48,15 @@ class SupervisedBackend(Backend):
     def _update_present(self) -> None:
         """List the workers that step: those that are not absent."""
 
-    def _spans(self) -> list[tuple[int, int]]:
-        """Return the bounds of each worker's environments."""
-        count, total = min(self._share or usable_cores(), self.environments), self.environments
-        return list(pairwise(total * index // count for index in range(count + 1)))
-
-    def _start_fleet(self, target: str, arguments: Sequence[Mapping[str, Any]]) -> None:
-        """Start one worker for each of `arguments`, and wait until they are ready."""
-        beats = [self.buffer["heartbeat"][0, given["lo"] : given["hi"]] for given in arguments]
+    def _start_fleet(self, target: str, **common: Any) -> None:
+        """Start workers with the arguments `common` and their environments, and wait until they are ready."""
+        spans = self._spans()
+        beats = [self.buffer["heartbeat"][0, lo:hi] for lo, hi in spans]
         self._absent = {}
+        common |= {"spec": self.task.spec, "seed": self.seed}
         self._fleet = Fleet(
             target,
-            arguments,
+            [{**common, "lo": lo, "hi": hi} for lo, hi in spans],
             ready_timeout=self.timeout * (COMPILING if self.task.native else 1),
             hang_timeout=self.hang_timeout,
             signs=lambda index: int(beats[index].sum()),
@@ -105,7 +100,7 @@ class SupervisedBackend(Backend):
     def _return_members(self, slot: int) -> None:
         """Reset the environments of replaced workers that are ready; wait for one if all workers are absent."""
         while True:
-            for member in [self._fleet.members[index] for index in self._absent]:
+            for member in self._absent_members():
                 if not member.ready:
                     self._replace_if_failed(member, slot)
             returning = [member for member in self._absent_members() if member.ready]
@@ -138,6 +133,12 @@ class SupervisedBackend(Backend):
                 self._chosen[absence.lo : absence.hi] = True
             self._reset_members([self._fleet.members[index] for index in sorted(waiting)], slot)
             waiting = set(self._absent)
+
+    def _reseed(self, seed: int) -> None:
+        self._await_all(0)
+        self.buffer.reset_episodes()
+        for member in self._fleet.members:
+            member.arguments["seed"] = seed
 
     def _await_all(self, slot: int) -> list[AbsentRows]:
         """Wait until no worker is absent; return the rows of those that were."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Text, Tuple
+from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Sequence, Text, Tuple
 
 LENGTH = 5
 
@@ -159,8 +159,57 @@ class Typist(Small):
     action_space = Text(4)
 
 
+class Notes(Small):
+    observation_space = Dict({"book": Dict({"pages": Sequence(Discrete(4))})})
+
+
 class Reader(Small):
-    observation_space = Dict({"book": Dict({"page": Text(4)})})
+    """Text beside a small image, which is all that can be learned from."""
+
+    observation_space = Dict({"book": Dict({"page": Text(4), "cover": Box(0, 255, (5, 7, 3), np.uint8)})})
+
+    def observe(self):
+        return {"book": {"page": "once", "cover": np.full((5, 7, 3), self.np_random.integers(256), np.uint8)}}
+
+
+class Pilot(Small):
+    """Dicts and Tuples of choices as actions; a picture between numbers as observation."""
+
+    action_space = Dict({"flaps": Tuple((Discrete(3, start=-1), MultiBinary(2))), "gear": Discrete(2)})
+    observation_space = Dict(
+        {"a": Box(-1, 1, (2,), np.float32), "camera": Box(0, 255, (20, 24, 3), np.uint8), "z": Discrete(3)}
+    )
+
+    def observe(self):
+        draw = self.np_random
+        camera = np.full((20, 24, 3), draw.integers(256), np.uint8)
+        camera[0, 0] = 10, 20, 30
+        return {"a": draw.uniform(-1, 1, 2).astype(np.float32), "camera": camera, "z": int(draw.integers(3))}
+
+    def score(self, action) -> float:
+        return float(action["gear"] + action["flaps"][0] + action["flaps"][1].sum())
+
+
+class Crane(Small):
+    """Continuous actions in a Tuple."""
+
+    action_space = Tuple((Box(-1, 1, (2,), np.float32), Box(0, 5, (), np.float64)))
+
+    def score(self, action) -> float:
+        return float(action[0].sum() + action[1])
+
+
+class Crashing(Pilot):
+    """Breaks at its third step."""
+
+    def step(self, action):
+        if self.count == 2:
+            raise ValueError("the plane crashed")
+        return super().step(action)
+
+
+class Mixed(Small):
+    action_space = Dict({"aim": Box(-1, 1, (2,), np.float32), "fire": Discrete(2)})
 
 
 class Needy(Small):

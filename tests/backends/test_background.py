@@ -8,6 +8,7 @@ from contextlib import closing
 
 import pytest
 
+from pac.backends import WorkerState
 from pac.backends.system.segment import own_directory
 from pac.backends.workers.background import BackgroundProcesses, ProcessExit
 from pac.envs import BadParameter
@@ -47,7 +48,7 @@ def test_an_exception_is_reported_with_traceback_and_output(processes):
 def test_a_killed_process_is_noticed(processes):
     """Its exit names the signal, and is reported once."""
     processes.start("learner", "chores:hang", {})
-    until(lambda: processes.is_ready("learner"))
+    until(lambda: processes.statuses()["learner"].state == WorkerState.READY)
     os.kill(processes.statuses()["learner"].pid, signal.SIGKILL)
     assert end_of(processes).reason == "killed by SIGKILL"
     assert processes.poll() == []
@@ -92,7 +93,7 @@ def test_daemons_of_a_process_are_killed_with_it(processes, alive, tmp_path, kil
     """A daemon in a session of its own ends, also if the process that started it was killed before."""
     path = tmp_path / "daemon"
     processes.start("learner", "chores:leave_daemon", {"path": str(path)})
-    until(lambda: path.exists() and processes.is_ready("learner"))
+    until(lambda: path.exists() and processes.statuses()["learner"].state == WorkerState.READY)
     daemon = int(path.read_text())
     assert alive(daemon)
     if kill:

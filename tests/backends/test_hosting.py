@@ -19,6 +19,7 @@ def choose(host: HostedEnvironment, rng: np.random.Generator) -> list[int]:
     return [int(rng.choice(np.flatnonzero(row))) for row in host.mask()]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("spec", "env"),
     [

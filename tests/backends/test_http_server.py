@@ -131,6 +131,7 @@ def test_seeds_and_episodes_can_be_chosen(counter):
     assert counter.post("/reset", seed=9)["observation"] == episodes[0]["observation"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("token", ["", "another", TOKEN + "x", "ä"])
 def test_requests_without_the_token_are_refused(counter, token):
     """A missing or another token opens nothing, not even what is not there."""
@@ -140,6 +141,7 @@ def test_requests_without_the_token_are_refused(counter, token):
         assert "Bearer TOKEN" in answer["error"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("status", "asked", "part"),
     [

@@ -48,7 +48,7 @@ def ask() -> Iterator[Callable[..., HttpConnections]]:
     def connect(body: bytes, status: str = "200 OK") -> HttpConnections:
         task = find("kinds:Tag")
         server = Server(status, body)
-        lines = HttpConnections(task, 1, Layout(task, 1).map(), "token")
+        lines = HttpConnections(task, Layout(task, 1).map(), "token")
         opened.append((server, lines))
         lines.connect(0, server.listener.getsockname()[1], 0, timeout=20)
         lines.send_reset([0])
@@ -156,6 +156,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("change", "reason"), CHANGES.values(), ids=CHANGES)
 def test_an_answer_that_is_wrong_in_one_place(ask, sound, change, reason):
     """What is missing, or of another type, length or size, is one sentence, and nothing is broadcast or cut."""

@@ -12,8 +12,8 @@ import pytest
 from pac.backends import BACKENDS, TooManyEnvironments, make
 from pac.backends.core import memory
 from pac.backends.core.layout import Layout
-from pac.backends.system import cgroups
-from pac.envs import find
+from pac.backends.system import cores
+from pac.envs import BadParameter, find
 
 MIB = 1 << 20
 TASK = find("drmario")
@@ -53,9 +53,9 @@ def test_a_group_without_a_limit(monkeypatch, tmp_path):
 
 def test_the_parents_of_a_control_group_count():
     """They begin with this process's own and end with the root."""
-    found = cgroups.folders("memory")
-    assert all(folder == cgroups.ROOT or cgroups.ROOT in folder.parents for folder in found)
-    assert cgroups.folders("nonsense") == [folder for folder in found if "memory" not in folder.parts]
+    found = cores.folders("memory")
+    assert all(folder == cores.ROOT or cores.ROOT in folder.parents for folder in found)
+    assert cores.folders("nonsense") == [folder for folder in found if "memory" not in folder.parts]
 
 
 @pytest.mark.usefixtures("little")
@@ -74,6 +74,13 @@ def test_not_even_one_environment_fits():
     """Where one environment does not fit, no number is proposed."""
     with pytest.raises(TooManyEnvironments, match="not even one environment fits"):
         make(TASK, 1, "inline", slots=100_000)
+
+
+@pytest.mark.usefixtures("little")
+def test_a_ring_that_does_not_fit_is_not_blamed_on_the_environments():
+    """Fewer of them would need as much memory, so the size of the replay is to be lowered."""
+    with pytest.raises(BadParameter, match=r"a replay of 100,000 steps of N=4 .* lower replay_size"):
+        make(TASK, 4, "inline", slots=100_000, ring=True)
 
 
 @pytest.mark.session

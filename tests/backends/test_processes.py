@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -183,3 +185,18 @@ def test_as_many_workers_as_cores_are_pinned(toy):
 def test_fewer_workers_than_cores_are_not_pinned(toy):
     """Others may need the cores more."""
     assert cores_of(toy, 2, usable_cores() - 1)[0] == os.sched_getaffinity(0)
+
+
+def test_servers_answer_a_process_with_many_open_files():
+    """Waiting for an answer does not depend on `select`, which refuses descriptors from 1,024 on."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with ExitStack() as stack:
+        stack.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        for _ in range(1024):
+            stack.callback(os.close, os.dup(0))
+        envs = stack.enter_context(closing(make("CartPole-v1", 2, "socket", workers=1)))
+        envs.start()
+        for _ in range(50):
+            envs.advance(0)
+        assert envs.buffer["episode_length"].any()

@@ -151,7 +151,7 @@ def test_a_number_of_the_environment_is_sent_to_every_seat():
 def test_a_result_is_decoded(host):
     """What a client reads from the bytes written by hand is what they say; a RECORD carries the rest."""
     buffer = Layout(TASK, 1, 1).map()
-    lines = SocketConnections(TASK, 1, buffer)
+    lines = SocketConnections(TASK, buffer)
     answers = Responses(host, SIZES)
     host.rows["episode_return"][0] = 4.5
     more = answers.results(Kind.STEP_RESP, IDENT, 1234, record=True, board=True)
@@ -172,7 +172,7 @@ def test_a_result_is_decoded(host):
 def test_an_end_is_decoded(host, end, done):
     """The last observation becomes the final one; termination and truncation are different."""
     buffer = Layout(TASK, 1, 1).map()
-    lines = SocketConnections(TASK, 1, buffer)
+    lines = SocketConnections(TASK, buffer)
     host.ended = True
     host.rows[end][0] = 1
     data = b"".join(Responses(host, SIZES).results(Kind.STEP_RESP, IDENT, 0, record=True, board=True))

@@ -88,6 +88,7 @@ def test_a_server_of_this_program(served):
     envs.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("manner", ["refuse_more", "ignore_more"])
 @pytest.mark.parametrize("spec", ["CartPole-v1", "drmario:level=1"])
 def test_a_server_with_only_the_plain_types(served, manner, spec):
@@ -151,7 +152,7 @@ def test_an_error_that_attacks_the_terminal(runtime_directory):
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
         listener.listen()
-        lines = SocketConnections(task, 1, Layout(task, 1).map(), plain=True)
+        lines = SocketConnections(task, Layout(task, 1).map(), plain=True)
         lines.connect(0, path, 0, 20.0)
         with listener.accept()[0] as server:
             server.sendall(frame(Kind.ERROR, 1, b"\x01\x00" + ATTACK.encode() + b"\xff"))

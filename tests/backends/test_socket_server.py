@@ -269,7 +269,7 @@ def test_an_occupied_path(server, tmp_path):
         listen(tmp_path / "file")
     with pytest.raises(BackendUnavailable, match="cannot be made"):
         listen(tmp_path / "none" / "server")
-    with pytest.raises(BackendUnavailable, match="short path"):
+    with pytest.raises(BackendUnavailable, match="short name"):
         listen(tmp_path / ("x" * 200))
     plays(server)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, closing
+
 import numpy as np
 import pytest
 
-from pac.backends import make
+from pac.backends import BACKENDS, make
 from pac.envs import Task, find
 from pac.training.bench.backends.rates import RandomLegal
 
@@ -13,21 +15,26 @@ SLOTS = 5
 STEPS = 40
 
 
-def play(task: Task, backend: str, num_envs: int, workers: int | None = None, slots: int = SLOTS) -> list[bytes]:
+def play(
+    task: Task, backend: str, num_envs: int, workers: int | None = None, slots: int = SLOTS, *, ring: bool = False
+) -> list[bytes]:
     """Return all fields after every step, as bytes."""
-    envs = make(task, num_envs, backend, slots=slots, seed=11, workers=workers, strict=True)
+    envs = make(task, num_envs, backend, slots=slots, seed=11, workers=workers, strict=True, ring=ring)
     seen = []
     try:
         envs.start()
         choose, slot = RandomLegal(task, envs.num_envs), 0
         for _ in range(STEPS):
-            if slots > 1 and slot == slots - 1:
+            if envs.order.full:
                 envs.carry()
                 slot = 0
             choose(envs, slot)
             envs.advance(slot)
-            slot = slot + 1 if slots > 1 else 0
-            seen.append(b"".join(array[slot if len(array) > 1 else 0].tobytes() for array in envs.buffer.values()))
+            slot = envs.order.newest
+            at = {"action": envs.order.acted(slot)}
+            seen.append(
+                b"".join(array[at.get(name, slot) % len(array)].tobytes() for name, array in envs.buffer.items())
+            )
     finally:
         envs.close()
     return seen
@@ -52,6 +59,19 @@ def test_a_native_game_is_equal_on_all_backends(backend, num_envs, workers):
     """The built-in game's trajectories don't depend on backend and slices."""
     task = find("drmario:level=2")
     assert play(task, backend, num_envs, workers) == play(task, "inline", num_envs)
+
+
+@pytest.mark.parametrize(
+    ("spec", "backend"),
+    [
+        *((spec, "inline") for spec in ("drmario:level=2", "autochess", "kuhn", "treasure", "CartPole-v1", "noop")),
+        *(("drmario:level=2", backend) for backend in ("threads", "shm", "socket", "http")),
+    ],
+)
+def test_a_ring_has_the_trajectories_of_one_slot(spec, backend):
+    """In a ring, the newest slot has what environments stepped in place have, last observations included."""
+    task = find(spec)
+    assert play(task, backend, 5, 2, slots=7, ring=True) == play(task, "inline", 5, slots=1)
 
 
 @pytest.mark.parametrize("backend", ["socket", "http"])
@@ -94,3 +114,34 @@ def test_a_seed_restarts_the_episodes(toy, backend):
     finally:
         envs.close()
         other.close()
+
+
+@pytest.mark.parametrize(
+    ("backend", "spec"),
+    [(name, "drmario:level=2") for name in BACKENDS] + [(name, "CartPole-v1") for name in ("inline", "shm", "http")],
+)
+def test_two_halves_equal_the_whole(backend, spec):
+    """Environment i of a process is environment `first_env + i` of a process that has all of them, also after a reseed.
+
+    Only the field `state` differs, because it contains the seed.
+    """
+    task, first = find(spec), 2
+    with ExitStack() as stack:
+        whole, *halves = (
+            stack.enter_context(closing(make(task, count, name, seed=11, first_env=start, workers=2, strict=True)))
+            for count, name, start in ((5, "inline", 0), (first, backend, 0), (5 - first, backend, first))
+        )
+        choose = RandomLegal(task, whole.num_envs)
+        for seed in (None, 12):
+            for envs in (whole, *halves):
+                envs.reset(seed=seed)
+            for _ in range(STEPS):
+                choose(whole, 0)
+                for half in halves:
+                    half.buffer["action"][0] = whole.buffer["action"][0][half.first_env :][: half.environments]
+                for envs in (whole, *halves):
+                    envs.advance(0)
+                for name in whole.buffer.keys() - {"state"}:
+                    both = np.concatenate([half.buffer[name][0] for half in halves])
+                    assert both.tobytes() == whole.buffer[name][0].tobytes(), name
+        assert whole.buffer["episode"].max() > 0

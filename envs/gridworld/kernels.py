@@ -1,0 +1,194 @@
+"""The compiled loops over environments, which release the GIL."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..fields import DECIDES, Array
+from ..native import ALL_LEGAL, episode_seed
+from .bots import bot_action
+from .cells import agent_at, draw_grid
+from .compiled import compiled, inlined
+from .layout import ACTION_NAMES, EPISODES, HARE, RETURN, RUN_SEED, STAG, STEPS, TAKEN, TERMS
+from .rules import begin, play_turn
+from .view import observe_seats
+from .views import GridBoards, GridViews, Scene, views
+
+ACTIONS = len(ACTION_NAMES)
+BEST, SECOND, LAST = 1, 2, 3
+"""Outcomes of the stag hunt; the treasure hunt has the first two."""
+
+
+@inlined
+def scene_of(v: GridViews, env: int) -> Scene:
+    """Return one environment."""
+    cells = v.boards.grid[env]
+    return Scene(v.grid, v.ints[env], v.words[env], v.reals[env], cells, v.border, v.rewards, v.memory)
+
+
+@inlined
+def write_scores(s: Scene, scores: Array) -> None:
+    """Write return and counts of every agent."""
+    for agent in range(s.g.agents):
+        me = agent_at(agent)
+        scores[agent, 0] = s.reals[2 * (me + RETURN)]
+        for term in range(TERMS):
+            scores[agent, 1 + term] = s.game[me + TAKEN + term]
+
+
+@compiled
+def draw_boards(s: Scene, b: GridBoards, env: int) -> None:
+    """Draw all boards."""
+    draw_grid(Scene(s.g, s.game, s.words, s.reals, b.grid[env], s.border, s.rewards, s.memory))
+    write_scores(s, b.scores[env])
+
+
+@inlined
+def show(v: GridViews, s: Scene, slot: int, env: int) -> None:
+    """Write the observations of a state."""
+    observe_seats(s, v.observation[slot], env * s.g.players)
+    for row in range(env * s.g.players, (env + 1) * s.g.players):
+        v.common.active[slot, row] = DECIDES
+    v.common.episode[env] = s.game[EPISODES] - 1
+
+
+@inlined
+def write_info(v: GridViews, s: Scene, slot: int, env: int) -> None:
+    """Write the info fields."""
+    for seat in range(s.g.players):
+        row, me = env * s.g.players + seat, agent_at(seat)
+        v.counts.first[slot, row] = s.game[me + TAKEN]
+        v.counts.second[slot, row] = s.game[me + TAKEN + 1]
+        v.counts.third[slot, row] = s.game[me + TAKEN + 2]
+    bots, total = s.g.agents - s.g.players, np.float32(0)
+    if bots:
+        for bot in range(s.g.players, s.g.agents):
+            total += s.reals[2 * (agent_at(bot) + RETURN)]
+        v.bot_return[slot, env, 0] = total / np.float32(bots)
+
+
+@compiled
+def next_episode(v: GridViews, s: Scene, env: int) -> None:
+    """Begin an environment's next episode, and draw it."""
+    seed = episode_seed(np.uint64(s.game[RUN_SEED]), np.uint64(env), np.uint64(s.game[EPISODES]))
+    s.game[EPISODES] += 1
+    begin(s, seed)
+    draw_boards(s, v.boards, env)
+
+
+@compiled
+def forget(v: GridViews, s: Scene, slot: int, env: int) -> None:
+    """Write the fields of an environment before its first step."""
+    v.common.length[slot, env] = v.common.frames[slot, env] = 0
+    v.common.outcome[slot, env] = 0
+    for row in range(env * s.g.players, (env + 1) * s.g.players):
+        v.common.reward[slot, row] = v.common.returns[slot, row] = 0
+        v.common.terminated[slot, row] = v.common.truncated[slot, row] = 0
+        v.common.terms[slot, row] = 0
+
+
+@compiled
+def reset_envs(table: Array, lo: int, slot: int, chosen: Array, seed: np.uint64) -> None:
+    """Begin the next episode of the chosen environments and write their observations."""
+    v = views(table)
+    for index in range(chosen.shape[0]):
+        if chosen[index]:
+            env = lo + index
+            s = scene_of(v, env)
+            s.words[RUN_SEED], s.game[EPISODES] = seed, v.common.episode[env] + 1
+            next_episode(v, s, env)
+            write_info(v, s, slot, env)
+            show(v, s, slot, env)
+            forget(v, s, slot, env)
+
+
+@compiled
+def outcome_of(s: Scene) -> int:
+    """Return how an episode ended, for all agents together."""
+    total, stags, hares = np.float32(0), 0, 0
+    for agent in range(s.g.agents):
+        me = agent_at(agent)
+        total += s.reals[2 * (me + RETURN)]
+        stags += s.game[me + TAKEN + STAG]
+        hares += s.game[me + TAKEN + HARE]
+    if s.g.hunting:
+        return LAST if stags + hares == 0 else BEST if stags > hares else SECOND
+    return BEST if total > 0 else SECOND
+
+
+@inlined
+def write_rewards(v: GridViews, s: Scene, slot: int, env: int) -> None:
+    """Write the rewards of a turn."""
+    for agent in range(s.g.agents):
+        at, gains = 2 * (agent_at(agent) + RETURN), s.memory.gains[agent]
+        reward = gains[0] + gains[1] + gains[2]
+        s.reals[at] += reward
+        if agent < s.g.players:
+            row = env * s.g.players + agent
+            for term in range(TERMS):
+                v.common.terms[slot, row, term] = gains[term]
+            v.common.reward[slot, row] = reward
+            v.common.returns[slot, row] = s.reals[at]
+
+
+@inlined
+def finish(v: GridViews, s: Scene, slot: int, env: int) -> None:
+    """Write the results of a turn, and begin a new episode if this one is over."""
+    over = s.game[STEPS] >= s.g.turns
+    write_rewards(v, s, slot, env)
+    write_info(v, s, slot, env)
+    v.common.length[slot, env] = s.game[STEPS]
+    v.common.frames[slot, env] = 1
+    v.common.outcome[slot, env] = outcome_of(s) if over else 0
+    v.common.heartbeat[env] += np.uint64(1)
+    for row in range(env * s.g.players, (env + 1) * s.g.players):
+        v.common.terminated[slot, row] = over
+        v.common.truncated[slot, row] = 0
+    if over:
+        observe_seats(s, v.final[slot % len(v.final)], env * s.g.players)
+        if v.last_drawn[env]:
+            draw_boards(s, v.last, env)
+            v.last_drawn[env] = v.common.episode[env] + 1
+        next_episode(v, s, env)
+    else:
+        write_scores(s, v.boards.scores[env])
+    show(v, s, slot, env)
+
+
+@compiled
+def first_illegal(v: GridViews, lo: int, hi: int, slot: int) -> int:
+    """Return the first row with an illegal action, or `ALL_LEGAL`."""
+    actions = ACTIONS if v.grid.hunting else ACTIONS - 1
+    for row in range(lo * v.grid.players, hi * v.grid.players):
+        if not 0 <= v.common.action[slot, row] < actions:
+            return row
+    return ALL_LEGAL
+
+
+@compiled
+def step_envs(table: Array, lo: int, hi: int, slot: int, following: int) -> int:
+    """Play a turn in every environment, or none and return the first row with an illegal action."""
+    v = views(table)
+    wrong = first_illegal(v, lo, hi, slot)
+    if wrong != ALL_LEGAL:
+        return wrong
+    for env in range(lo, hi):
+        s = scene_of(v, env)
+        for seat in range(s.g.players):
+            s.memory.actions[seat] = v.common.action[slot, env * s.g.players + seat]
+        for bot in range(s.g.players, s.g.agents):
+            s.memory.actions[bot] = bot_action(s, bot)
+        play_turn(s)
+        finish(v, s, following, env)
+    return ALL_LEGAL
+
+
+@compiled
+def show_envs(table: Array, lo: int, hi: int, slot: int) -> None:
+    """Write the observations, numbers and boards of states, including restored ones."""
+    v = views(table)
+    for env in range(lo, hi):
+        s = scene_of(v, env)
+        draw_boards(s, v.boards, env)
+        write_info(v, s, slot, env)
+        show(v, s, slot, env)

@@ -1,0 +1,40 @@
+"""Checks which states are possible; kernels do not check again."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..driver import Limits
+from .layout import AGENT_WORDS, AGENTS, COLUMN, EPISODES, GOAL, ROW, STEPS, TAKEN, TERMS, Grid, Ints
+
+MOST_COUNTED = (1 << 31) - 1
+
+
+def possible(g: Grid, states: Ints) -> NDArray[np.bool_]:
+    """Return which of `(environments, words)` states are possible.
+
+    In a possible state, every cell has at most one resource or agent, and the plane of the agents shows their places.
+    """
+    counts = {(AGENTS + agent * AGENT_WORDS + TAKEN, TERMS): (0, MOST_COUNTED) for agent in range(g.agents)}
+    places = {(AGENTS + agent * AGENT_WORDS + ROW, 2): (0, g.size - 1) for agent in range(g.agents)}
+    goals = {(AGENTS + agent * AGENT_WORDS + GOAL, 1): (0, g.size**2 - 1) for agent in range(g.agents)}
+    own = {(EPISODES, 1): (0, 1 << 62), (STEPS, 1): (0, g.turns - 1)}
+    limits = Limits(states.shape[1], {**own, **counts, **places, **goals})
+    found: NDArray[np.bool_] = limits.hold(states) & _cells_hold(g, states)
+    return found
+
+
+def _cells_hold(g: Grid, states: Ints) -> NDArray[np.bool_]:
+    planes = states[:, g.planes :].reshape(len(states), g.kinds + 1, g.lines)
+    bits = planes[..., None] >> np.arange(64) & 1
+    inside = slice(g.sight, g.sight + g.size)
+    once = (bits.sum(axis=1) <= 1).all(axis=(1, 2))
+    within = bits.sum(axis=(1, 2, 3)) == bits[:, :, inside, inside].sum(axis=(1, 2, 3))
+    agents = states[:, AGENTS : g.planes].reshape(len(states), g.agents, AGENT_WORDS)
+    environments = np.arange(len(states))[:, None]
+    rows, columns = (agents[..., word].clip(0, g.size - 1) for word in (ROW, COLUMN))
+    shown = bits[:, -1, inside, inside]
+    there = shown[environments, rows, columns].all(axis=1) & (shown.sum(axis=(1, 2)) == g.agents)
+    found: NDArray[np.bool_] = once & within & there
+    return found

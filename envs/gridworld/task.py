@@ -1,0 +1,182 @@
+"""The tasks on a grid: `treasure` and `staghunt`."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any
+
+from ..errors import BadParameter
+from ..family import Parameter, TaskFamily
+from ..fields import Field
+from ..panels import Panel
+from ..task import Outcome, Task
+from .layout import (
+    ACTION_NAMES,
+    COUNTS,
+    FARTHEST,
+    KINDS,
+    LARGEST,
+    MOST_AGENTS,
+    MOST_TURNS,
+    NEAREST,
+    SMALLEST,
+    STAGHUNT,
+    TIMES,
+    TREASURE,
+    words_of,
+)
+from .looks import AGENT, AGENT_COLORS, SEEN, glyphs_of
+
+TREASURE_TITLE = "Treasure Meadow"
+STAGHUNT_TITLE = "Stag Hunt"
+
+
+def _grid_parameters(size: int) -> tuple[Parameter, ...]:
+    """Return the parameters of both games, with the default size of one."""
+    return (
+        Parameter("agents", 4, low=2, high=MOST_AGENTS, help="agents on the grid"),
+        Parameter("size", size, low=SMALLEST, high=LARGEST, help="rows and columns of the grid"),
+        Parameter("view", 4, low=NEAREST, high=FARTHEST, help="cells that an agent sees in each direction"),
+        Parameter("turns", 100, low=10, high=MOST_TURNS, help="turns of an episode"),
+        Parameter("bots", 0, low=0, high=MOST_AGENTS - 1, help="how many of the agents are scripted; the others learn"),
+    )
+
+
+TREASURE_PARAMETERS = (
+    *_grid_parameters(15),
+    Parameter("resources", 0.1, low=0, high=0.5, help="share of the cells with a resource at the beginning"),
+    Parameter("regrowth", 0.005, low=0, high=0.5, help="probability per turn that a resource grows in an empty cell"),
+)
+STAGHUNT_PARAMETERS = (
+    *_grid_parameters(9),
+    Parameter("stags", 4, low=0, high=64, help="stags on the grid"),
+    Parameter("hares", 2, low=0, high=64, help="hares on the grid"),
+    Parameter("hunters", 2, low=1, high=4, help="agents that must be next to a stag to catch it"),
+    Parameter("stag", 5.0, low=0, high=100, help="reward of each of them"),
+    Parameter("hare", 1.0, low=0, high=100, help="reward for a hare"),
+    Parameter("risk", 0.0, low=0, high=100, help="what an attack on a stag costs that fails"),
+    Parameter("prey", "hare", choices=KINDS[STAGHUNT], help="what scripted agents hunt: hare or stag"),
+)
+TREASURE_OUTCOMES = (Outcome("profit", "good"), Outcome("loss", "bad"))
+STAGHUNT_OUTCOMES = (Outcome("stags", "good"), Outcome("hares", "neutral"), Outcome("nothing", "bad"))
+PPO = {
+    "learning_rate": 1e-3,
+    "gamma": 0.95,
+    "entropy_coefficient": 0.01,
+    "batch": 4096,
+    "minibatch": 512,
+    "epochs": 2,
+    "normalize_reward": True,
+    "channels": 32,
+    "layers": 1,
+}
+Q_LEARNING = {
+    "learning_rate": 5e-4,
+    "gamma": 0.95,
+    "n_step": 3,
+    "replay_size": 50_000,
+    "train_frequency": 8,
+    "target_update": 2_000,
+    "epsilon": ((0, 1.0), (30_000, 0.05)),
+    "channels": 0,
+}
+
+
+def treasure(spec: str, **values: Any) -> Task:
+    """One step is a turn, in which every agent moves by one cell. Whoever moves onto a resource takes it.
+
+    A gem is worth 10, food 5, and a bone -10.
+    """
+    cells = values["size"] ** 2
+    if round(values["resources"] * cells) + values["agents"] > cells:
+        raise BadParameter("resources and agents must fit on the grid")
+    return _task(
+        TREASURE,
+        TREASURE_TITLE,
+        spec,
+        values,
+        outcomes=TREASURE_OUTCOMES,
+        num_actions=len(ACTION_NAMES) - 1,
+    )
+
+
+def staghunt(spec: str, **values: Any) -> Task:
+    """One step is a turn, in which every agent moves by one cell, attacks, or waits.
+
+    A hare is caught by moving onto it, a stag by several hunters next to it, of whom one attacks by moving towards it.
+    """
+    if values["stags"] + values["hares"] + values["agents"] > (values["size"] - 2) ** 2 // 2:
+        raise BadParameter("stags, hares and agents must fit into half of the grid without its edge; use a larger size")
+    return _task(
+        STAGHUNT,
+        STAGHUNT_TITLE,
+        spec,
+        values,
+        outcomes=STAGHUNT_OUTCOMES,
+        num_actions=len(ACTION_NAMES),
+    )
+
+
+def _task(
+    name: str,
+    title: str,
+    spec: str,
+    values: dict[str, Any],
+    *,
+    outcomes: tuple[Outcome, ...],
+    num_actions: int,
+) -> Task:
+    agents, size, view, bots = (values[key] for key in ("agents", "size", "view", "bots"))
+    if bots >= agents:
+        raise BadParameter(f"bots must be fewer than the {agents} agents, got {bots}")
+    kinds, counts, glyphs = KINDS[name], COUNTS[name], glyphs_of(name)
+    planes = ("border", *kinds, "agents")
+    shape = (len(planes) + TIMES, 2 * view + 1, 2 * view + 1)
+    times = (len(planes), len(planes) + TIMES)
+    labels = tuple(f"{'agent' if number <= agents - bots else 'bot'} {number}" for number in range(1, agents + 1))
+    return Task(
+        spec=spec,
+        name=name,
+        title=title,
+        factory=f"{__package__}.driver:GridEnvironments",
+        observation=Field("observation", "uint8", shape, "bits", per="seat", low=0, high=1, uniform=times),
+        num_actions=num_actions,
+        players=agents - bots,
+        native=True,
+        kernels=f"{__package__}.driver:compile_all",
+        reward_terms=counts,
+        outcomes=outcomes,
+        info=(
+            *(Field(count, "int32", per="seat", low=0) for count in counts),
+            *((Field("bot_return", "float32"),) if bots else ()),
+        ),
+        headline=counts,
+        panels=(
+            Panel("cells", "Grid", "grid", glyphs=glyphs, main=True),
+            Panel("bars", "Agents", "scores", labels=labels, columns=("return", *counts), colors=AGENT_COLORS[:agents]),
+        ),
+        boards=(
+            Field("grid", "uint8", (size, size), timed=False, low=0, high=len(glyphs) - 1),
+            Field("scores", "float32", (agents, 1 + len(counts)), timed=False),
+        ),
+        state=Field("state", "int64", (words_of(len(kinds), agents, size, view),), timed=False),
+        slices=MappingProxyType(
+            {**{plane: (index, index + 1) for index, plane in enumerate(planes)}, "time left": times}
+        ),
+        action_names=ACTION_NAMES[:num_actions],
+        values=MappingProxyType(values),
+        settings=MappingProxyType(
+            {
+                "ppo": MappingProxyType(PPO),
+                **{name: MappingProxyType(Q_LEARNING) for name in ("dqn", "iqn", "independent")},
+            }
+        ),
+    )
+
+
+TASKS = (
+    TaskFamily(TREASURE, TREASURE_TITLE, treasure, TREASURE_PARAMETERS),
+    TaskFamily(STAGHUNT, STAGHUNT_TITLE, staghunt, STAGHUNT_PARAMETERS),
+)
+
+assert len(AGENT_COLORS) + AGENT <= SEEN
